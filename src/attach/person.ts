@@ -12,6 +12,8 @@ export interface Person extends StyleSettings {
   readonly repeatMs: number;
   /** The key bindings of copy mode. */
   readonly modeKeys: LookInput["keys"];
+  readonly escapeMs: number;
+  readonly keyHelpMs: number;
 }
 
 export class PersonHere {
@@ -35,6 +37,14 @@ export class PersonHere {
     return this.current.repeatMs;
   }
 
+  get escapeMs(): number {
+    return this.current.escapeMs;
+  }
+
+  get keyHelpMs(): number {
+    return this.current.keyHelpMs;
+  }
+
   /** The terminal's abilities, before it has reported anything. */
   get caps(): OuterCaps {
     return capsFor(process.env, this.current);
@@ -49,7 +59,7 @@ export class PersonHere {
 
   /** For the session's process. */
   get settings() {
-    const { prefix, bindings, modeKeys, repeatMs, colors, underlines } = this.current;
+    const { prefix, bindings, modeKeys, repeatMs, escapeMs, keyHelpMs, colors, underlines } = this.current;
     return {
       // A program's own bytes may use any colour and any underline.
       relay: (colors === "auto" || colors === "truecolor") && underlines !== "plain",
@@ -57,6 +67,8 @@ export class PersonHere {
       bindings: { ...bindings },
       mode_keys: modeKeys,
       repeat_ms: repeatMs,
+      escape_ms: escapeMs,
+      key_help_ms: keyHelpMs,
     } satisfies PersonSettings;
   }
 

@@ -8,12 +8,8 @@ import { type Prefix, type PressedKey, prefixKey, type TableState } from "./pref
 import type { KeyTables } from "./tables.ts";
 import type { InputEvent } from "./types.ts";
 
-/** How long a lone Escape may be the beginning of a sequence, in ms: a terminal writes a sequence at once. */
-const ESCAPE_MS = 10;
-/** The same for a longer beginning, which came apart on its way (ssh). */
+/** How long the beginning of a sequence, which came apart on its way (ssh), is waited for at least, in ms. */
 const SEQUENCE_MS = 50;
-/** Time after the prefix key, or another that leads to a table, until a map of its keys is shown, in ms: experts are faster. */
-const MAP_MS = 400;
 
 export interface KeyActions {
   forward(bytes: Uint8Array): void;
@@ -34,6 +30,10 @@ export interface KeySettings {
   readonly key: Prefix | null;
   readonly tables: KeyTables;
   readonly repeatMs: number;
+  /** How long a lone Escape may be the beginning of a sequence, in ms. */
+  readonly escapeMs: number;
+  /** Time after the prefix key, or another that leads to a table, until a map of its keys is shown, in ms. */
+  readonly keyHelpMs: number;
 }
 
 export class KeyReader {
@@ -90,7 +90,11 @@ export class KeyReader {
   /** Sets a timer for an unfinished sequence. */
   private arm(): void {
     if (!isWaiting(this.keys)) return;
-    this.timer = setTimeout(() => this.flush(), this.keys.rest.length === 1 ? ESCAPE_MS : SEQUENCE_MS);
+    const { escapeMs } = this.person;
+    this.timer = setTimeout(
+      () => this.flush(),
+      this.keys.rest.length === 1 ? escapeMs : Math.max(escapeMs, SEQUENCE_MS),
+    );
   }
 
   /** Whether text is passed on without decoding. */
@@ -154,7 +158,7 @@ export class KeyReader {
     if (!waits) return;
     if (state.until !== Number.POSITIVE_INFINITY)
       this.tableTimer = setTimeout(() => this.entered(null, performance.now()), state.until - now);
-    if (this.helping === null) this.mapTimer ??= setTimeout(() => this.showMap(state.name), MAP_MS);
+    if (this.helping === null) this.mapTimer ??= setTimeout(() => this.showMap(state.name), this.person.keyHelpMs);
   }
 
   private showMap(table: string | null): void {

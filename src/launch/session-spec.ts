@@ -55,6 +55,8 @@ export const SessionSpecSchema = v.object({
   nofile: v.nullable(v.number()),
   /** The program's output waits until the starter follows it, provided that the starter lives and follows soon. */
   followed: v.optional(v.boolean(), false),
+  /** A person opens it: without a command it runs that of the setting default_command. */
+  opened: v.optional(v.boolean(), false),
   /** A file or pipe that the program gets as standard input; `create.stdin` goes before it. */
   stdin_path: v.optional(v.string()),
   /** A file that gets the program's standard output, besides the terminal. */

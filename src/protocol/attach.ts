@@ -106,6 +106,9 @@ const personEntries = {
   mode_keys: v.optional(v.picklist(modeKeyChoices), "vi"),
   /** Time after a key that repeats in which it needs no prefix, in ms. */
   repeat_ms: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(60_000)), 500),
+  /** Settings escape_ms and key_help_ms. */
+  escape_ms: v.optional(v.number(), 10),
+  key_help_ms: v.optional(v.number(), 400),
 };
 
 /** The person's settings have changed, or cannot be read: the old ones stay in force then. */

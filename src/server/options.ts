@@ -10,7 +10,7 @@ import type { FleetFile } from "./fleet/membership.ts";
 import type { TlsFiles } from "./http/tls-files.ts";
 
 /** Keys of the person at a terminal in a page, as their settings have them. */
-export type ViewKeys = Pick<Attach, "prefix" | "bindings" | "mode_keys" | "repeat_ms">;
+export type ViewKeys = Pick<Attach, "prefix" | "bindings" | "mode_keys" | "repeat_ms" | "escape_ms" | "key_help_ms">;
 
 export interface HookCall {
   readonly operation: string;

@@ -154,14 +154,21 @@ async function assemble(
   const tree = spec.split === undefined ? null : parseTree(spec.split.tree);
   const locals = new Map<string, LocalPane>();
   const area = { rows, cols };
-  const arrangement: Arrangement = new Arrangement(firstWindows(spec, claim, first, tree?.windows ?? null), area, {
-    get keepAfterExit() {
-      return settings.keep_after_exit;
+  const arrangement: Arrangement = new Arrangement(
+    firstWindows(spec, claim, first, tree?.windows ?? null, settings.base_index),
+    area,
+    {
+      get keepAfterExit() {
+        return settings.keep_after_exit;
+      },
+      get renumberFrom() {
+        return settings.renumber_windows ? settings.base_index : null;
+      },
+      wasSplit: tree !== null,
+      isRead: restored?.run === false,
+      layoutAt: (outer) => session.layoutAt(outer),
     },
-    wasSplit: tree !== null,
-    isRead: restored?.run === false,
-    layoutAt: (outer) => session.layoutAt(outer),
-  });
+  );
   let view: WindowView | null = null;
   const content: Content = new Content(
     arrangement,
@@ -171,6 +178,7 @@ async function assemble(
     },
     locals,
     () => settings.border_titles === "on" || (settings.border_titles === "auto" && settings.status !== "off"),
+    settings,
   );
   const links = (): KnownLinks => {
     const { id, session: number, window } = claim;
@@ -279,9 +287,16 @@ function ownerIn({ restored, owner }: SessionSpec): Owner | undefined {
 }
 
 /** The session's first windows, without panes that are not restored. */
-function firstWindows(spec: SessionSpec, claim: Claim, first: readonly FirstPane[], kept: Windows | null): Windows {
+function firstWindows(
+  spec: SessionSpec,
+  claim: Claim,
+  first: readonly FirstPane[],
+  kept: Windows | null,
+  base: number,
+): Windows {
   const env = keptVariables(spec.create.env);
-  if (kept === null) return oneWindow(claim.window, paneEntry(paneId(claim.id), env === undefined ? {} : { env }));
+  const pane = paneEntry(paneId(claim.id), env === undefined ? {} : { env });
+  if (kept === null) return oneWindow(claim.window, pane, base);
   const there = new Set(first.map(({ id }) => paneId(id ?? claim.id)));
   return Object.values(kept.panes).reduce((state, { id, view }) => {
     if (view !== null || there.has(id)) return state;

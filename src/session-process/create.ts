@@ -50,7 +50,7 @@ const EXEC_TAG = "exec";
 
 /** What is to run in a pane, and for whom. */
 export type PaneRequest = Pick<SessionSpec, "create" | "env" | "cwd" | "nofile"> &
-  Partial<Pick<SessionSpec, "followed" | "stdin_path" | "stdout_path" | "restored">> & {
+  Partial<Pick<SessionSpec, "followed" | "opened" | "stdin_path" | "stdout_path" | "restored">> & {
     /** A file that its program gets as standard output instead of the terminal. */
     readonly printPath?: string | undefined;
   };
@@ -77,7 +77,8 @@ export interface PlannedPane {
 
 /** @throws WshError of sessions.create: nothing is left behind then */
 export async function planPane(request: PaneRequest, { instance, settings }: PaneHome): Promise<PlannedPane> {
-  const { create, restored } = request;
+  const { restored } = request;
+  const create = withDefault(request, settings);
   const spawn: SpawnRequest = { ...create, caller: request };
   const cwd = checkRequest(spawn);
   prepareRuntimeDir(instance);
@@ -100,7 +101,12 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
       refreshed: personFile(instance),
       tmux,
       agent: owner?.kind === "agent" ? owner.name : null,
-      overrides: create.env ?? {},
+      term: settings.term,
+      overrides: {
+        ...(settings.default_shell === "" ? {} : { SHELL: settings.default_shell }),
+        ...settings.env,
+        ...create.env,
+      },
     });
   const integration = wantsIntegration(settings.shell_integration, request.env);
   const scriptsDir = integration ? installScripts(instance, integrationFiles()) : "";
@@ -153,6 +159,12 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
       if (stdinFile !== null) fs.rmSync(stdinFile, { force: true });
     },
   };
+}
+
+/** What a person opens without a command runs that of the settings. */
+function withDefault({ create, opened }: PaneRequest, { default_command }: Settings): PaneRequest["create"] {
+  const isOpen = opened === true && create.command == null && create.shell == null && default_command !== "";
+  return isOpen ? { ...create, command: default_command } : create;
 }
 
 /** The session process takes the request that it is made for. @throws WshError request_conflict */

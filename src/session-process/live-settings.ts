@@ -6,6 +6,7 @@ import * as v from "valibot";
 import { useTheme } from "../compositor/theme.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { Wanted } from "../protocol/wanted.ts";
+import { useWordSeparators } from "../session/copy-mode/selection.ts";
 import { changedLooks, type LoadedSettings, loadSettings, settingsFault, wantedOf } from "../settings/settings.ts";
 import type { Settings } from "../settings/table.ts";
 import { watchConfig } from "../settings/watch.ts";
@@ -30,6 +31,7 @@ export class LiveSettings implements Disposable {
     this.values = { ...loaded.values };
     this.wanted = wantedOf(loaded);
     useTheme(changedLooks(loaded.theme));
+    useWordSeparators(loaded.values.word_separators);
     this.watcher = watchConfig(instance.configFile, () => {
       const fault = this.reload();
       if (fault !== null) this.refused(fault);
@@ -59,6 +61,7 @@ export class LiveSettings implements Disposable {
       Object.assign(this.values, values);
       this.wanted = wantedOf(loaded);
       useTheme(changedLooks(theme));
+      useWordSeparators(values.word_separators);
     } catch (thrown) {
       return settingsFault(thrown);
     }

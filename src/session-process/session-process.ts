@@ -289,6 +289,7 @@ export class SessionProcess implements SessionParts, Served {
       parsed,
       (pane) => arrangement.isLiving(pane),
       (each) => content.nameOf(each),
+      this.settings.pane_base_index,
     );
   }
 
@@ -329,7 +330,7 @@ export class SessionProcess implements SessionParts, Served {
     const env = { ...port.env, ...session.viewers.environment, ...session.brought.defined };
     const request = {
       create: { name: null, tags: [], private: session.isPrivate, ...create, ...size },
-      ...{ env, cwd, nofile: port.nofile, printPath },
+      ...{ env, cwd, nofile: port.nofile, opened: owner.kind === "person", printPath },
     };
     const home: PaneHome = { instance, settings };
     const planned = await planPane(request, home);

@@ -18,15 +18,8 @@ import { isThemeRole, type Look, lookExpected, parseLook, type ThemeRole, themeR
 import type { Wanted } from "../protocol/wanted.ts";
 import { type ConfigText, parseConfig } from "./config-file.ts";
 import { hooksIn, noticesIn, type WantedInFile, wantedTables } from "./hooks.ts";
-import {
-  isSettingName,
-  type SettingFacts,
-  type SettingName,
-  type Settings,
-  settingFacts,
-  settingNames,
-  settingsSchema,
-} from "./table.ts";
+import type { SettingFacts } from "./kinds.ts";
+import { isSettingName, type SettingName, type Settings, settingFacts, settingNames, settingsSchema } from "./table.ts";
 
 /** Largest config.toml, in bytes: a larger file is there by mistake. */
 const largestConfigBytes = 256 * 1024;
@@ -204,6 +197,7 @@ function fromText({ kind }: SettingFacts, text: string): unknown {
       return text.split(",").map((item) => item.trim());
     case "choice":
     case "text":
+    case "table":
       return text;
   }
 }
@@ -290,18 +284,25 @@ function checkKeys(config: ConfigText | null, path: string, orElse: OrElse): str
 
 function checkKey(key: string, config: ConfigText | null, path: string): string[] {
   const line = config?.lineOf(key) ?? 1;
-  if (isSettingName(key)) return [];
+  if (isSettingName(key)) {
+    if (settingFacts(key).kind === "table") refuseStray(key, config, path, line);
+    return [];
+  }
   if ((key === KEYS || key === THEME) && isTable(config?.values[key])) return [];
   if (wantedTables.some((name) => name === key) && Array.isArray(config?.values[key])) return [];
   if (!federationKeys.includes(key)) throw unknownKey(key, path, line);
-  const stray = strayIn(config?.values[key]);
-  if (stray !== undefined) {
-    const place = config?.lineOf(stray) ?? line;
-    const message = `${path}:${place}: ${stray} is in the table [${key}]`;
-    const hint = "Settings must come before the first table.";
-    throw new WshError("invalid_setting", message, { key: stray, file: path, line: place, hint });
-  }
+  refuseStray(key, config, path, line);
   return key === "server" ? [] : [`${path}:${line}: ${key} has no effect: federation is not implemented`];
+}
+
+/** @throws WshError invalid_setting */
+function refuseStray(key: string, config: ConfigText | null, path: string, line: number): void {
+  const stray = strayIn(config?.values[key]);
+  if (stray === undefined) return;
+  const place = config?.lineOf(stray) ?? line;
+  const message = `${path}:${place}: ${stray} is in the table [${key}]`;
+  const hint = "Settings must come before the first table.";
+  throw new WshError("invalid_setting", message, { key: stray, file: path, line: place, hint });
 }
 
 /** A setting that ended up in a table, as happens when it is appended to a file that ends with one. */

@@ -10,54 +10,7 @@ import { agentAlerts } from "../protocol/agent.ts";
 import { alertWays } from "../protocol/attention.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
-
-/** How a setting's text (environment, flag) becomes its value. */
-type SettingKind = "integer" | "boolean" | "choice" | "text" | "list";
-
-/** Properties of a setting besides its schema. */
-export interface SettingFacts {
-  readonly kind: SettingKind;
-  readonly doc: string;
-  /** The unit of a number. */
-  readonly unit?: string;
-  /** The environment variable that sets it. */
-  readonly env?: string;
-  /** Values in words, for messages: "an integer from 1 to 9". */
-  readonly expected: string;
-}
-
-type Extra = Pick<SettingFacts, "unit" | "env">;
-
-function integer(initial: number, min: number, max: number, doc: string, extra: Extra = {}) {
-  const range = v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
-  const facts: SettingFacts = { kind: "integer", doc, expected: `an integer from ${min} to ${max}`, ...extra };
-  return v.pipe(v.optional(range, initial), v.metadata({ ...facts }));
-}
-
-function boolean(initial: boolean, doc: string, extra: Extra = {}) {
-  const facts: SettingFacts = { kind: "boolean", doc, expected: "true or false", ...extra };
-  return v.pipe(v.optional(v.boolean(), initial), v.metadata({ ...facts }));
-}
-
-function choice<const T extends readonly [string, ...string[]]>(
-  options: T,
-  initial: T[number],
-  doc: string,
-  extra: Extra = {},
-) {
-  const facts: SettingFacts = { kind: "choice", doc, expected: `one of ${options.join(", ")}`, ...extra };
-  return v.pipe(v.optional(v.picklist(options), initial), v.metadata({ ...facts }));
-}
-
-function text(initial: string, pattern: RegExp, expected: string, doc: string, extra: Extra = {}) {
-  const facts: SettingFacts = { kind: "text", doc, expected, ...extra };
-  return v.pipe(v.optional(v.pipe(v.string(), v.regex(pattern)), initial), v.metadata({ ...facts }));
-}
-
-function list(pattern: RegExp, expected: string, doc: string, extra: Extra = {}) {
-  const facts: SettingFacts = { kind: "list", doc, expected, ...extra };
-  return v.pipe(v.optional(v.array(v.pipe(v.string(), v.regex(pattern))), []), v.metadata({ ...facts }));
-}
+import { boolean, choice, integer, list, type SettingFacts, text, variables } from "./kinds.ts";
 
 /** Largest duration in ms that a timer can hold: 2^31 - 1. */
 const longestMs = 2_147_483_647;
@@ -69,6 +22,28 @@ const path = /^[^\0]*$/;
 export const settingsSchema = v.object({
   // The session
   pty: choice(["bun", "bun-pty"], "bun", "Adapter that runs programs on a pseudo-terminal.", { env: "WSH_PTY" }),
+  default_shell: text(
+    "",
+    /^(\/[^\0]*)?$/,
+    "the absolute path of a shell",
+    "Shell of new panes, and their SHELL; empty: $SHELL, else the account's.",
+  ),
+  default_command: text(
+    "",
+    /^[^\0]*$/,
+    "a shell command",
+    "Runs instead of the shell in sessions and panes that a person opens without a command; empty: none.",
+  ),
+  term: text(
+    "xterm-256color",
+    /^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/,
+    "a terminal type such as xterm-256color or tmux-256color",
+    "TERM of new panes: a terminal type that is known where their programs run.",
+  ),
+  env: variables("Variables of new panes, over those of the caller."),
+  base_index: integer(0, 0, most, "Index of a session's first window."),
+  pane_base_index: integer(0, 0, most, "Index of a window's first pane."),
+  renumber_windows: boolean(false, "Close gaps in the indexes of windows when one is closed."),
   login_shell: boolean(true, "Start a session's shell as a login shell."),
   shell_integration: boolean(true, "Let the shell report where commands begin and end.", {
     env: "WSH_SHELL_INTEGRATION",
@@ -176,6 +151,26 @@ export const settingsSchema = v.object({
     /^[A-Za-z_][A-Za-z0-9_]{0,127}$/,
     "names of variables",
     "Variables that an attached terminal brings into the session, for new panes and for shells at their next prompt. Empty: DISPLAY, WAYLAND_DISPLAY, XAUTHORITY, SSH_AUTH_SOCK, SSH_AGENT_PID, SSH_CONNECTION, KRB5CCNAME.",
+  ),
+  key_help_ms: integer(
+    400,
+    0,
+    3_600_000,
+    "Time after the prefix key, without another key, until the map of keys is shown.",
+    { unit: "ms" },
+  ),
+  escape_ms: integer(
+    10,
+    0,
+    5_000,
+    "Time after which Escape is a key, and not the beginning of a sequence of the terminal.",
+    { unit: "ms" },
+  ),
+  word_separators: text(
+    "",
+    /^[^\0\n]{0,256}$/,
+    "characters",
+    "Characters between the words that a double click takes and that w, b and e of copy mode go to; empty: a double click takes paths and addresses as a whole.",
   ),
   mode_keys: choice(["vi", "emacs"], "vi", "Keys of copy mode, where those of vi and emacs differ."),
   mouse: choice(

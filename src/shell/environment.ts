@@ -27,7 +27,9 @@ export interface SessionIdentity {
     /** Directory of a `tmux` for machines without one. */
     readonly bin: string;
   } | null;
-  /** The `env` of the request. */
+  /** TERM. */
+  readonly term: string;
+  /** Settings default_shell, env; the `env` of the request. */
   readonly overrides: Readonly<Record<string, string>>;
 }
 
@@ -76,7 +78,7 @@ export function childEnvironment(
     if (value === undefined || foreign.has(name) || foreignPrefix.test(name) || !isVariable(name, value)) continue;
     env[name] = value;
   }
-  env.TERM = "xterm-256color";
+  env.TERM = identity.term;
   env.COLORTERM = "truecolor";
   env.TERM_PROGRAM = "wsh";
   env.TERM_PROGRAM_VERSION = identity.version;

@@ -63,6 +63,25 @@ test("what wsh draws and keys change where they stand; a mistake leaves them, an
   expect(await gateway.ok("config", "reload")).toBe("The settings are in force in 1 session.\n");
 });
 
+test("new panes and windows are as the file says by then", async () => {
+  write(
+    ...['term = "tmux-256color"', "base_index = 5", "pane_base_index = 1", "renumber_windows = true"],
+    ...["[env]", 'GREETING = "hello there"'],
+  );
+  expect(await gateway.ok("config", "reload")).toContain("in force");
+  const at = async (): Promise<number[]> =>
+    JSON.parse(await gateway.ok("window", "list", "dev", "--json")).map(({ index }: { index: number }) => index);
+  const first = (await gateway.ok("window", "new", "dev")).trim();
+  const second = (await gateway.ok("window", "new", "dev")).trim();
+  expect(await at()).toEqual([0, 5, 6]);
+  expect(await gateway.ok("exec", "dev:6.1", "--", "echo $TERM $GREETING")).toBe("tmux-256color hello there\n");
+  await gateway.ok("window", "close", first, "--yes");
+  expect(await at()).toEqual([5, 6]);
+  await gateway.ok("window", "close", second, "--yes");
+  write("");
+  await gateway.ok("config", "reload");
+});
+
 test("keys change in a page, too", async () => {
   const view = await TestView.open(await gateway.ws("/sessions/dev/ws/view"));
   await view.shows("$");

@@ -79,7 +79,7 @@ export function register(program: Command): void {
       const wanted = options.ifExists === "attach" && name !== undefined ? checkSessionName(name) : null;
       const info =
         (wanted === null ? null : await find(instance, wanted)) ??
-        (await startSession(instance, createOf(name, after, options), "number")
+        (await startSession(instance, createOf(name, after, options), "number", { opened: true })
           .then((started) => started.info)
           .catch(async (thrown) => {
             // Another caller created the same session first.

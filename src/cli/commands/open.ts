@@ -83,6 +83,7 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
       cols: columns ?? 80,
     },
     "default",
+    { opened: true },
   );
   // The code for attaching is loaded while the session process starts.
   const [{ info, socket }] = await Promise.all([starting, import("../session/attach-here.ts")]);

@@ -178,9 +178,10 @@ async function viewKeys(instance: Instance, isTolerant: boolean): Promise<ViewKe
     import("../session/bindings.ts"),
     import("../../keys/prefix.ts"),
   ]);
-  const { mode_keys, repeat_time: repeat_ms } = settings.values;
+  const { mode_keys, repeat_time: repeat_ms, escape_ms, key_help_ms } = settings.values;
   const { changes: bindings } = await bindingsOf(settings, isTolerant ? warn : undefined);
-  return { prefix: parsePrefix(prefixKeyOf(settings))?.label ?? null, mode_keys, repeat_ms, bindings };
+  const delays = { repeat_ms, escape_ms, key_help_ms };
+  return { prefix: parsePrefix(prefixKeyOf(settings))?.label ?? null, mode_keys, ...delays, bindings };
 }
 
 /** A server that stays is what a login or a start of the machine brings back. What fails is tried again for a while. */

@@ -85,11 +85,12 @@ export async function attachHere(
  */
 async function personOf(settings: LoadedSettings, fault?: (message: string) => void): Promise<Person> {
   const { mode_keys: modeKeys, repeat_time: repeatMs, colours: colors, underlines } = settings.values;
+  const { escape_ms: escapeMs, key_help_ms: keyHelpMs } = settings.values;
   const prefixKey = prefixKeyOf(settings);
   const isFlag = settings.originOf("prefix_key").from === "flag";
   const prefix = isFlag || fault === undefined ? parsePrefix(prefixKey) : prefixOf(prefixKey, fault);
   const { changes: bindings } = await bindingsOf(settings, fault);
-  return { prefix, modeKeys, repeatMs, colors, underlines, bindings };
+  return { prefix, modeKeys, repeatMs, escapeMs, keyHelpMs, colors, underlines, bindings };
 }
 
 /** Says how to leave while nothing else is shown. */

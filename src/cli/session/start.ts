@@ -25,6 +25,7 @@ export interface Started {
 
 interface StartOptions {
   readonly followed?: boolean;
+  readonly opened?: boolean;
   readonly stdinPath?: string | undefined;
   readonly stdoutPath?: string | undefined;
 }
@@ -32,6 +33,7 @@ interface StartOptions {
 /**
  * @param options.stdinPath what the program gets as standard input
  * @param options.stdoutPath where its standard output goes instead of its terminal
+ * @param options.opened a person opens it
  * @param options.followed the program's output is held until it is requested with peer.follow
  * @throws WshError of the operation sessions.create
  */
@@ -39,7 +41,7 @@ export async function startSession(
   instance: Instance,
   create: SessionSpec["create"],
   naming: SessionSpec["naming"],
-  { followed = false, stdinPath, stdoutPath }: StartOptions = {},
+  { followed = false, opened = false, stdinPath, stdoutPath }: StartOptions = {},
 ): Promise<Started> {
   const stdin = stdinPath === undefined ? {} : { stdin_path: stdinPath };
   const stdout = stdoutPath === undefined ? {} : { stdout_path: stdoutPath };
@@ -48,6 +50,7 @@ export async function startSession(
     owner: ownerOf(cliCaller),
     naming,
     followed,
+    opened: opened && cliCaller.agent === undefined,
     ...stdin,
     ...stdout,
     env: process.env,

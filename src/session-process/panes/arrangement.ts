@@ -17,12 +17,13 @@ import type { Placement } from "../../session/layout/cells.ts";
 import { smallest } from "../../session/viewers.ts";
 import {
   activeWindow,
+  isSimple,
   placementOf,
+  renumber,
   takePane,
   type WindowEntry,
   type Windows,
   windowWith,
-  withoutPopups,
 } from "../../session/windows/state.ts";
 import { LocalPane } from "./local-pane.ts";
 import type { PaneExit, PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
@@ -73,6 +74,8 @@ export interface ArrangementEvents {
 export interface ArrangementPort {
   /** Whether panes stay when their program has ended, unless set for one. */
   readonly keepAfterExit: boolean;
+  /** Index of the first window when gaps between indexes are closed behind one that ends; null: they stay. */
+  readonly renumberFrom: number | null;
   /** It had several windows or panes when it crashed. */
   readonly wasSplit: boolean;
   /** A crashed session is shown: no program runs, and every pane stays in its place. */
@@ -280,9 +283,16 @@ export class Arrangement {
       this.over(exit);
       return;
     }
-    this.commit(rest);
+    this.commit(this.numbered(rest));
     this.forget(pane);
     this.events.emit("paneEnded", { pane, exit, kept: false });
+  }
+
+  /** Behind panes that have ended: without the gap of a window. */
+  private numbered(rest: Windows): Windows {
+    const { renumberFrom } = this.port;
+    const isFewer = rest.windows.length < this.current.windows.length;
+    return isFewer && renumberFrom !== null ? renumber(rest, renumberFrom) : rest;
   }
 
   /** Takes panes, of which some are left, out of the layout together, and ends their programs. Call within `change`. */
@@ -292,7 +302,7 @@ export class Arrangement {
       this.current,
     );
     if (rest === null) throw new WshError("invalid_layout", "the last pane of a session ends with it");
-    this.commit(rest);
+    this.commit(this.numbered(rest));
     for (const pane of panes) {
       void this.placed.get(pane)?.endProgram();
       this.forget(pane);
@@ -402,14 +412,4 @@ export class Arrangement {
     this.isOver = true;
     this.events.emit("over", exit);
   }
-}
-
-/** One window with one pane, without user settings; popups come and go. */
-function isSimple(state: Windows): boolean {
-  const { windows, panes } = withoutPopups(state);
-  const [window, ...more] = windows;
-  const [pane, ...others] = Object.values(panes);
-  if (window === undefined || pane === undefined || more.length > 0 || others.length > 0) return false;
-  const isChosen = window.name !== null || window.index !== 0 || window.synchronized;
-  return !isChosen && pane.title === null && pane.keep === null && pane.view === null;
 }

@@ -55,6 +55,7 @@ export class Content implements PaneRef {
     private readonly locals: ReadonlyMap<string, LocalPane>,
     /** Whether the lines above panes have texts. */
     private readonly isTitled: () => boolean,
+    private readonly settings: { readonly pane_base_index: number },
   ) {
     arrangement.events.on("over", (exit) => {
       this.exit = exit;
@@ -215,15 +216,18 @@ export class Content implements PaneRef {
   private windowInfo(window: WindowEntry, active: boolean): WindowInfo {
     const placement = this.arrangement.placementOf(window);
     const { rows, cols } = placement.size;
-    const panes = panesIn(window).map((pane, index): PaneInfo => {
+    const panes = panesIn(window).map((pane, at): PaneInfo => {
       const box = placement.boxes.get(pane);
       const place =
         box === undefined ? { hidden: true } : { row: box.row, col: box.col, rows: box.rows, cols: box.cols };
       const last = pane === window.recent[1] ? { last: true } : {};
-      const at = window.floats?.findIndex((each) => each.pane === pane) ?? -1;
-      const above =
-        at === -1 ? {} : { z: at + 1, ...(window.floats?.[at]?.popup === true ? { popup: true as const } : {}) };
-      return { ...this.paneInfo(pane), ...place, ...above, index, active: pane === window.active, ...last };
+      const above = window.floats?.findIndex((each) => each.pane === pane) ?? -1;
+      const float =
+        above === -1
+          ? {}
+          : { z: above + 1, ...(window.floats?.[above]?.popup === true ? { popup: true as const } : {}) };
+      const index = this.settings.pane_base_index + at;
+      return { ...this.paneInfo(pane), ...place, ...float, index, active: pane === window.active, ...last };
     });
     return {
       id: `@w${window.id}`,

@@ -1,5 +1,6 @@
 /** Cursor movements in copy mode. Pure: from one position in the text to another. */
 import type { LookAction } from "../../keys/copy-table.ts";
+import { isSeparator } from "./selection.ts";
 import { type LookText, type Point, textOf } from "./text.ts";
 
 /** The position this many rows below (negative: above), in the wanted column. */
@@ -39,7 +40,8 @@ type CharClass = "blank" | "word" | "other";
 
 function charClassAt(text: LookText, { line, col }: Point): CharClass {
   const cell = text.cells(line)[col]?.text ?? " ";
-  return cell.trim() === "" ? "blank" : /[\p{L}\p{N}\p{M}_]/u.test(cell) ? "word" : "other";
+  if (cell.trim() === "") return "blank";
+  return (isSeparator(cell) ?? !/[\p{L}\p{N}\p{M}_]/u.test(cell)) ? "other" : "word";
 }
 
 /** Cells that a move by a word may cross: a line of any length, and the blank ones after it. */

@@ -94,19 +94,33 @@ const together = /[\p{L}\p{N}\p{M}_./~:@%+#?&=,\-\\]/u;
 /** Ends of sentences, which do not belong to them. */
 const ending = /[.,:?]/;
 
+/** Characters between words; null: those of paths and addresses are together. One process has one person's. */
+let separators: ReadonlySet<string> | null = null;
+
+/** @param characters of the setting word_separators; empty: the usual ones */
+export function useWordSeparators(characters: string): void {
+  separators = characters === "" ? null : new Set([...characters, " ", "\t"]);
+}
+
+/** Whether a character separates words by the setting; null: there is none. */
+export function isSeparator(character: string): boolean | null {
+  return separators === null ? null : separators.has(character);
+}
+
 /** The word, path or address at a position; else its single cell. */
 export function wordAt(text: LookText, point: Point): Selection {
   const { line, col } = text.whole(point);
   const cells = text.cells(line);
   const belongs = (at: number): boolean => {
     const cell = cells[at];
-    return cell !== undefined && (cell.width === 0 ? belongs(at - 1) : together.test(cell.text));
+    if (cell?.width === 0) return belongs(at - 1);
+    return cell !== undefined && (separators === null ? together.test(cell.text) : isWordCell(cell.text));
   };
   let [from, to] = [col, col];
   if (belongs(col)) {
     while (from > 0 && belongs(from - 1)) from--;
     while (belongs(to + 1)) to++;
-    while (to > col && ending.test(cells[to]?.text ?? "")) to--;
+    while (separators === null && to > col && ending.test(cells[to]?.text ?? "")) to--;
   }
   return { kind: "characters", anchor: { line, col: from }, head: text.whole({ line, col: to }) };
 }
@@ -125,3 +139,8 @@ export function outputAt(text: LookText, { line }: Point): Selection | string {
 export const selectionKinds: Readonly<Partial<Record<string, SelectionKind>>> = {
   ...{ select: "characters", select_lines: "lines", select_rectangle: "rectangle" },
 };
+
+/** An empty cell is a blank. */
+function isWordCell(text: string): boolean {
+  return text !== "" && separators?.has(text) === false;
+}

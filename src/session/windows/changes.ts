@@ -29,6 +29,7 @@ import {
   floatOf,
   focusPane,
   focusWindow,
+  type NewWindow,
   type PaneEntry,
   paneEntry,
   panesIn,
@@ -181,13 +182,7 @@ export function nextPreset({ root }: WindowEntry): LayoutPreset {
 }
 
 /** Makes a pane the only one of a new window. @throws WshError invalid_layout when it is alone already */
-export function breakOut(
-  state: Windows,
-  pane: string,
-  id: number,
-  area: Size,
-  options: { readonly index?: number; readonly name?: string | null; readonly focus: boolean },
-): Windows {
+export function breakOut(state: Windows, pane: string, id: number, area: Size, options: NewWindow): Windows {
   const window = windowWith(state, pane);
   if (panesIn(window).length === 1) {
     throw new WshError("invalid_layout", `pane '${pane}' is already alone in window '${windowId(window.id)}'`);

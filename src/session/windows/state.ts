@@ -57,8 +57,8 @@ export function paneEntry(id: string, more: Partial<PaneEntry> = {}): PaneEntry 
 }
 
 /** One window with one pane: a session before its first split. */
-export function oneWindow(id: number, pane: PaneEntry): Windows {
-  return { windows: [windowOf(id, 0, pane.id, null)], recent: [id], panes: { [pane.id]: pane } };
+export function oneWindow(id: number, pane: PaneEntry, index = 0): Windows {
+  return { windows: [windowOf(id, index, pane.id, null)], recent: [id], panes: { [pane.id]: pane } };
 }
 
 function windowOf(id: number, index: number, pane: string, name: string | null): WindowEntry {
@@ -170,6 +170,7 @@ export interface Subject {
  * `name:` the focused pane; a bare name, or the session's id, as in defaultPane, independent of focus.
  * @param isLiving whether a pane's program runs
  * @param automatic the name that a window has from its program
+ * @param firstPane index of a window's first pane
  * @throws WshError pane_not_found, invalid_request when several windows fit
  */
 export function findPlace(
@@ -177,6 +178,7 @@ export function findPlace(
   target: Target,
   isLiving: (pane: string) => boolean,
   automatic: (window: WindowEntry) => string,
+  firstPane = 0,
 ): Subject {
   if (target.kind === "pane") {
     const pane = formatTarget(target);
@@ -193,7 +195,7 @@ export function findPlace(
     if (meant === undefined) throw missing(target, `the session has no window '${wanted}'`);
     const { window, pane: index } = meant;
     if (index === undefined) return { window, pane: window.active };
-    const pane = panesIn(window)[index];
+    const pane = panesIn(window)[index - firstPane];
     if (pane === undefined) throw missing(target, `window '${wanted}' has no pane ${index}`);
     return { window, pane };
   }
@@ -215,14 +217,22 @@ export function putPane(state: Windows, pane: PaneEntry): Windows {
   return { ...state, panes: { ...state.panes, [pane.id]: pane } };
 }
 
-/** Adds a window with one pane. @param index the place; the first free one when absent @throws WshError invalid_layout */
+export interface NewWindow {
+  readonly index?: number;
+  /** Where free indexes are looked for. */
+  readonly base?: number;
+  readonly name?: string | null;
+  readonly focus: boolean;
+}
+
+/** Adds a window with one pane. @param index the place; when absent the first free one from `base` on @throws WshError invalid_layout */
 export function addWindow(
   state: Windows,
   id: number,
   pane: PaneEntry,
-  { index, name = null, focus }: { readonly index?: number; readonly name?: string | null; readonly focus: boolean },
+  { index, base = 0, name = null, focus }: NewWindow,
 ): Windows {
-  const at = index ?? freeIndex(state, 0);
+  const at = index ?? freeIndex(state, base);
   requireFree(state, at);
   const added = putPane(
     {
@@ -233,6 +243,12 @@ export function addWindow(
     pane,
   );
   return focus ? focusWindow(added, id) : added;
+}
+
+/** The windows in their order, without gaps. */
+export function renumber(state: Windows, base: number): Windows {
+  if (state.windows.every(({ index }, at) => index === base + at)) return state;
+  return { ...state, windows: state.windows.map((window, at) => ({ ...window, index: base + at })) };
 }
 
 /** @throws WshError invalid_layout */
@@ -321,4 +337,14 @@ export function takePane(state: Windows, pane: string, size: Size): Windows | nu
 /** A window's field of its floating panes, which is absent without any. */
 export function floatsField(floats: readonly FloatEntry[]): { readonly floats?: readonly FloatEntry[] } {
   return floats.length === 0 ? {} : { floats };
+}
+
+/** One window with one pane, without user settings; popups come and go. */
+export function isSimple(state: Windows): boolean {
+  const { windows, panes } = withoutPopups(state);
+  const [window, ...more] = windows;
+  const [pane, ...others] = Object.values(panes);
+  if (window === undefined || pane === undefined || more.length > 0 || others.length > 0) return false;
+  const isChosen = window.name !== null || window.index !== 0 || window.synchronized;
+  return !isChosen && pane.title === null && pane.keep === null && pane.view === null;
 }

@@ -4,12 +4,17 @@ import { defaultPrefix, type Prefix, parsePrefix } from "../../keys/prefix.ts";
 import { KeyTables } from "../../keys/tables.ts";
 import type { AttachSchema, LookInput } from "../../protocol/attach.ts";
 
-type Said = Pick<v.InferOutput<typeof AttachSchema>, "prefix" | "bindings" | "mode_keys" | "repeat_ms" | "relay">;
+type Said = Pick<
+  v.InferOutput<typeof AttachSchema>,
+  "prefix" | "bindings" | "mode_keys" | "repeat_ms" | "escape_ms" | "key_help_ms" | "relay"
+>;
 
 export class PersonKeys {
   key: Prefix | null = null;
   tables = new KeyTables({});
   repeatMs = 0;
+  escapeMs = 0;
+  keyHelpMs = 0;
   /** How copy mode begins: whose keys, and the person's changes to them. */
   look: Pick<LookInput, "keys" | "bound"> = { keys: "vi" };
   mayRelay = true;
@@ -20,12 +25,14 @@ export class PersonKeys {
   }
 
   /** @throws WshError invalid_setting: nothing has changed then */
-  use({ prefix, bindings, mode_keys: keys, repeat_ms, relay }: Said): void {
+  use({ prefix, bindings, mode_keys: keys, repeat_ms, escape_ms, key_help_ms, relay }: Said): void {
     this.key = prefix === null ? null : parsePrefix(prefix);
     this.tables = new KeyTables(bindings);
     const bound = this.tables.look;
     this.look = Object.keys(bound).length === 0 ? { keys } : { keys, bound };
     this.repeatMs = repeat_ms;
+    this.escapeMs = escape_ms;
+    this.keyHelpMs = key_help_ms;
     this.mayRelay = relay;
   }
 

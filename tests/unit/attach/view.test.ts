@@ -116,7 +116,7 @@ describe("keys", () => {
   function reader(setting = "Ctrl+\\") {
     const seen: string[] = [];
     const keys = new KeyReader(
-      { key: parsePrefix(setting), tables: new KeyTables({}), repeatMs: 500 },
+      { key: parsePrefix(setting), tables: new KeyTables({}), repeatMs: 500, escapeMs: 10, keyHelpMs: 400 },
       {
         forward: (bytes) => seen.push(new TextDecoder().decode(bytes)),
         reply: () => seen.push("<reply>"),

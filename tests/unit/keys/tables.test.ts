@@ -167,7 +167,7 @@ describe("keys in tables", () => {
 test("a reader is not at rest in a table, shows its keys after a while, and leaves it when its time is over", async () => {
   const seen: string[] = [];
   const keys = new KeyReader(
-    { key: parsePrefix("C-b"), tables: new KeyTables(own), repeatMs: 500 },
+    { key: parsePrefix("C-b"), tables: new KeyTables(own), repeatMs: 500, escapeMs: 10, keyHelpMs: 400 },
     {
       forward: (bytes) => seen.push(Buffer.from(bytes).toString()),
       ...{ reply: () => {}, detach: () => {}, release: () => {} },

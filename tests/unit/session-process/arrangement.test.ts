@@ -60,7 +60,7 @@ class FakePane implements PlacedPane {
 function made() {
   const steps = new Steps();
   const arrangement = new Arrangement(oneWindow(1, paneEntry("@1")), AREA, {
-    ...{ keepAfterExit: false, wasSplit: false, isRead: false },
+    ...{ keepAfterExit: false, wasSplit: false, isRead: false, renumberFrom: null },
     layoutAt: (outer) => layoutPanels([], outer),
   });
   const panes = new Map(PANES.map((id) => [id, new FakePane(id, steps)]));

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { decodeKeys, flushKeys, initialKeyState } from "../../../src/keys/decode.ts";
 import { LookBack } from "../../../src/session/copy-mode/copy-mode.ts";
 import { Search, Searched } from "../../../src/session/copy-mode/search.ts";
-import { type SelectionKind, selectedText, wordAt } from "../../../src/session/copy-mode/selection.ts";
+import { type SelectionKind, selectedText, useWordSeparators, wordAt } from "../../../src/session/copy-mode/selection.ts";
 import { LookText, type Point } from "../../../src/session/copy-mode/text.ts";
 import { lookSource } from "../../../src/session-process/look-source.ts";
 import { TerminalModel } from "../../../src/terminal/model.ts";
@@ -234,6 +234,12 @@ describe("keys", () => {
     expect([word(0), word(10), word(36), word(49), word(3)]).toEqual([
       ...["see", "https://a.example/x?y=1#z", "./src/a-b.ts", "done", ""],
     ]);
+    useWordSeparators("/:.");
+    try {
+      expect([word(0), word(10), word(36), word(49)]).toEqual(["see", "/", "src", "(done)"]);
+    } finally {
+      useWordSeparators("");
+    }
   });
 });
 

@@ -176,6 +176,7 @@ describe("the environment of a session's program", () => {
     socket: "/s",
     version: "1.2.3",
     executable: null,
+    term: "xterm-256color",
     refreshed: "/r",
     agent: null,
     tmux: null,

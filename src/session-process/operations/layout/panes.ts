@@ -127,7 +127,7 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
       if (to === undefined || to === null) {
         if (float !== undefined)
           throw new WshError("invalid_request", "a pane that is alone in its window cannot float");
-        const options = { focus, ...defined({ index, name }) };
+        const options = { focus, base: parts.settings.base_index, ...defined({ index, name }) };
         // Checked before an id is given out.
         breakOut(state, pane, 0, area, options);
         const id = await takeWindowId(parts.instance);

@@ -27,10 +27,10 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
     return content.windows();
   },
   "window.create": (call, { name, index, focus, ...program }) => {
-    const { arrangement, session, instance } = call.parts;
+    const { arrangement, session, instance, settings } = call.parts;
     return arrangement.change(async () => {
       session.requireRunning();
-      const options = { focus, name: name ?? null, ...defined({ index }) };
+      const options = { focus, name: name ?? null, base: settings.base_index, ...defined({ index }) };
       addWindow(arrangement.state, 0, paneEntry(PROVISIONAL), options);
       const id = await takeWindowId(instance);
       const { entry, undo } = await startPane(call, program, id, arrangement.area);
