@@ -75,9 +75,10 @@ test("new panes and windows are as the file says by then", async () => {
   const second = (await gateway.ok("window", "new", "dev")).trim();
   expect(await at()).toEqual([0, 5, 6]);
   expect(await gateway.ok("exec", "dev:6.1", "--", "echo $TERM $GREETING")).toBe("tmux-256color hello there\n");
-  await gateway.ok("window", "close", first, "--yes");
+  await gateway.ok("window", "close", first);
   expect(await at()).toEqual([5, 6]);
-  await gateway.ok("window", "close", second, "--yes");
+  await gateway.ok("window", "close", second);
+  await gateway.ok("window", "move", "dev", "0");
   write("");
   await gateway.ok("config", "reload");
 });
