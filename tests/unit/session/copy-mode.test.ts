@@ -3,7 +3,12 @@ import { describe, expect, test } from "bun:test";
 import { decodeKeys, flushKeys, initialKeyState } from "../../../src/keys/decode.ts";
 import { LookBack } from "../../../src/session/copy-mode/copy-mode.ts";
 import { Search, Searched } from "../../../src/session/copy-mode/search.ts";
-import { type SelectionKind, selectedText, useWordSeparators, wordAt } from "../../../src/session/copy-mode/selection.ts";
+import {
+  type SelectionKind,
+  selectedText,
+  useWordSeparators,
+  wordAt,
+} from "../../../src/session/copy-mode/selection.ts";
 import { LookText, type Point } from "../../../src/session/copy-mode/text.ts";
 import { lookSource } from "../../../src/session-process/look-source.ts";
 import { TerminalModel } from "../../../src/terminal/model.ts";
