@@ -57,7 +57,7 @@ export interface Viewer {
   /** The settings have changed: the client reads its own again. */
   settingsChanged(): void;
   readonly presence: Presence;
-  /** Variables that it brings; null: it is none that does. */
+  /** Variables that it brings; null: it brings nothing. */
   readonly brought: Readonly<Record<string, string>> | null;
   /** How it shows a notification. */
   readonly notifies: AlertWay;

@@ -82,7 +82,7 @@ export interface Backend {
   shellLine(command: string): Promise<string>;
   /** Starts `sh -c` in the background, beyond the end of this process. */
   spawn(command: string): void;
-  /** What runs `wsh tmux` with this instance, as shell text. */
+  /** The command `wsh tmux` with this instance, as shell text. */
   readonly self: string;
   /** Words as one line of shell text; a single one is that already. */
   shellText(words: readonly string[]): string;

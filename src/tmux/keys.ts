@@ -11,13 +11,13 @@ const names: Readonly<Record<string, string>> = {
   kpenter: "KPEnter",
 };
 
-/** Keys with Ctrl that tmux sends as they are. */
+/** Keys with Ctrl that tmux sends unchanged. */
 const UNCHANGED = "!#()+,-.0123456789:;<=>'\r\t\x7f`/";
 
 /** What one argument of `send-keys` types: a key of wsh, or text. */
 export type Typed = { readonly key: string } | { readonly text: string };
 
-/** @returns a text for what is no key */
+/** @returns a text for anything but a key */
 export function typedBy(argument: string): Typed {
   const key = keyNamed(argument);
   return key ?? { text: argument };

@@ -390,7 +390,7 @@ function placesAround({ session, window, pane }: Around): readonly Place[] {
   return [placeOf(session, window, pane)];
 }
 
-/** What is printed of a failure: tmux's words where they are known. */
+/** The text of a failure: tmux's words where they are known. */
 function messageOf(thrown: unknown): string {
   if (thrown instanceof TmuxError) return thrown.message;
   return WshError.from(thrown).message;

@@ -69,7 +69,7 @@ async function withWraps(run: Run, pane: Pane, rows: readonly Row[]): Promise<re
     wraps.push(...page.rows.map(({ wrapped }) => wrapped === true));
     from = page.next;
   }
-  // Blank rows below the text are no rows of it.
+  // The text ends above the blank rows.
   const missing = Math.max(0, rows.length - wraps.length);
   return rows.map((row, i) => ({ ...row, wrapped: wraps[i + wraps.length - rows.length + missing] ?? false }));
 }

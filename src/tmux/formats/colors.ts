@@ -8,7 +8,7 @@ const sixteen = [
 ];
 const LEVELS = [0, 95, 135, 175, 215, 255];
 
-/** Empty for a name that is no colour, and for `default`. */
+/** Empty for an unknown colour, and for `default`. */
 export function colorHex(name: string): string {
   const lower = name.toLowerCase();
   if (/^#[0-9a-f]{6}$/.test(lower)) return lower.slice(1);

@@ -96,7 +96,7 @@ class Expansion {
     return out;
   }
 
-  /** What stands between `#{` and `}`. */
+  /** Replaces the text between `#{` and `}`. */
   private replace(key: string): string | typeof UNREADABLE {
     const { list, rest } = readModifiers(key, (argument) => this.text(argument));
     const value = this.valueOf(list, rest);

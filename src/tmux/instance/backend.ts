@@ -22,7 +22,7 @@ import { StateFile } from "./state-file.ts";
 const EVENTS_A_MINUTE = 600;
 const EVENT_SECONDS = 60;
 
-/** Who calls, and how it is answered. */
+/** The caller, and the way of answering it. */
 export interface ClientSide
   extends Pick<Backend, "env" | "cwd" | "caller" | "pane" | "hasTerminal" | "socketPath" | "print" | "complain"> {
   /** Its standard input, to the end. */
