@@ -28,7 +28,7 @@ const HeadSchema = v.object({
   at: v.number(),
   owner: v.nullable(OwnerSchema),
 });
-/** What is known of a buffer besides its text; `name` null: an automatic one. */
+/** Facts about a buffer besides its text; `name` null: an automatic one. */
 export type BufferHead = v.InferOutput<typeof HeadSchema>;
 
 export interface StoredBuffer extends BufferHead {

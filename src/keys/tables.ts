@@ -45,7 +45,7 @@ export function lookActionOf(operation: string): LookAction | null {
 const none: Bindings = new Map();
 
 export class KeyTables {
-  /** After the prefix, without it, and in copy mode: of the last only what is no action of copy mode. */
+  /** After the prefix, without it, and in copy mode: of the last only keys that are not actions of copy mode. */
   readonly prefix: Bindings;
   readonly root: Bindings;
   readonly copy: Bindings;

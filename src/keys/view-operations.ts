@@ -60,7 +60,7 @@ const table = {
   "view.swap_marked": { says: "swap the pane with the marked one" },
   "view.join_marked": { says: "move the marked pane here" },
   "view.info": { says: "say where this is" },
-  "view.redraw": { says: "draw the terminal anew" },
+  "view.redraw": { says: "redraw the terminal" },
   "view.menu": {
     says: "menu",
     parameters: { of: { kind: ["pane", "window", "session"], says: "of what", required: true } },

@@ -1,4 +1,4 @@
-/** Who listens where. */
+/** Listeners on TCP ports. */
 import { ListPortsSchema, PortsSchema } from "../protocol/ports.ts";
 import { operation } from "./define.ts";
 

@@ -11,7 +11,7 @@ export interface Claims {
   readonly command?: string | undefined;
   /** Default: 0. */
   readonly exit?: number | undefined;
-  /** The files that it ran on, and left as they were. */
+  /** The files that it ran on, and left unchanged. */
   readonly tree?: string | undefined;
   /** The text that it printed, as `wsh output` prints it. */
   readonly output?: string | undefined;

@@ -36,14 +36,16 @@ export function open(given: string, keys: readonly VerifyingKey[]): Opened {
     const ids = envelope.signatures.map(({ keyid }) => keyid).join(", ");
     const isKnown = keys.some(({ id }) => envelope.signatures.some(({ keyid }) => keyid === id));
     return {
-      fault: isKnown ? "its signature is wrong: it was changed" : `it is signed by '${ids}', which is no trusted key`,
+      fault: isKnown
+        ? "its signature is wrong: it was changed"
+        : `it is signed by '${ids}', which is not a trusted key`,
     };
   }
   const statement = read(StatementSchema, payload.toString());
   return statement === null ? { fault: "its statement has another form" } : { statement, key };
 }
 
-/** What is signed: the type and the payload, each after its length (DSSE, PAE). */
+/** The signed bytes: the type and the payload, each after its length (DSSE, PAE). */
 function signedBytes(payload: Buffer): Buffer {
   const front = `DSSEv1 ${PAYLOAD_TYPE.length} ${PAYLOAD_TYPE} ${payload.length} `;
   return Buffer.concat([Buffer.from(front), payload]);

@@ -269,7 +269,7 @@ async function assemble(
     for (const local of locals.values()) void local.endProgram();
     throw error;
   }
-  // A lost session that is only shown is none that has come.
+  // Showing a crashed session creates none.
   if (!isRead) recordSession(session, recorder, restored !== undefined);
   return { sessionProcess, keeper, life: claim.life, hooks, personFiles, tmux, links };
 }

@@ -174,7 +174,7 @@ export class Witness implements Disposable {
     return gitTree(cwd);
   }
 
-  /** The digest of a command's output, line by line as it is printed. */
+  /** The digest of a command's output, line by line in the printed form. */
   private outputOf(id: number): Pick<Predicate, "output" | "no_output"> {
     using stored = this.port.pane.commands.log.stored(id);
     if (stored === null) return { output: null, no_output: "it is not kept" };

@@ -29,7 +29,7 @@ export function describeCopy(text: string): string {
   return `copied ${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
-/** The text as it is pasted: without characters that could end the paste early or act on the terminal, lines end as Enter. */
+/** The pasted form of a text: without characters that could end the paste early or act on the terminal, lines end as Enter. */
 export function cleanPaste(text: string): string {
   return text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, "").replace(/\r?\n/g, "\r");
 }

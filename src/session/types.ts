@@ -178,7 +178,7 @@ export interface SessionEvents {
 
 /** How the registry is notified; the session process implements it over the file system. */
 export interface SessionRegistry {
-  /** @returns the name as it is kept @throws WshError invalid_session_name, session_name_conflict */
+  /** @returns the kept form of the name @throws WshError invalid_session_name, session_name_conflict */
   rename(name: string): Promise<string>;
   ended(name: string): Promise<void>;
   live(): Promise<void>;

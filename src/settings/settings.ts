@@ -126,7 +126,7 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
 /** The value of an attempt; if errors are only reported, the fallback. */
 type OrElse = <T>(attempt: () => T, fallback: T) => T;
 
-/** What is wanted when something happens. */
+/** Hooks and notices of the settings. */
 export function wantedOf({ hooks, notices }: Pick<LoadedSettings, "hooks" | "notices">): readonly Wanted[] {
   return [...hooks, ...notices].map(({ wanted }) => wanted);
 }

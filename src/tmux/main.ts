@@ -22,7 +22,7 @@ export interface Front {
   /** How often `-C` is given: 2 inside of a terminal that knows control mode. */
   readonly control: number;
   readonly rest: readonly string[];
-  /** What is wrong with them, in tmux's words. */
+  /** Their faults, in tmux's words. */
   readonly fault: string | null;
 }
 

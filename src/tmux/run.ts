@@ -1,5 +1,5 @@
 /**
- * One run of `wsh tmux`: its commands one after the other, each with the sessions as they are then. A command that
+ * One run of `wsh tmux`: its commands one after the other, each with the sessions of that moment. A command that
  * fails prints tmux's words and ends the run with status 1, as in tmux; what was done before stays done.
  */
 import { WshError } from "../protocol/errors.ts";

@@ -12,6 +12,7 @@ const inputs: Readonly<Record<string, object>> = {
   wait: { any_of: ["prompt"] },
   "commands.get": { id: 1 },
   "commands.output": { id: 1 },
+  "commands.receipt": { id: 1 },
   "lines.search": { query: "a" },
 };
 

@@ -66,7 +66,7 @@ export const keyHabits: readonly Habit[] = [
   key(":", "command prompt", "view.command"),
   key("?", "all keys", "view.keys"),
   key("i", "where this is", "view.info"),
-  key("r", "draw anew", "view.redraw"),
+  key("r", "redraw", "view.redraw"),
   key("<", "menu of the window", "view.menu"),
   key(">", "menu of the pane", "view.menu"),
   key("t", "clock", null),

@@ -43,7 +43,7 @@ export interface CheckpointsPort {
   readonly isRestored: boolean;
   /** The file that has lines of the pane from before it crashed. */
   readonly history: HistoryFile | null;
-  /** What ran when the pane crashed, until it runs again. */
+  /** The program that ran when the pane crashed, until it runs again. */
   readonly resumed: Foreground | null;
 }
 
@@ -122,7 +122,7 @@ export class Checkpoints implements Disposable {
   }
 
   /**
-   * Writes the pane as it is now into another folder, once: for a named checkpoint.
+   * Writes the pane's present state into another folder, once: for a named checkpoint.
    * @throws WshError checkpoint_refused
    */
   async saveTo(directory: string): Promise<void> {
@@ -142,7 +142,7 @@ export class Checkpoints implements Disposable {
     }
   }
 
-  /** This process is being ended from outside: the session is to come back as it is now. */
+  /** This process is being ended from outside: the session is to come back in its present state. */
   async lastOf(signal: string): Promise<void> {
     if (this.isOver) return;
     this.isKept = true;
@@ -151,7 +151,7 @@ export class Checkpoints implements Disposable {
     this.writer?.close();
   }
 
-  /** The restore that started this process has failed: what it came from stays as it is. */
+  /** The restore that started this process has failed: its source stays unchanged. */
   undone(): void {
     if (this.isOver) return;
     this.isKept = true;
@@ -253,7 +253,7 @@ export class Checkpoints implements Disposable {
     if (this.writtenAt.length > BURST) this.writtenAt.shift();
   }
 
-  /** Nothing is kept any more: the next write begins anew. */
+  /** Nothing is kept any more: the next write starts over. */
   private forget(): void {
     this.writer = null;
     this.written = "";

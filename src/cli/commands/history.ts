@@ -75,15 +75,12 @@ export function register(program: Command): void {
         "Enter puts the line at the session's prompt without running it.",
     )
     .option("-n, --limit <n>", "maximum number of commands (default: 20)", wholeNumber(1))
-    .option("--output", "include their output, if kept (setting history = output)")
+    .option("--output", "include their output (history = output)")
     .option("--list", "print a list, even on a terminal")
     .option("--all-machines", "print a list, including other machines")
     .option("--pick", "select on the terminal and print the line, for a key of the shell's editor")
     .option("--json", "print the page as JSON")
-    .option(
-      "--agent",
-      "instead: conversations of AI agents; with words or --session, their messages (wsh setup HOST --hooks)",
-    )
+    .option("--agent", "instead: conversations of AI agents; with words or --session, their messages")
     .option("--import [sources...]", "import the histories of bash, zsh, fish and atuin: those found, or SOURCE[=FILE]")
     .action((words: string[], options: HistoryOptions, command: Command) => show(words, options, command));
   withFilters(history.command("delete [words...]"))
@@ -101,7 +98,7 @@ function withFilters(command: Command): Command {
     .option("--cwd <dir>", "only commands run in this directory or below")
     .option("--here", "only commands run here or below")
     .option("--server <name>", "commands of this machine (wsh servers)")
-    .option("--failed", "only commands that failed or were killed by a signal")
+    .option("--failed", "only commands that failed or were killed")
     .option("--exit <code>", "only commands with this exit code", wholeNumber(0))
     .option("--since <when>", "not before: 90m, 2d (ago), 2026-01-31")
     .option("--until <when>", "before this time")

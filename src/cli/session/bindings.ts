@@ -27,7 +27,7 @@ export async function bindingsOf(settings: LoadedSettings, fault?: (message: str
   if (fault === undefined) parsePrefix(prefixKeyOf(settings));
   const preset: KeyChanges = values.prefix_preset === "tmux" ? await tmuxPreset() : {};
   if (keys.length === 0) return { changes: preset, configured: {} };
-  // Loaded only for who has such a table.
+  // Loaded only where there is such a table.
   const [{ configuredBindings }, { TARGET_PARAMETER }, { lineCall, operationNamed, requireTakes }] = await Promise.all([
     import("../../keys/configured.ts"),
     import("../../keys/line.ts"),
@@ -48,7 +48,7 @@ export async function bindingsOf(settings: LoadedSettings, fault?: (message: str
   return { changes: { ...preset, ...configured }, configured };
 }
 
-/** What is allowed, and may not be meant: one sentence, or none. */
+/** A binding that is allowed, and may not be meant: one sentence, or none. */
 export function bindingsNote(changes: KeyChanges): string | null {
   const { missed } = new KeyTables(changes);
   if (missed.length === 0) return null;
@@ -59,7 +59,7 @@ async function tmuxPreset(): Promise<Readonly<Record<string, Binding | null>>> {
   return (await import("../../keys/tmux-preset.ts")).tmuxPreset;
 }
 
-/** The name of the prefix key: as it is set, or else the preset's. */
+/** The name of the prefix key: from the setting, or else the preset's. */
 export function prefixKeyOf({ values, originOf }: Pick<LoadedSettings, "values" | "originOf">): string {
   const isSet = originOf("prefix_key").from !== "default";
   return values.prefix_preset === "tmux" && !isSet ? TMUX_PREFIX : values.prefix_key;

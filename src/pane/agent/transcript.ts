@@ -1,6 +1,6 @@
 /**
  * Reads the transcript that an agent writes of its conversation, in the forms of Claude Code, Codex, Gemini CLI, Copilot
- * and Cursor. The path comes from a hook, so it may name anything: only a regular file of this user that is no link is
+ * and Cursor. The path comes from a hook, so it may name anything: only a regular file of this user, not a link, is
  * opened, at most its end is read, and only text in the form of a message is given out.
  */
 import fs from "node:fs";
@@ -44,7 +44,7 @@ export function beginningOf(path: string): Beginning | null {
   };
 }
 
-/** @returns null when the file cannot be read, or is no transcript */
+/** @returns null when the file cannot be read, or is not a transcript */
 export function readTranscript(path: string): Transcript | null {
   const read = readPart(path, END_BYTES, "end");
   if (read === null) return null;

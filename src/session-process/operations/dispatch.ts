@@ -139,7 +139,7 @@ const partSummaries: Readonly<Record<string, string>> = {
   "peer.window": "Read the screen of a private session",
 };
 
-/** The leave that an AI agent needs for a request that is no operation. @throws WshError access_denied */
+/** The leave that an AI agent needs for a request besides the operations. @throws WshError access_denied */
 async function requireLeave(parts: SessionParts, request: PeerRequest): Promise<void> {
   if (request.op !== "peer.leave") {
     const operation = { name: request.op.replace("peer.", ""), access: "operate", scope: "session" } as const;
@@ -192,7 +192,7 @@ async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unk
   if (operation.scope === "session") return handlerOf(ofSession, op)(local.drawn, input, context);
   const passwords = passwordAsks.get(pane);
   if (operation.types === true && passwords !== undefined) passwords.drivenBy = agentOfCaller(caller);
-  // Who uses the command line may be the person.
+  // The command line may be used by the person.
   if (operation.types === true && caller.kind !== "cli") local.own.typist.typed(callerLabel(caller));
   const result = withPasswordAsked(passwords, await handlerOf(ofPane, op)(pane, input, context));
   const isOpen = parts.arrangement.hasSeveral && !(target !== undefined && addressesPane(target));

@@ -34,7 +34,7 @@ export class Jumps {
     return jump(text, from, this.last, pending.count);
   }
 
-  /** Where an action leads; null for one that is no jump. */
+  /** Where an action leads; null for one that does not jump. */
   act(action: LookAction, text: LookText, from: Point, count: number): Point | null {
     const { last } = this;
     const begun = jumps[action];

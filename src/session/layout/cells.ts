@@ -38,7 +38,7 @@ export interface Border extends Box {
   readonly index: number;
 }
 
-/** A floating pane as it is shown; the cells inside its frame are in the placement's boxes. */
+/** A floating pane in its shown place; the cells inside its frame are in the placement's boxes. */
 export interface FloatPlace {
   readonly pane: string;
   readonly outer: Box;

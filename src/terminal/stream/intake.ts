@@ -208,7 +208,7 @@ export class Intake {
     return this.tail.length > 0 ? bytes.length : at;
   }
 
-  /** What is drawn in place of a picture is parsed, and goes to clients at `at`. */
+  /** The text that stands for a picture is parsed, and goes to clients at `at`. */
   private picture(text: string, end: number, at: number, edits: Edit[]): void {
     const drawn = this.port.picture(text);
     // Without it, a character after the command would join the one before it.

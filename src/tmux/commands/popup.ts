@@ -53,7 +53,7 @@ async function displayPopup(run: Run, args: Arguments): Promise<void> {
   }
 }
 
-/** tmux passes the number of a signal on as it is. */
+/** tmux passes the number of a signal on unchanged. */
 function numberOf(signal: string): number {
   return Object.entries(constants.signals).find(([name]) => name === signal)?.[1] ?? HUNG_UP;
 }

@@ -109,7 +109,7 @@ async function newSession(run: Run, args: Arguments): Promise<void> {
   if (!args.has("d")) await attachTo(run, made, { others: false, readOnly: false });
 }
 
-/** The session as it is now. */
+/** The session's present state. */
 async function sessionOf(run: Run, target: string): Promise<Session> {
   const { model } = await run.refresh();
   const found = model.sessions.find((each) => each.target === target);

@@ -87,7 +87,7 @@ export function ownWindowName(shown: string): string {
   return /^\d+$/.test(name) ? `_${name}`.slice(0, 64) : name;
 }
 
-/** Keeps the name as it was given where wsh has another. */
+/** Keeps the given name where wsh has another. */
 export async function keepName(run: Run, id: string, own: string, shown: string): Promise<void> {
   const { state } = await run.load();
   if (own === shown && state.names[id] === undefined) return;

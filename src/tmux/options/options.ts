@@ -87,7 +87,7 @@ export function optionAt(state: State, place: Partial<Place>, name: string): str
 }
 
 /**
- * A value as it is kept. @param given undefined: the other one of two
+ * The kept form of a value. @param given undefined: the other one of two
  * @param before what held so far @throws TmuxError in tmux's words
  */
 export function checkedValue(kind: OptionKind, given: string | undefined, before: string): string {

@@ -47,6 +47,6 @@ export interface OwnViewPort {
   /** Runs a key's operation in the session. @returns its answer @throws WshError */
   operate(binding: Binding, signal: AbortSignal): Promise<unknown>;
   detach(): void;
-  /** Draws everything anew. */
+  /** Redraws everything. */
   redraw(): void;
 }

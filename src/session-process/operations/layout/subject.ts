@@ -30,7 +30,7 @@ export interface LayoutCall {
   readonly place: Subject;
   /** Asked for at the command line or by a key. */
   readonly byPerson: boolean;
-  /** Who owns what it makes. */
+  /** The owner of the things it makes. */
   readonly owner: Owner;
 }
 
