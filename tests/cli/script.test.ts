@@ -269,6 +269,22 @@ test("expect finds what has left the history", async () => {
   expect(await wsh.ok("script", "-e", code)).toBe("code 4711 12345 39999\n");
 });
 
+test("what has ended is known at once: to expect, and to a later script", async () => {
+  const began = `const t = await wsh.open("again", { create: true }); await t.run("echo asked; cat; false"); await t.expect("asked");`;
+  await wsh.ok("script", "-e", began);
+  const code = `
+    const t = await wsh.open("again");
+    await t.press("Ctrl+C");
+    const { exit_code, signal } = await t.ended();
+    const seen = [exit_code, signal, await t.expect("never", { orEnd: true })];
+    await t.exec("(exit 7)");
+    seen.push(await t.expect("never", { orEnd: true, timeout: 5_000 }), (await t.ended()).command);
+    await t.type("sleep 0.2; echo la''te\\n");
+    seen.push((await t.expect("late", { orEnd: true })).text);
+    console.log(JSON.stringify(seen));`;
+  expect(JSON.parse(await wsh.ok("script", "-e", code))).toEqual([130, "SIGINT", null, null, "(exit 7)", "late"]);
+});
+
 test("what the declaration names is there, in scripts and in wsh_script", async () => {
   const types = await wsh.ok("script", "--types");
   const members = (name: string) => {

@@ -65,3 +65,14 @@ export function patternOf(grep: string | RegExp): string {
   const flags = grep.flags.replace(/[^ims]/g, "");
   return flags === "" ? grep.source : `(?${flags})${grep.source}`;
 }
+
+/** True as soon as one is true, false once all are false; a failure before that fails it. */
+export async function firstTrue(waits: readonly Promise<boolean>[]): Promise<boolean> {
+  const isTrue = Promise.withResolvers<boolean>();
+  const all = Promise.all(waits.map((wait) => wait.then((holds) => holds && isTrue.resolve(true))));
+  all.then(
+    () => isTrue.resolve(false),
+    (thrown) => isTrue.reject(thrown),
+  );
+  return isTrue.promise;
+}

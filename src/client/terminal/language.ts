@@ -6,10 +6,10 @@ import { type Call, Terminal } from "./terminal.ts";
 
 export type { Awaited, Matched } from "./awaited.ts";
 export { pictured, TerminalFailure } from "./failure.ts";
+export type { ExecOptions, ExecOutcome, OutputOptions, StepOptions } from "./options.ts";
 export { type Found, Screen, type SpanStyle } from "./screen.ts";
 export type { Step, StepDoubt, StepWatcher } from "./steps.ts";
-export type { Call, ExecOptions, ExecOutcome, OutputOptions, StepOptions } from "./terminal.ts";
-export { Terminal } from "./terminal.ts";
+export { type Call, Terminal } from "./terminal.ts";
 
 export interface OpenOptions {
   /** Make the session, with a shell, if none has that name. */
@@ -68,8 +68,9 @@ export function language(call: Call, { watch, doubt, opened: hear, made = {} }: 
     const { create = name === undefined, timeout, ...rest } = typeof given === "object" ? given : second;
     const there = name === undefined ? null : await existing(name, create);
     if (there !== null) {
-      const { output_cursor } = await call("status.get", {}, there.target);
-      return new Terminal(call, there.name, there.target, output_cursor, false, timeout, watch, doubt);
+      const { output_cursor, last_command: last } = await call("status.get", {}, there.target);
+      const running = last?.state === "running" ? last.id : undefined;
+      return new Terminal(call, there.name, there.target, output_cursor, false, timeout, watch, doubt, running);
     }
     const { tags = [], env, ...place } = { ...made, ...rest };
     const session = await call("sessions.create", {

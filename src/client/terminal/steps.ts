@@ -83,3 +83,7 @@ function readable(_key: string, value: unknown): unknown {
   if (value instanceof RegExp) return String(value);
   return typeof value === "function" ? "(screen) => …" : value;
 }
+
+export function seconds(ms: number): string {
+  return ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`;
+}

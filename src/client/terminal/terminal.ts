@@ -10,11 +10,21 @@ import type { OperationInput, OperationName, OperationOutput } from "../../opera
 import { type ConditionInput, MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type Awaited, conditionOf, conditionsOf, type Matched, matched, named, patternOf } from "./awaited.ts";
+import {
+  type Awaited,
+  conditionOf,
+  conditionsOf,
+  firstTrue,
+  type Matched,
+  matched,
+  named,
+  patternOf,
+} from "./awaited.ts";
 import { clickSequence } from "./click.ts";
 import type { FailureFacts } from "./failure.ts";
+import type { ExecOptions, ExecOutcome, ExpectOptions, Outcome, OutputOptions, StepOptions } from "./options.ts";
 import { Screen } from "./screen.ts";
-import { NotMet, type StepDoubt, type StepWatcher, stepped, written } from "./steps.ts";
+import { NotMet, type StepDoubt, type StepWatcher, seconds, stepped, written } from "./steps.ts";
 
 /** Calls an operation; operations of a session name it last. */
 export type Call = <N extends OperationName>(
@@ -29,48 +39,11 @@ export const DEFAULT_TIMEOUT_MS = 15_000;
 const READY_IDLE_MS = 300;
 const READY_WAIT_MS = 2_000;
 
-export interface StepOptions {
-  /** Longest wait in ms. */
-  readonly timeout?: number;
-}
-
-export interface ExpectOptions extends StepOptions {
-  /** A cursor: only what came after it. */
-  readonly since?: number;
-  readonly orEnd?: boolean;
-}
-
-export interface ExecOptions extends StepOptions {
-  /** Output: only lines that match (RE2), with lines around them; the first or last ones. */
-  readonly grep?: string | RegExp;
-  readonly context?: number;
-  readonly head?: number;
-  readonly tail?: number;
-  /** Limit of the output in bytes; past it head and tail are retained. */
-  readonly output_limit?: number;
-}
-
-/** How a command ended, as everywhere in wsh; `exitCode` is `exit_code`. */
-export type ExecOutcome = Omit<OperationOutput<"exec">, "exit_code" | "output"> & {
-  readonly exit_code: number | null;
-  readonly exitCode: number | null;
-  readonly output: string;
-};
-
-export interface OutputOptions {
-  readonly since?: number;
-  readonly command?: number;
-  readonly lines?: number;
-  readonly grep?: string | RegExp;
-  readonly max_bytes?: number;
-}
-
 export class Terminal implements AsyncDisposable {
   // Steps are async functions, since only those stay in stacks: a function that only returns a call does not (tail
   // calls).
   /** Where `expect` begins to look. */
   private since: number;
-  private command: number | undefined;
 
   constructor(
     private readonly call: Call,
@@ -84,6 +57,8 @@ export class Terminal implements AsyncDisposable {
     public timeout: number = DEFAULT_TIMEOUT_MS,
     private readonly watch?: StepWatcher<Terminal>,
     private readonly doubt?: StepDoubt,
+    /** The command that runs here, as far as it is known. */
+    private command?: number | undefined,
   ) {
     this.since = since;
   }
@@ -168,17 +143,19 @@ export class Terminal implements AsyncDisposable {
 
   /** Waits until a text or match is printed, or drawn, since something was last typed or run here; echo does not count. */
   expect(what: string | RegExp, options?: ExpectOptions & { readonly orEnd?: false }): Promise<Matched>;
-  /** With `orEnd`: null when the command, or the program, ends without it. */
+  /** With `orEnd`: null when the command, or the program, ends or has ended without it. */
   expect(what: string | RegExp, options: ExpectOptions): Promise<Matched | null>;
   async expect(what: string | RegExp, options: ExpectOptions = {}): Promise<Matched | null> {
     return this.step(this.expect, `expect(${written(what)})`, async () => {
       const { timeout = this.timeout, since = this.since } = options;
       const condition = conditionOf(what);
+      const atPrompt = options.orEnd === true ? (["prompt"] as const) : [];
+      const ends = this.command === undefined ? atPrompt : (["command_finished"] as const);
       const deadline = Date.now() + timeout;
       for (;;) {
         const left = Math.max(0, deadline - Date.now());
         const found = await this.ask("wait", {
-          any_of: [condition, "exited", ...(this.command === undefined ? [] : (["command_finished"] as const))],
+          any_of: [condition, "exited", ...ends],
           since,
           ...defined({ command_id: this.command }),
           max_wait_ms: Math.min(left, MAX_WAIT_MS),
@@ -231,15 +208,18 @@ export class Terminal implements AsyncDisposable {
     return this.step(method, text, () => this.until(look, timeout, "did not come"));
   }
 
-  /** Waits for the end of what `run` started, else of the session's program. */
-  async ended({
-    timeout = this.timeout,
-  }: StepOptions = {}): Promise<{ exit_code: number | null; signal: string | null }> {
+  /** Waits for the end of the command that runs, else of the session's program; at a prompt the last command has ended. */
+  async ended({ timeout = this.timeout }: StepOptions = {}): Promise<Outcome> {
     return this.step(this.ended, "ended()", async () => {
       const { command } = this;
-      const ends = command === undefined ? (["exited"] as const) : (["command_finished", "exited"] as const);
-      if (!(await this.holds(ends, this.since, timeout))) throw new NotMet(`has not ended within ${seconds(timeout)}`);
-      if (command === undefined) return this.status();
+      const isShell = command === undefined && (await this.status()).last_command !== null;
+      const ends = command !== undefined ? (["command_finished"] as const) : isShell ? (["prompt"] as const) : [];
+      if (!(await this.holds([...ends, "exited"], this.since, timeout)))
+        throw new NotMet(`has not ended within ${seconds(timeout)}`);
+      if (command === undefined) {
+        const status = await this.status();
+        return status.state === "exited" ? status : (status.last_command ?? status);
+      }
       const record = await this.ask("commands.get", { id: command });
       if (record.exit_code !== null || record.signal !== null) return record;
       // A command that ends its shell has the shell's code, which is known when that has ended.
@@ -402,19 +382,4 @@ export class Terminal implements AsyncDisposable {
       ...defined({ screen }),
     };
   }
-}
-
-function seconds(ms: number): string {
-  return ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`;
-}
-
-/** True as soon as one is true, false once all are false; a failure before that fails it. */
-async function firstTrue(waits: readonly Promise<boolean>[]): Promise<boolean> {
-  const isTrue = Promise.withResolvers<boolean>();
-  const all = Promise.all(waits.map((wait) => wait.then((holds) => holds && isTrue.resolve(true))));
-  all.then(
-    () => isTrue.resolve(false),
-    (thrown) => isTrue.reject(thrown),
-  );
-  return isTrue.promise;
 }

@@ -1,0 +1,46 @@
+/** What a program gives to a terminal's steps, and how commands end. */
+import type { OperationOutput } from "../../operations/table.ts";
+
+export interface StepOptions {
+  /** Longest wait in ms. */
+  readonly timeout?: number;
+}
+
+export interface ExpectOptions extends StepOptions {
+  /** A cursor: only what came after it. */
+  readonly since?: number;
+  readonly orEnd?: boolean;
+}
+
+export interface ExecOptions extends StepOptions {
+  /** Output: only lines that match (RE2), with lines around them; the first or last ones. */
+  readonly grep?: string | RegExp;
+  readonly context?: number;
+  readonly head?: number;
+  readonly tail?: number;
+  /** Limit of the output in bytes; past it head and tail are retained. */
+  readonly output_limit?: number;
+}
+
+/** How a command ended, as everywhere in wsh; `exitCode` is `exit_code`. */
+export type ExecOutcome = Omit<OperationOutput<"exec">, "exit_code" | "output"> & {
+  readonly exit_code: number | null;
+  readonly exitCode: number | null;
+  readonly output: string;
+};
+
+/** How a command ended, or the session's program, which has no `id` and `command`. */
+export interface Outcome {
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly id?: number;
+  readonly command?: string | null;
+}
+
+export interface OutputOptions {
+  readonly since?: number;
+  readonly command?: number;
+  readonly lines?: number;
+  readonly grep?: string | RegExp;
+  readonly max_bytes?: number;
+}
