@@ -20,7 +20,7 @@ export class SetHooks {
 
   /** Empty where there is no file, or an unreadable one. */
   get hooks(): readonly Hook[] {
-    const found = fs.statSync(this.path, { throwIfNoEntry: false });
+    const found = this.find();
     if (found === undefined) return [];
     const version = `${found.mtimeMs} ${found.ino}`;
     if (this.known?.version === version) return this.known.hooks;
@@ -34,6 +34,14 @@ export class SetHooks {
     else {
       prepareStateDir(this.instance);
       replaceOwnFile(this.path, JSON.stringify(hooks));
+    }
+  }
+
+  private find(): fs.Stats | undefined {
+    try {
+      return fs.statSync(this.path, { throwIfNoEntry: false });
+    } catch {
+      return undefined; // the state directory is not a directory
     }
   }
 

@@ -131,6 +131,7 @@ async function byNats(cut: "m1" | "me"): Promise<Machines> {
   let proxy: CutProxy | null = null;
   const users = [{ name: "m1", role: "machine" } as const, { name: "me", role: "operate" } as const];
   const fleet = await TestFleet.start(users, {
+    wsh: { config: 'agents_may = "everything"\n' },
     async way(user, url) {
       if (user !== cut) return null;
       proxy = await CutProxy.to(Number(new URL(url).port));

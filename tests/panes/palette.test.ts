@@ -22,8 +22,10 @@ describe("the palette", () => {
     const { wsh, panes } = all;
     await wsh.session("dev");
     await using person = await opened(wsh, "dev");
+    await person.sees(/view\.keys +all keys +\?/);
+    person.type("new pane");
     await person.sees(/pane\.split +Start a program in a new pane.* % \|/);
-    person.type("close window");
+    person.type(`${CLEAR}close window`);
     await person.sees(/^>window\.close +End the programs of a window/m);
     person.type(`${CLEAR}psp`);
     await person.sees(/^>pane\.split/m);

@@ -164,7 +164,7 @@ test("a terminal that shows no UTF-8 gets dialogs, the map of keys and the switc
   await isPlain();
   person.type("?");
   await person.sees("Keys after Ctrl+\\");
-  await person.sees("0-9");
+  await person.sees("Alt+1-5");
   await isPlain();
   person.type("\x1b");
   await until("the table to go", async () => !(await person.text()).includes("Keys after"));

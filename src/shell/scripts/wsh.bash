@@ -325,6 +325,8 @@ __wsh_ask() {
   fi
   if [[ $1 == 4 ]]; then
     __wsh_lent || __wsh_arrange
+    # Without bash's word for the line, the line as shown decides what ran: nothing older may stand behind it.
+    builtin printf '\e[J' >/dev/tty
     __wsh_hide
     builtin return 0
   fi
