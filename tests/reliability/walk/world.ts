@@ -46,7 +46,7 @@ const MARK = /^mark-\d+$/;
 
 export class World implements AsyncDisposable {
   // Ended sessions go away at once, so that the list is exact.
-  readonly wsh = new Wsh({ config: "grace_seconds = 0\nkill_grace_ms = 500\n" });
+  readonly wsh = new Wsh({ config: 'grace_seconds = 0\nkill_grace_ms = 500\nagents_may = "everything"\n' });
   readonly sessions: Known[] = [];
   /** The server that the walk started; others may be started by bridges. */
   server: { readonly pid: number; kill(signal: NodeJS.Signals): Promise<void> } | null = null;
