@@ -49,3 +49,9 @@ export function variables(given: readonly string[]): Record<string, string> {
     }),
   );
 }
+
+/** Which port a new session gets: none is reserved by number. @throws UsageError */
+export function freePort(text: string): "free" {
+  if (text === "free") return text;
+  throw new UsageError(`--port ${text}: only free is offered, a port that nobody uses`);
+}

@@ -15,7 +15,7 @@ import { execFault } from "../../protocol/exec-rules.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { shellText } from "../../shell/words.ts";
-import { collect, seconds, UsageError, variables, wholeNumber } from "../arguments.ts";
+import { collect, freePort, seconds, UsageError, variables, wholeNumber } from "../arguments.ts";
 import { collectCondition } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, printRendered, whenReaderGoes } from "../print.ts";
@@ -72,7 +72,7 @@ export function register(program: Command): void {
     .option("--resume <id>", "with NAME: resume waiting for a command or request")
     .option("--cwd <dir>", "without NAME or with --create: start directory")
     .option("--env <name=value>", "the same: a variable (repeatable)", collect)
-    .addOption(new Option("--port <free>", "the same: a TCP port, in PORT").choices(["free"]))
+    .option("--port <free>", "the same: a free TCP port of its own, in PORT", freePort)
     .option("-i, --stdin", "without NAME: pass standard input to the command")
     .option("--pipeline", "each word is a command that reads the previous one")
     .option("--show", "run in a pane beside NAME's, or beside this one")

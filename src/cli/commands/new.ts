@@ -7,7 +7,7 @@ import { checkSessionName, checkTag, paneId, parsePlace, parseTarget } from "../
 import { CreatedSessionSchema, type SessionInfo } from "../../protocol/session.ts";
 import { findSession, listSessions, lookUp } from "../../registry/registry.ts";
 import { shellText } from "../../shell/words.ts";
-import { absolute, collect, UsageError, variables } from "../arguments.ts";
+import { absolute, collect, freePort, UsageError, variables } from "../arguments.ts";
 import { instanceOf, warn } from "../instance.ts";
 import { print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
@@ -54,7 +54,7 @@ export function register(program: Command): void {
       "--worktree <branch>",
       "run in a git worktree of this branch, made if missing, removed with the session when clean",
     )
-    .addOption(new Option("--port <free>", "give it a free TCP port of its own, in PORT").choices(["free"]))
+    .option("--port <free>", "give it a free TCP port of its own, in PORT", freePort)
     .option("--private", "keep nothing on disk: no command history, no checkpoints")
     .option("--size <colsxrows>", "size of its terminal (default: 80x24)")
     .option("--layout <file>", "windows and panes with their programs: TOML, JSON, or tmux's own")

@@ -57,7 +57,7 @@ export class Terminal implements AsyncDisposable {
     public timeout: number = DEFAULT_TIMEOUT_MS,
     private readonly watch?: StepWatcher<Terminal>,
     private readonly doubt?: StepDoubt,
-    /** The command that runs here, as far as it is known. */
+    /** The command that runs here, if known. */
     private command?: number | undefined,
   ) {
     this.since = since;
