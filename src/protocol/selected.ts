@@ -15,46 +15,112 @@ export interface Found {
 type Rows = readonly (readonly Span[])[];
 type Cursor = { readonly row: number; readonly visible: boolean };
 
-/** What is in inverse video, else with the rarest background; null: nothing is. */
+/** A run with its cells before its text was trimmed. */
+interface Run extends Found {
+  readonly from: number;
+  readonly to: number;
+  readonly whole: string;
+  readonly key: string;
+}
+
+/**
+ * The item of a list whose check mark is highlighted; else what is in inverse video, the highlighted row of a list, what
+ * has the rarest background; null: nothing is.
+ */
 export function selectedPart(rows: Rows, cursor: Cursor): Found | null {
-  const runs = runsOf(rows);
+  const lines = rows.map(runsOf);
+  const runs = lines.flat().filter(({ text }) => text !== "");
   const inverse = runs.filter(({ style }) => style.inverse === true);
-  if (inverse.length > 0) return nearest(inverse, cursor);
-  const byBackground = new Map<string, Found[]>();
-  for (const run of runs.filter(({ style }) => style.bg !== undefined)) {
-    const key = JSON.stringify(run.style.bg);
-    byBackground.set(key, [...(byBackground.get(key) ?? []), run]);
-  }
-  const size = (group: readonly Found[]): number => group.reduce((sum, { width }) => sum + width, 0);
-  const [rarest] = [...byBackground.values()].sort((a, b) => size(a) - size(b));
-  return rarest === undefined ? null : nearest(rarest, cursor);
+  const found =
+    checkedItem(lines) ??
+    nearest(inverse, cursor) ??
+    nearest(listItems(lines), cursor) ??
+    nearest(rarest(runs.filter(({ style }) => style.bg !== undefined)), cursor);
+  if (found === null) return null;
+  const { text, row, col, width, style } = found;
+  return { text, row, col, width, style };
 }
 
 /** The run in the cursor's row, else the shortest: a bar at the edge is longer than a selected item. */
-function nearest(runs: readonly Found[], cursor: Cursor): Found | null {
+function nearest<F extends Found>(runs: readonly F[], cursor: Cursor): F | null {
   const here = cursor.visible ? runs.find(({ row }) => row === cursor.row) : undefined;
   return here ?? [...runs].sort((a, b) => a.width - b.width)[0] ?? null;
 }
 
-/** Runs of text whose cells have one background and are all inverse or none. */
-function runsOf(rows: Rows): Found[] {
-  return rows.flatMap((spans, row) => {
-    const merged: { text: string; index: number; style: SpanStyle; key: string }[] = [];
-    let index = 0;
-    for (const { text, ...style } of spans) {
-      const key = JSON.stringify([style.bg ?? null, style.inverse ?? false]);
-      const last = merged.at(-1);
-      if (last?.key === key) last.text += text;
-      else merged.push({ text, index, style, key });
-      index += text.length;
+function rarest(runs: readonly Run[]): readonly Run[] {
+  const size = (group: readonly Run[]): number => group.reduce((sum, { width }) => sum + width, 0);
+  const byBackground = Object.values(Object.groupBy(runs, ({ key }) => key)).map((group) => group ?? []);
+  return byBackground.sort((a, b) => size(a) - size(b))[0] ?? [];
+}
+
+/** The item of a highlighted check mark, `[*] label`: only the mark between the brackets has a look of its own. */
+function checkedItem(lines: readonly Run[][]): Found | null {
+  for (const line of lines) {
+    for (const [at, mark] of line.entries()) {
+      const before = line[at - 1];
+      const after = line[at + 1];
+      if (before === undefined || after === undefined || mark.to - mark.from !== 1 || before.key !== after.key)
+        continue;
+      if (!/[[(]$/.test(before.whole) || !/^[\])]/.test(after.whole)) continue;
+      const text = `${before.whole.slice(-1)}${mark.whole}${after.whole}`.trimEnd();
+      return { text, row: mark.row, col: mark.from - 1, width: cells(text), style: mark.style };
     }
-    const whole = spans.map(({ text }) => text).join("");
-    return merged
-      .filter(({ text }) => text.trim() !== "")
-      .map(({ text, index: from, style }) => {
-        const col = cells(whole.slice(0, from)) + cells(text.slice(0, text.length - text.trimStart().length));
-        return { text: text.trim(), row, col, width: cells(text.trim()), style };
-      });
+  }
+  return null;
+}
+
+/** Share of the screen that the look of a list's other rows has at least: less is a heading's. */
+const COMMON_SHARE = 0.1;
+
+/** Highlighted rows of lists, one of each list: rows above or below have text in the same columns, and a common look. */
+function listItems(lines: readonly Run[][]): readonly Run[] {
+  const area = new Map<string, number>();
+  for (const { key, from, to } of lines.flat()) area.set(key, (area.get(key) ?? 0) + to - from);
+  const total = lines.flat().reduce((sum, { from, to }) => sum + to - from, 0);
+  const areaOf = (run: Run | undefined): number =>
+    run?.style.bg === undefined ? Number.POSITIVE_INFINITY : (area.get(run.key) ?? 0);
+  const isItem = (run: Run, line: readonly Run[] = []): boolean => {
+    const over = line.filter(({ from, to }) => from < run.to && to > run.from);
+    const text = over.map(({ whole, from }) => whole.slice(Math.max(0, run.from - from), run.to - from)).join("");
+    const isOne = over.every(({ key }) => key === over[0]?.key && key !== run.key);
+    return text.trim() !== "" && isOne && areaOf(over[0]) >= total * COMMON_SHARE;
+  };
+  const best = new Map<string, { readonly run: Run; readonly sides: number }>();
+  for (const [row, line] of lines.entries()) {
+    for (const [at, run] of line.entries()) {
+      // Highlighted parts side by side are a heading or a bar of labels.
+      const isBar = [line[at - 1], line[at + 1]].some((each) => each !== undefined && isHighlighted(each));
+      const isLabel = row === lines.length - 1 && line.length > 1;
+      if (!isHighlighted(run) || run.text === "" || isBar || isLabel) continue;
+      const sides = [lines[row - 1], lines[row + 1]].filter((other) => isItem(run, other)).length;
+      const list = `${run.from} ${run.to}`;
+      // A heading is above its list.
+      if (sides > 0 && sides >= (best.get(list)?.sides ?? 0)) best.set(list, { run, sides });
+    }
+  }
+  return [...best.values()].map(({ run }) => run);
+
+  function isHighlighted(run: Run): boolean {
+    return run.style.bg !== undefined && areaOf(run) < Math.max(...area.values());
+  }
+}
+
+/** Runs of text whose cells have one background and are all inverse or none. */
+function runsOf(spans: readonly Span[], row: number): Run[] {
+  const merged: { whole: string; from: number; style: SpanStyle; key: string }[] = [];
+  let from = 0;
+  for (const { text, ...style } of spans) {
+    const key = JSON.stringify([style.bg ?? null, style.inverse ?? false]);
+    const last = merged.at(-1);
+    if (last?.key === key) last.whole += text;
+    else merged.push({ whole: text, from, style, key });
+    from += cells(text);
+  }
+  return merged.map((run) => {
+    const { whole, from: start } = run;
+    const text = whole.trim();
+    const col = start + cells(whole.slice(0, whole.length - whole.trimStart().length));
+    return { ...run, text, row, col, width: cells(text), to: start + cells(whole) };
   });
 }
 
