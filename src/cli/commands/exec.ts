@@ -46,7 +46,7 @@ export function register(program: Command): void {
     .description(
       "Run a command at a session's prompt, print its output, and exit with its code " +
         `(128+n by signal n, ${TIMED_OUT} timeout, ${UNKNOWN} unknown). Without NAME: in a new session.\n` +
-        "One word after -- is shell text; several words are arguments. Ctrl+C interrupts the command; twice leaves it.",
+        "One word after -- is shell text; several are arguments. Ctrl+C interrupts it.",
     )
     .option("--timeout <seconds>", "stop waiting after this (default: never)", seconds)
     .addOption(
