@@ -150,7 +150,8 @@ export class OutputScan {
     this.searched = { line, cell };
     const end = this.source.text.lineFrom(line, from);
     if (from === 0) return this.scanLine(line, end, this.seen.get(line));
-    const match = this.tryFind(end, 0, end.length);
+    const start = line === this.since.line && !this.rewritten ? Math.max(0, this.since.index - from) : 0;
+    const match = this.tryFind(end, Math.min(start, end.length), end.length);
     return match === null ? null : { ...match, line };
   }
 
@@ -158,7 +159,7 @@ export class OutputScan {
     // In the first line of the output only the rest is new, unless all of it was rewritten.
     const { index } = this.since;
     const first = id === this.since.line;
-    if (first && before !== undefined && !line.startsWith(before.slice(0, index))) this.rewritten = true;
+    if (first && before !== undefined && !line.padEnd(index).startsWith(before.slice(0, index))) this.rewritten = true;
     const start = first && !this.rewritten ? index : 0;
     for (const piece of openPieces(line.length, start, this.source.masks(id, line))) {
       const match = this.tryFind(line, piece.start, piece.end);

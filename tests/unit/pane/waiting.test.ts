@@ -301,6 +301,23 @@ describe("waiting in a session", () => {
     expect(await failure(live.commands.wait({ ...wait, since: after + 1 }))).toMatchObject({ code: "invalid_cursor" });
   });
 
+  test("in a long line each text once", async () => {
+    await using live = await LivePane.start();
+    const pause = "read -n 1 -s";
+    live.type(
+      `printf '%100000s code %s. ' x 1; ${pause}; printf '%1000s' y; ${pause}; printf 'code %s.' 2; ${pause}\r`,
+    );
+    const wait = { anyOf: [{ type: "regex", pattern: "code \\d\\.", flags: "" }], ...max } as const;
+    expect(await live.commands.wait({ ...wait, since: 0 })).toMatchObject({ match: "code 1." });
+    await live.commands.wait({ anyOf: [{ type: "waiting_for_input" }], ...max });
+    const since = live.pane.outputCursor;
+    expect(await live.commands.wait({ ...wait, since, maxWaitMs: 0 })).toMatchObject({ decidedBy: "timeout" });
+    const next = live.commands.wait({ ...wait, since });
+    live.type("1");
+    live.type("2");
+    expect(await next).toMatchObject({ match: "code 2." });
+  });
+
   test("for a line that is not finished and one that is rewritten", async () => {
     await using live = await LivePane.start();
     live.type("printf 'Continue? '; read answer; for i in 1 2 3; do printf '\\r%s%% of all' $i; sleep 0.1; done\r");
