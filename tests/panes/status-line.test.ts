@@ -102,7 +102,7 @@ describe("the line", () => {
     marks: (id) => ({ bell: id === "@w0", activity: id === "@w2", finished: id === "@w2" }),
     people: 2,
     devices: [],
-    command: "\x1b[31mred\x07",
+    command: { text: "\x1b[31mred\x07", failed: "" },
     now: new Date(2026, 0, 1, 9, 5),
   };
   const line = (cols: number): string =>
@@ -116,6 +116,19 @@ describe("the line", () => {
     for (let cols = 20; cols < 100; cols++) expect(line(cols).length).toBe(Math.max(cols, line(1).length));
     expect(line(30)).toContain("1:window1*Z");
     expect(line(30)).not.toContain("window0");
+  });
+
+  test("keeps the current window in sight where there is no room for all", () => {
+    const windows = Array.from({ length: 40 }, (_, i) => window(i, { active: i === 30 }));
+    const narrow = (cols: number): string =>
+      statusText({ ...facts, windows }, segmentNames, cols)
+        .spans.map(({ text }) => text)
+        .join("");
+    expect(narrow(40)).toBe(" dev  < 27 28 29 30:window30* 31 32 > ".padEnd(40));
+    for (let cols = 11; cols < 60; cols++) {
+      expect(narrow(cols)).toContain(" 30:window30*");
+      expect(narrow(cols).length).toBe(Math.max(cols, 13));
+    }
   });
 
   test("says how many panes have no room, but not of a window that is zoomed", () => {

@@ -3,6 +3,7 @@ import { cleanText, clusters } from "../../compositor/graphemes.ts";
 import type { WindowInfo } from "../../protocol/session.ts";
 import type { ThemeRole } from "../../protocol/theme.ts";
 import type { StatusTarget, StatusText } from "../../session/types.ts";
+import type { CommandOutput } from "./status-command.ts";
 
 /** In the order of the default line; segments after `gap` are on the right. */
 export const segmentNames = [
@@ -31,8 +32,8 @@ export interface StatusFacts {
   /** People who can type here, and the names of viewing pages' devices. */
   readonly people: number;
   readonly devices: readonly string[];
-  /** Last output of the command in the settings. */
-  readonly command: string;
+  /** Last output of the command in the settings, and how it failed. */
+  readonly command: CommandOutput;
   readonly now: Date;
 }
 
@@ -124,7 +125,7 @@ function piecesOf(name: SegmentName, facts: StatusFacts, isShort: boolean): Piec
       return facts.people > 1 ? [plain(` ${facts.people} attached${named} `)] : [];
     }
     case "command":
-      return facts.command === "" ? [] : [plain(` ${cleanText(facts.command)} `)];
+      return commandPieces(facts.command);
     case "time":
       return [plain(` ${facts.now.toTimeString().slice(0, 5)} `)];
     case "gap":
@@ -132,20 +133,51 @@ function piecesOf(name: SegmentName, facts: StatusFacts, isShort: boolean): Piec
   }
 }
 
+function commandPieces({ text, failed }: CommandOutput): Piece[] {
+  const shown = text === "" ? [] : [plain(` ${cleanText(text)} `)];
+  return failed === "" ? shown : [...shown, { text: ` status_command: ${failed} `, role: "status_alert" }];
+}
+
 function widthOf(pieces: readonly Piece[]): number {
   return pieces.reduce((sum, { text }) => sum + clusters(text).reduce((own, { width }) => own + width, 0), 0);
 }
 
-/** The line for a terminal of this width: names of background windows are left out first, then the right side. */
+/** Leaves out the windows farthest from the current one, then all but that, until the rest fits. */
+function aroundCurrent(pieces: readonly Piece[], cols: number): readonly Piece[] {
+  const isWindow = ({ target }: Piece): boolean => target?.kind === "window";
+  const all = pieces.filter(isWindow);
+  const at = all.findIndex(({ target }) => target?.kind === "window" && target.active);
+  if (at < 0 || widthOf(pieces) <= cols) return pieces;
+  let [from, to] = [0, all.length];
+  const shown = (): Piece[] =>
+    pieces.flatMap((piece) => {
+      const index = all.indexOf(piece);
+      if (index < 0) return [piece];
+      if (index < from || index >= to) return [];
+      const cut = [index === from && from > 0, index === to - 1 && to < all.length];
+      return [...(cut[0] ? [plain(" <")] : []), piece, ...(cut[1] ? [plain(" >")] : [])];
+    });
+  while (to - from > 1 && widthOf(shown()) > cols) {
+    if (at - from > to - 1 - at) from++;
+    else to--;
+  }
+  return widthOf(shown()) <= cols ? shown() : all.slice(at, at + 1);
+}
+
+/**
+ * The line for a terminal of this width. Left out first are the names of background windows, then the right side, then
+ * windows far from the current one.
+ */
 export function statusText(facts: StatusFacts, segments: readonly SegmentName[], cols: number): StatusText {
   const gap = segments.indexOf("gap");
   const [before, after] = gap < 0 ? [segments, []] : [segments.slice(0, gap), segments.slice(gap + 1)];
   const all = (names: readonly SegmentName[], isShort: boolean): Piece[] =>
     names.flatMap((name) => piecesOf(name, facts, isShort));
-  let left = all(before, false);
+  let left: readonly Piece[] = all(before, false);
   let right = all(after, false);
   if (widthOf(left) + widthOf(right) > cols) left = all(before, true);
   while (right.length > 0 && widthOf(left) + widthOf(right) > cols) right = right.slice(1);
+  left = aroundCurrent(left, cols);
   const blanks = plain(" ".repeat(Math.max(0, cols - widthOf(left) - widthOf(right))));
   const pieces = [...left, blanks, ...right];
   return {

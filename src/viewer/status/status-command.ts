@@ -1,16 +1,35 @@
 /**
- * The command whose first line of output is a segment of the status line. It runs in a separate process group, which is
- * killed with it, with the line, and after COMMAND_MS: none of its children remain.
+ * The command whose first line of output is a segment of the status line. It runs in a separate process group, and is
+ * ended with all that it has started, daemons too, with the line, after COMMAND_MS, and once it has printed
+ * OUTPUT_BYTES. A failure is part of the segment.
  */
+import { platform } from "../../platform/platform.ts";
 import type { Settings } from "../../settings/table.ts";
 
-/** Time after which it is killed, in ms, and characters of its output. */
+/** Time after which it is killed, in ms, bytes after which it is, and characters that are shown. */
 const COMMAND_MS = 5_000;
+const OUTPUT_BYTES = 16 * 1024;
 const COMMAND_CHARS = 100;
+/** Time for the rest of the output after the end, in ms: what it left behind may hold it open. */
+const REST_MS = 100;
+
+/** The first line that it printed, and how it failed; "": it did not. */
+export interface CommandOutput {
+  readonly text: string;
+  readonly failed: string;
+}
+
+interface Run {
+  readonly child: Bun.Subprocess<"ignore", "pipe", "ignore">;
+  /** An entry of its environment, which all that it starts inherits. */
+  readonly mark: string;
+}
+
+const nothing: CommandOutput = { text: "", failed: "" };
 
 export class StatusCommand {
-  private printed = "";
-  private running: Bun.Subprocess | null = null;
+  private printed = nothing;
+  private running: Run | null = null;
   private timer: Timer | null = null;
 
   constructor(
@@ -18,12 +37,13 @@ export class StatusCommand {
     private readonly session: { readonly name: string },
     /** It has printed something, or may run again. */
     private readonly changed: () => void,
+    private readonly limitMs = COMMAND_MS,
   ) {}
 
   /** Its last output; runs it again when due. Call while the line is shown. */
-  get output(): string {
+  get output(): CommandOutput {
     const { status_command: command, status_seconds: seconds } = this.settings;
-    if (command === "") return "";
+    if (command === "") return nothing;
     if (this.timer === null && this.running === null) {
       void this.ask(command);
       this.timer = setTimeout(() => {
@@ -38,45 +58,90 @@ export class StatusCommand {
   stop(): void {
     clearTimeout(this.timer ?? undefined);
     this.timer = null;
-    kill(this.running);
+    const { running } = this;
     this.running = null;
+    if (running !== null) end(running);
   }
 
   private async ask(command: string): Promise<void> {
-    let child: Bun.Subprocess<"ignore", "pipe", "ignore"> | null = null;
-    let printed = "";
-    let late: Timer | undefined;
+    let run: Run | null = null;
+    let printed: CommandOutput;
     try {
-      child = Bun.spawn(["sh", "-c", command], {
-        stdin: "ignore",
-        stdout: "pipe",
-        stderr: "ignore",
-        detached: true,
-        env: { ...process.env, WSH_SESSION: this.session.name },
-      });
-      child.unref();
-      this.running = child;
-      late = setTimeout(() => kill(child), COMMAND_MS);
-      late.unref();
-      printed = (await new Response(child.stdout).text()).split("\n", 1)[0] ?? "";
+      run = start(command, this.session.name);
+      this.running = run;
+      printed = await outputOf(run, this.limitMs);
     } catch {
-      // It cannot be started: the segment is empty.
+      printed = { text: "", failed: "cannot start" };
     }
-    clearTimeout(late);
-    if (child?.exitCode === null) kill(child);
-    if (this.running !== child) return;
+    if (this.running !== run) return;
     this.running = null;
-    this.printed = printed.slice(0, COMMAND_CHARS);
+    this.printed = printed;
     this.changed();
   }
 }
 
-/** Ends a command with all that it has started. */
-function kill(child: Bun.Subprocess | null): void {
-  if (child === null) return;
+function start(command: string, session: string): Run {
+  const [name, value] = ["WSH_STATUS_RUN", crypto.randomUUID()];
+  const child = Bun.spawn(["sh", "-c", command], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "ignore",
+    detached: true,
+    env: { ...process.env, WSH_SESSION: session, [name]: value },
+  });
+  child.unref();
+  return { child, mark: `${name}=${value}` };
+}
+
+async function outputOf(run: Run, limitMs: number): Promise<CommandOutput> {
+  const { child } = run;
+  let why: "late" | "flood" | "rest" | null = null;
+  const reader = child.stdout.getReader();
+  const stop = (reason: typeof why): void => {
+    why ??= reason;
+    end(run);
+    void reader.cancel().catch(() => {});
+  };
+  const late = setTimeout(() => stop("late"), limitMs);
+  late.unref();
+  let rest: Timer | undefined;
+  void child.exited.then(() => {
+    rest = setTimeout(() => stop("rest"), REST_MS);
+  });
+  const decoder = new TextDecoder();
+  let output = "";
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    bytes += value.length;
+    if (output.length < OUTPUT_BYTES) output += decoder.decode(value.subarray(0, OUTPUT_BYTES), { stream: true });
+    if (bytes >= OUTPUT_BYTES) stop("flood");
+  }
+  await child.exited;
+  clearTimeout(late);
+  clearTimeout(rest);
+  const text = (output.split("\n", 1)[0] ?? "").slice(0, COMMAND_CHARS);
+  if (why === "late") return { text, failed: `still ran after ${limitMs / 1000} s` };
+  if (why === "flood" || child.exitCode === 0) return { text, failed: "" };
+  return { text, failed: child.exitCode === null ? String(child.signalCode) : `exit ${child.exitCode}` };
+}
+
+/** Ends a command with all that it has started, also what has left its process group. */
+function end({ child, mark }: Run): void {
+  const { listeners } = platform();
+  kill(-child.pid);
+  for (let round = 0; round < 3; round++) {
+    const left = listeners?.all().filter((pid) => listeners.environment(pid).includes(mark)) ?? [];
+    if (left.length === 0) return;
+    left.forEach(kill);
+  }
+}
+
+function kill(pid: number): void {
   try {
-    process.kill(-child.pid, "SIGKILL");
+    process.kill(pid, "SIGKILL");
   } catch {
-    // The whole group has ended.
+    // It has ended.
   }
 }

@@ -161,7 +161,7 @@ export class StatusLine implements Disposable {
       marks: (window: string) => this.marks.get(window) ?? none,
       people: session.viewers.people,
       devices: session.viewers.all.flatMap(({ page }) => page ?? []),
-      command: segments.includes("command") ? this.command.output : "",
+      command: segments.includes("command") ? this.command.output : { text: "", failed: "" },
       now: new Date(),
     };
     const { status_position: position } = settings;
