@@ -187,7 +187,12 @@ function checkCommand(command: string, field: string): void {
   throw new WshError("payload_too_large", `'${field}' has ${bytes} bytes; ${MAX_COMMAND_BYTES} are allowed`);
 }
 
-export const OutputLimitSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_OUTPUT_LIMIT));
+export const OutputLimitSchema = v.pipe(
+  v.number(),
+  v.integer(),
+  v.minValue(0),
+  v.maxValue(MAX_OUTPUT_LIMIT, `at most ${MAX_OUTPUT_LIMIT} bytes (1 MiB), the most that one answer has`),
+);
 
 export const OnTimeoutSchema = v.picklist(["leave", "interrupt", "kill"]);
 export type OnTimeout = v.InferOutput<typeof OnTimeoutSchema>;

@@ -4,7 +4,7 @@
  */
 
 import type { OutputQuery } from "../../protocol/output-filter.ts";
-import { clipEnds } from "../text/cut-output.ts";
+import { clipEnds, fitted } from "../text/cut-output.ts";
 import { cost } from "../text/kept-lines.ts";
 import type { LineRange } from "./stored-output.ts";
 
@@ -47,6 +47,8 @@ export class Answer {
   private droppedBytes = 0;
   /** Left out of lines that are shown in part. */
   private excerptBytes = 0;
+  /** Lines without a pattern of which only the ends are shown. */
+  private partial = 0;
   private hits = 0;
   /** The last hit, while the lines that come are its context. */
   private open: Hit | null = null;
@@ -64,8 +66,12 @@ export class Answer {
   /** The next line that was read. */
   add(number: number, line: string): void {
     const { test, context } = this.query;
-    if (test === null) this.hit({ first: number, at: 0, lines: [line], bytes: this.cost(number, line) });
-    else if (test(line)) {
+    if (test === null) {
+      const { text, isPartial } = fitted(line, this.limit);
+      if (isPartial) this.partial++;
+      this.excerptBytes += Buffer.byteLength(line) - Buffer.byteLength(text);
+      this.hit({ first: number, at: 0, lines: [text], bytes: this.cost(number, text) });
+    } else if (test(line)) {
       const lines = [...this.before, this.excerpt(line)];
       const first = number - this.before.length;
       this.before = [];
@@ -87,13 +93,13 @@ export class Answer {
     const front = isWhole ? all : within(all, limit / 2);
     const back = isWhole ? [] : within(all.slice(front.length).reverse(), limit / 2).reverse();
     const shown = [...front, ...back];
-    const omittedLines = Math.max(0, this.asked(ranges) - shown.length);
+    const omittedLines = Math.max(0, this.asked(ranges) - shown.length) + this.partial;
     const left = bytes + this.droppedBytes - shown.reduce((sum, hit) => sum + hit.bytes, 0);
     const matches = query.test === null ? null : this.hits;
     const [first] = all;
     if (shown.length === 0 && first !== undefined && limit > 0) {
       // A line longer than the limit: its two ends are still better than nothing.
-      const text = clipEnds(this.linesOf(first), limit);
+      const text = clipEnds(this.linesOf(first).join("\n"), limit);
       return { text, omittedLines, omittedBytes: Math.max(0, left - Buffer.byteLength(text)), matches };
     }
     const text = limit === 0 ? "" : this.join(front, back, omittedLines, ranges);

@@ -6,7 +6,7 @@ import { cost, type KeptLines } from "./kept-lines.ts";
 
 export interface CutOutput {
   readonly text: string;
-  /** Lines left out between head and tail. */
+  /** Lines left out between head and tail, or of which only the ends are shown. */
   readonly omittedLines: number;
 }
 
@@ -30,49 +30,79 @@ function clip(text: string, limit: number, from: "start" | "end"): string {
  * the end, with a line between them that gives the number of missing ones (it is not counted in the limit).
  */
 export function cutOutput(lines: KeptLines, limit: number): CutOutput {
-  const { head, tail, omitted } = lines;
-  if (omitted === 0) {
-    const text = [...head, ...tail].join("\n");
-    if (Buffer.byteLength(text) <= limit) return { text, omittedLines: 0 };
-  }
+  const { omitted } = lines;
+  const head = lines.head.map((line) => fitted(line, limit));
+  const tail = lines.tail.map((line) => fitted(line, limit));
   const all = omitted === 0 ? [...head, ...tail] : null;
+  if (all !== null) {
+    const text = textOf(all);
+    if (Buffer.byteLength(text) <= limit) return { text, omittedLines: partial(all) };
+  }
   const front = takeLines(all ?? head, limit / 2, "start");
   const back = takeLines(all === null ? tail : all.slice(front.length), limit / 2, "end");
-  const total = head.length + tail.length + omitted;
-  const omittedLines = total - front.length - back.length;
+  const missing = head.length + tail.length + omitted - front.length - back.length;
+  const omittedLines = missing + partial(front) + partial(back);
   if (front.length === 0 && back.length === 0) {
     // A line longer than the limit, or no limit at all: its two ends are still better than nothing.
     const lines = all ?? (tail.length > 0 ? tail : head);
-    return { text: limit <= 0 || lines.length === 0 ? "" : clipEnds(lines, limit), omittedLines };
+    return { text: limit <= 0 || lines.length === 0 ? "" : clipEnds(textOf(lines), limit), omittedLines };
   }
-  return { text: [...front, `[${omittedLines} lines omitted]`, ...back].join("\n"), omittedLines };
+  const mark = { text: `[${missing} lines omitted]`, isPartial: false };
+  return { text: textOf([...front, mark, ...back]), omittedLines };
 }
 
 /** The newest whole lines of at most `limit` UTF-8 bytes, after a line that gives the number of missing ones. */
 export function cutToEnd(lines: KeptLines, limit: number): CutOutput {
   const { head, tail, omitted } = lines;
-  const all = omitted === 0 ? [...head, ...tail] : tail;
+  const all = (omitted === 0 ? [...head, ...tail] : tail).map((line) => fitted(line, limit));
   const shown = takeLines(all, limit, "end");
-  const omittedLines = head.length + tail.length + omitted - shown.length;
-  if (omittedLines === 0) return { text: shown.join("\n"), omittedLines };
+  const missing = head.length + tail.length + omitted - shown.length;
+  const omittedLines = missing + partial(shown);
+  if (missing === 0) return { text: textOf(shown), omittedLines };
   if (limit <= 0) return { text: "", omittedLines };
-  const last = shown.length > 0 ? shown : [clip(all.at(-1) ?? "", limit, "end")];
-  return { text: [`[${omittedLines} lines omitted]`, ...last].join("\n"), omittedLines };
+  const last = shown.length > 0 ? textOf(shown) : clip(all.at(-1)?.text ?? "", limit, "end");
+  return { text: `[${missing} lines omitted]\n${last}`, omittedLines };
 }
 
-/** The beginning and the end of lines that are longer than the limit, in bytes. */
-export function clipEnds(lines: readonly string[], limit: number): string {
-  const text = lines.join("\n");
-  return `${clip(text, limit / 2, "start")} … ${clip(text, limit / 2, "end")}`;
+interface FittedLine {
+  readonly text: string;
+  /** Only its ends are there. */
+  readonly isPartial: boolean;
 }
 
-function takeLines(lines: readonly string[], bytes: number, from: "start" | "end"): string[] {
-  const taken: string[] = [];
+/** Limits below this, in bytes, have no room for the ends of a line beside other lines. */
+const SMALLEST_SHARED = 256;
+/** Bytes of the text between the two ends of a line, at most. */
+const MARK_BYTES = 48;
+
+/** A line that is longer than the whole limit as its two ends, in half of it. */
+export function fitted(line: string, limit: number): FittedLine {
+  if (limit < SMALLEST_SHARED || Buffer.byteLength(line) <= limit) return { text: line, isPartial: false };
+  return { text: clipEnds(line, limit / 2 - MARK_BYTES), isPartial: true };
+}
+
+/** The beginning and the end of a text that is longer than the limit, in bytes, and how much is between them. */
+export function clipEnds(text: string, limit: number): string {
+  const [start, end] = [clip(text, limit / 2, "start"), clip(text, limit / 2, "end")];
+  const omitted = Buffer.byteLength(text) - Buffer.byteLength(start) - Buffer.byteLength(end);
+  return `${start} [… ${omitted} bytes omitted …] ${end}`;
+}
+
+function textOf(lines: readonly FittedLine[]): string {
+  return lines.map(({ text }) => text).join("\n");
+}
+
+function partial(lines: readonly FittedLine[]): number {
+  return lines.filter(({ isPartial }) => isPartial).length;
+}
+
+function takeLines(lines: readonly FittedLine[], bytes: number, from: "start" | "end"): FittedLine[] {
+  const taken: FittedLine[] = [];
   let left = bytes;
   for (let n = 0; n < lines.length; n++) {
-    const line = lines[from === "start" ? n : lines.length - 1 - n] ?? "";
-    left -= cost(line);
-    if (left < 0) break;
+    const line = lines[from === "start" ? n : lines.length - 1 - n];
+    left -= cost(line?.text ?? "");
+    if (line === undefined || left < 0) break;
     taken.push(line);
   }
   return from === "start" ? taken : taken.reverse();

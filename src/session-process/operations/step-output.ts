@@ -78,5 +78,6 @@ function storedOf(pane: Pane, { command_id: id, output, omitted_lines: omitted }
   const why = "no command was recorded; only the beginning and end of the output were kept";
   if (omitted === 0) return new StoredOutput({ head: lines, tail: [], omitted }, null, 0, why);
   const cut = lines.indexOf(`[${omitted} lines omitted]`);
+  if (cut < 0) return new StoredOutput({ head: lines, tail: [], omitted }, null, 0, why);
   return new StoredOutput({ head: lines.slice(0, cut), tail: lines.slice(cut + 1), omitted }, null, 0, why);
 }

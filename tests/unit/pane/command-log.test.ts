@@ -332,7 +332,12 @@ describe("output for a reader", () => {
     const lines = new HeadTail(1_000);
     lines.push("é".repeat(400));
     const { text } = cutOutput(lines.kept(), 101);
-    expect(text).toMatch(/^é+ … é+$/);
+    expect(text).toMatch(/^é{25} \[… 700 bytes omitted …\] é{25}$/);
+    const rest = cutOutput({ head: ["a".repeat(5_000), "end"], tail: [], omitted: 0 }, 1_000);
+    expect(rest).toMatchObject({
+      text: expect.stringMatching(/^a+ \[… \d+ bytes omitted …\] a+\nend$/),
+      omittedLines: 1,
+    });
   });
 
   test("a code above 128 names its signal only when there is one", () => {
