@@ -24,6 +24,7 @@ import { crashInfo, leftOut } from "./info.ts";
 import type { Restorer } from "./launch.ts";
 import { allNamed } from "./named/find.ts";
 import { isRunning } from "./named/running.ts";
+import { searchAll } from "./named/search.ts";
 import { listed } from "./named/shown.ts";
 import { restoreNamed } from "./named/work.ts";
 import { makeRoomFor, restoreSession } from "./restore.ts";
@@ -40,12 +41,12 @@ export function listCrashed(instance: Instance, living: ReadonlySet<string>, hos
   return allCrashed(instance, numbers).map((crashed) => crashInfo(crashed, hostname));
 }
 
-/** @param session only this session's checkpoints */
-export function listAll(
+/** @param session only this session's checkpoints @param search only those with the text @throws WshError invalid_request */
+export async function listAll(
   instance: Instance,
   hostname: string,
-  { session }: ParsedInput<"checkpoint.list">,
-): OperationOutput<"checkpoint.list"> {
+  { session, search }: ParsedInput<"checkpoint.list">,
+): Promise<OperationOutput<"checkpoint.list">> {
   const { named, unreadable: broken } = allNamed(instance, session);
   const target = session === undefined ? null : parseTarget(session);
   const found = allCrashed(instance).filter((crashed) => target === null || isMeant(crashed, target));
@@ -56,9 +57,17 @@ export function listAll(
     const isAsked = session === undefined || session === sessionId(number);
     return isAsked ? [{ session: sessionId(number), code, message }] : [];
   });
+  const searched = [
+    ...found.map((kept) => ({ kept, label: null })),
+    ...named.map(({ kept, folder }) => ({ kept, label: folder.label })),
+  ];
+  const matching = search === undefined ? null : await searchAll(searched, search);
+  const shown = matching === null ? searched : searched.filter((each) => matching.found.has(each));
+  const isShown = (of: CrashedSession): boolean => shown.some(({ kept }) => kept === of);
   return {
-    crashed: found.map((crashed) => crashInfo(crashed, hostname)),
-    named: named.map((each) => listed(instance, each)),
+    crashed: found.filter(isShown).map((crashed) => crashInfo(crashed, hostname)),
+    named: named.filter(({ kept }) => isShown(kept)).map((each) => listed(instance, each)),
+    ...(matching === null ? {} : { matches: [...matching.found.values()].flat(), incomplete: matching.incomplete }),
     unreadable: [
       ...damaged,
       ...broken.map(({ number, label, trouble: { code, message } }) => ({

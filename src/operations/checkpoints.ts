@@ -1,6 +1,7 @@
 /** Operations on checkpoints of crashed sessions (docs/protocol.md, Crashed sessions). */
 import * as v from "valibot";
 import { SessionInfoSchema } from "../protocol/session.ts";
+import { RepositorySchema } from "../protocol/worktree.ts";
 import { operation } from "./define.ts";
 
 const TargetSchema = v.pipe(v.string(), v.minLength(1), v.description("name or id of a crashed session"));
@@ -28,6 +29,12 @@ const LeftOutSchema = v.object({
   message: v.pipe(v.string(), v.description("why it was not restored")),
 });
 
+const NoteSchema = v.pipe(v.nullable(v.string()), v.description("null: none"));
+const GitSchema = v.pipe(
+  v.nullable(RepositorySchema),
+  v.description("repository around cwd when it was saved; null: none known"),
+);
+
 const NamedSchema = v.object({
   session: v.pipe(v.string(), v.description("name of the session when it was saved")),
   id: v.pipe(v.string(), v.description("of the session")),
@@ -36,6 +43,23 @@ const NamedSchema = v.object({
   panes: v.pipe(v.number(), v.description("number of them")),
   bytes: v.pipe(v.number(), v.description("size on disk")),
   running: v.pipe(v.boolean(), v.description("whether the session runs now")),
+  note: NoteSchema,
+  cwd: v.pipe(v.nullable(v.string()), v.description("directory of its first pane")),
+  git: GitSchema,
+  command: v.pipe(v.string(), v.description("what its first pane ran")),
+  agents: v.pipe(v.array(v.string()), v.description("AI agents that ran in it")),
+});
+
+const MatchSchema = v.object({
+  session: v.string(),
+  id: v.pipe(v.string(), v.description("of the session")),
+  label: v.pipe(v.nullable(v.string()), v.description("null: last saved state of a crashed session")),
+  pane_id: v.pipe(v.nullable(v.string()), v.description("null: not of one pane")),
+  in: v.pipe(
+    v.picklist(["name", "label", "note", "directory", "command", "line"]),
+    v.description("what has it; a command line or a line of text is of the pane"),
+  ),
+  excerpt: v.pipe(v.string(), v.description("text around the match, on one line")),
 });
 
 const ShownWindowSchema = v.object({
@@ -51,6 +75,8 @@ const ShownPaneSchema = v.object({
   id: v.string(),
   title: v.string(),
   cwd: v.nullable(v.string()),
+  git: GitSchema,
+  agent: v.pipe(v.nullable(v.string()), v.description("AI agent that ran in it")),
   rows: v.number(),
   cols: v.number(),
   program: v.pipe(v.string(), v.description("what the pane was started with")),
@@ -72,10 +98,26 @@ export const checkpointOperations = [
     scope: "server",
     access: "observe",
     summary: "Crashed sessions, oldest first, and labelled checkpoints",
-    input: v.object({ session: v.optional(SessionSchema) }),
+    input: v.object({
+      session: v.optional(SessionSchema),
+      search: v.optional(
+        v.pipe(
+          v.string(),
+          v.description(
+            "only checkpoints with this text, in any case: name, label, note, directory, branch, commands, lines",
+          ),
+        ),
+      ),
+    }),
     output: v.object({
       crashed: v.pipe(v.array(SessionInfoSchema), v.description("their last saved state")),
       named: v.pipe(v.array(NamedSchema), v.description("by session, then by label")),
+      matches: v.optional(
+        v.pipe(v.array(MatchSchema), v.description("with search: where, newest checkpoint first, at most 5 of each")),
+      ),
+      incomplete: v.optional(
+        v.pipe(v.boolean(), v.description("with search: not everything was searched (5 s, or removed meanwhile)")),
+      ),
       unreadable: v.pipe(v.array(FailureSchema), v.description("damaged ones, and those of a later version")),
     }),
     errors: [],
@@ -122,6 +164,7 @@ export const checkpointOperations = [
     input: v.object({
       session: SessionSchema,
       label: v.optional(v.pipe(v.string(), v.description("1 to 64 of A-Z a-z 0-9 . _ -; absent: date and time"))),
+      note: v.optional(v.pipe(v.string(), v.description("1 to 500 visible characters, on one line"))),
       replace: v.optional(v.pipe(flag, v.description("an existing checkpoint with the label")), false),
     }),
     output: NamedSchema,
@@ -150,6 +193,8 @@ export const checkpointOperations = [
       id: v.string(),
       label: v.pipe(v.nullable(v.string()), v.description("null: what is kept all the time")),
       saved_at: v.pipe(v.number(), v.description("Unix time in ms")),
+      note: NoteSchema,
+      bytes: v.pipe(v.number(), v.description("size on disk")),
       tags: v.array(v.string()),
       rows: v.number(),
       cols: v.number(),

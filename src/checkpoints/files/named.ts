@@ -181,7 +181,8 @@ export function removeUnnamed(instance: Instance): void {
   }
 }
 
-function bytesIn(directory: string): number {
+/** Size of a folder's files. */
+export function bytesIn(directory: string): number {
   const sizes = fs.readdirSync(directory).map((name) => {
     return fs.lstatSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
   });

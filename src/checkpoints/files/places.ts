@@ -43,6 +43,9 @@ export function numbersFile(pane: number): string {
   return `p${pane}.numbers`;
 }
 
+/** Beside a named checkpoint: its note, and the repositories of its panes. */
+export const FACTS_FILE = "facts.json";
+
 export function lockFile(part: Part): string {
   return `${part}.lock`;
 }

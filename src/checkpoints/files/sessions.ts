@@ -234,7 +234,10 @@ export function removeSession(directory: string): number {
   for (const name of safely(() => fs.readdirSync(directory)) ?? []) {
     const path = join(directory, name);
     bytes += safely(() => fs.lstatSync(path).size) ?? 0;
-    if (partFile(name.replace(/\.new$/, "")) !== null || /^((p\d+|layout)\.lock|p\d+\.numbers|declined)$/.test(name))
+    if (
+      partFile(name.replace(/\.new$/, "")) !== null ||
+      /^((p\d+|layout)\.lock|p\d+\.numbers|declined|facts\.json)$/.test(name)
+    )
       fs.rmSync(path, { force: true });
   }
   safely(() => fs.rmdirSync(directory));

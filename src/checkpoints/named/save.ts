@@ -6,39 +6,53 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { orUntil } from "../../base/deadline.ts";
 import type { Instance } from "../../instance/paths.ts";
+import type { ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget, sessionId } from "../../protocol/names.ts";
+import type { Repository } from "../../protocol/worktree.ts";
 import { loadSettings } from "../../settings/settings.ts";
 import { Connection } from "../../wire/connection.ts";
+import { checkNote, type Facts, writeFacts } from "../files/facts.ts";
 import { makeNamed, withUnnamed } from "../files/named.ts";
 import { partFile } from "../files/places.ts";
+import type { PaneRecord } from "../files/record.ts";
 import { type CrashedSession, findCrashed, readSession } from "../files/sessions.ts";
 import { ownCaller } from "../launch.ts";
 import { checkLabel, type NamedCheckpoint } from "./find.ts";
+import { repositoryOf } from "./repository.ts";
 import { type RunningSession, runningSession } from "./running.ts";
 
 /** Longest wait for a session's processes to write, in ms: longer than it waits for one pane's. */
 const SAVE_MS = 15_000;
 
-/** @throws WshError invalid_label, checkpoint_exists, checkpoint_refused, resource_limit_reached, session_not_found */
+/** @throws WshError invalid_label, invalid_request, checkpoint_exists, checkpoint_refused, resource_limit_reached, session_not_found */
 export async function saveNamed(
   instance: Instance,
-  {
-    session,
-    label,
-    replace,
-  }: { readonly session: string; readonly label?: string | undefined; readonly replace: boolean },
+  { session, label, note, replace }: ParsedInput<"checkpoint.save">,
 ): Promise<NamedCheckpoint> {
   const checked = checkLabel(label ?? dated(new Date()));
+  const checkedNote = note === undefined ? null : checkNote(note);
   const source = sourceOf(instance, session);
   const { checkpoint_bytes } = loadSettings(instance, { env: process.env }).values;
   const wanted = { number: source.number, label: checked, replace };
   const folder = await makeNamed(instance, wanted, checkpoint_bytes, async (folder, directory) => {
     if (source.socket === null) copyParts(source.directory, directory);
     else await askToWrite(source.socket, folder);
-    readWritten(source.number, directory);
+    const { panes } = readWritten(source.number, directory);
+    writeFacts(directory, { note: checkedNote, git: await repositoriesOf(panes) });
   });
   return { folder, kept: readWritten(source.number, folder.directory) };
+}
+
+/** Of each pane that is in one. */
+async function repositoriesOf(panes: readonly PaneRecord[]): Promise<Facts["git"]> {
+  const known = new Map([...new Set(panes.map(({ cwd }) => cwd))].map((cwd) => [cwd, repositoryOf(cwd)]));
+  const git: Record<string, Repository> = {};
+  for (const { pane, cwd } of panes) {
+    const repository = await known.get(cwd);
+    if (repository != null) git[pane] = repository;
+  }
+  return git;
 }
 
 /**

@@ -3,6 +3,8 @@
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { paneId, sessionId, windowId } from "../../protocol/names.ts";
+import { readFacts } from "../files/facts.ts";
+import { bytesIn } from "../files/named.ts";
 import { readHistory, readPane } from "../files/part-reader.ts";
 import { plainLine } from "../files/part-writer.ts";
 import type { PaneRecord } from "../files/record.ts";
@@ -16,6 +18,8 @@ export type ShownPane = CheckpointView["panes"][number];
 
 /** A named checkpoint in a list. */
 export function listed(instance: Instance, { folder, kept }: NamedCheckpoint): OperationOutput<"checkpoint.save"> {
+  const [first] = kept.panes;
+  const { note, git } = readFacts(folder.directory);
   return {
     session: kept.session.name,
     id: sessionId(folder.number),
@@ -24,12 +28,17 @@ export function listed(instance: Instance, { folder, kept }: NamedCheckpoint): O
     panes: kept.panes.length,
     bytes: folder.bytes,
     running: isRunning(instance, folder.number),
+    note,
+    cwd: first?.cwd ?? null,
+    git: (first === undefined ? undefined : git[first.pane]) ?? null,
+    command: first?.foreground?.line ?? first?.program.display ?? "",
+    agents: [...new Set(kept.panes.flatMap(({ foreground }) => foreground?.agent ?? []))],
   };
 }
 
 /** @param label null: the continuously written checkpoint */
 export function shown(kept: CrashedSession, label: string | null): CheckpointView {
-  const { session, number, saved_at, layout, panes, left_out } = kept;
+  const { session, number, directory, saved_at, layout, panes, left_out } = kept;
   const { name, tags, rows, cols } = session;
   const windows =
     layout === null
@@ -41,19 +50,22 @@ export function shown(kept: CrashedSession, label: string | null): CheckpointVie
           ...{ id: windowId(window.id), name: window.name, active: window.active, zoomed: window.zoomed },
           ...{ panes: window.panes.map(paneId), layout: window.layout },
         }));
+  const facts = readFacts(directory);
   return {
+    ...{ note: facts.note, bytes: bytesIn(directory) },
     ...{ session: name, id: sessionId(number), label, saved_at, tags: [...tags], rows, cols, windows },
-    panes: panes.map((pane) => shownPane(kept, pane)),
+    panes: panes.map((pane) => shownPane(kept, pane, facts.git[pane.pane] ?? null)),
     left_out: left_out.map(({ pane, why }) => ({ session: name, pane_id: paneId(pane), message: why })),
   };
 }
 
-function shownPane({ directory }: CrashedSession, record: PaneRecord): ShownPane {
+function shownPane({ directory }: CrashedSession, record: PaneRecord, git: ShownPane["git"]): ShownPane {
   const { pane, title, cwd, rows, cols, program, foreground, history } = record;
   const stored = readPane(directory, pane);
   const screen = [...(stored.screen ?? []), ...(stored.alternate ?? [])].map(plainLine);
   return {
     ...{ id: paneId(pane), title, cwd, rows, cols, program: program.display, running: foreground?.line ?? null },
+    ...{ git, agent: foreground?.agent ?? null },
     screen,
     lines_above: history === null ? 0 : history.end - history.first,
   };

@@ -6,6 +6,7 @@ import type { OperationOutput } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { findSession } from "../../registry/registry.ts";
+import { shortPath } from "../agents/rows.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, printJson, say, table } from "../print.ts";
@@ -15,6 +16,8 @@ import { configuredHostname } from "../session/listed.ts";
 interface CheckpointOptions {
   readonly as?: string;
   readonly replace?: boolean;
+  readonly note?: string;
+  readonly grep?: string;
   readonly json?: boolean;
 }
 
@@ -40,6 +43,11 @@ export function register(program: Command): void {
     )
     .option("--as <new>", "restore: under another name, also beside the running session")
     .option("--replace", "save: replace a checkpoint with the same label")
+    .option("--note <text>", "save: what it is for, up to 500 characters")
+    .option(
+      "--grep <text>",
+      "list: only checkpoints with the text in their name, label, note, directory, commands or lines, and where",
+    )
     .option("--json", "print the answer as JSON")
     .action(
       (
@@ -60,10 +68,12 @@ type CheckpointArguments = CheckpointOptions & {
 };
 
 async function act(action: Action, asked: CheckpointArguments, command: Command): Promise<void> {
-  const { name, label, other, as, replace = false, json = false } = asked;
+  const { name, label, other, as, replace = false, note, grep, json = false } = asked;
   if (other !== undefined && action !== "diff") throw new UsageError(`unexpected argument '${other}' for '${action}'`);
   if (as !== undefined && action !== "restore") throw new UsageError(`--as cannot be used with '${action}'`);
   if (replace && action !== "save") throw new UsageError(`--replace cannot be used with '${action}'`);
+  if (note !== undefined && action !== "save") throw new UsageError(`--note cannot be used with '${action}'`);
+  if (grep !== undefined && action !== "list") throw new UsageError(`--grep cannot be used with '${action}'`);
   const instance = instanceOf(command);
   const work = await import("../../checkpoints/named/work.ts");
   const session = action === "list" ? (name ?? "") : needed(name, action, "the name of a session");
@@ -71,7 +81,7 @@ async function act(action: Action, asked: CheckpointArguments, command: Command)
   requireOwnStored(instance, rights, cliCaller, `checkpoint.${action}`, { session, label, replace });
   switch (action) {
     case "save": {
-      const saved = await work.saveAsked(instance, { session, label, replace });
+      const saved = await work.saveAsked(instance, { session, label, note, replace });
       if (json) return printJson(saved);
       const { panes, bytes } = saved;
       const size = `${panes} pane${panes === 1 ? "" : "s"}, ${kilobytes(bytes)}`;
@@ -80,9 +90,9 @@ async function act(action: Action, asked: CheckpointArguments, command: Command)
     case "list": {
       if (label !== undefined) throw new UsageError(`'list' takes no '${label}'`);
       const { listAll } = await import("../../checkpoints/work.ts");
-      const all = listAll(instance, configuredHostname(instance), name === undefined ? {} : { session: name });
-      if (name !== undefined && isNothing(all)) requireKnown(instance, name);
-      return json ? printJson(all) : sayList(all);
+      const all = await listAll(instance, configuredHostname(instance), { session: name, search: grep });
+      if (name !== undefined && grep === undefined && isNothing(all)) requireKnown(instance, name);
+      return json ? printJson(all) : sayList(all, grep);
     }
     case "show": {
       const shown = work.showAsked(instance, { session, label });
@@ -133,30 +143,45 @@ function moment(at: number): string {
   return new Date(at).toLocaleString("sv");
 }
 
-async function sayList({ named, crashed, unreadable }: OperationOutput<"checkpoint.list">): Promise<void> {
+async function sayList(
+  { named, crashed, unreadable, matches = [], incomplete }: OperationOutput<"checkpoint.list">,
+  grep: string | undefined,
+): Promise<void> {
+  const place = (cwd: string | null, branch?: string | null): string =>
+    shortPath(cwd, process.env.HOME) + (branch == null ? "" : ` (${branch})`);
   const rows = [
-    ...crashed.map(({ name, id, windows, crashed: known }) => [
+    ...crashed.map(({ name, id, windows, cwd, crashed: known }) => [
       ...[name, id, "-", known === undefined ? "" : moment(known.saved_at)],
-      ...[String(windows.flatMap(({ panes }) => panes).length), "-", "crashed"],
+      ...[String(windows.flatMap(({ panes }) => panes).length), "-", "crashed", place(cwd), ""],
     ]),
-    ...named.map(({ session, id, label, saved_at, panes, bytes, running }) => [
+    ...named.map(({ session, id, label, saved_at, panes, bytes, running, cwd, git, note }) => [
       ...[session, id, label, moment(saved_at), String(panes), kilobytes(bytes), running ? "running" : "not running"],
+      ...[place(cwd, git?.branch), note ?? ""],
     ]),
   ];
   if (rows.length > 0) {
-    await say(table([["SESSION", "ID", "LABEL", "SAVED", "PANES", "SIZE", "STATE"], ...rows]));
-  } else if (unreadable.length === 0) await say("No crashed sessions and no labelled checkpoints.\n");
+    await say(table([["SESSION", "ID", "LABEL", "SAVED", "PANES", "SIZE", "STATE", "DIRECTORY", "NOTE"], ...rows]));
+  } else if (grep !== undefined) await say(`No checkpoint with '${grep}'.\n`);
+  else if (unreadable.length === 0) await say("No crashed sessions and no labelled checkpoints.\n");
+  if (matches.length > 0) {
+    const found = matches.map(({ session, label, pane_id, in: where, excerpt }) => [
+      ...[session, label ?? "-", pane_id ?? "-", where, excerpt],
+    ]);
+    await say(`\n${table([["SESSION", "LABEL", "PANE", "IN", "TEXT"], ...found])}`);
+  }
+  if (incomplete === true) complain("not everything was searched: it took too long, or a checkpoint was removed");
   for (const { session, label, message } of unreadable) {
     complain(`${label === undefined ? session : `${session} '${label}'`} cannot be read: ${message}`);
   }
 }
 
 async function sayShown(shown: CheckpointView): Promise<void> {
-  const { session, id, label, saved_at, tags, rows, cols, windows, panes, left_out } = shown;
+  const { session, id, label, saved_at, note, bytes, tags, rows, cols, windows, panes, left_out } = shown;
   const tagged = tags.length === 0 ? "" : `, tags ${tags.join(" ")}`;
   await say(
-    `${session} (${id})${label === null ? "" : ` '${label}'`}, saved ${moment(saved_at)}, ${cols}x${rows}${tagged}\n`,
+    `${session} (${id})${label === null ? "" : ` '${label}'`}, saved ${moment(saved_at)}, ${kilobytes(bytes)}, ${cols}x${rows}${tagged}\n`,
   );
+  if (note !== null) await say(`note: ${note}\n`);
   for (const window of windows) {
     const marks = [...(window.active ? ["active"] : []), ...(window.zoomed ? ["zoomed"] : [])].join(", ");
     const name = window.name === null ? "" : ` ${window.name}`;
@@ -165,7 +190,12 @@ async function sayShown(shown: CheckpointView): Promise<void> {
   for (const pane of panes) {
     const runs = pane.running === null ? pane.program : pane.running;
     const above = pane.lines_above === 0 ? "" : `, ${pane.lines_above} lines above`;
+    const of = [
+      ...(pane.git === null ? [] : [`git ${pane.git.root}${pane.git.branch === null ? "" : ` on ${pane.git.branch}`}`]),
+      ...(pane.agent === null ? [] : [`agent ${pane.agent}`]),
+    ].join(", ");
     await say(`\n${pane.id} in ${pane.cwd ?? "?"}: ${runs} (${pane.cols}x${pane.rows}${above})\n`);
+    if (of !== "") await say(`${of}\n`);
     await say(pane.screen.map((line) => `  ${line}\n`).join(""));
   }
   for (const { pane_id, message } of left_out) complain(`${pane_id} cannot be restored: ${message}`);

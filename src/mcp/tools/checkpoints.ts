@@ -21,17 +21,19 @@ export const checkpoint = tool({
     to: text("diff: another label"),
     as: text("restore: new name"),
     replace: v.optional(v.pipe(v.boolean(), v.description("save over it")), false),
+    note: text("save: about it"),
+    search: text("list: text in them"),
   }),
   output: v.object({ status: v.optional(v.string()) }),
-  unlisted: ["replace"],
-  run: async ({ action, session, label, to, as, replace }, ask) => {
-    if (action === "list") return ask("checkpoint.list", { session });
+  unlisted: ["replace", "note", "search"],
+  run: async ({ action, session, label, to, as, replace, note, search }, ask) => {
+    if (action === "list") return ask("checkpoint.list", { session, search });
     const name = needed(session, action, "session");
     switch (action) {
       case "restore":
         return restore(ask, { session: name, label, as });
       case "save":
-        return { ...done, status: "saved", ...(await ask("checkpoint.save", { session: name, label, replace })) };
+        return { ...done, status: "saved", ...(await ask("checkpoint.save", { session: name, label, note, replace })) };
       case "show":
         return ask("checkpoint.show", { session: name, label });
       case "diff":

@@ -69,7 +69,7 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, far:
     "ask.any": (input, context) => askEverywhere(proxies, far, input, context),
     "history.search": (input, context) => searchHistory(state, far, input, context),
     "history.delete": (input, { signal }) => deleteHistory(state, input, signal),
-    "checkpoint.list": async (input) => listAll(state.instance, state.hostname, input),
+    "checkpoint.list": (input) => listAll(state.instance, state.hostname, input),
     "checkpoint.save": (input) => saveAsked(state.instance, input),
     "checkpoint.show": async (input) => showAsked(state.instance, input),
     "checkpoint.diff": (input) => diffAsked(state.instance, input),

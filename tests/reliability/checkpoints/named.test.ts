@@ -156,6 +156,62 @@ test("one that is saved of a lost session, or restored over one, leaves no part 
   expect((await wsh.list())[0]?.windows[0]?.panes).toHaveLength(2);
 });
 
+test("a checkpoint has a note, and is found by it, by what ran, by what was shown and by where", async () => {
+  await using wsh = new Wsh();
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  const project = join(wsh.dir, "project");
+  fs.mkdirSync(join(project, "src"), { recursive: true });
+  fs.mkdirSync(join(project, ".git"));
+  fs.writeFileSync(join(project, ".git", "HEAD"), "ref: refs/heads/topic/login\n");
+  await wsh.session("dev", "--cwd", join(project, "src"));
+  await wsh.ok("exec", "dev", "--", "printf 'Nee%s\\n' dle; seq 1 40");
+  await wsh.ok("checkpoint", "save", "dev", "good", "--note", "tests green: ü👩‍💻");
+  await wsh.ok("exec", "dev", "--", "cd /; printf '\\e[2J\\e[3J\\e[H'");
+  const later = { session: "dev", label: "later", note: "moved away" };
+  expect(await http.post("/checkpoints", later)).toMatchObject({
+    body: { note: "moved away", cwd: "/", git: null, command: "/bin/bash", agents: [] },
+  });
+  const git = { root: project, branch: "topic/login" };
+  const shown = (await http.get("/checkpoints/show?session=dev&label=good")).body as { bytes: number };
+  expect(shown).toMatchObject({ note: "tests green: ü👩‍💻", panes: [{ git, agent: null }] });
+  expect(shown.bytes).toBeGreaterThan(500);
+  const list = await wsh.ok("checkpoint", "list");
+  expect(list).toMatch(/good .*src \(topic\/login\) +tests green: ü👩‍💻\n/);
+  const found = async (text: string) => {
+    const { matches, named } = JSON.parse(await wsh.ok("checkpoint", "list", "--grep", text, "--json"));
+    const places = matches.map((match: Record<string, string | null>) => `${match.label} ${match.pane_id} ${match.in}`);
+    return [named.map(({ label }: Named) => label), ...new Set(places)];
+  };
+  expect(await found("GREEN")).toEqual([["good"], "good null note"]);
+  expect(await found("needle")).toEqual([["good"], "good @1 line"]);
+  expect(await found("[2J")).toEqual([["later"], "later @1 command"]);
+  expect(await found("login")).toEqual([["good"], "good @1 directory"]);
+  expect(await found("dev")).toEqual([["good", "later"], "later null name", "good null name"]);
+  expect(await wsh.ok("checkpoint", "list", "--grep", "nowhere")).toBe("No checkpoint with 'nowhere'.\n");
+  expect((await http.get("/checkpoints?search=needle")).body).toMatchObject({
+    named: [{ label: "good", git }],
+    matches: [{ session: "dev", id: "@s1", excerpt: "Needle" }],
+    incomplete: false,
+  });
+  for (const note of ["", " ", "two\nlines", "\u001b[31m", "\u202eover", "x".repeat(501)]) {
+    expect((await http.post("/checkpoints", { session: "dev", note })).status).toBe(400);
+  }
+  for (const text of ["", "x".repeat(201)]) {
+    expect((await wsh.run("checkpoint", "list", "--grep", text)).stderr).toContain("has 1 to 200 characters");
+  }
+  // One of an earlier version has neither.
+  const folder = join(folderOf(wsh), "..", "s1.good");
+  fs.rmSync(join(folder, "facts.json"));
+  expect((await http.get("/checkpoints?session=dev")).body).toMatchObject({
+    named: [{ note: null, git: null }, later],
+  });
+  fs.writeFileSync(join(folder, "facts.json"), "{", { mode: 0o600 });
+  expect(await wsh.ok("checkpoint", "show", "dev", "good")).not.toContain("note:");
+  await wsh.ok("checkpoint", "delete", "dev", "good");
+  expect(fs.existsSync(folder)).toBe(false);
+});
+
 test("labels that are no names, that are taken or unknown, and sessions that may not be kept are refused", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
@@ -246,10 +302,11 @@ test("agents save, compare and restore", async () => {
   const tool = (args: Record<string, unknown>): Promise<string> => call("wsh_checkpoint", args);
   await call("wsh_create_session", { name: "dev" });
   await call("wsh_exec", { session: "dev", command: "echo one" });
-  expect(await tool({ action: "save", session: "dev", label: "a" })).toContain('"status":"saved"');
+  expect(await tool({ action: "save", session: "dev", label: "a", note: "why" })).toContain('"status":"saved"');
   await call("wsh_exec", { session: "dev", command: "echo two" });
   expect(await tool({ action: "diff", session: "dev", label: "a" })).toContain('"+two"');
   expect(await tool({ action: "show", session: "dev", label: "a" })).toContain('"one"');
+  expect(await tool({ action: "list", search: "why" })).toContain('"in":"note"');
   expect(await tool({ action: "restore", session: "dev", label: "a" })).toContain("(as)");
   expect(await tool({ action: "restore", session: "dev", label: "a", as: "b" })).toContain('"session":"b"');
   expect(await tool({ action: "diff", session: "dev" })).toContain("'diff' needs 'label'");

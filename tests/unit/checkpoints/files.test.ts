@@ -8,6 +8,7 @@ import { keptEnvironment, restoredEnvironment } from "../../../src/checkpoints/f
 import { readHistory, readPane, type StoredLines } from "../../../src/checkpoints/files/part-reader.ts";
 import { type HistoryFile, PartWriter, type PartWriterOptions } from "../../../src/checkpoints/files/part-writer.ts";
 import type { PaneRecord } from "../../../src/checkpoints/files/record.ts";
+import { repositoryOf } from "../../../src/checkpoints/named/repository.ts";
 import { WshError } from "../../../src/protocol/errors.ts";
 
 const directories: string[] = [];
@@ -343,4 +344,31 @@ test("a new session writes beside no part of an earlier one, a new pane does", a
   expect(pane.read().title).toBe("split");
   expect(pane.writer.remove()).toBe(true);
   expect(files(directory, ".state")).toEqual([join(directory, "p6.1.state")]);
+});
+
+test("a repository is found upwards, in worktrees too, and odd files are none", async () => {
+  const top = join(folder(), "..");
+  const inside = join(top, "a", "b");
+  fs.mkdirSync(inside, { recursive: true });
+  fs.mkdirSync(join(top, "meta"));
+  const found = async (head: string | null, git?: string) => {
+    fs.rmSync(join(top, ".git"), { recursive: true, force: true });
+    if (git === undefined) fs.mkdirSync(join(top, ".git"));
+    else fs.writeFileSync(join(top, ".git"), git);
+    if (head !== null) fs.writeFileSync(join(top, git === undefined ? ".git" : "meta", "HEAD"), head);
+    return repositoryOf(inside);
+  };
+  expect(await found("ref: refs/heads/a/b\n")).toEqual({ root: top, branch: "a/b" });
+  expect(await found("ref: refs/heads/b\n", "gitdir: meta\n")).toEqual({ root: top, branch: "b" });
+  for (const head of [`${"1".repeat(40)}\n`, "ref: refs/heads/.invalid\n", "ref: refs/heads/\u001b[31m\n", ""]) {
+    expect(await found(head)).toEqual({ root: top, branch: null });
+  }
+  expect(await found(null)).toBeNull();
+  expect(await found(null, "gitdir: /dev/null\n")).toBeNull();
+  // A pipe that nobody writes to is not waited for.
+  Bun.spawnSync(["mkfifo", join(top, "meta", "pipe")]);
+  fs.rmSync(join(top, ".git"));
+  fs.symlinkSync(join(top, "meta", "pipe"), join(top, ".git"));
+  expect(await repositoryOf(inside)).toBeNull();
+  expect(await repositoryOf(null)).toBeNull();
 });

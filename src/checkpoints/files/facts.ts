@@ -1,0 +1,53 @@
+/**
+ * What a labelled checkpoint says besides the states of its panes: the note, and the git repositories in which the panes
+ * were. One file beside theirs; those of earlier versions have none.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { checkOwnFile } from "../../instance/owned-files.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type Repository, RepositorySchema } from "../../protocol/worktree.ts";
+import { FACTS_FILE } from "./places.ts";
+
+/** Most characters of a note. */
+export const MAX_NOTE = 500;
+/** Far more than a note, and a repository for each of many panes. */
+const MAX_BYTES = 4 * 1024 * 1024;
+/** On one line: nothing that moves a cursor or reorders text. */
+const notePattern = /^(?=.*\S)[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+$/u;
+
+const FactsSchema = v.object({
+  note: v.nullable(v.string()),
+  /** By the number of the pane. */
+  git: v.record(v.string(), RepositorySchema),
+});
+
+export interface Facts {
+  readonly note: string | null;
+  readonly git: Readonly<Record<string, Repository>>;
+}
+
+/** @throws WshError invalid_request */
+export function checkNote(text: string): string {
+  if (notePattern.test(text) && [...text].length <= MAX_NOTE) return text;
+  throw new WshError("invalid_request", `a note has 1 to ${MAX_NOTE} visible characters, on one line`);
+}
+
+export function writeFacts(directory: string, facts: Facts): void {
+  fs.writeFileSync(join(directory, FACTS_FILE), JSON.stringify(facts), { mode: 0o600, flag: "wx", flush: true });
+}
+
+/** Without a file that can be read, nothing is known. */
+export function readFacts(directory: string): Facts {
+  const path = join(directory, FACTS_FILE);
+  try {
+    if (checkOwnFile(path) && fs.lstatSync(path).size <= MAX_BYTES) {
+      const { success, output } = v.safeParse(FactsSchema, JSON.parse(fs.readFileSync(path, "utf8")));
+      if (success) return output;
+    }
+  } catch {
+    // Removed meanwhile, open to others, or damaged.
+  }
+  return { note: null, git: {} };
+}

@@ -1,0 +1,99 @@
+/** Finds a text in checkpoints: in their names, notes, directories and commands, and in the lines that they kept. */
+import type { OperationOutput } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { paneId, sessionId } from "../../protocol/names.ts";
+import { readFacts } from "../files/facts.ts";
+import { readPane } from "../files/part-reader.ts";
+import type { CrashedSession } from "../files/sessions.ts";
+import { linesOf } from "./shown.ts";
+
+type Match = NonNullable<OperationOutput<"checkpoint.list">["matches"]>[number];
+
+/** Most characters of a text to find. */
+const MAX_TEXT = 200;
+/** Most matches that are reported of one checkpoint. */
+const MOST_MATCHES = 5;
+/** Most lines of a pane that are searched, the newest. */
+const MOST_LINES = 20_000;
+/** Longest search, in ms: what it has not reached by then is not searched. */
+const SEARCH_MS = 5_000;
+/** Characters of an excerpt, and how many of them before the match. */
+const EXCERPT = 160;
+const BEFORE = 40;
+
+/** A checkpoint to search; label null: the last state of a crashed session. */
+export interface Searched {
+  readonly kept: CrashedSession;
+  readonly label: string | null;
+}
+
+/**
+ * Newest checkpoints first, without regard to case.
+ * @returns matches by checkpoint; those without one are absent
+ * @throws WshError invalid_request
+ */
+export async function searchAll<T extends Searched>(
+  all: readonly T[],
+  text: string,
+  ms = SEARCH_MS,
+): Promise<{ readonly found: Map<T, Match[]>; readonly incomplete: boolean }> {
+  if (text.trim() === "" || text.length > MAX_TEXT) {
+    throw new WshError("invalid_request", `a text to search for has 1 to ${MAX_TEXT} characters`);
+  }
+  const end = performance.now() + ms;
+  const found = new Map<T, Match[]>();
+  let incomplete = false;
+  for (const each of all.toSorted((a, b) => b.kept.saved_at - a.kept.saved_at)) {
+    // Others are served in between.
+    await new Promise(setImmediate);
+    if (performance.now() > end) return { found, incomplete: true };
+    const matches: Match[] = [];
+    try {
+      for (const match of matchesIn(each, text.toLowerCase())) {
+        if (matches.push(match) === MOST_MATCHES) break;
+      }
+    } catch {
+      incomplete = true; // removed meanwhile
+    }
+    if (matches.length > 0) found.set(each, matches);
+  }
+  return { found, incomplete };
+}
+
+function* matchesIn({ kept, label }: Searched, text: string): Generator<Match> {
+  const { session, number, directory, panes } = kept;
+  const match = function* (where: Match["in"], value: string | null, pane: number | null = null): Generator<Match> {
+    const at = value?.toLowerCase().indexOf(text) ?? -1;
+    if (value === null || at < 0) return;
+    const pane_id = pane === null ? null : paneId(pane);
+    yield { session: session.name, id: sessionId(number), label, pane_id, in: where, excerpt: excerpt(value, at) };
+  };
+  const { note, git } = readFacts(directory);
+  yield* match("name", session.name);
+  yield* match("label", label);
+  yield* match("note", note);
+  for (const { pane, cwd } of panes) {
+    const branch = git[pane]?.branch ?? null;
+    yield* match("directory", branch === null ? cwd : `${cwd} (${branch})`, pane);
+  }
+  for (const { pane, foreground } of panes) {
+    const lines = new Set([foreground?.line ?? null, ...commandsIn(readPane(directory, pane).commands)]);
+    for (const line of lines) yield* match("command", line, pane);
+  }
+  for (const { pane } of panes) {
+    for (const line of linesOf(kept, pane, MOST_LINES).reverse()) yield* match("line", line, pane);
+  }
+}
+
+/** Command lines, newest first. */
+function commandsIn(json: string): (string | null)[] {
+  const records = JSON.parse(json) as { readonly command?: string | null }[];
+  return records.map(({ command }) => command ?? null).reverse();
+}
+
+function excerpt(text: string, at: number): string {
+  const from = at <= BEFORE ? 0 : at - BEFORE;
+  const part = text.slice(from, from + EXCERPT).toWellFormed();
+  const line = part.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
+  return `${from > 0 ? "…" : ""}${line}${from + EXCERPT < text.length ? "…" : ""}`;
+}
