@@ -87,7 +87,7 @@ function specOf(instance: Instance, crashed: CrashedSession, restorer: Restorer,
   const { rows, cols, name, tags } = session;
   const { env, nofile } = { env: environmentOf(first, restorer), nofile: first.nofile };
   const tree = { ...(layout.tree as object), name, tags, rows, cols, env, nofile };
-  const create = { name, tags, rows, cols };
+  const create = { name, tags, rows, cols, idle_limit: session.idle_limit };
   return { ...oldest, create, env, nofile, split: { owner: processOf(crashed), tree, panes } };
 }
 
@@ -109,7 +109,15 @@ function paneSpec(
     saved_at: pane.saved_at,
     ...defined({ numbers: pane.numbers }),
   };
-  const create = { name: session.name, tags: session.tags, shell: program.shell, env: program.env, rows, cols };
+  const create = {
+    name: session.name,
+    tags: session.tags,
+    shell: program.shell,
+    env: program.env,
+    rows,
+    cols,
+    idle_limit: session.idle_limit,
+  };
   const spec = sessionSpecOf(instance, create, {
     ...{ starter, naming: "number", env: environmentOf(pane, restorer), cwd },
     ...defined({ max_sessions: maxSessions }),

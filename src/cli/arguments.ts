@@ -1,5 +1,6 @@
 /** Parses arguments and options that several commands share. */
 import { isAbsolute, resolve } from "node:path";
+import { durationOf } from "../protocol/moment.ts";
 
 /** The command line is wrong: exit code 2, and nothing is attempted. */
 export class UsageError extends Error {
@@ -37,6 +38,13 @@ export function seconds(text: string): number {
   const value = Number(text);
   if (/^(\d+\.?\d*|\.\d+)$/.test(text) && Number.isFinite(value)) return Math.round(value * 1000);
   throw new UsageError(`'${text}' is not a number of seconds`);
+}
+
+/** Returns ms of `30m`, `12h`, `7d`. @throws UsageError */
+export function duration(text: string): number {
+  const ms = durationOf(text);
+  if (ms !== null) return ms;
+  throw new UsageError(`'${text}' is not a duration`, "Give a number and s, m, h, d or w: 30m, 12h, 7d.");
 }
 
 /** `NAME=VALUE` of a repeatable option. @throws UsageError */

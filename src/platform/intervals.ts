@@ -17,6 +17,8 @@ const product = {
   memoryQuiet: 3_000,
   /** Pause after which some 5 MB of compiled code are discarded, too. */
   memoryLeft: 60_000,
+  /** Since a person had a session before them: so long a running program keeps it. */
+  seen: 24 * 3_600_000,
 };
 
 export type Intervals = Readonly<typeof product>;

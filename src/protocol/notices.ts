@@ -107,6 +107,8 @@ function noticeOf(event: RecordedEvent, minSeconds: number): Notice | null {
     case "state_changed":
       if (event.state !== "password" || event.driven !== true) return null;
       return notice("password", `${session}: a password is asked for`, "a program reads one, and no person is there");
+    case "session_ending":
+      return notice("notification", `${session}: ends soon`, "nobody uses it: type there or attach to keep it");
     case "notification":
       return notice("notification", session, event.text ?? "");
     default:

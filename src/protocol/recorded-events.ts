@@ -12,6 +12,7 @@ export const recordedEventNames = [
   "session_created",
   "session_renamed",
   "session_tags_changed",
+  "session_ending",
   "session_exited",
   "session_destroyed",
   ...layoutEventNames,
@@ -51,7 +52,10 @@ const EventFields = {
   restored: v.optional(described(v.boolean(), "session_created: it was lost, and is back")),
   added: v.optional(described(v.array(text), "session_tags_changed: new tags")),
   removed: v.optional(described(v.array(text), "session_tags_changed: removed tags")),
-  reason: v.optional(described(text, "session_destroyed: why: exited, killed, session_crashed …")),
+  ends_at: v.optional(described(number, "session_ending: Unix time in ms at which it ends unless it is used")),
+  reason: v.optional(
+    described(text, "session_ending: idle; session_destroyed: why: exited, killed, session_crashed …"),
+  ),
   kept: v.optional(described(v.boolean(), "pane_exited: the pane stays in its place")),
   command: v.optional(
     described(

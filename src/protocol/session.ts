@@ -3,6 +3,7 @@
 import * as v from "valibot";
 import { AgentInfoSchema } from "./agent.ts";
 import { WshError } from "./errors.ts";
+import { durationOf } from "./moment.ts";
 import { formatTarget, type Target } from "./names.ts";
 import { OwnerSchema } from "./owner.ts";
 import { SideSchema } from "./size.ts";
@@ -139,6 +140,13 @@ export const CrashInfoSchema = v.object({
 });
 export type CrashInfo = v.InferOutput<typeof CrashInfoSchema>;
 
+/** The end of an unused session, of which people are warned. */
+export const SessionEndingSchema = v.object({
+  at: v.pipe(v.number(), v.description("Unix time in ms")),
+  why: v.pipe(v.picklist(["idle"]), v.description("idle: its idle_limit")),
+});
+export type SessionEnding = v.InferOutput<typeof SessionEndingSchema>;
+
 /** A page that shows a session. */
 export const ViewerInfoSchema = v.object({
   name: v.pipe(v.string(), v.description("the browser or link, and the name that the page reports")),
@@ -189,6 +197,8 @@ export const SessionInfoSchema = v.object({
     v.pipe(v.array(ViewerInfoSchema), v.description("web pages that show it, besides terminals; absent: none")),
   ),
   private: v.optional(v.pipe(v.boolean(), v.description("nothing of the session is kept on disk; absent: false"))),
+  idle_limit: v.optional(v.pipe(v.string(), v.description("it ends after so long without use; absent: it does not"))),
+  ends: v.optional(v.pipe(SessionEndingSchema, v.description("it ends soon, unless it is used; absent: it does not"))),
 });
 export type SessionInfo = v.InferOutput<typeof SessionInfoSchema>;
 
@@ -252,6 +262,21 @@ export const PlaceSchema = v.strictObject({
 });
 export type PlacementRule = v.InferOutput<typeof PlaceSchema>;
 
+/** The time without use after which a session ends. */
+export const IdleLimitField = v.optional(
+  v.pipe(
+    v.string(),
+    v.check(
+      (text) => (durationOf(text) ?? 0) >= 1_000,
+      ({ input }) => `'${input}' is not a duration of a second or more, as 30m, 12h or 7d`,
+    ),
+    v.description(
+      "end it after so long (30m, 12h, 7d) without output, input or an attached terminal, but not while a program runs " +
+        "in it and a person has seen it in the last day",
+    ),
+  ),
+);
+
 /** Input for making a session; the domain checks names, tags, cwd and env before anything starts. */
 /** A port for what the session serves. */
 export const FreePortField = v.optional(
@@ -303,6 +328,7 @@ export const CreateSessionSchema = v.object({
     ),
   ),
   port: FreePortField,
+  idle_limit: IdleLimitField,
   private: v.optional(
     v.pipe(v.boolean(), v.description("keep nothing of the session on disk, and its commands out of the history")),
   ),

@@ -199,6 +199,7 @@ async function assemble(
       ...(restored === undefined ? {} : { createdAt: restored.created_at }),
       owner: ownerIn(spec),
       worktree: worktree ?? undefined,
+      idleLimit: spec.create.idle_limit,
       ...(restored?.run === false ? { lost: { saved_at: restored.saved_at, why: restored.why } } : {}),
     },
     content,
@@ -270,7 +271,14 @@ async function assemble(
     throw error;
   }
   // Showing a crashed session creates none.
-  if (!isRead) recordSession(session, recorder, restored !== undefined);
+  if (!isRead) {
+    recordSession(session, recorder, restored !== undefined);
+    const limit = session.idleLimit;
+    if (limit !== null) {
+      const { endUnused } = await import("./unused-end.ts");
+      endUnused(session, limit, restored !== undefined || session.owner?.kind === "person");
+    }
+  }
   return { sessionProcess, keeper, life: claim.life, hooks, personFiles, tmux, links };
 }
 

@@ -13,7 +13,7 @@ import { WshError } from "../protocol/errors.ts";
 import { normalizeTags, sessionId, windowId } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
 import { PORT_VARIABLE } from "../protocol/ports.ts";
-import type { SessionInfo, SessionState, WindowInfo } from "../protocol/session.ts";
+import type { SessionEnding, SessionInfo, SessionState, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import type { Worktree } from "../protocol/worktree.ts";
 import { isSecret, type PtyExit } from "../pty/port.ts";
@@ -65,6 +65,7 @@ export class Session<P extends PaneRef = PaneRef> {
   private typedIn = "";
   private line: StatusLine | null = null;
   private keptPrivate: boolean;
+  private ends: SessionEnding | null = null;
 
   /** @param pane the session's contents; released with the session */
   constructor(
@@ -272,7 +273,7 @@ export class Session<P extends PaneRef = PaneRef> {
       windows: this.pane.windows?.() ?? [this.window.info(pane)],
       ...(this.viewers.pages.length === 0 ? {} : { viewers: this.viewers.pages }),
       ...defined({ owner: this.options.owner, worktree: this.options.worktree, crashed: this.options.crashed }),
-      ...defined({ port: this.port ?? undefined }),
+      ...defined({ port: this.port ?? undefined, idle_limit: this.options.idleLimit, ends: this.ends ?? undefined }),
       ...(this.keptPrivate ? { private: true } : {}),
     };
   }
@@ -286,6 +287,18 @@ export class Session<P extends PaneRef = PaneRef> {
   /** The git worktree in which it runs; null: none. */
   get worktree(): Worktree | null {
     return this.options.worktree ?? null;
+  }
+
+  /** The time without use after which it ends, in the words of its maker; null: it does not. */
+  get idleLimit(): string | null {
+    return this.options.idleLimit ?? null;
+  }
+
+  /** It ends then unless it is used: people are warned. */
+  willEnd(ends: SessionEnding | null): void {
+    this.ends = ends;
+    this.events.emit("info", undefined);
+    if (ends !== null) this.events.emit("warned", ends);
   }
 
   /** Who made it; null: unknown. */

@@ -13,7 +13,7 @@ import type { WshError } from "../protocol/errors.ts";
 import type { LayoutEvent } from "../protocol/layout-events.ts";
 import type { Owner } from "../protocol/owner.ts";
 import type { SecretPrompt } from "../protocol/secret.ts";
-import type { CrashInfo, EndReason, PaneInfo, SessionState, WindowInfo } from "../protocol/session.ts";
+import type { CrashInfo, EndReason, PaneInfo, SessionEnding, SessionState, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import type { Worktree } from "../protocol/worktree.ts";
 import type { PtyExit, PtyFlags } from "../pty/port.ts";
@@ -49,6 +49,8 @@ export interface SessionOptions extends Size {
   /** Who made it; absent: unknown, of a checkpoint of before. */
   readonly owner?: Owner | undefined;
   readonly worktree?: Worktree | undefined;
+  /** The time without use after which it ends: `12h`. */
+  readonly idleLimit?: string | undefined;
   /** The owning session decides its size; viewers do not. */
   readonly isSized?: boolean;
   /** Its process crashed, and this one shows its remains. */
@@ -162,6 +164,8 @@ export interface SessionEvents {
   resized: Size;
   /** So many questions wait for the person now. */
   questions: number;
+  /** It ends soon unless it is used. */
+  warned: SessionEnding;
   /** A question was asked, or is over. */
   question: QuestionChange;
   /** A terminal came, left or has another size. */

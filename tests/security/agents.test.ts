@@ -19,7 +19,7 @@ import { program } from "../support/wsh-program.ts";
 
 setDefaultTimeout(60_000);
 
-const wsh = new McpInstance({}, { config: "# agents_may has its default\n" });
+const wsh = new McpInstance({}, { config: "# agents_may has its default\n", intervals: { seen: 4_000 } });
 const self = program.map((word) => `'${word}'`).join(" ");
 let client: Client;
 let claude: string;
@@ -201,6 +201,28 @@ test("what an agent has left is listed and ended; not what runs something, and n
   const remaining = (await wsh.list()).map(({ name }) => name);
   expect(remaining).toEqual(expect.arrayContaining(["theirs", "hidden", "works"]));
   expect(remaining).not.toContain("left");
+});
+
+test("a session ends after its idle limit, with a warning; a program that a person has seen keeps it for a while", async () => {
+  await byAgent("new", "unused", "--idle-limit", "1s");
+  await byAgent("new", "unseen", "--idle-limit", "1s", "--", "sleep 300");
+  await wsh.session("seen", "--idle-limit", "1s", "--", "sleep 300");
+  const names = async (): Promise<string[]> => (await wsh.list()).map(({ name }) => name);
+  await until("the unused ones have ended", async () => !(await names()).some((name) => name.startsWith("un")));
+  const ended = async (name: string) => {
+    const events = (await wsh.ok("events", "--since", "start", "--no-follow")).trim().split("\n");
+    return events
+      .map((line) => JSON.parse(line))
+      .filter(({ event, session }) => session === name && /end|destr/.test(event));
+  };
+  expect((await ended("unseen")).map(({ event, reason }) => [event, reason])).toEqual([
+    ["session_ending", "idle"],
+    ["session_destroyed", "killed"],
+  ]);
+  await until("nobody has seen it for so long", async () => !(await names()).includes("seen"));
+  const [{ at }] = (await ended("seen")).slice(-1);
+  const [{ at: unseen }] = (await ended("unseen")).slice(-1);
+  expect(at - unseen).toBeGreaterThan(1_000);
 });
 
 test("the person decides: once, for the session, or not; an answer by a call is none", async () => {

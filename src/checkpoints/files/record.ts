@@ -23,6 +23,7 @@ export const SessionPartSchema = v.object({
   created_at: v.number(),
   owner: v.optional(OwnerSchema),
   worktree: v.optional(WorktreeSchema),
+  idle_limit: v.optional(v.string()),
   rows: side,
   cols: side,
 });

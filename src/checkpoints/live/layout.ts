@@ -201,6 +201,7 @@ export class LayoutCheckpoint {
         created_at: session.createdAt,
         owner: session.owner ?? undefined,
         worktree: session.worktree ?? undefined,
+        idle_limit: session.idleLimit ?? undefined,
         ...session.size,
       },
       panes: own.map(({ id }) => Number(id.slice(1))),

@@ -74,6 +74,7 @@ export function paneState(
       created_at: session.createdAt,
       owner: session.owner ?? undefined,
       worktree: session.worktree ?? undefined,
+      idle_limit: session.idleLimit ?? undefined,
       ...session.size,
     },
     is_member: isMember,

@@ -8,15 +8,15 @@ import { visibleCell } from "../../protocol/visible.ts";
 import { listSessions } from "../../registry/registry.ts";
 import { agentWords } from "../agents/rows.ts";
 import { collect } from "../arguments.ts";
-import { ago } from "../history/words.ts";
+import { ago, took } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, say, shorten, table } from "../print.ts";
 import { asJson, findAll, isEnded, type Listed } from "../session/listed.ts";
 import { isOrphan } from "../session/orphans.ts";
 
-const columns = ["NAME", "PID", "COMMAND", "SIZE", "CLIENTS", "STATE", "AGENT", "VIEWERS", "WORKTREE", "TAGS"];
+const columns = ["NAME", "PID", "COMMAND", "SIZE", "CLIENTS", "STATE", "AGENT", "VIEWERS", "WORKTREE", "ENDS", "TAGS"];
 /** Shown only where a session has one. */
-const rare: ReadonlySet<string> = new Set(["AGENT", "VIEWERS", "WORKTREE"]);
+const rare: ReadonlySet<string> = new Set(["AGENT", "VIEWERS", "WORKTREE", "ENDS"]);
 /** Longest command in the table, in cells. */
 const COMMAND_CELLS = 40;
 /** Longest cell of a session of another machine, which may say what it likes. */
@@ -104,7 +104,7 @@ function asRow(one: ListedAnywhere): string[] {
   const { entry } = one;
   if ("trouble" in one) {
     const state = one.trouble.code === "version_mismatch" ? "another version" : "unresponsive";
-    return [entry.name ?? paneId(entry.id), "-", "-", "-", "-", state, "-", "-", "-", ""];
+    return [entry.name ?? paneId(entry.id), "-", "-", "-", "-", state, "-", "-", "-", "-", ""];
   }
   return rowOf(one.info);
 }
@@ -126,6 +126,7 @@ function rowOf(info: SessionInfo): string[] {
     agentCell(info),
     (info.viewers ?? []).map(({ name }) => visibleCell(name)).join(", ") || "-",
     info.worktree === undefined ? "-" : visibleCell(info.worktree.branch),
+    info.ends === undefined ? "-" : `in ${took(info.ends.at - Date.now())}: ${info.ends.why}`,
     info.tags.join(", "),
   ];
 }

@@ -28,6 +28,7 @@ interface NewOptions {
   readonly private?: boolean;
   readonly worktree?: string;
   readonly port?: "free";
+  readonly idleLimit?: string;
   readonly layout?: string;
   readonly place?: readonly string[];
   readonly json?: boolean;
@@ -55,6 +56,7 @@ export function register(program: Command): void {
       "run in a git worktree of this branch, made if missing, removed with the session when clean",
     )
     .option("--port <free>", "give it a free TCP port of its own, in PORT", freePort)
+    .option("--idle-limit <time>", "end it after so long without use (30m, 12h, 7d): see the manual")
     .option("--private", "keep nothing on disk: no command history, no checkpoints")
     .option("--size <colsxrows>", "size of its terminal (default: 80x24)")
     .option("--layout <file>", "windows and panes with their programs: TOML, JSON, or tmux's own")
@@ -175,7 +177,7 @@ async function newByLayout(
 }
 
 function createOf(name: string | undefined, after: readonly string[] | null, options: NewOptions) {
-  const { cwd, shell, tag = [], env, size, worktree, port, private: isPrivate } = options;
+  const { cwd, shell, tag = [], env, size, worktree, port, idleLimit, private: isPrivate } = options;
   if (after !== null && after.length === 0) throw new UsageError("the command after -- is missing");
   return {
     name: name ?? null,
@@ -184,7 +186,7 @@ function createOf(name: string | undefined, after: readonly string[] | null, opt
     shell: shell ?? null,
     tags: [...tag],
     env: env === undefined ? null : variables(env),
-    ...defined({ worktree, port }),
+    ...defined({ worktree, port, idle_limit: idleLimit }),
     ...(isPrivate === true ? { private: true } : {}),
     ...(size === undefined ? { rows: 24, cols: 80 } : parseSize(size)),
   };

@@ -1,8 +1,7 @@
 /** `wsh prune`: ends the sessions that agents and programs have left, and nobody uses. */
 import type { Command } from "commander";
 import { WshError } from "../../protocol/errors.ts";
-import { durationOf } from "../../protocol/moment.ts";
-import { UsageError } from "../arguments.ts";
+import { duration } from "../arguments.ts";
 import { ago } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, printJson, say } from "../print.ts";
@@ -29,7 +28,7 @@ export function register(program: Command): void {
     .option("--json", "print the sessions as JSON")
     .action(async ({ idle, dryRun = false, json }: PruneOptions, command: Command) => {
       const instance = instanceOf(command);
-      const idleMs = idle === undefined ? ORPHAN_IDLE_MS : idleTime(idle);
+      const idleMs = idle === undefined ? ORPHAN_IDLE_MS : duration(idle);
       const listed = (await findAll(instance)).flatMap((one) => ("info" in one ? [one.info] : []));
       const pruned: { readonly id: string; readonly name: string }[] = [];
       for (const info of listed) {
@@ -51,11 +50,4 @@ export function register(program: Command): void {
       if (json === true) return printJson({ dry_run: dryRun, sessions: pruned });
       if (pruned.length === 0) return say("No sessions to end.\n");
     });
-}
-
-/** @throws UsageError */
-function idleTime(text: string): number {
-  const ms = durationOf(text);
-  if (ms !== null) return ms;
-  throw new UsageError(`'${text}' is not a duration`, "Give a number and s, m, h, d or w: 30m, 12h, 7d.");
 }

@@ -12,6 +12,7 @@ const {
   stdin: _stdin,
   private: _private,
   port: _port,
+  idle_limit: _idleLimit,
   ...createFields
 } = CreateSessionSchema.entries;
 const CreateParameters = v.object(createFields);

@@ -29,6 +29,7 @@ const noteworthy: ReadonlySet<RecordedEventName> = new Set([
   "agent_state",
   "notification",
   "question_asked",
+  "session_ending",
 ]);
 
 /** What may tell what a private session is about. */

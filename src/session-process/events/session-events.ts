@@ -16,6 +16,7 @@ export function recordSession(session: Session, recorder: Recorder, isRestored: 
     recorder.record({ event: "session_tags_changed", added: [...added], removed: [...removed] }),
   );
   events.on("layout", (event) => recorder.record(event));
+  events.on("warned", ({ at: ends_at, why: reason }) => recorder.record({ event: "session_ending", ends_at, reason }));
   events.on("exited", (exit) => recorder.record({ event: "session_exited", ...endOf(exit) }));
   events.on("destroyed", ({ reason, exit }) => recorder.record({ event: "session_destroyed", reason, ...endOf(exit) }));
   events.on("resized", ({ rows, cols }) => recorder.record({ event: "session_resized", rows, cols }));
