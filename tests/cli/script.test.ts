@@ -59,7 +59,7 @@ test("a failure says the line, what was waited for, the state with its reason, a
   expect(failed.code).toBe(1);
   expect(failed.stderr).toStartWith(`${file}:5: expect(/never/): did not come within 200 ms\n`);
   expect(failed.stderr).toMatch(
-    /State: waiting_for_input \(cat .*\)\nScreen of 'script-\d+', 80x24, cursor at row 2, column 1\n│ \$ cat/,
+    /State: waiting_for_input \(cat .*\)\nScreen of 'script-\d+', 80x24, cursor at row 1, col 0 \(from 0\)\n│ \$ cat/,
   );
   const page = fs.readFileSync(join(wsh.dir, "trace.html"), "utf8");
   expect(page).toContain("run(&#34;cat&#34;)");

@@ -45,7 +45,7 @@ export function pictured(session: string, screen: Screen): string {
   const { cols, rows } = screen.size;
   const { row, col, visible } = screen.cursor;
   const focused = screen.selected;
-  const cursor = `cursor ${visible ? "at" : "hidden, at"} row ${row + 1}, column ${col + 1}`;
+  const cursor = `cursor ${visible ? "at" : "hidden, at"} row ${row}, col ${col} (from 0)`;
   const selected = focused === null ? "" : `, selected: ${JSON.stringify(focused.text.slice(0, 60))}`;
   const shown = screen.text === "" ? ["(blank)"] : screen.text.split("\n");
   return [
