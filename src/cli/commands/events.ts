@@ -46,7 +46,7 @@ export function register(program: Command): void {
     .description(
       "Print what happens in sessions, one JSON object a line, until interrupted.\n\n" +
         "Each has a cursor; --since CURSOR continues behind it, whatever was killed meanwhile.\n" +
-        `Events: ${wrapped(recordedEventNames)}.`,
+        `Events: ${recordedEventNames.join(", ")}.`,
     )
     .option("--type <event>", "only these events (repeatable, or separated by commas)", collect)
     .option("--tag <tag>", "only sessions with one of these tags (repeatable)", collect)
@@ -183,8 +183,4 @@ function typesOf(given: readonly string[]): RecordedEventName[] {
       if (isRecordedEventName(name)) return name;
       throw new UsageError(`--type: no event '${name}'`, `Events: ${recordedEventNames.join(", ")}.`);
     });
-}
-
-function wrapped(names: readonly string[]): string {
-  return names.join(", ").replace(/(.{1,90}), /g, "$1,\n  ");
 }
