@@ -31,6 +31,7 @@ const kinds = {
     hint: "A session keeps an ask_id for its next 64 questions; {asks} the open ones.",
   },
   checkpoint_not_found: { status: 404, hint: "{checkpoints} which exist." },
+  client_not_found: { status: 404, hint: "`wsh clients` shows which are attached." },
   buffer_not_found: { status: 404, hint: "List the paste buffers to see which exist." },
   server_not_found: { status: 404, hint: "Leave 'server' out, or name this server's own hostname." },
   machine_not_found: { status: 404, hint: "{machines} lists the known machines." },

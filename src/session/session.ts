@@ -390,10 +390,13 @@ export class Session<P extends PaneRef = PaneRef> {
     return this.streams;
   }
 
-  /** Disconnects attached terminals. @returns how many there were */
-  detach(which: "all" | "used" | "others"): number {
+  /** Disconnects attached terminals; a number: that one. @returns how many @throws WshError client_not_found */
+  detach(which: "all" | "used" | "others" | number): number {
     const { all, inUse } = this.viewers;
-    const detached = which === "all" ? all : all.filter(({ id }) => (id === inUse) === (which === "used"));
+    const meant = typeof which === "number" ? which : inUse;
+    const detached = which === "all" ? all : all.filter(({ id }) => (id === meant) === (which !== "others"));
+    if (typeof which === "number" && detached.length === 0)
+      throw new WshError("client_not_found", `terminal ${which} is not attached to the session`);
     for (const viewer of detached) viewer.end({ reason: "detached" });
     return detached.length;
   }

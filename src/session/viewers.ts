@@ -34,6 +34,8 @@ export interface Presence {
   looksAt(pane: string): boolean;
   /** When the person was last there while it showed a pane, in ms of performance.now; -Infinity: never. */
   seen(pane: string): number;
+  /** When something was typed there last, in ms since 1970; null: never. */
+  readonly lastKey: number | null;
   /** Whether the terminal itself rings for a pane's bell. */
   rings(pane: string): boolean;
 }
@@ -49,6 +51,8 @@ export interface Viewer {
   readonly shown: { readonly isIndependent?: boolean; readonly isApart?: boolean; shows(pane: string): boolean };
   /** Name for people of a terminal in a page; null for any other terminal. */
   readonly page: string | null;
+  /** Path of the terminal's device, where it is on this machine; else null. */
+  readonly device: string | null;
   /** When it came, in ms since 1970. */
   readonly since: number;
   readonly readOnly: boolean;

@@ -34,6 +34,11 @@ test("the terminal goes there, nothing is nested, and of two at the session only
   second.type(`${wshIn} attach two\r`);
   await second.sees(/^this is two$/m);
   await attached(wsh, { one: 1, two: 1 });
+  // And back: the one attached last besides this one.
+  second.type(`${wshIn} attach -l\r`);
+  await attached(wsh, { one: 2, two: 0 });
+  second.type(`${wshIn} attach -l\r`);
+  await attached(wsh, { one: 1, two: 1 });
   second.type("echo typed there\r");
   await second.sees(/^typed there$/m);
   expect(await wsh.screen("two")).toContain("typed there");

@@ -80,7 +80,13 @@ describe("news", () => {
   function viewer(fake: Fake) {
     const heard: string[] = [];
     const each = {
-      presence: { isWatched: true, looksAt: () => fake.looks, rings: () => fake.rings, seen: () => fake.seenAt },
+      presence: {
+        isWatched: true,
+        looksAt: () => fake.looks,
+        rings: () => fake.rings,
+        seen: () => fake.seenAt,
+        lastKey: null,
+      },
       alert: (text: string) => void heard.push(text),
     } as Partial<Viewer> as Viewer;
     return { each, heard };

@@ -7,9 +7,10 @@ import type { ScrollbackChoice } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { normalName, parsePlace, parseTarget, sessionId } from "../../protocol/names.ts";
 import { visible } from "../../protocol/visible.ts";
-import { findSession, listSessions } from "../../registry/registry.ts";
+import { findSession, listProcesses, listSessions, lookUp } from "../../registry/registry.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
+import { paneAround } from "../session/around.ts";
 import { attachHere } from "../session/attach-here.ts";
 import { SessionClient } from "../session/client.ts";
 import { goThere } from "../session/go-there.ts";
@@ -24,6 +25,7 @@ interface AttachFlags {
   readonly prefix?: string;
   readonly nested?: boolean;
   readonly detachOthers?: boolean;
+  readonly last?: boolean;
 }
 
 export function register(program: Command): void {
@@ -46,12 +48,15 @@ export function register(program: Command): void {
     .option("--follow", "let other attached terminals decide the size")
     .option("--prefix <key>", "prefix key instead of Ctrl+\\ (WSH_PREFIX)")
     .option("--nested", "inside a session: show NAME in it")
+    .option("-l, --last", "the session attached last that is not the one around this command")
     .option("-d, --detach-others", "disconnect the terminals that are attached to it")
     .option("--read-only", "read-only: send no keys, do not affect the size")
     .action(async (given: string | undefined, flags: AttachFlags, command: Command) => {
       const scrollback = scrollbackOf(flags.scrollback);
       const instance = instanceOf(command);
-      const name = given === undefined ? lastName(instance) : await wholeName(instance, given);
+      if (flags.last === true && given !== undefined) throw new UsageError("give either a name or --last");
+      const around = flags.last === true ? sessionAround(instance) : null;
+      const name = given === undefined ? lastName(instance, around) : await wholeName(instance, given);
       const options = {
         prefixKey: flags.prefix,
         independent: flags.independent === true,
@@ -96,12 +101,24 @@ export function register(program: Command): void {
     });
 }
 
-/** Name of the session attached last, else of the newest. @throws UsageError when there is none */
-function lastName(instance: Instance): string {
+/** Number of the session in which this command runs; null outside of the instance's. */
+function sessionAround(instance: Instance): number | null {
+  const around = paneAround(process.env);
+  if (around === null || around.instance.httpSocket !== instance.httpSocket) return null;
+  return lookUp(listProcesses(instance), parseTarget(around.pane))?.session ?? null;
+}
+
+/**
+ * Name of the session attached last, else of the newest.
+ * @param not number of one that is not meant @throws UsageError when there is none
+ */
+function lastName(instance: Instance, not: number | null): string {
   const living = listSessions(instance).flatMap(({ name, session, ended }) =>
-    name === null || session === null || ended ? [] : [{ name, id: sessionId(session) }],
+    name === null || session === null || ended || session === not ? [] : [{ name, id: sessionId(session) }],
   );
   const newest = living.at(-1);
+  if (newest === undefined && not !== null)
+    throw new UsageError("no other session is running", "`wsh list` shows the sessions.");
   if (newest === undefined)
     throw new UsageError("no session is running", "`wsh` starts one; `wsh list --all` includes ended sessions.");
   const last = living.length === 1 ? null : lastAttached(eventsDir(instance), new Set(living.map(({ id }) => id)));

@@ -1,5 +1,7 @@
 /** `wsh detach`: disconnects attached terminals; the session continues. */
 import type { Command } from "commander";
+import { defined } from "../../protocol/defined.ts";
+import { UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
@@ -9,12 +11,15 @@ export function register(program: Command): void {
   program
     .command("detach <name...>")
     .description("Disconnect the terminals attached to sessions; the programs keep running.")
-    .action(async (names: string[], _options, command: Command) => {
+    .option("--client <id>", "only this terminal of the session (`wsh clients`)", wholeNumber(1))
+    .action(async (names: string[], { client }: { readonly client?: number }, command: Command) => {
+      if (client !== undefined && names.length > 1) throw new UsageError("--client is of one session");
       const instance = instanceOf(command);
       await forEachSession(names, async (name) => {
         using session = await SessionClient.open(instance, name);
-        await session.call("session.detach", {});
-        await say(`Session '${session.name}' detached.\n`);
+        await session.call("session.detach", defined({ client }));
+        const what = client === undefined ? `Session '${session.name}'` : `Terminal ${client} of '${session.name}'`;
+        await say(`${what} detached.\n`);
       });
     });
 }

@@ -19,7 +19,12 @@ export const sessionHandlers: SessionHandlers = {
     await session.lifetime.kill(reason);
     return { ended };
   },
-  "session.detach": (session, { which }) => ({ detached: session.detach(which) }),
+  "session.detach": (session, { which, client }) => ({ detached: session.detach(client ?? which) }),
+  "client.list": ({ viewers: { all, inUse } }) =>
+    all.map(({ id, device, page, size, readOnly, since, presence }) => ({
+      ...{ client: id, terminal: device, page, ...size, read_only: readOnly, used: id === inUse },
+      ...{ since, last_key: presence.lastKey },
+    })),
   "terminal.show": async ({ viewers }, { message, ...view }, context) => {
     // The person's rights, not the caller's, would find the session.
     if (view.view === "go") requireAllSessions(context, "terminal.show");

@@ -2,7 +2,9 @@
  * Methods of `/ws/json` whose parameters or results differ from those of the operation behind them: older clients send
  * and read these forms. Pure; looked up by the client's method name.
  */
+
 import type { OperationName } from "../../operations/table.ts";
+import { defined } from "../../protocol/defined.ts";
 import type { JsonRequest } from "./json-socket.ts";
 
 /** Converts a method's parameters to the operation's input, if they differ. */
@@ -15,7 +17,7 @@ export const aliasedCalls = methodMap({
   detach_session: ({ params, session }) => ({
     operation: "session.detach",
     session: params.name ?? session,
-    input: {},
+    input: defined({ which: params.which, client: params.client }),
   }),
   rename_session: ({ params, session }) => ({
     operation: "session.update",

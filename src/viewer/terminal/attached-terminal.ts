@@ -76,6 +76,7 @@ export class TerminalStream implements Viewer {
   readonly environment: Readonly<Record<string, string>>;
   readonly notifies: AlertWay;
   readonly brought: Readonly<Record<string, string>> | null;
+  readonly device: string | null;
   private readonly outer: string | undefined;
   private readonly copies: Copies;
   private readonly terminal: PersonTerminal | null;
@@ -108,9 +109,8 @@ export class TerminalStream implements Viewer {
     this.observes = attach.observe;
     this.around = attach.around;
     this.scrollback = attach.scrollback;
-    this.composed = attach.composed;
-    this.environment = attach.environment;
-    this.outer = attach.outer;
+    ({ composed: this.composed, environment: this.environment, outer: this.outer } = attach);
+    this.device = attach.terminal?.path ?? null;
     const { settings } = policy;
     this.mouse = new TakenMouse(settings, this, shown, session);
     this.copies = new Copies(session, peer, {

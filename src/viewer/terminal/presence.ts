@@ -8,6 +8,7 @@ const LOOKING_MS = 30_000;
 export class Presence implements Looks {
   /** Of a view its session tells; until then nobody is there. */
   isWatched = true;
+  lastKey: number | null = null;
   /** When the person attached or typed last, or clicked; never, once the terminal has told that it lost the focus. */
   private actedAt: number;
 
@@ -20,7 +21,9 @@ export class Presence implements Looks {
 
   /** Runs per key. */
   typed(bytes: Uint8Array): void {
-    this.actedAt = isFocusLost(bytes) ? Number.NEGATIVE_INFINITY : this.now();
+    const isLost = isFocusLost(bytes);
+    this.actedAt = isLost ? Number.NEGATIVE_INFINITY : this.now();
+    if (!isLost) this.lastKey = Date.now();
   }
 
   /** The terminal gained or lost the focus. */

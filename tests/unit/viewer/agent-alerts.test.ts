@@ -13,7 +13,13 @@ const agent = (state: AgentInfo["state"], more: Partial<AgentInfo> = {}): AgentI
 function viewer(looksAt: readonly string[] = []) {
   const rung: string[] = [];
   const each: Pick<Viewer, "presence" | "alert"> = {
-    presence: { isWatched: true, looksAt: (pane) => looksAt.includes(pane), seen: () => 0, rings: () => false },
+    presence: {
+      isWatched: true,
+      looksAt: (pane) => looksAt.includes(pane),
+      seen: () => 0,
+      rings: () => false,
+      lastKey: null,
+    },
     alert: (text) => void rung.push(text),
   };
   return { rung, viewer: each as Viewer };
