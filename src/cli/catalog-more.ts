@@ -25,13 +25,6 @@ export const moreCommands: CatalogGroup = {
       load: async () => (await import("./commands/env.ts")).register,
     },
     {
-      name: "clients",
-      isRare: true,
-      usage: "[NAME] [--json]",
-      summary: "show the attached terminals",
-      load: async () => (await import("./commands/clients.ts")).register,
-    },
-    {
       name: "ports",
       isRare: true,
       usage: "[PORT] [--json]",

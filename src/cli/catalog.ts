@@ -72,6 +72,13 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/detach.ts")).register,
       },
       {
+        name: "clients",
+        isRare: true,
+        usage: "[NAME] [--json]",
+        summary: "show the attached terminals",
+        load: async () => (await import("./commands/clients.ts")).register,
+      },
+      {
         name: "events",
         isRare: true,
         usage: "[NAME…] [--type EVENT] [--since CURSOR]",

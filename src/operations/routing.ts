@@ -7,7 +7,7 @@
 const drawing = /^(overlay|panel|element|focus|screen_mode)\./;
 /** Operations on the whole session. */
 const whole =
-  /^(session\.(get|update|kill|detach|resize|restart|environment)|input\.(mode|capture|release|keys)|terminal\.show|ask(\..*)?|(pane|popup|window|layout)\..*|buffer\.(?!paste$).*)$/;
+  /^(session\.(get|update|kill|detach|clients|resize|restart|environment)|input\.(mode|capture|release|keys)|terminal\.show|ask(\..*)?|(pane|popup|window|layout)\..*|buffer\.(?!paste$).*)$/;
 
 /** @param target as the caller wrote it; absent: the session as a whole */
 export function isForPane(operation: string, target?: string): boolean {

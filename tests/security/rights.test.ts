@@ -47,7 +47,7 @@ const observed: readonly OperationName[] = [
     "checkpoint.show",
     "checkpoint.diff",
     "session.get",
-    "client.list",
+    "session.clients",
   ] as const),
   ...(["overlay.list", "overlay.get", "panel.list", "panel.get", "input.mode", "focus.get", "ask.list"] as const),
   ...(["screen_mode.get", "ask.person", "buffer.list", "buffer.get", "screen.get", "scrollback.get"] as const),

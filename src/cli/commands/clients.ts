@@ -8,7 +8,7 @@ import { print, printJson, say, table } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { findAll, isEnded } from "../session/listed.ts";
 
-type Client = OperationOutput<"client.list">[number] & { readonly session: string };
+type Client = OperationOutput<"session.clients">[number] & { readonly session: string };
 
 export function register(program: Command): void {
   program
@@ -25,7 +25,7 @@ export function register(program: Command): void {
       for (const each of names) {
         try {
           using session = await SessionClient.open(instance, each);
-          const own = await session.call("client.list", {});
+          const own = await session.call("session.clients", {});
           clients.push(...own.map((client) => ({ session: session.name, ...client })));
         } catch (thrown) {
           // Of all sessions, one may end meanwhile.

@@ -20,7 +20,7 @@ export const sessionHandlers: SessionHandlers = {
     return { ended };
   },
   "session.detach": (session, { which, client }) => ({ detached: session.detach(client ?? which) }),
-  "client.list": ({ viewers: { all, inUse } }) =>
+  "session.clients": ({ viewers: { all, inUse } }) =>
     all.map(({ id, device, page, size, readOnly, since, presence }) => ({
       ...{ client: id, terminal: device, page, ...size, read_only: readOnly, used: id === inUse },
       ...{ since, last_key: presence.lastKey },
