@@ -42,6 +42,13 @@ export interface Subscription {
   readonly format: string;
 }
 
+export interface KeySettings {
+  /** `C-b`; `none`. */
+  readonly prefix: string;
+  readonly isPreset: boolean;
+  readonly configured: readonly { readonly table?: string; readonly key: string; readonly value: unknown }[];
+}
+
 export interface Backend {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -59,6 +66,8 @@ export interface Backend {
   readonly pane: string | null;
   /** Whether this process has a terminal, which can attach. */
   readonly hasTerminal: boolean;
+  /** A person's key at an attached terminal runs it. */
+  readonly isByKey?: boolean;
 
   sessions(): Promise<readonly SessionInfo[]>;
   call<N extends CalledOperation>(operation: N, input: OperationInput<N>, target: string): Promise<OperationOutput<N>>;
@@ -75,6 +84,13 @@ export interface Backend {
 
   /** Has `set-hook -R wsh-event` run when these happen, whatever makes them happen, and at no others. */
   runAtEvents(events: readonly RecordedEventName[]): void;
+
+  /** @throws WshError access_denied for an AI agent that may change only what it has made */
+  requirePerson(command: string): void;
+  /** Keys were bound: attached terminals read theirs again. */
+  keysChanged(): Promise<void>;
+  /** The prefix key of the settings, and the keys that they bind. */
+  keySettings(): KeySettings;
 
   /** Runs `sh -c` to its end. */
   shell(command: string): Promise<{ readonly code: number; readonly output: string }>;

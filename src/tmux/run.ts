@@ -11,7 +11,7 @@ import { Model, type Place, placeOf } from "./model.ts";
 import { eventsOfHooks, hookBehind, hooksOfEvent } from "./options/hooks.ts";
 import { optionAt } from "./options/options.ts";
 import { optionTable } from "./options/table.ts";
-import { type Arguments, parseArguments, type Syntax } from "./parse/arguments.ts";
+import { type Arguments, orderedWords, parseArguments, type Syntax } from "./parse/arguments.ts";
 import { prune, type State } from "./state.ts";
 import { type TargetKind, Targets } from "./targets.ts";
 
@@ -43,6 +43,9 @@ export class Run {
   private made: string | null = null;
   /** What formats say of the hook that is carried out. */
   private hooked: Extra | null = null;
+  /** Keys were bound or unbound; terminals learn of it once the commands have ended. */
+  hasNewKeys = false;
+  private depth = 0;
   private loaded: { readonly model: Model; readonly state: State } | null = null;
 
   constructor(
@@ -58,6 +61,19 @@ export class Run {
 
   /** Runs commands in order. @returns false after one that failed */
   async commands(all: readonly (readonly string[])[], prefix = ""): Promise<boolean> {
+    this.depth++;
+    try {
+      return await this.inOrder(all, prefix);
+    } finally {
+      this.depth--;
+      if (this.depth === 0 && this.hasNewKeys) {
+        this.hasNewKeys = false;
+        await this.backend.keysChanged();
+      }
+    }
+  }
+
+  private async inOrder(all: readonly (readonly string[])[], prefix: string): Promise<boolean> {
     try {
       // As tmux reads a whole line before it does anything.
       for (const words of all) this.parsed(words);
@@ -114,6 +130,12 @@ export class Run {
     await command.run(this, args);
     const behind = hookBehind(command.name);
     if (behind !== null) await this.hook(behind);
+  }
+
+  /** A command with its full name and its flags in order, as tmux keeps it. @throws TmuxError */
+  canonical(words: readonly string[]): string[] {
+    const { command, args } = this.parsed(words);
+    return [command.name, ...orderedWords(command, args)];
   }
 
   /** @throws TmuxError as the command would without being carried out */

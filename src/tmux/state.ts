@@ -9,6 +9,21 @@ const each = v.optional(v.record(v.string(), v.record(v.string(), v.string())), 
 const variable = v.object({ value: v.nullable(v.string()), hidden: v.optional(v.boolean(), false) });
 const variables = v.record(v.string(), variable);
 
+const boundKey = v.object({
+  /** The words of each command. */
+  commands: v.array(v.array(v.string())),
+  note: v.optional(v.string()),
+  repeat: v.optional(v.boolean(), false),
+});
+const boundTable = v.object({
+  /** `unbind-key -a`: what wsh binds in it does nothing. */
+  cleared: v.optional(v.boolean(), false),
+  /** By wsh's name of the key; null: unbound. */
+  keys: v.optional(v.record(v.string(), v.nullable(boundKey)), {}),
+});
+export type BoundKey = v.InferOutput<typeof boundKey>;
+export type BoundTable = v.InferOutput<typeof boundTable>;
+
 export const StateSchema = v.object({
   /** Values of options: of the server, the global ones of sessions and of windows, and those of one each by its id. */
   server: values,
@@ -40,6 +55,8 @@ export const StateSchema = v.object({
   /** The window that a session showed when its focus last changed; known while a hook is about that. */
   shown: values,
   marked: v.optional(v.nullable(v.string()), null),
+  /** What `bind-key` and `unbind-key` changed, by the table. */
+  tables: v.optional(v.record(v.string(), boundTable), {}),
 });
 export type State = v.InferOutput<typeof StateSchema>;
 

@@ -141,6 +141,20 @@ export const formats: readonly string[] = [
 
 /** Command lines that read, or fail: the state stays. */
 export const reading: readonly (readonly string[])[] = [
+  ...[["bind-key"], ["bind-key", "Foo", "kill-session"], ["bind-key", "a", "nonsense"], ["unbind-key"]],
+  ...[
+    ["unbind-key", "Foo"],
+    ["unbind-key", "-a", "x"],
+    ["unbind-key", "-T", "mine", "a"],
+    ["list-keys", "-T", "mine"],
+    ["list-keys", "Foo"],
+    ["switch-client", "-T", "mine"],
+    ["bind-key", "-T", "own", "-r", "H", "resizep", "-L", "5", ";", "list-keys", "-T", "own"],
+    ["bind-key", "-T", "own", "M-C-b", "display -p -t 'a b' x ; send ';'", ";", "list-keys", "-T", "own"],
+    ["bind-key", "-T", "own", "-N", "a note", "C-Up", "select-pane", ";", "list-keys", "-N", "-T", "own"],
+    ["bind-key", "-T", "own", "é", "split-window", "-hd", "-l", "5", ";", "list-keys", "-aN", "-T", "own"],
+    ["unbind-key", "-a", "-T", "own", ";", "list-keys", "-T", "own"],
+  ],
   ["list-sessions", "-F", "#S"],
   ["ls", "-F", "#{session_name} #{session_windows}", "-f", "#{==:#{session_windows},2}"],
   ["list-windows", "-t", "main", "-F", "#I #W #{window_flags}"],

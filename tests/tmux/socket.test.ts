@@ -170,6 +170,7 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
   await shows("aside");
   expect((await ran(["switch-client", "-t", "dev"])).stderr).toBe("");
   await shows("dev");
+  await boundKeys(wsh, terminal, ran);
   terminal.type("\x1cd");
   expect(await terminal.exited).toBe(0);
   // The program for machines without a tmux, and the socket's path.
@@ -184,3 +185,53 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
   }
   await converse(tmux(["-C", "new-session", "-s", "one", "-x", "80", "-y", "24", "cat"]).child);
 });
+
+/** Keys by the usual lines of a configuration of tmux, at a terminal that is attached before. */
+async function boundKeys(
+  wsh: Wsh,
+  terminal: EmulatorTerminal,
+  ran: (
+    words: readonly string[],
+  ) => Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }>,
+): Promise<void> {
+  const file = join(wsh.dir, "tmux.conf");
+  await Bun.write(
+    file,
+    `unbind C-b
+bind | split-window -h "exec cat"
+bind -n M-Left select-pane -L
+bind -r H resize-pane -L 5
+bind g switch-client -T own
+bind -T own k rename-window '$(touch hit); kept' \\; display-message done
+bind -T copy-mode-vi v send -X begin-selection
+`,
+  );
+  expect(await ran(["source-file", file])).toEqual({ code: 0, stdout: "", stderr: "" });
+  expect((await ran(["list-keys"])).stdout).toBe(
+    `bind-key    -T copy-mode-vi v      send-keys -X begin-selection
+bind-key    -T own          k      rename-window "$(touch hit); kept" \\; display-message done
+bind-key -r -T prefix       H      resize-pane -L 5
+bind-key    -T prefix       g      switch-client -T own
+bind-key    -T prefix       |      split-window -h "exec cat"
+bind-key    -T root         M-Left select-pane -L
+`,
+  );
+  const at = (place: string) =>
+    until(`the focus at ${place}`, async () => {
+      const { stdout } = await ran(["display-message", "-p", "-t", "dev:", "#{window_panes}.#{pane_at_left}"]);
+      return stdout === `${place}\n`;
+    });
+  terminal.type("\x1c|");
+  await at("2.0");
+  terminal.type("\x1b[1;3D");
+  await at("2.1");
+  terminal.type("\x1cgk");
+  await until("the message", async () => (await ran(["show-messages"])).stdout.includes("message: done"));
+  expect((await ran(["display-message", "-p", "-t", "dev:", "#W"])).stdout).toBe("$(touch hit); kept\n");
+  expect(await Bun.file(join(wsh.dir, "hit")).exists()).toBe(false);
+  // What a person's keys do is not for an agent.
+  const refused = await wsh.runWith({ env: { WSH_AGENT: "Robot" } }, "tmux", "bind-key", "x", "kill-server");
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("may not use bind-key") });
+  expect((await ran(["unbind-key", "|"])).code).toBe(0);
+  expect((await ran(["list-keys", "|"])).stderr).toBe("unknown key: |\n");
+}

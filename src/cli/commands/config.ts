@@ -94,7 +94,7 @@ function plural(count: number, what: string): string {
 /** @throws WshError invalid_setting */
 async function checked(instance: Instance): Promise<LoadedSettings> {
   const settings = await settingsOf(instance, {}, false);
-  const note = bindingsNote((await bindingsOf(settings)).changes);
+  const note = bindingsNote((await bindingsOf(instance, settings)).changes);
   if (note !== null) complain(note);
   const { checkHookLines } = await import("../session/hook-lines.ts");
   await checkHookLines(settings.hooks);

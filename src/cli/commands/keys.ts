@@ -5,9 +5,10 @@ import { lookActions, lookKeys } from "../../keys/copy-table.ts";
 import { parsePrefix } from "../../keys/prefix.ts";
 import { flatKey, KeyTables } from "../../keys/tables.ts";
 import { visible } from "../../protocol/visible.ts";
+import { prefixKeyOf } from "../../settings/prefix-key.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, table } from "../print.ts";
-import { bindingsNote, bindingsOf, type PersonBindings, prefixKeyOf } from "../session/bindings.ts";
+import { bindingsNote, bindingsOf, type PersonBindings } from "../session/bindings.ts";
 
 export function register(program: Command): void {
   program
@@ -20,10 +21,11 @@ export function register(program: Command): void {
     .option("--config <path>", "settings file to read (WSH_CONFIG)")
     .option("--json", "print each key with its operations as JSON")
     .action(async ({ json }: { readonly json?: boolean }, command: Command) => {
-      const settings = await settingsOf(instanceOf(command));
+      const instance = instanceOf(command);
+      const settings = await settingsOf(instance);
       const key = parsePrefix(prefixKeyOf(settings));
       const prefix = key?.label ?? null;
-      const bound = await bindingsOf(settings);
+      const bound = await bindingsOf(instance, settings);
       const tables = new KeyTables(bound.changes);
       const note = bindingsNote(bound.changes);
       if (note !== null) complain(note);
@@ -66,11 +68,12 @@ export function register(program: Command): void {
 
 const titles: Readonly<Record<string, string>> = { root: "WITHOUT THE PREFIX", copy: "IN COPY MODE, TOO" };
 
-type Origin = "default" | "preset" | "config";
+type Origin = "default" | "preset" | "config" | "tmux";
 
-function originsOf({ changes, configured }: PersonBindings): (table: string, key: string) => Origin {
+function originsOf({ changes, tmux, configured }: PersonBindings): (table: string, key: string) => Origin {
   return (table, key) => {
     const flat = flatKey(table, key);
+    if (Object.hasOwn(tmux, flat)) return "tmux";
     return Object.hasOwn(configured, flat) ? "config" : Object.hasOwn(changes, flat) ? "preset" : "default";
   };
 }

@@ -135,7 +135,7 @@ async function settings(instance: Instance): Promise<Finding[]> {
   try {
     const loaded = loadSettings(instance, { env: process.env });
     const { warnings } = loaded;
-    await bindingsOf(loaded);
+    await bindingsOf(instance, loaded);
     const stat = lstat(instance.configFile);
     const where = stat === null ? `no ${instance.configFile}; all defaults` : instance.configFile;
     return [ok("settings", where), ...warnings.map((text) => note("settings", text, "It has no effect."))];

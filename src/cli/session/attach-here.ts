@@ -8,13 +8,14 @@ import { agentAbove } from "../../platform/agent-above.ts";
 import { formatPlace, parseTarget } from "../../protocol/names.ts";
 import { visible } from "../../protocol/visible.ts";
 import { broughtNames } from "../../settings/brought-names.ts";
+import { prefixKeyOf } from "../../settings/prefix-key.ts";
 import { type LoadedSettings, loadSettings, settingsFault } from "../../settings/settings.ts";
 import { watchConfig } from "../../settings/watch.ts";
 import type { Dial } from "../../wire/connection.ts";
 import { settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
 import { paneAround } from "./around.ts";
-import { bindingsOf, prefixKeyOf, prefixOf } from "./bindings.ts";
+import { bindingsOf, prefixOf } from "./bindings.ts";
 import { requireTerminal } from "./require-terminal.ts";
 
 export interface Ended {
@@ -49,11 +50,11 @@ export async function attachHere(
   const settings = await settingsOf(instance, flags);
   const { title, clipboard_command } = settings.values;
   const faults = [...settings.warnings];
-  const first = await personOf(settings, (fault) => faults.push(fault));
+  const first = await personOf(instance, settings, (fault) => faults.push(fault));
   const { prefix } = first;
   const person = new PersonHere(first, async () => {
     try {
-      return await personOf(loadSettings(instance, { flags, env: process.env }));
+      return await personOf(instance, loadSettings(instance, { flags, env: process.env }));
     } catch (thrown) {
       return { fault: settingsFault(thrown) };
     }
@@ -83,13 +84,17 @@ export async function attachHere(
  * @param fault takes the faults of keys in the file, which then have no effect
  * @throws WshError invalid_setting without it
  */
-async function personOf(settings: LoadedSettings, fault?: (message: string) => void): Promise<Person> {
+async function personOf(
+  instance: Instance,
+  settings: LoadedSettings,
+  fault?: (message: string) => void,
+): Promise<Person> {
   const { mode_keys: modeKeys, repeat_time: repeatMs, colours: colors, underlines } = settings.values;
   const { escape_ms: escapeMs, key_help_ms: keyHelpMs } = settings.values;
   const prefixKey = prefixKeyOf(settings);
   const isFlag = settings.originOf("prefix_key").from === "flag";
   const prefix = isFlag || fault === undefined ? parsePrefix(prefixKey) : prefixOf(prefixKey, fault);
-  const { changes: bindings } = await bindingsOf(settings, fault);
+  const { changes: bindings } = await bindingsOf(instance, settings, fault);
   return { prefix, modeKeys, repeatMs, escapeMs, keyHelpMs, colors, underlines, bindings };
 }
 

@@ -1,19 +1,21 @@
 /** What keys do, as the settings have it: checked against the table of operations. */
 
+import type { Instance } from "../../instance/paths.ts";
 import { type Binding, keyLabel } from "../../keys/bindings.ts";
 import { defaultPrefix, type Prefix, parsePrefix } from "../../keys/prefix.ts";
 import { type KeyChanges, KeyTables } from "../../keys/tables.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { prefixKeyOf } from "../../settings/prefix-key.ts";
 import type { LoadedSettings } from "../../settings/settings.ts";
-
-/** tmux's prefix, where the setting prefix_preset says so and no other is set. */
-const TMUX_PREFIX = "C-b";
+import type { tmuxChanges } from "../../tmux/bindings/changes.ts";
 
 export interface PersonBindings {
   /** All changes to the default bindings. */
   readonly changes: KeyChanges;
-  /** Those of them that the settings' table makes; any other is the preset's. */
+  /** Those of them that `wsh tmux bind-key` makes, over all others. */
+  readonly tmux: KeyChanges;
+  /** Those that the settings' table makes; any other is the preset's. */
   readonly configured: KeyChanges;
 }
 
@@ -22,18 +24,36 @@ export interface PersonBindings {
  * @param fault takes what is wrong with an entry, which then has no effect
  * @throws WshError invalid_setting without it
  */
-export async function bindingsOf(settings: LoadedSettings, fault?: (message: string) => void): Promise<PersonBindings> {
+export async function bindingsOf(
+  instance: Instance,
+  settings: LoadedSettings,
+  fault?: (message: string) => void,
+): Promise<PersonBindings> {
   const { keys, values } = settings;
   if (fault === undefined) parsePrefix(prefixKeyOf(settings));
   const preset: KeyChanges = values.prefix_preset === "tmux" ? await tmuxPreset() : {};
-  if (keys.length === 0) return { changes: preset, configured: {} };
+  const configured = keys.length === 0 ? {} : await configuredIn(settings, fault);
+  const before = { ...preset, ...configured };
+  const tmux = await boundByTmux(instance, { modeKeys: values.mode_keys, before });
+  return { changes: { ...before, ...tmux }, tmux, configured };
+}
+
+/** What `wsh tmux bind-key` has bound in the instance. */
+async function boundByTmux(instance: Instance, around: Parameters<typeof tmuxChanges>[1]): Promise<KeyChanges> {
+  const { StateFile } = await import("../../tmux/instance/state-file.ts");
+  const { tables } = new StateFile(instance).read();
+  if (Object.keys(tables).length === 0) return {};
+  return (await import("../../tmux/bindings/changes.ts")).tmuxChanges(tables, around);
+}
+
+async function configuredIn({ keys }: LoadedSettings, fault?: (message: string) => void): Promise<KeyChanges> {
   // Loaded only where there is such a table.
   const [{ configuredBindings }, { TARGET_PARAMETER }, { lineCall, operationNamed, requireTakes }] = await Promise.all([
     import("../../keys/configured.ts"),
     import("../../keys/line.ts"),
     import("../../operations/line-input.ts"),
   ]);
-  const configured = configuredBindings(keys, {
+  return configuredBindings(keys, {
     line: (line) => {
       const call = lineCall(line, TARGET_PARAMETER);
       requireEffect(operationNamed(call.operation));
@@ -45,7 +65,6 @@ export async function bindingsOf(settings: LoadedSettings, fault?: (message: str
     },
     ...defined({ fault }),
   });
-  return { changes: { ...preset, ...configured }, configured };
 }
 
 /** A binding that is allowed, and may not be meant: one sentence, or none. */
@@ -57,12 +76,6 @@ export function bindingsNote(changes: KeyChanges): string | null {
 
 async function tmuxPreset(): Promise<Readonly<Record<string, Binding | null>>> {
   return (await import("../../keys/tmux-preset.ts")).tmuxPreset;
-}
-
-/** The name of the prefix key: from the setting, or else the preset's. */
-export function prefixKeyOf({ values, originOf }: Pick<LoadedSettings, "values" | "originOf">): string {
-  const isSet = originOf("prefix_key").from !== "default";
-  return values.prefix_preset === "tmux" && !isSet ? TMUX_PREFIX : values.prefix_key;
 }
 
 /** The prefix key; where the setting is wrong, `fault` takes what is, and it is the default. */

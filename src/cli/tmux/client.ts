@@ -1,13 +1,17 @@
 /** This process as a caller of tmux's commands: its terminal and streams. */
 import tty from "node:tty";
 import type { Instance } from "../../instance/paths.ts";
+import { BY_KEY } from "../../launch/by-key.ts";
 import { backendOf, type InstanceBackend } from "../../tmux/instance/backend.ts";
 import { print } from "../print.ts";
 import { paneAround } from "../session/around.ts";
 
 export function backendHere(instance: Instance): InstanceBackend {
+  // Programs that it starts act for themselves.
+  const { [BY_KEY]: byKey, ...env } = process.env;
   return backendOf(instance, {
-    env: process.env,
+    env,
+    isByKey: byKey !== undefined,
     cwd: process.cwd(),
     caller: process.pid,
     pane: paneOf(instance),

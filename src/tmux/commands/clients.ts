@@ -9,6 +9,7 @@ import type { Run } from "../run.ts";
 import type { State } from "../state.ts";
 import { around } from "../targets.ts";
 import { type Command, command } from "./command.ts";
+import { hasTable } from "./keys.ts";
 
 const CLIENT =
   "#{client_name}: #{session_name} [#{client_width}x#{client_height} #{client_termname}]" +
@@ -147,8 +148,14 @@ function controlOf(run: Run, args: Arguments, flag: string): ControlClient {
 }
 
 async function switchClient(run: Run, args: Arguments): Promise<void> {
-  if (args.has("T")) throw new TmuxError(`table ${args.get("T")} doesn't exist`);
   const client = await clientFor(run, args.get("c"));
+  const table = args.get("T");
+  if (table !== undefined)
+    throw new TmuxError(
+      hasTable(run.backend.readState(), table)
+        ? `a terminal of wsh enters a table by a key: bind-key KEY switch-client -T ${table}`
+        : `table ${table} doesn't exist`,
+    );
   const { model } = await run.load();
   if (args.has("l")) throw new TmuxError("can't find last session");
   const isPlace = /[:.%]/.test(args.get("t") ?? "");

@@ -11,7 +11,10 @@ export const inputCommands: readonly Command[] = [
   command("send-keys send", "FHlMN:Rt:X", [0, null], "[-FHlMRX] [-N repeat-count] [-t target-pane] key ...", sendKeys),
   command("send-prefix", "2t:", [0, 0], "[-2] [-t target-pane]", async (run, args) => {
     const { pane } = await run.place(args, "pane");
-    await run.backend.call("input.send", { keys: [args.has("2") ? "Ctrl+B" : "Ctrl+\\"] }, pane.target);
+    const { prefix } = run.backend.keySettings();
+    // As in tmux, of a prefix that is not set nothing is sent.
+    if (args.has("2") || prefix === "none") return;
+    await run.backend.call("input.send", { keys: [prefix] }, pane.target);
   }),
   command(
     "capture-pane capturep",

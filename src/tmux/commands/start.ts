@@ -102,7 +102,7 @@ export async function keepName(run: Run, id: string, own: string, shown: string)
  * person's own, typed at a terminal, does.
  */
 export function movesFocus(run: Run, { session }: Place): boolean {
-  return session.info.attached === 0 || run.backend.hasTerminal;
+  return session.info.attached === 0 || run.backend.hasTerminal || run.backend.isByKey === true;
 }
 
 /** Whether what is made gets the focus. */

@@ -6,6 +6,7 @@ import { bufferCommands } from "./buffers.ts";
 import { choosingCommands } from "./choosing.ts";
 import { clientCommands } from "./clients.ts";
 import { inputCommands } from "./input.ts";
+import { keyCommands } from "./keys.ts";
 import { layoutCommands } from "./layouts.ts";
 import { listingCommands } from "./listing.ts";
 import { paneCommands } from "./panes.ts";
@@ -19,7 +20,7 @@ import { windowCommands } from "./windows.ts";
 export const commandTable: readonly Command[] = [
   ...[sessionCommands, windowCommands, paneCommands, inputCommands, listingCommands],
   ...[settingCommands, bufferCommands, shellCommands, clientCommands],
-  ...[accessCommands, askingCommands, choosingCommands, layoutCommands, popupCommands],
+  ...[accessCommands, askingCommands, choosingCommands, keyCommands, layoutCommands, popupCommands],
 ]
   .flat()
   .toSorted((a, b) => (a.name < b.name ? -1 : 1));

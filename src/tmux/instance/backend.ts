@@ -10,8 +10,10 @@ import type { Instance } from "../../instance/paths.ts";
 import { selfCommand } from "../../launch/launch.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
 import type { OperationOutput } from "../../operations/table.ts";
-import { ownerOf } from "../../protocol/owner.ts";
+import { ownerOf, requireNoAgent } from "../../protocol/owner.ts";
 import { SessionInfoSchema } from "../../protocol/session.ts";
+import { prefixKeyOf } from "../../settings/prefix-key.ts";
+import { loadSettings } from "../../settings/settings.ts";
 import { quote, shellText } from "../../shell/words.ts";
 import { type Backend, TMUX_VERSION } from "../backend.ts";
 import { TmuxError } from "../error.ts";
@@ -24,7 +26,10 @@ const EVENT_SECONDS = 60;
 
 /** The caller, and the way of answering it. */
 export interface ClientSide
-  extends Pick<Backend, "env" | "cwd" | "caller" | "pane" | "hasTerminal" | "socketPath" | "print" | "complain"> {
+  extends Pick<
+    Backend,
+    "env" | "cwd" | "caller" | "pane" | "hasTerminal" | "isByKey" | "socketPath" | "print" | "complain"
+  > {
   /** Its standard input, to the end. */
   input(): Promise<Uint8Array>;
   /** Shows a session at its terminal: `wsh ARGS`. @returns the exit status */
@@ -44,12 +49,12 @@ export function backendOf(instance: Instance, client: ClientSide): InstanceBacke
       .map(quote)
       .join(" ");
   const { uid, username } = os.userInfo();
-  const { env, cwd, caller, pane, hasTerminal, socketPath, print, complain } = client;
+  const { env, cwd, caller, pane, hasTerminal, isByKey = false, socketPath, print, complain } = client;
   const { agent } = sessions.context.caller;
   // A program that a session's process starts for an agent acts for it.
   const place = { env: { ...definedIn(env), ...(agent === undefined ? {} : { WSH_AGENT: agent }) }, cwd };
   return {
-    ...{ env, cwd, caller, pane, hasTerminal, socketPath, print, complain },
+    ...{ env, cwd, caller, pane, hasTerminal, isByKey, socketPath, print, complain },
     version: TMUX_VERSION,
     hostname: hostname(""),
     account: { uid, name: username },
@@ -88,6 +93,21 @@ export function backendOf(instance: Instance, client: ClientSide): InstanceBacke
       // In the order in which they happen.
       const hook = { event: [...events], run, at_once: 1, a_minute: EVENTS_A_MINUTE, timeout_seconds: EVENT_SECONDS };
       new SetHooks(instance).hooks = events.length === 0 ? [] : [hook];
+    },
+
+    requirePerson(command) {
+      // By the file alone: an agent sets the environment of what it starts.
+      const { values } = loadSettings(instance, { env: {}, tolerant: true });
+      requireNoAgent(values, sessions.context.caller, command);
+    },
+    async keysChanged() {
+      const all = await sessions.list();
+      await Promise.all(all.map(({ id }) => sessions.call("peer.reload", {}, id).catch(() => {})));
+    },
+    keySettings() {
+      const settings = loadSettings(instance, { env: process.env, tolerant: true });
+      const isPreset = settings.values.prefix_preset === "tmux";
+      return { prefix: prefixKeyOf(settings), isPreset, configured: settings.keys };
     },
 
     async shell(command) {

@@ -92,3 +92,12 @@ function readFlags(
   }
   return at;
 }
+
+/** Arguments as tmux prints them: flags without a value together, then those with one. */
+export function orderedWords({ flags: known }: Pick<Syntax, "flags">, args: Arguments): string[] {
+  const flags = [...known.replaceAll(":", "")].filter((flag) => args.has(flag)).toSorted();
+  const bare = flags.filter((flag) => !known.includes(`${flag}:`)).join("");
+  const valued = flags.flatMap((flag) => args.all(flag).flatMap((value) => [`-${flag}`, value]));
+  const rest = args.word(0)?.startsWith("-") === true && args.word(0) !== "-" ? ["--", ...args.words] : args.words;
+  return [...(bare === "" ? [] : [`-${bare}`]), ...valued, ...rest];
+}

@@ -4,6 +4,8 @@
  * outlive the session; its output is read to a limit and thrown away.
  */
 import type { Instance } from "../../instance/paths.ts";
+import { BY_KEY } from "../../launch/by-key.ts";
+import { selfCommand } from "../../launch/launch.ts";
 import { isUnlimited } from "../../operations/rights.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -32,13 +34,15 @@ export function run(input: Readonly<Record<string, unknown>>, port: RunPort): vo
   if (running >= MAX_RUNNING)
     throw new WshError("resource_limit_reached", `${MAX_RUNNING} programs of keys run already`);
   const { run: words, shell } = input;
-  const argv = Array.isArray(words) ? words.map(String) : ["sh", "-c", String(shell)];
+  const given = Array.isArray(words) ? words.map(String) : ["sh", "-c", String(shell)];
+  // This very wsh, wherever PATH leads.
+  const argv = given[0] === "wsh" ? selfCommand(given.slice(1)) : given;
   const child = start(argv, port);
   running++;
   void ended(child).then(({ code, last }) => {
     running--;
     if (code === 0 || port.isOver) return;
-    const name = Array.isArray(words) ? argv[0] : String(shell).split(/\s/, 1)[0];
+    const name = Array.isArray(words) ? given[0] : String(shell).split(/\s/, 1)[0];
     port.say(`${name}: ${last === "" ? `exit code ${code}` : last}`);
   });
 }
@@ -50,7 +54,7 @@ function start(argv: readonly string[], { instance, session, shown }: RunPort): 
   const pane = shown.pointed.active;
   const panes = session.windows.flatMap((window) => window.panes);
   const cwd = panes.find(({ id }) => id === pane)?.cwd ?? process.cwd();
-  const place = { WSH_SESSION: session.name, WSH_PANE: pane, WSH_SOCKET: instance.httpSocket };
+  const place = { WSH_SESSION: session.name, WSH_PANE: pane, WSH_SOCKET: instance.httpSocket, [BY_KEY]: "1" };
   try {
     return Bun.spawn([...argv], {
       ...{ stdin: "ignore", stdout: "pipe", stderr: "pipe", detached: true },

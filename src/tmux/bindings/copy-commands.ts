@@ -1,0 +1,37 @@
+/** Commands of tmux's copy mode (`send-keys -X NAME`) as the actions of wsh's. Pure. */
+import type { LookAction } from "../../keys/copy-table.ts";
+import { TmuxError } from "../error.ts";
+
+const actions: Readonly<Record<string, LookAction>> = {
+  ...{ "cursor-up": "up", "cursor-down": "down", "cursor-left": "left", "cursor-right": "right" },
+  ...{ "previous-word": "word_back", "next-word": "word_forth", "next-word-end": "word_end" },
+  ...{ "previous-space": "space_back", "next-space": "space_forth", "next-space-end": "space_end" },
+  ...{ "jump-again": "jump_again", "jump-reverse": "jump_reverse", "next-matching-bracket": "bracket" },
+  ...{ "start-of-line": "line_start", "back-to-indentation": "line_first", "end-of-line": "line_end" },
+  ...{ "top-line": "view_top", "middle-line": "view_middle", "bottom-line": "view_bottom" },
+  ...{ "page-up": "page_up", "page-down": "page_down", "halfpage-up": "half_up", "halfpage-down": "half_down" },
+  ...{ "scroll-up": "scroll_up", "scroll-down": "scroll_down" },
+  ...{ "previous-paragraph": "paragraph_back", "next-paragraph": "paragraph_forth" },
+  ...{ "history-top": "top", "history-bottom": "bottom" },
+  ...{ "search-again": "match_forth", "search-reverse": "match_back" },
+  ...{ "begin-selection": "select", "select-line": "select_lines", "rectangle-toggle": "select_rectangle" },
+  ...{ "other-end": "other_end", "copy-selection-and-cancel": "copy", "copy-pipe-and-cancel": "copy" },
+  ...{ cancel: "leave" },
+};
+
+/** Programs that a copy may go to: it is on the clipboard by wsh itself. */
+const clipboards = /^(?:xclip|xsel|pbcopy|wl-copy|clip\.exe|reattach-to-user-namespace pbcopy)(?:\s|$)/;
+
+/**
+ * The action of `send-keys -X …`; null for another command.
+ * @throws TmuxError where copy mode has none that does it
+ */
+export function copyAction(words: readonly string[]): LookAction | null {
+  if (words[0] !== "send-keys" || words[1]?.startsWith("-") !== true || !words[1].includes("X")) return null;
+  const [, flags, name = "", argument, ...rest] = words;
+  const action = flags === "-X" ? actions[name] : undefined;
+  const isClipboard = name === "copy-pipe-and-cancel" && argument !== undefined && clipboards.test(argument);
+  if (action === undefined || rest.length > 0 || (argument !== undefined && !isClipboard))
+    throw new TmuxError(`the copy mode of wsh has no ${words.slice(1).join(" ")}`);
+  return action;
+}
