@@ -94,6 +94,7 @@ describe("methods of a session", () => {
     ["paste_image", { data: Buffer.from("GIF89a").toString("base64"), format: "gif" }, { bytes: 6 }],
     ["set_buffer", { text: "#" }, { name: expect.stringMatching(/^buffer\d+$/) }],
     ["delete_buffer", {}, { bytes: 1 }],
+    ["list_clients", {}, []],
     ["detach_session", {}, {}],
     ["restart", {}, { running: true }],
     ["kill_session", {}, {}],
