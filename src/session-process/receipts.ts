@@ -7,6 +7,7 @@
  * holds the prompt.
  */
 import { createHash } from "node:crypto";
+import type { ChildShell } from "../pane/commands/child-shells.ts";
 import type { Pane } from "../pane/pane.ts";
 import { hideMemory } from "../platform/undumpable.ts";
 import type { CommandRecord } from "../protocol/commands.ts";
@@ -19,6 +20,7 @@ import {
   type Predicate,
   type ReceiptKey,
   STATEMENT_TYPE,
+  type Statement,
   subjectsOf,
 } from "../protocol/receipt.ts";
 import { VERSION } from "../protocol/version.ts";
@@ -80,7 +82,7 @@ export class Witness implements Disposable {
       return null;
     }
     return this.settled().then(async () => {
-      this.next = { by, before: await this.tree(this.port.pane.commands.cwd()) };
+      this.next = { by, before: await this.tree(this.port.pane.commands.cwd(), this.port.pane.commands.child) };
     });
   }
 
@@ -103,20 +105,13 @@ export class Witness implements Disposable {
       });
     }
     await seen.known;
-    const predicate = { ...this.predicate(record, seen), session: { ...this.place(id), name: session, wsh: VERSION } };
-    const statement = {
-      _type: STATEMENT_TYPE,
-      subject: subjectsOf(predicate),
-      predicateType: PREDICATE_TYPE,
-      predicate,
-    };
+    const where = { name: session, pane: pane.id, command_id: id, wsh: VERSION };
+    const predicate: Predicate = { ...this.predicate(record, seen), session: where };
+    const subject = subjectsOf(predicate);
+    const statement: Statement = { _type: STATEMENT_TYPE, subject, predicateType: PREDICATE_TYPE, predicate };
     const { secret, shown } = await key();
     const { seal } = await import("../receipts/envelope.ts");
-    return seal(statement as Parameters<typeof seal>[0], secret, shown.id);
-  }
-
-  private place(command_id: number): { readonly pane: string; readonly command_id: number } {
-    return { pane: this.port.pane.id, command_id };
+    return seal(statement, secret, shown.id);
   }
 
   private predicate(record: CommandRecord, { by, before, after, output }: Seen): Omit<Predicate, "session"> {
@@ -164,12 +159,14 @@ export class Witness implements Disposable {
     const seen = this.seen.get(id);
     if (seen === undefined || !this.port.settings.receipt_trees) return;
     seen.output = this.outputOf(id);
-    seen.known = this.tree(cwd).then((tree) => {
+    seen.known = this.tree(cwd, this.port.pane.commands.log.origin(id)?.shell ?? null).then((tree) => {
       seen.after = tree;
     });
   }
 
-  private async tree(cwd: string | null): Promise<Tree> {
+  /** @param shell the one inside that runs the command; a remote one names directories of its own machine */
+  private async tree(cwd: string | null, shell: ChildShell | null): Promise<Tree> {
+    if (shell !== null && shell.pid === null) return { missing: "the command ran on another machine" };
     const { gitTree } = await import("../receipts/git-tree.ts");
     return gitTree(cwd);
   }

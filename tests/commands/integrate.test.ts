@@ -16,7 +16,7 @@ setDefaultTimeout(60_000);
 let wsh: McpInstance;
 let http: Http;
 beforeAll(async () => {
-  wsh = new McpInstance();
+  wsh = new McpInstance({}, { config: 'agents_may = "everything"\nreceipt_trees = true' });
   await wsh.server();
   http = new Http({ unix: wsh.instance.httpSocket });
 });
@@ -277,7 +277,13 @@ describe.skipIf(isMissing("sshd") || isMissing("ssh"))("ssh to this machine", ()
     // An interrupt ends the command there, not the connection.
     const slow = await api.exec("sleep 1000", { max_wait_ms: 500, on_timeout: "kill" });
     expect(slow).toMatchObject({ exit_code: 130 });
-    expect(await api.exec("echo still")).toMatchObject({ output: "still", exit_code: 0 });
+    const still = await api.exec("cd /; echo still");
+    expect(still).toMatchObject({ output: "still", exit_code: 0 });
+    // A directory there is no directory here, whatever is under that path.
+    const path = `/sessions/${api.name}/commands/${still.command_id}/receipt`;
+    const { payload } = await http.expect<{ payload: string }>(200, http.get(path));
+    const { git } = JSON.parse(Buffer.from(payload, "base64").toString()).predicate;
+    expect(git).toEqual({ before: null, after: null, missing: "the command ran on another machine" });
     await api.type("exit 3\r");
     const after = await until("the shell outside", async () => {
       const { status, body } = await http.post(`/sessions/${api.name}/exec`, { command: "echo back" });
