@@ -16,11 +16,11 @@ export type Tree = { readonly tree: string; readonly at: string } | { readonly m
 export async function gitTree(cwd: string | null): Promise<Tree> {
   if (cwd === null) return { missing: "the directory is unknown" };
   const signal = AbortSignal.timeout(MAX_MS);
+  const place = { cwd, env: cleanEnvironment(), signal };
+  const root = await git(place, "rev-parse", "--show-toplevel").catch(() => null);
+  if (root === null) return { missing: "the directory is in no git repository" };
   const temporary = fs.mkdtempSync(join(tmpdir(), "wsh-tree-"));
   try {
-    const place = { cwd, env: cleanEnvironment(), signal };
-    const root = await git(place, "rev-parse", "--show-toplevel").catch(() => null);
-    if (root === null) return { missing: "the directory is in no git repository" };
     return { tree: await write({ ...place, cwd: root }, temporary), at: new Date().toISOString() };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);

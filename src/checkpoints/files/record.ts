@@ -48,7 +48,7 @@ const ForegroundSchema = v.object({
   /** Name of the program that held the terminal; null when unknown. */
   program: v.nullable(v.string()),
   agent: v.nullable(v.string()),
-  /** The agent's conversation; one that cannot be understood is left out. */
+  /** The agent's conversation; an unreadable one is left out. */
   conversation: v.optional(v.fallback(v.optional(ConversationSchema), undefined)),
 });
 export type Foreground = v.InferOutput<typeof ForegroundSchema>;

@@ -54,7 +54,7 @@ export function register(program: Command): void {
       const [name, unexpected] = before;
       if (name === undefined || unexpected !== undefined)
         throw new UsageError(name === undefined ? "the session's name is missing" : `unexpected '${unexpected}'`);
-      if (Bun.which(options.agent) === null) throw new UsageError(`there is no program '${options.agent}' on PATH`);
+      if (Bun.which(options.agent) === null) throw new UsageError(`'${options.agent}' is not on PATH`);
       const instance = instanceOf(command);
       const { info } = await startSession(
         instance,

@@ -110,7 +110,7 @@ function sessionAround(instance: Instance): number | null {
 
 /**
  * Name of the session attached last, else of the newest.
- * @param not number of one that is not meant @throws UsageError when there is none
+ * @param not number of a session to leave out @throws UsageError when there is none
  */
 function lastName(instance: Instance, not: number | null): string {
   const living = listSessions(instance).flatMap(({ name, session, ended }) =>

@@ -5,9 +5,9 @@ import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { ownerText } from "../../protocol/owner.ts";
 import { firstCommandId, paneOfCommand } from "../../protocol/pane-numbers.ts";
-import type { Envelope, Predicate } from "../../protocol/receipt.ts";
 import { type Checked, check } from "../../receipts/check.ts";
 import { type CheckedCommit, checkCommits, TRAILER } from "../../receipts/commits.ts";
+import { unverified } from "../../receipts/envelope.ts";
 import { readKeys, type VerifyingKey } from "../../receipts/keys.ts";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
@@ -113,14 +113,13 @@ function trusted(file: string): VerifyingKey[] {
 /** The key of the session that the receipt names: what it says of itself is trusted, if it lives. */
 async function livingKey(instance: Instance, given: string): Promise<VerifyingKey[]> {
   try {
-    const text = given.startsWith("{") ? given : Buffer.from(given, "base64url").toString();
-    const { payload } = JSON.parse(text) as Envelope;
-    const { predicate } = JSON.parse(Buffer.from(payload, "base64").toString()) as { predicate: Predicate };
-    using client = await SessionClient.open(instance, predicate.session.pane);
+    const statement = unverified(given);
+    if (statement === null) throw new WshError("invalid_request", "it is not a receipt");
+    using client = await SessionClient.open(instance, statement.predicate.session.pane);
     return readKeys((await client.call("receipt.key", {})).public_key, "the session's answer");
   } catch (error) {
-    const why = error instanceof WshError ? `: ${error.message}` : "";
-    throw new WshError("invalid_request", `no session here has the receipt's key${why}`, {
+    const { message } = WshError.from(error);
+    throw new WshError("invalid_request", `no session here has the receipt's key: ${message}`, {
       hint: "Give the keys that you trust: --key FILE. A session's is printed by: wsh receipt key NAME",
     });
   }
