@@ -1,12 +1,11 @@
 /** What calls say that they have ended, and the setting with which nobody is asked. */
 import { expect, test } from "bun:test";
-import { splitServer } from "../support/panes.ts";
+import { inBackground, splitServer } from "../support/panes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 
 const PREFIX = "\x1c";
-/** Behind the moment at which the job is still a copy of its shell. */
-const BACKGROUND = 'sleep 1001 & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done';
+const BACKGROUND = inBackground("sleep 1001");
 
 test("closing, respawning and killing say what ran there, and a key asks nothing with confirm_close = false", async () => {
   await using all = await splitServer({ config: "confirm_close = false\n" });
@@ -19,7 +18,7 @@ test("closing, respawning and killing say what ran there, and a key asks nothing
     return pane;
   };
   // What goes on without its terminal is not ended.
-  const second = await split(`${BACKGROUND}; nohup sleep 0.3 >/dev/null 2>&1 &`);
+  const second = await split(`${BACKGROUND}; ${inBackground("nohup sleep 1002 >/dev/null 2>&1")}`);
   const background = { pane: second, program: "sleep", background: true };
   expect((await http.post(`/sessions/${second}/pane/respawn`, {})).body).toMatchObject({ ended: [background] });
   await wsh.ok("exec", second, "--", BACKGROUND);

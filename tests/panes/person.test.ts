@@ -1,7 +1,7 @@
 /** What a person does with panes at the terminal: names, closing, the mouse, terminals without UTF-8, a view of one's own. */
 import { describe, expect, test } from "bun:test";
 import { drag, press, release, wheelUp } from "../support/mouse.ts";
-import { columns, splitServer } from "../support/panes.ts";
+import { columns, inBackground, splitServer } from "../support/panes.ts";
 import { stopProcess } from "../support/processes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
@@ -51,7 +51,7 @@ describe("keys that ask", () => {
     person.type("y");
     await until("one pane", async () => (await panes("dev")).length === 1);
     // A job in the background would end, too, and one that is stopped.
-    await http.expect(200, http.post("/sessions/dev/exec", { command: "sleep 1001 &" }));
+    await http.expect(200, http.post("/sessions/dev/exec", { command: inBackground("sleep 1001") }));
     const { pane } = (await http.post("/sessions/dev/panes", { focus: false })).body as { pane: string };
     for (const [key, question] of [
       ["x", "Close the pane"],

@@ -35,3 +35,8 @@ export function columns(text: string, from: number, to = 1000): string {
     .map((line) => line.slice(from, to).trimEnd())
     .join("\n");
 }
+
+/** A line that starts a `sleep` as a job, and ends once the job is that program: before, it is a copy of its shell. */
+export function inBackground(sleep: string): string {
+  return `${sleep} & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done`;
+}
