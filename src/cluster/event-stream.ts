@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
+import { integerFrom } from "../protocol/fields.ts";
 import type { LinkEvents } from "./link.ts";
 import type { SocketOptions } from "./stream.ts";
 
@@ -22,7 +23,7 @@ const MessageSchema = v.pipe(
   v.union([
     v.object({ connected: v.literal(true) }),
     v.object({ event: v.string(), params: v.looseObject({}) }),
-    v.object({ type: v.literal("lagged"), skipped: v.pipe(v.number(), v.integer(), v.minValue(1)) }),
+    v.object({ type: v.literal("lagged"), skipped: integerFrom(1) }),
     // The answer to our question.
     v.object({ method: v.literal("server_info") }),
   ]),

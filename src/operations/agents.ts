@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { AgentInfoSchema, AgentStateSchema, agentNamePattern, ReportedConversationSchema } from "../protocol/agent.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/conditions.ts";
+import { described, integerBetween, integerFrom, optional } from "../protocol/fields.ts";
 import { operation } from "./define.ts";
 
 /** Maximum characters of an event's name, and of a message: longer names are invalid, longer messages are cut. */
@@ -11,25 +12,25 @@ const MAX_MESSAGE = 4_096;
 const MAX_TEXT = 1_048_576;
 
 export const PromptSchema = v.object({
-  delivered: v.pipe(
+  delivered: described(
     v.picklist(["hook", "screen", "not_delivered"]),
-    v.description("hook: the agent reported this prompt; screen: its input box took the text and is empty again"),
+    "hook: the agent reported this prompt; screen: its input box took the text and is empty again",
   ),
-  why: v.pipe(v.string(), v.description("the evidence, in words")),
-  queued: v.optional(v.pipe(v.literal(true), v.description("the agent was working: it takes it up when it is ready"))),
+  why: described(v.string(), "the evidence, in words"),
+  queued: optional(v.literal(true), "the agent was working: it takes it up when it is ready"),
   agent: v.optional(AgentInfoSchema),
   turn: v.optional(
     v.object({
-      ended: v.pipe(
+      ended: described(
         v.picklist(["done", "needs_input", "at_rest", "exited", "working"]),
-        v.description("at_rest: it waits for a key, and its hooks say nothing; working: when max_wait_ms was over"),
+        "at_rest: it waits for a key, and its hooks say nothing; working: when max_wait_ms was over",
       ),
-      message: v.optional(v.pipe(v.string(), v.description("its last message, or question: untrusted data"))),
+      message: optional(v.string(), "its last message, or question: untrusted data"),
       message_from: v.optional(v.picklist(["hook", "transcript"])),
-      omitted: v.optional(v.pipe(v.number(), v.description("characters of the message that are left out"))),
+      omitted: optional(v.number(), "characters of the message that are left out"),
     }),
   ),
-  since: v.pipe(v.number(), v.description("output cursor before it was typed")),
+  since: described(v.number(), "output cursor before it was typed"),
   output_cursor: v.number(),
 });
 export type PromptResult = v.InferOutput<typeof PromptSchema>;
@@ -37,7 +38,7 @@ export type PromptResult = v.InferOutput<typeof PromptSchema>;
 /** Time for an agent to show and to take a prompt, in ms: one that starts is slow. */
 const DELIVERY_MS = 10_000;
 /** Longest wait for a turn, in ms. */
-const TurnMsSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(3_600_000));
+const TurnMsSchema = integerBetween(0, 3_600_000);
 
 export const agentOperations = [
   operation({
@@ -48,15 +49,13 @@ export const agentOperations = [
     types: true,
     summary: "Give the AI agent in a pane a prompt, and prove that it took it",
     input: v.object({
-      text: v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_TEXT), v.description("the prompt")),
-      command: v.optional(
-        v.pipe(v.boolean(), v.description("text is a command of the agent's own, such as /compact or !ls")),
-        false,
-      ),
-      wait: v.optional(v.pipe(v.boolean(), v.description("until the agent's turn has ended")), false),
-      max_wait_ms: v.optional(v.pipe(TurnMsSchema, v.description("maximum wait for the turn")), DEFAULT_WAIT_MS),
-      delivery_ms: v.optional(
-        v.pipe(WaitMsSchema, v.description("maximum time for the agent to show the text, and again to take it")),
+      text: described(v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_TEXT)), "the prompt"),
+      command: optional(v.boolean(), "text is a command of the agent's own, such as /compact or !ls", false),
+      wait: optional(v.boolean(), "until the agent's turn has ended", false),
+      max_wait_ms: optional(TurnMsSchema, "maximum wait for the turn", DEFAULT_WAIT_MS),
+      delivery_ms: optional(
+        WaitMsSchema,
+        "maximum time for the agent to show the text, and again to take it",
         DELIVERY_MS,
       ),
     }),
@@ -74,36 +73,24 @@ export const agentOperations = [
     access: "operate",
     summary: "Report of an agent's hook; accepted if the process belongs to the agent that holds the terminal",
     input: v.object({
-      agent: v.pipe(v.string(), v.regex(agentNamePattern), v.description("claude, codex …")),
-      event: v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_EVENT), v.description("the agent's own event name")),
-      state: v.optional(
-        v.nullable(v.pipe(AgentStateSchema, v.description("null: the event does not change the state"))),
-        null,
-      ),
-      message: v.optional(v.pipe(v.string(), v.maxLength(MAX_MESSAGE), v.description("the agent's message"))),
+      agent: described(v.pipe(v.string(), v.regex(agentNamePattern)), "claude, codex …"),
+      event: described(v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_EVENT)), "the agent's own event name"),
+      state: v.optional(v.nullable(described(AgentStateSchema, "null: the event does not change the state")), null),
+      message: optional(v.pipe(v.string(), v.maxLength(MAX_MESSAGE)), "the agent's message"),
       conversation: v.optional(ReportedConversationSchema),
-      moment: v.optional(
-        v.pipe(
-          v.picklist(["started", "prompted", "ended"]),
-          v.description("a conversation was started or resumed, a prompt was submitted, a turn has ended"),
-        ),
+      moment: optional(
+        v.picklist(["started", "prompted", "ended"]),
+        "a conversation was started or resumed, a prompt was submitted, a turn has ended",
       ),
-      prompt: v.optional(v.pipe(v.string(), v.maxLength(MAX_TEXT), v.description("the submitted prompt"))),
-      reply: v.optional(v.pipe(v.string(), v.maxLength(MAX_TEXT), v.description("the turn's last message"))),
-      pid: v.pipe(
-        v.number(),
-        v.integer(),
-        v.minValue(2),
-        v.description("the reporting process: the agent, or one that it started"),
-      ),
+      prompt: optional(v.pipe(v.string(), v.maxLength(MAX_TEXT)), "the submitted prompt"),
+      reply: optional(v.pipe(v.string(), v.maxLength(MAX_TEXT)), "the turn's last message"),
+      pid: described(integerFrom(2), "the reporting process: the agent, or one that it started"),
     }),
     output: v.object({
       accepted: v.boolean(),
-      reason: v.optional(
-        v.pipe(
-          v.picklist(["not_in_pane", "nested"]),
-          v.description("not a process of the pane, or an agent started by another agent"),
-        ),
+      reason: optional(
+        v.picklist(["not_in_pane", "nested"]),
+        "not a process of the pane, or an agent started by another agent",
       ),
     }),
     errors: ["session_ended"],

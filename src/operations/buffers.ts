@@ -1,5 +1,6 @@
 /** Operations on the paste buffers that a session sees: the instance's (docs/protocol.md, Paste buffers). */
 import * as v from "valibot";
+import { described, optional } from "../protocol/fields.ts";
 import {
   BufferNameSchema,
   imageFormats,
@@ -48,9 +49,9 @@ export const bufferOperations = [
     shared: true,
     summary: "Store a text as a paste buffer; one of the same name is replaced",
     input: v.object({
-      buffer: v.optional(v.pipe(BufferNameSchema, v.description("its name; default: an automatic one"))),
+      buffer: optional(BufferNameSchema, "its name; default: an automatic one"),
       text: TextSchema,
-      append: v.optional(v.pipe(v.boolean(), v.description("put the text after that of the named buffer")), false),
+      append: optional(v.boolean(), "put the text after that of the named buffer", false),
     }),
     output: PasteBufferSchema,
     errors: ["payload_too_large"],
@@ -93,7 +94,7 @@ export const bufferOperations = [
     summary: "Type a paste buffer into the terminal (default: the newest copy)",
     input: v.object({
       ...NamedSchema.entries,
-      delete: v.optional(v.pipe(v.boolean(), v.description("delete it afterwards")), false),
+      delete: optional(v.boolean(), "delete it afterwards", false),
     }),
     output: PasteBufferSchema,
     errors: ["buffer_not_found", "session_ended", "input_send_failed", "payload_too_large"],
@@ -108,12 +109,12 @@ export const bufferOperations = [
     shared: true,
     summary: "Store an image as a file on the session's machine and type its path",
     input: v.object({
-      data: v.pipe(v.string(), v.base64(), v.maxLength(MAX_IMAGE_DATA), v.description("base64")),
-      format: v.pipe(v.picklist(imageFormats), v.description("what the data is")),
+      data: described(v.pipe(v.string(), v.base64(), v.maxLength(MAX_IMAGE_DATA)), "base64"),
+      format: described(v.picklist(imageFormats), "what the data is"),
     }),
     output: v.object({
-      path: v.pipe(v.string(), v.description("of the file; typed with quotes where a shell needs them")),
-      bytes: v.pipe(v.number(), v.description("its size")),
+      path: described(v.string(), "of the file; typed with quotes where a shell needs them"),
+      bytes: described(v.number(), "its size"),
     }),
     errors: ["invalid_request", "session_ended", "input_send_failed", "payload_too_large"],
     http: [{ method: "POST", path: "/sessions/:name/image" }],

@@ -1,10 +1,11 @@
 /** Operations on checkpoints of crashed sessions (docs/protocol.md, Crashed sessions). */
 import * as v from "valibot";
+import { described, optional } from "../protocol/fields.ts";
 import { SessionInfoSchema } from "../protocol/session.ts";
 import { RepositorySchema } from "../protocol/worktree.ts";
 import { operation } from "./define.ts";
 
-const TargetSchema = v.pipe(v.string(), v.minLength(1), v.description("name or id of a crashed session"));
+const TargetSchema = described(v.pipe(v.string(), v.minLength(1)), "name or id of a crashed session");
 const flag = v.union([
   v.boolean(),
   v.pipe(
@@ -13,62 +14,59 @@ const flag = v.union([
   ),
 ]);
 
-const LabelSchema = v.pipe(v.string(), v.description("label of a saved checkpoint"));
-const SessionSchema = v.pipe(v.string(), v.minLength(1), v.description("name or id of the session"));
+const LabelSchema = described(v.string(), "label of a saved checkpoint");
+const SessionSchema = described(v.pipe(v.string(), v.minLength(1)), "name or id of the session");
 
 const FailureSchema = v.object({
-  session: v.pipe(v.string(), v.description("its name, or its id where the name cannot be read")),
-  label: v.optional(v.pipe(v.string(), v.description("label of a saved checkpoint"))),
-  code: v.pipe(v.string(), v.description("error code")),
-  message: v.pipe(v.string(), v.description("what was wrong")),
+  session: described(v.string(), "its name, or its id where the name cannot be read"),
+  label: optional(v.string(), "label of a saved checkpoint"),
+  code: described(v.string(), "error code"),
+  message: described(v.string(), "what was wrong"),
 });
 
 const LeftOutSchema = v.object({
-  session: v.pipe(v.string(), v.description("name of the session, which runs without it")),
-  pane_id: v.pipe(v.string(), v.description("as it had it")),
-  message: v.pipe(v.string(), v.description("why it was not restored")),
+  session: described(v.string(), "name of the session, which runs without it"),
+  pane_id: described(v.string(), "as it had it"),
+  message: described(v.string(), "why it was not restored"),
 });
 
-const NoteSchema = v.pipe(v.nullable(v.string()), v.description("null: none"));
-const GitSchema = v.pipe(
-  v.nullable(RepositorySchema),
-  v.description("repository around cwd when it was saved; null: none known"),
-);
+const NoteSchema = described(v.nullable(v.string()), "null: none");
+const GitSchema = described(v.nullable(RepositorySchema), "repository around cwd when it was saved; null: none known");
 
 const NamedSchema = v.object({
-  session: v.pipe(v.string(), v.description("name of the session when it was saved")),
-  id: v.pipe(v.string(), v.description("of the session")),
+  session: described(v.string(), "name of the session when it was saved"),
+  id: described(v.string(), "of the session"),
   label: LabelSchema,
-  saved_at: v.pipe(v.number(), v.description("Unix time in ms")),
-  panes: v.pipe(v.number(), v.description("number of them")),
-  bytes: v.pipe(v.number(), v.description("size on disk")),
-  running: v.pipe(v.boolean(), v.description("whether the session runs now")),
+  saved_at: described(v.number(), "Unix time in ms"),
+  panes: described(v.number(), "number of them"),
+  bytes: described(v.number(), "size on disk"),
+  running: described(v.boolean(), "whether the session runs now"),
   note: NoteSchema,
-  cwd: v.pipe(v.nullable(v.string()), v.description("directory of its first pane")),
+  cwd: described(v.nullable(v.string()), "directory of its first pane"),
   git: GitSchema,
-  command: v.pipe(v.string(), v.description("what its first pane ran")),
-  agents: v.pipe(v.array(v.string()), v.description("AI agents that ran in it")),
+  command: described(v.string(), "what its first pane ran"),
+  agents: described(v.array(v.string()), "AI agents that ran in it"),
 });
 
 const MatchSchema = v.object({
   session: v.string(),
-  id: v.pipe(v.string(), v.description("of the session")),
-  label: v.pipe(v.nullable(v.string()), v.description("null: last saved state of a crashed session")),
-  pane_id: v.pipe(v.nullable(v.string()), v.description("null: not of one pane")),
-  in: v.pipe(
+  id: described(v.string(), "of the session"),
+  label: described(v.nullable(v.string()), "null: last saved state of a crashed session"),
+  pane_id: described(v.nullable(v.string()), "null: not of one pane"),
+  in: described(
     v.picklist(["name", "label", "note", "directory", "command", "line"]),
-    v.description("what has it; a command line or a line of text is of the pane"),
+    "what has it; a command line or a line of text is of the pane",
   ),
-  excerpt: v.pipe(v.string(), v.description("text around the match, on one line")),
+  excerpt: described(v.string(), "text around the match, on one line"),
 });
 
 const ShownWindowSchema = v.object({
   id: v.string(),
-  name: v.pipe(v.nullable(v.string()), v.description("null: after its program")),
+  name: described(v.nullable(v.string()), "null: after its program"),
   active: v.boolean(),
   zoomed: v.boolean(),
-  panes: v.pipe(v.array(v.string()), v.description("ids, in order")),
-  layout: v.pipe(v.string(), v.description("rows and columns of panes, with their shares")),
+  panes: described(v.array(v.string()), "ids, in order"),
+  layout: described(v.string(), "rows and columns of panes, with their shares"),
 });
 
 const ShownPaneSchema = v.object({
@@ -76,18 +74,18 @@ const ShownPaneSchema = v.object({
   title: v.string(),
   cwd: v.nullable(v.string()),
   git: GitSchema,
-  agent: v.pipe(v.nullable(v.string()), v.description("AI agent that ran in it")),
+  agent: described(v.nullable(v.string()), "AI agent that ran in it"),
   rows: v.number(),
   cols: v.number(),
-  program: v.pipe(v.string(), v.description("what the pane was started with")),
-  running: v.pipe(v.nullable(v.string()), v.description("the running command line; null: at its prompt")),
-  screen: v.pipe(v.array(v.string()), v.description("lines, without styles")),
-  lines_above: v.pipe(v.number(), v.description("how many lines above the screen are kept")),
+  program: described(v.string(), "what the pane was started with"),
+  running: described(v.nullable(v.string()), "the running command line; null: at its prompt"),
+  screen: described(v.array(v.string()), "lines, without styles"),
+  lines_above: described(v.number(), "how many lines above the screen are kept"),
 });
 
 const MomentSchema = v.object({
-  label: v.pipe(v.nullable(v.string()), v.description("null: the present or last saved state")),
-  saved_at: v.pipe(v.number(), v.description("Unix time in ms")),
+  label: described(v.nullable(v.string()), "null: the present or last saved state"),
+  saved_at: described(v.number(), "Unix time in ms"),
 });
 
 const notFound = ["checkpoint_not_found", "checkpoint_damaged", "checkpoint_too_new", "invalid_label"] as const;
@@ -100,25 +98,17 @@ export const checkpointOperations = [
     summary: "Crashed sessions, oldest first, and labelled checkpoints",
     input: v.object({
       session: v.optional(SessionSchema),
-      search: v.optional(
-        v.pipe(
-          v.string(),
-          v.description(
-            "only checkpoints with this text, in any case: name, label, note, directory, branch, commands, lines",
-          ),
-        ),
+      search: optional(
+        v.string(),
+        "only checkpoints with this text, in any case: name, label, note, directory, branch, commands, lines",
       ),
     }),
     output: v.object({
-      crashed: v.pipe(v.array(SessionInfoSchema), v.description("their last saved state")),
-      named: v.pipe(v.array(NamedSchema), v.description("by session, then by label")),
-      matches: v.optional(
-        v.pipe(v.array(MatchSchema), v.description("with search: where, newest checkpoint first, at most 5 of each")),
-      ),
-      incomplete: v.optional(
-        v.pipe(v.boolean(), v.description("with search: not everything was searched (5 s, or removed meanwhile)")),
-      ),
-      unreadable: v.pipe(v.array(FailureSchema), v.description("damaged ones, and those of a later version")),
+      crashed: described(v.array(SessionInfoSchema), "their last saved state"),
+      named: described(v.array(NamedSchema), "by session, then by label"),
+      matches: optional(v.array(MatchSchema), "with search: where, newest checkpoint first, at most 5 of each"),
+      incomplete: optional(v.boolean(), "with search: not everything was searched (5 s, or removed meanwhile)"),
+      unreadable: described(v.array(FailureSchema), "damaged ones, and those of a later version"),
     }),
     errors: [],
     http: [{ method: "GET", path: "/checkpoints" }],
@@ -133,14 +123,14 @@ export const checkpointOperations = [
       "the command line that was running at its prompt",
     input: v.object({
       session: v.optional(TargetSchema),
-      all: v.optional(v.pipe(flag, v.description("every crashed session")), false),
-      as: v.optional(v.pipe(v.string(), v.description("another name; with label: also beside the running session"))),
+      all: optional(flag, "every crashed session", false),
+      as: optional(v.string(), "another name; with label: also beside the running session"),
       label: v.optional(LabelSchema),
     }),
     output: v.object({
-      restored: v.pipe(v.array(SessionInfoSchema), v.description("the sessions, running again")),
-      left_out: v.pipe(v.array(LeftOutSchema), v.description("panes that did not come back with their session")),
-      failed: v.pipe(v.array(FailureSchema), v.description("with all: those that could not be restored")),
+      restored: described(v.array(SessionInfoSchema), "the sessions, running again"),
+      left_out: described(v.array(LeftOutSchema), "panes that did not come back with their session"),
+      failed: described(v.array(FailureSchema), "with all: those that could not be restored"),
     }),
     errors: [
       "checkpoint_not_found",
@@ -163,9 +153,9 @@ export const checkpointOperations = [
     summary: "Save the present state of a session under a label, until it is deleted",
     input: v.object({
       session: SessionSchema,
-      label: v.optional(v.pipe(v.string(), v.description("1 to 64 of A-Z a-z 0-9 . _ -; absent: date and time"))),
-      note: v.optional(v.pipe(v.string(), v.description("1 to 500 visible characters, on one line"))),
-      replace: v.optional(v.pipe(flag, v.description("an existing checkpoint with the label")), false),
+      label: optional(v.string(), "1 to 64 of A-Z a-z 0-9 . _ -; absent: date and time"),
+      note: optional(v.string(), "1 to 500 visible characters, on one line"),
+      replace: optional(flag, "an existing checkpoint with the label", false),
     }),
     output: NamedSchema,
     errors: [
@@ -186,21 +176,21 @@ export const checkpointOperations = [
     summary: "Content of a checkpoint: windows, and the directory, program and screen of each pane",
     input: v.object({
       session: SessionSchema,
-      label: v.optional(v.pipe(v.string(), v.description("absent: what is kept all the time"))),
+      label: optional(v.string(), "absent: what is kept all the time"),
     }),
     output: v.object({
       session: v.string(),
       id: v.string(),
-      label: v.pipe(v.nullable(v.string()), v.description("null: what is kept all the time")),
-      saved_at: v.pipe(v.number(), v.description("Unix time in ms")),
+      label: described(v.nullable(v.string()), "null: what is kept all the time"),
+      saved_at: described(v.number(), "Unix time in ms"),
       note: NoteSchema,
-      bytes: v.pipe(v.number(), v.description("size on disk")),
+      bytes: described(v.number(), "size on disk"),
       tags: v.array(v.string()),
       rows: v.number(),
       cols: v.number(),
       windows: v.array(ShownWindowSchema),
       panes: v.array(ShownPaneSchema),
-      left_out: v.pipe(v.array(LeftOutSchema), v.description("panes that cannot be read")),
+      left_out: described(v.array(LeftOutSchema), "panes that cannot be read"),
     }),
     errors: notFound,
     http: [{ method: "GET", path: "/checkpoints/show" }],
@@ -214,33 +204,33 @@ export const checkpointOperations = [
     input: v.object({
       session: SessionSchema,
       label: LabelSchema,
-      to: v.optional(v.pipe(v.string(), v.description("another label; absent: the present state"))),
+      to: optional(v.string(), "another label; absent: the present state"),
     }),
     output: v.object({
       session: v.string(),
       id: v.string(),
-      from: v.pipe(MomentSchema, v.description("what was compared")),
-      to: v.pipe(MomentSchema, v.description("with what it was compared")),
-      changes: v.pipe(
+      from: described(MomentSchema, "what was compared"),
+      to: described(MomentSchema, "with what it was compared"),
+      changes: described(
         v.array(
           v.object({
-            of: v.pipe(v.nullable(v.string()), v.description("a window or pane; null: the session")),
-            what: v.pipe(v.string(), v.description("name, tags, size, layout, cwd, program and the like")),
-            before: v.pipe(v.nullable(v.string()), v.description("null: it was not there")),
-            after: v.pipe(v.nullable(v.string()), v.description("null: it is not there any more")),
+            of: described(v.nullable(v.string()), "a window or pane; null: the session"),
+            what: described(v.string(), "name, tags, size, layout, cwd, program and the like"),
+            before: described(v.nullable(v.string()), "null: it was not there"),
+            after: described(v.nullable(v.string()), "null: it is not there any more"),
           }),
         ),
-        v.description("of names, places and programs"),
+        "of names, places and programs",
       ),
-      lines: v.pipe(
+      lines: described(
         v.array(
           v.object({
             pane_id: v.string(),
-            changed: v.pipe(v.array(v.string()), v.description("lines with + or - before them")),
-            more: v.pipe(v.number(), v.description("omitted older changes")),
+            changed: described(v.array(v.string()), "lines with + or - before them"),
+            more: described(v.number(), "omitted older changes"),
           }),
         ),
-        v.description("what panes show"),
+        "what panes show",
       ),
     }),
     errors: [...notFound, "checkpoint_refused"],
@@ -256,7 +246,7 @@ export const checkpointOperations = [
     output: v.object({
       session: v.string(),
       label: LabelSchema,
-      bytes: v.pipe(v.number(), v.description("size of what was deleted")),
+      bytes: described(v.number(), "size of what was deleted"),
     }),
     errors: notFound,
     http: [{ method: "DELETE", path: "/checkpoints/named" }],
@@ -269,19 +259,19 @@ export const checkpointOperations = [
     summary: "Delete the checkpoints, labelled ones too, of a session that is not running, or of all such sessions",
     input: v.object({
       session: v.optional(TargetSchema),
-      all: v.optional(v.pipe(flag, v.description("every session that is not running")), false),
+      all: optional(flag, "every session that is not running", false),
     }),
     output: v.object({
-      forgotten: v.pipe(
+      forgotten: described(
         v.array(
           v.object({
-            id: v.pipe(v.string(), v.description("of the session")),
-            name: v.pipe(v.nullable(v.string()), v.description("null where it cannot be read")),
-            bytes: v.pipe(v.number(), v.description("size of what was deleted")),
-            labels: v.pipe(v.array(v.string()), v.description("of its named checkpoints")),
+            id: described(v.string(), "of the session"),
+            name: described(v.nullable(v.string()), "null where it cannot be read"),
+            bytes: described(v.number(), "size of what was deleted"),
+            labels: described(v.array(v.string()), "of its named checkpoints"),
           }),
         ),
-        v.description("the sessions that can no longer be read or restored"),
+        "the sessions that can no longer be read or restored",
       ),
     }),
     errors: ["checkpoint_not_found"],

@@ -21,6 +21,7 @@ import {
   WaitSchema,
 } from "../protocol/conditions.ts";
 import { RunStepsSchema } from "../protocol/dialog.ts";
+import { described, integerFrom, optional } from "../protocol/fields.ts";
 import { filterFields, LineNumbersField, RangeField } from "../protocol/output-filter.ts";
 import { LineSchema, ScreenSchema } from "../protocol/screen.ts";
 import { FreePortField } from "../protocol/session.ts";
@@ -29,32 +30,23 @@ import { execFields, shownFields } from "./exec-fields.ts";
 import { NothingSchema, TagFilterSchema } from "./sessions.ts";
 import { FormatField, TailField } from "./terminal.ts";
 
-export const CommandIdSchema = v.pipe(
-  v.number(),
-  v.integer(),
-  v.minValue(1),
-  v.description("id of a command of the pane"),
+export const CommandIdSchema = described(integerFrom(1), "id of a command of the pane");
+const RawField = optional(
+  v.boolean(),
+  "of a command that exec or run started, in place of text: what it wrote, as base64; at most 1 MiB",
 );
-const RawField = v.optional(
-  v.pipe(
-    v.boolean(),
-    v.description("of a command that exec or run started, in place of text: what it wrote, as base64; at most 1 MiB"),
-  ),
-);
-const MaxBytesField = v.optional(
-  v.pipe(OutputLimitSchema, v.description("longest output, at most 1048576; past it head and tail are kept")),
+const MaxBytesField = optional(
+  OutputLimitSchema,
+  "longest output, at most 1048576; past it head and tail are kept",
   DEFAULT_OUTPUT_LIMIT,
 );
 
 /** Makes a session for the call if it does not exist. */
 const creationFields = {
   port: FreePortField,
-  create: v.optional(
-    v.pipe(v.boolean(), v.description("create the session, with a shell, if it does not exist")),
-    false,
-  ),
-  cwd: v.optional(v.pipe(v.string(), v.description("with create: directory of the new session"))),
-  env: v.optional(v.pipe(v.record(v.string(), v.string()), v.description("with create: variables of the new session"))),
+  create: optional(v.boolean(), "create the session, with a shell, if it does not exist", false),
+  cwd: optional(v.string(), "with create: directory of the new session"),
+  env: optional(v.record(v.string(), v.string()), "with create: variables of the new session"),
 };
 
 /** The outcome of a background command's wait (`until`). */
@@ -68,16 +60,17 @@ export const commandOperations = [
     access: "operate",
     summary: "Put a line at the shell's prompt without running it",
     input: v.object({
-      text: v.pipe(v.string(), v.description("the line, without Enter")),
-      after_command: v.optional(
-        v.pipe(v.boolean(), v.description("answer at once, and put it there when the running command has ended")),
+      text: described(v.string(), "the line, without Enter"),
+      after_command: optional(
+        v.boolean(),
+        "answer at once, and put it there when the running command has ended",
         false,
       ),
     }),
     output: v.object({
-      state: v.pipe(
+      state: described(
         v.picklist(["offered", "pending"]),
-        v.description("pending: it appears at the next prompt; if that fails within 10 s, viewers are notified"),
+        "pending: it appears at the next prompt; if that fails within 10 s, viewers are notified",
       ),
       output_cursor: v.number(),
     }),
@@ -93,46 +86,33 @@ export const commandOperations = [
     types: true,
     summary: "Type into the running program and answer when the result is complete",
     input: v.object({
-      input: v.optional(v.pipe(v.string(), v.description("text to type; no newline is added")), ""),
-      keys: v.optional(v.pipe(v.array(v.string()), v.description("named keys pressed after the input"))),
-      submit: v.optional(v.pipe(v.boolean(), v.description("press Enter afterwards")), false),
-      timeout_ms: v.optional(
-        v.pipe(
-          WaitMsSchema,
-          v.description(
-            `silence that counts as the end, also of a program that works (default: ${DEFAULT_IDLE_MS}, of one that does not)`,
-          ),
-        ),
+      input: optional(v.string(), "text to type; no newline is added", ""),
+      keys: optional(v.array(v.string()), "named keys pressed after the input"),
+      submit: optional(v.boolean(), "press Enter afterwards", false),
+      timeout_ms: optional(
+        WaitMsSchema,
+        `silence that counts as the end, also of a program that works (default: ${DEFAULT_IDLE_MS}, of one that does not)`,
       ),
-      max_wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("maximum wait")), DEFAULT_WAIT_MS),
-      until: v.optional(
-        v.pipe(
-          AnyOfSchema,
-          v.description(
-            "after the last input: answer when the first of these holds, or the command ends; after max_wait_ms it " +
-              "still runs, which is no error",
-          ),
-        ),
+      max_wait_ms: optional(WaitMsSchema, "maximum wait", DEFAULT_WAIT_MS),
+      until: optional(
+        AnyOfSchema,
+        "after the last input: answer when the first of these holds, or the command ends; after max_wait_ms it " +
+          "still runs, which is no error",
       ),
-      output_limit: v.optional(
-        v.pipe(OutputLimitSchema, v.description("bytes of output, at most 1048576; past it head and tail are kept")),
+      output_limit: optional(
+        OutputLimitSchema,
+        "bytes of output, at most 1048576; past it head and tail are kept",
         DEFAULT_OUTPUT_LIMIT,
       ),
-      since: v.optional(
-        v.pipe(OutputCursorSchema, v.description("an output_cursor: return all later output, including echo")),
+      since: optional(OutputCursorSchema, "an output_cursor: return all later output, including echo"),
+      steps: optional(
+        RunStepsSchema,
+        "a dialog {expect?: text or condition, input?, keys?, submit?}: each is typed when its expect appears",
       ),
-      steps: v.optional(
-        v.pipe(
-          RunStepsSchema,
-          v.description(
-            "a dialog {expect?: text or condition, input?, keys?, submit?}: each is typed when its expect appears",
-          ),
-        ),
-      ),
-      include: v.optional(
-        v.pipe(v.array(v.picklist(["output", "screen"])), v.minLength(1), v.description("what the result holds")),
-        ["output", "screen"],
-      ),
+      include: optional(v.pipe(v.array(v.picklist(["output", "screen"])), v.minLength(1)), "what the result holds", [
+        "output",
+        "screen",
+      ]),
       format: FormatField,
       tail: TailField,
       ...creationFields,
@@ -167,21 +147,14 @@ export const commandOperations = [
     summary: "Run shell commands at the session's prompt; exit code, own output, duration",
     input: v.object({
       ...execFields,
-      clear_line: v.optional(
-        v.pipe(v.boolean(), v.description("discard the text at the prompt instead of refusing")),
-        false,
+      clear_line: optional(v.boolean(), "discard the text at the prompt instead of refusing", false),
+      typed: optional(
+        v.picklist(["sh", "fish"]),
+        "type at a shell without integration (nested sh, ssh, container) of this syntax",
       ),
-      typed: v.optional(
-        v.pipe(
-          v.picklist(["sh", "fish"]),
-          v.description("type at a shell without integration (nested sh, ssh, container) of this syntax"),
-        ),
-      ),
-      integrate: v.optional(
-        v.pipe(
-          v.picklist(["bash", "zsh", "fish"]),
-          v.description("give the nested shell of this kind the integration first: exact and verified"),
-        ),
+      integrate: optional(
+        v.picklist(["bash", "zsh", "fish"]),
+        "give the nested shell of this kind the integration first: exact and verified",
       ),
       ...creationFields,
     }),
@@ -207,39 +180,27 @@ export const commandOperations = [
     summary: "Run shell commands, each in a new session; the exit code is that of the process",
     input: v.object({
       ...execFields,
-      mode: v.optional(
-        v.pipe(
-          v.picklist(["sequence", "parallel", "pipeline"]),
-          v.description(
-            "in sequence; up to 10 at once; or in sequence, each reading the previous command's output on " +
-              "its standard output",
-          ),
-        ),
+      mode: optional(
+        v.picklist(["sequence", "parallel", "pipeline"]),
+        "in sequence; up to 10 at once; or in sequence, each reading the previous command's output on " +
+          "its standard output",
         "sequence",
       ),
-      show: v.optional(
-        v.pipe(
-          v.boolean(),
-          v.description(
-            "in panes beside the most recently active person, whose focus stays; parallel, or a single command",
-          ),
-        ),
+      show: optional(
+        v.boolean(),
+        "in panes beside the most recently active person, whose focus stays; parallel, or a single command",
         false,
       ),
-      beside: v.optional(v.pipe(v.string(), v.description("with show: the pane or session beside which they open"))),
-      keep: v.optional(
-        v.pipe(
-          v.picklist(["none", "failed", "all"]),
-          v.description("with show: panes to keep after their command has ended"),
-        ),
+      beside: optional(v.string(), "with show: the pane or session beside which they open"),
+      keep: optional(
+        v.picklist(["none", "failed", "all"]),
+        "with show: panes to keep after their command has ended",
         "none",
       ),
       port: FreePortField,
-      cwd: v.optional(v.pipe(v.string(), v.description("directory to run in"))),
-      env: v.optional(
-        v.pipe(v.record(v.string(), v.string()), v.description("environment variables set over the default ones")),
-      ),
-      stdin: v.optional(v.pipe(v.string(), v.description("text that the command reads as its standard input"))),
+      cwd: optional(v.string(), "directory to run in"),
+      env: optional(v.record(v.string(), v.string()), "environment variables set over the default ones"),
+      stdin: optional(v.string(), "text that the command reads as its standard input"),
     }),
     // Parallel commands have no common session.
     output: v.object({ ...ExecOutputSchema.entries, session: v.optional(v.string()) }),
@@ -258,10 +219,7 @@ export const commandOperations = [
       on_timeout: execFields.on_timeout,
       until: execFields.until,
       ...shownFields,
-      extend: v.optional(
-        v.pipe(v.boolean(), v.description("keep the ended session for longer when the answer leaves output out")),
-        true,
-      ),
+      extend: optional(v.boolean(), "keep the ended session for longer when the answer leaves output out", true),
     }),
     output: v.object({ ...StepResultSchema.entries, ...untilFields, warnings: ExecResultSchema.entries.warnings }),
     errors: [],
@@ -315,7 +273,7 @@ export const commandOperations = [
     summary: "Wait for a condition in any of several sessions",
     input: v.object({
       ...WaitSchema.entries,
-      sessions: v.optional(v.pipe(v.array(v.string()), v.description("names or pane ids"))),
+      sessions: optional(v.array(v.string()), "names or pane ids"),
       tag: TagFilterSchema,
     }),
     output: WaitResultSchema,
@@ -330,26 +288,16 @@ export const commandOperations = [
     lasts: "program",
     summary: "Output since a cursor, of a command, or the newest lines",
     input: v.object({
-      since: v.optional(v.pipe(OutputCursorSchema, v.description("an output_cursor: only later output"))),
+      since: optional(OutputCursorSchema, "an output_cursor: only later output"),
       command_id: v.optional(CommandIdSchema),
-      lines: v.optional(
-        v.pipe(
-          v.number(),
-          v.integer(),
-          v.minValue(0),
-          v.description("newest lines, not with since (default: 100; with grep or command_id: all)"),
-        ),
-      ),
+      lines: optional(integerFrom(0), "newest lines, not with since (default: 100; with grep or command_id: all)"),
       ...filterFields,
       range: RangeField,
       line_numbers: LineNumbersField,
       raw: RawField,
       max_bytes: MaxBytesField,
-      format: v.optional(
-        v.pipe(v.picklist(["plain", "styled"]), v.description("plain text, or spans with colours")),
-        "plain",
-      ),
-      wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("with since: wait this long for something to read")), 0),
+      format: optional(v.picklist(["plain", "styled"]), "plain text, or spans with colours", "plain"),
+      wait_ms: optional(WaitMsSchema, "with since: wait this long for something to read", 0),
     }),
     output: OutputResultSchema,
     errors: ["invalid_cursor", "command_not_found", "invalid_format", "regex_too_slow"],
@@ -373,7 +321,7 @@ export const commandOperations = [
     access: "observe",
     summary: "Commands that ran at the session's prompt, oldest first",
     input: v.object({
-      limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.description("the newest N")), 100),
+      limit: optional(integerFrom(0), "the newest N", 100),
     }),
     output: v.array(CommandRecordSchema),
     errors: [],
@@ -398,10 +346,7 @@ export const commandOperations = [
     summary: "Output of one command",
     input: v.object({
       id: CommandIdSchema,
-      format: v.optional(
-        v.pipe(v.picklist(["plain", "styled"]), v.description("plain text, or spans with colours")),
-        "plain",
-      ),
+      format: optional(v.picklist(["plain", "styled"]), "plain text, or spans with colours", "plain"),
       ...filterFields,
       range: RangeField,
       line_numbers: LineNumbersField,

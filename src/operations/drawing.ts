@@ -14,10 +14,11 @@ import {
   ReplacePanelSchema,
   UpdateSpansSchema,
 } from "../protocol/drawing.ts";
+import { described, integerBetween, integerFrom, optional } from "../protocol/fields.ts";
 import { operation } from "./define.ts";
 import { NothingSchema } from "./sessions.ts";
 
-const IdSchema = v.object({ id: v.pipe(v.string(), v.description("id of the overlay or panel")) });
+const IdSchema = v.object({ id: described(v.string(), "id of the overlay or panel") });
 const CreatedSchema = v.object({ id: v.string() });
 const ScreenModeSchema = v.object({ mode: v.picklist(["normal", "alt"]) });
 
@@ -231,14 +232,9 @@ export const elementOperations = [
     access: "operate",
     summary: "Capture the keyboard: keys go to subscribers, not to the program",
     input: v.object({
-      lease_ms: v.optional(
-        v.pipe(
-          v.number(),
-          v.integer(),
-          v.minValue(1),
-          v.maxValue(MAX_LEASE_MS),
-          v.description("duration for a caller without a connection, unless renewed by capture or a key read"),
-        ),
+      lease_ms: optional(
+        integerBetween(1, MAX_LEASE_MS),
+        "duration for a caller without a connection, unless renewed by capture or a key read",
         DEFAULT_LEASE_MS,
       ),
     }),
@@ -269,15 +265,8 @@ export const elementOperations = [
     lasts: "program",
     summary: "Captured keys after a place in the ring of the newest 256",
     input: v.object({
-      since: v.optional(
-        v.pipe(
-          v.number(),
-          v.integer(),
-          v.minValue(0),
-          v.description("seq of the last key read; absent: the caller's own"),
-        ),
-      ),
-      wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("wait this long for a key")), 0),
+      since: optional(integerFrom(0), "seq of the last key read; absent: the caller's own"),
+      wait_ms: optional(WaitMsSchema, "wait this long for a key", 0),
     }),
     output: v.object({ keys: v.array(CapturedKeySchema), seq: v.number(), missed: v.number(), mode: v.string() }),
     errors: [],

@@ -3,26 +3,24 @@
  * `name:window.pane`, `name:` the focused one; a bare name means the session's oldest pane.
  */
 import * as v from "valibot";
+import { described, integerBetween, integerFrom, optional } from "../protocol/fields.ts";
 import { ArrangementSchema, BoundsFields, ProgramFields } from "../protocol/layout.ts";
 import { EndedField, PaneInfoSchema } from "../protocol/session.ts";
 import { operation } from "./define.ts";
 import { NothingSchema } from "./sessions.ts";
 
 const side = v.picklist(["right", "left", "down", "up"]);
-const cells = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000));
+const cells = integerBetween(1, 1000);
 const percent = v.pipe(v.number(), v.minValue(1), v.maxValue(99));
 
-export const FocusField = v.optional(
-  v.pipe(v.boolean(), v.description("switch attached terminals to it; otherwise their focus stays")),
-  false,
-);
+export const FocusField = optional(v.boolean(), "switch attached terminals to it; otherwise their focus stays", false);
 
 const PlaceFields = {
-  direction: v.optional(v.pipe(side, v.description("side of the target")), "right"),
-  cells: v.optional(v.pipe(cells, v.description("its width or height"))),
-  percent: v.optional(v.pipe(percent, v.description("its share of the room, in percent"))),
-  whole: v.optional(v.pipe(v.boolean(), v.description("along the whole window instead of the one pane")), false),
-  float: v.optional(v.pipe(v.boolean(), v.description("above the tiled panes of that window instead")), false),
+  direction: optional(side, "side of the target", "right"),
+  cells: optional(cells, "its width or height"),
+  percent: optional(percent, "its share of the room, in percent"),
+  whole: optional(v.boolean(), "along the whole window instead of the one pane", false),
+  float: optional(v.boolean(), "above the tiled panes of that window instead", false),
   ...BoundsFields,
 };
 const { view: _, ...PopupProgramFields } = ProgramFields;
@@ -76,11 +74,9 @@ export const paneOperations = [
     access: "operate",
     summary: "Make a pane, or its neighbour, the active pane; moves the focus of attached terminals",
     input: v.object({
-      to: v.optional(
-        v.pipe(
-          v.picklist(["left", "right", "up", "down", "next", "previous", "last"]),
-          v.description("the pane in this direction from the target; absent: the target"),
-        ),
+      to: optional(
+        v.picklist(["left", "right", "up", "down", "next", "previous", "last"]),
+        "the pane in this direction from the target; absent: the target",
       ),
     }),
     output: ArrangementSchema,
@@ -94,12 +90,12 @@ export const paneOperations = [
     access: "operate",
     summary: "Resize a pane",
     input: v.object({
-      direction: v.optional(v.pipe(side, v.description("move a border of the pane in this direction"))),
-      by: v.optional(v.pipe(cells, v.description("cells to move the border")), 1),
-      rows: v.optional(v.pipe(cells, v.description("height"))),
-      cols: v.optional(v.pipe(cells, v.description("width"))),
-      rows_percent: v.optional(v.pipe(percent, v.description("height in percent of the window"))),
-      cols_percent: v.optional(v.pipe(percent, v.description("width in percent of the window"))),
+      direction: optional(side, "move a border of the pane in this direction"),
+      by: optional(cells, "cells to move the border", 1),
+      rows: optional(cells, "height"),
+      cols: optional(cells, "width"),
+      rows_percent: optional(percent, "height in percent of the window"),
+      cols_percent: optional(percent, "width in percent of the window"),
     }),
     output: ArrangementSchema,
     errors: ["pane_not_found"],
@@ -112,11 +108,11 @@ export const paneOperations = [
     access: "operate",
     summary: "Make a pane float above the tiled ones, or tile it; move, hide or show a floating pane",
     input: v.object({
-      on: v.optional(v.pipe(v.boolean(), v.description("float or tile it; absent: toggle, or as the rest says"))),
+      on: optional(v.boolean(), "float or tile it; absent: toggle, or as the rest says"),
       ...BoundsFields,
-      hidden: v.optional(v.pipe(v.boolean(), v.description("hide it; its program continues"))),
-      direction: v.optional(v.pipe(side, v.description("move it in this direction"))),
-      by: v.optional(v.pipe(cells, v.description("cells to move it")), 1),
+      hidden: optional(v.boolean(), "hide it; its program continues"),
+      direction: optional(side, "move it in this direction"),
+      by: optional(cells, "cells to move it", 1),
     }),
     output: ArrangementSchema,
     errors: ["pane_not_found", "invalid_layout"],
@@ -132,26 +128,20 @@ export const paneOperations = [
     input: v.object({
       ...PopupProgramFields,
       ...BoundsFields,
-      border: v.optional(v.pipe(v.boolean(), v.description("with a frame around it")), true),
-      wait: v.optional(
-        v.pipe(v.boolean(), v.description("answer when it has closed; a call that ends closes it")),
-        false,
-      ),
-      print: v.optional(
-        v.pipe(v.boolean(), v.description("return what the command writes to its standard output; implies wait")),
-        false,
-      ),
+      border: optional(v.boolean(), "with a frame around it", true),
+      wait: optional(v.boolean(), "answer when it has closed; a call that ends closes it", false),
+      print: optional(v.boolean(), "return what the command writes to its standard output; implies wait", false),
     }),
     output: v.object({
       session: v.string(),
       session_id: v.string(),
       window: v.string(),
       pane: v.string(),
-      exit_code: v.optional(v.nullable(v.pipe(v.number(), v.description("with wait; null: unknown")))),
-      signal: v.optional(v.nullable(v.pipe(v.string(), v.description("with wait: what ended it")))),
-      output: v.optional(v.pipe(v.string(), v.description("with print; at most 1 MiB"))),
-      output_base64: v.optional(v.pipe(v.string(), v.description("the same, if it is not UTF-8"))),
-      output_truncated: v.optional(v.pipe(v.boolean(), v.description("more was written"))),
+      exit_code: v.optional(v.nullable(described(v.number(), "with wait; null: unknown"))),
+      signal: v.optional(v.nullable(described(v.string(), "with wait: what ended it"))),
+      output: optional(v.string(), "with print; at most 1 MiB"),
+      output_base64: optional(v.string(), "the same, if it is not UTF-8"),
+      output_truncated: optional(v.boolean(), "more was written"),
     }),
     errors: ["pane_not_found", "no_viewer", "session_ended", ...startErrors],
     http: [{ method: "POST", path: "/sessions/:name/popup", status: 201 }],
@@ -162,7 +152,7 @@ export const paneOperations = [
     scope: "layout",
     access: "operate",
     summary: "Zoom the active pane, or unzoom it",
-    input: v.object({ on: v.optional(v.pipe(v.boolean(), v.description("absent: toggle"))) }),
+    input: v.object({ on: optional(v.boolean(), "absent: toggle") }),
     output: ArrangementSchema,
     errors: ["pane_not_found"],
     http: [{ method: "POST", path: "/sessions/:name/pane/zoom" }],
@@ -174,10 +164,7 @@ export const paneOperations = [
     access: "operate",
     summary: "Swap two panes",
     input: v.object({
-      with: v.pipe(
-        v.string(),
-        v.description("the other pane as a target, or left, right, up, down, next, previous, last"),
-      ),
+      with: described(v.string(), "the other pane as a target, or left, right, up, down, next, previous, last"),
     }),
     output: ArrangementSchema,
     errors: ["pane_not_found"],
@@ -190,12 +177,10 @@ export const paneOperations = [
     access: "operate",
     summary: "Move a pane beside another one, to another window or session, or into a new window",
     input: v.object({
-      to: v.optional(
-        v.nullable(v.pipe(v.string(), v.description("destination pane, window or session; absent: a new window"))),
-      ),
+      to: v.optional(v.nullable(described(v.string(), "destination pane, window or session; absent: a new window"))),
       ...PlaceFields,
-      index: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.description("of the new window"))),
-      name: v.optional(v.pipe(v.string(), v.description("of the new window"))),
+      index: optional(integerFrom(0), "of the new window"),
+      name: optional(v.string(), "of the new window"),
       focus: FocusField,
     }),
     output: ArrangementSchema,

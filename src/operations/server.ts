@@ -1,11 +1,12 @@
 /** Operations of the server itself (docs/protocol.md, Operations). */
 import * as v from "valibot";
+import { described, optional } from "../protocol/fields.ts";
 import { ServerEntrySchema } from "../protocol/machines.ts";
 import { operation } from "./define.ts";
 import { NothingSchema, TagFilterSchema } from "./sessions.ts";
 import { IdleInputSchema, IdleOutputSchema } from "./terminal.ts";
 
-const HostnameSchema = v.object({ hostname: v.pipe(v.string(), v.description("as /servers lists it")) });
+const HostnameSchema = v.object({ hostname: described(v.string(), "as /servers lists it") });
 
 export const serverOperations = [
   operation({
@@ -38,21 +39,15 @@ export const serverOperations = [
     access: "admin",
     summary: "Add another machine; the answer says whether it could be reached",
     input: v.object({
-      address: v.pipe(
-        v.string(),
-        v.maxLength(2048),
-        v.description("ssh://[user@]host[:port] (without password prompts), or that of a TLS server"),
+      address: described(
+        v.pipe(v.string(), v.maxLength(2048)),
+        "ssh://[user@]host[:port] (without password prompts), or that of a TLS server",
       ),
-      name: v.optional(v.pipe(v.string(), v.description("its name here; default: the first part of the host"))),
-      token: v.optional(
-        v.pipe(v.string(), v.minLength(1), v.maxLength(4096), v.description("for https: of the server there")),
-      ),
-      ca: v.optional(
-        v.pipe(
-          v.string(),
-          v.maxLength(65_536),
-          v.description("for https: PEM certificates to trust instead of the system's"),
-        ),
+      name: optional(v.string(), "its name here; default: the first part of the host"),
+      token: optional(v.pipe(v.string(), v.minLength(1), v.maxLength(4096)), "for https: of the server there"),
+      ca: optional(
+        v.pipe(v.string(), v.maxLength(65_536)),
+        "for https: PEM certificates to trust instead of the system's",
       ),
     }),
     output: ServerEntrySchema,
@@ -155,7 +150,7 @@ export const serverOperations = [
     summary: "Wait until one of several sessions is idle",
     input: v.object({
       ...IdleInputSchema.entries,
-      last_session: v.optional(v.pipe(v.string(), v.description("the session that last_generation belongs to"))),
+      last_session: optional(v.string(), "the session that last_generation belongs to"),
       tag: TagFilterSchema,
     }),
     output: v.object({ session: v.string(), ...IdleOutputSchema.entries }),

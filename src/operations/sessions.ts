@@ -1,5 +1,6 @@
 /** Operations on whole sessions: making, listing, renaming, ending (docs/protocol.md, Sessions). */
 import * as v from "valibot";
+import { described, optional } from "../protocol/fields.ts";
 import { HooksSchema } from "../protocol/hooks.ts";
 import {
   CreatedSessionSchema,
@@ -14,7 +15,7 @@ import { operation } from "./define.ts";
 export const NothingSchema = v.object({});
 
 /** `a,b` in a query, or an array. */
-export const TagFilterSchema = v.optional(
+export const TagFilterSchema = optional(
   v.pipe(
     v.union([
       v.pipe(
@@ -24,18 +25,14 @@ export const TagFilterSchema = v.optional(
       v.array(v.string()),
     ]),
     v.transform((tags) => tags.map((tag) => tag.trim()).filter((tag) => tag !== "")),
-    v.description("only sessions with one of these tags (comma separated in a query)"),
   ),
+  "only sessions with one of these tags (comma separated in a query)",
   [],
 );
 
-const ServerSchema = v.optional(
-  v.pipe(
-    v.string(),
-    v.description(
-      "only of this server (GET /servers); default: this one and the added ones, with a tag the fleet's too",
-    ),
-  ),
+const ServerSchema = optional(
+  v.string(),
+  "only of this server (GET /servers); default: this one and the added ones, with a tag the fleet's too",
 );
 
 /** Longest message at a terminal, in characters: more than its last row shows. */
@@ -50,9 +47,9 @@ export const sessionOperations = [
     summary: "List sessions, oldest first",
     input: v.object({
       tag: TagFilterSchema,
-      all: v.optional(v.pipe(v.boolean(), v.description("include ended sessions within the grace period")), false),
+      all: optional(v.boolean(), "include ended sessions within the grace period", false),
       server: ServerSchema,
-      all_machines: v.optional(v.pipe(v.boolean(), v.description("those of the fleet's machines, too")), false),
+      all_machines: optional(v.boolean(), "those of the fleet's machines, too", false),
     }),
     output: v.array(SessionInfoSchema),
     errors: ["server_not_found", "machine_unreachable"],
@@ -67,7 +64,7 @@ export const sessionOperations = [
     summary: "Start a program in a new terminal",
     input: v.object({
       ...CreateSessionSchema.entries,
-      on: v.optional(v.pipe(HooksSchema, v.description("what runs when something happens in it; gone with it"))),
+      on: optional(HooksSchema, "what runs when something happens in it; gone with it"),
     }),
     output: CreatedSessionSchema,
     errors: [
@@ -104,7 +101,7 @@ export const sessionOperations = [
     summary: "Variables that the terminal attached last has brought; null: it has none",
     input: NothingSchema,
     output: v.object({
-      variables: v.pipe(v.record(v.string(), v.nullable(v.string())), v.description("those of update_environment")),
+      variables: described(v.record(v.string(), v.nullable(v.string())), "those of update_environment"),
     }),
     errors: [],
     http: [{ method: "GET", path: "/sessions/:name/environment" }],
@@ -127,10 +124,7 @@ export const sessionOperations = [
     access: "operate",
     summary: "End the session: SIGHUP, then SIGKILL after kill_grace_ms; answers when its program has ended",
     input: v.object({
-      reason: v.optional(
-        v.pipe(v.picklist(["killed", "server_stopped"]), v.description("reason sent to listeners")),
-        "killed",
-      ),
+      reason: optional(v.picklist(["killed", "server_stopped"]), "reason sent to listeners", "killed"),
     }),
     output: v.object({ ended: EndedField }),
     errors: [],
@@ -145,15 +139,15 @@ export const sessionOperations = [
     input: NothingSchema,
     output: v.array(
       v.object({
-        client: v.pipe(v.number(), v.description("its number, unique in the session")),
-        terminal: v.pipe(v.nullable(v.string()), v.description("its device here; null: in a page, or elsewhere")),
-        page: v.pipe(v.nullable(v.string()), v.description("name of a terminal in a page")),
+        client: described(v.number(), "its number, unique in the session"),
+        terminal: described(v.nullable(v.string()), "its device here; null: in a page, or elsewhere"),
+        page: described(v.nullable(v.string()), "name of a terminal in a page"),
         rows: v.number(),
         cols: v.number(),
-        read_only: v.pipe(v.boolean(), v.description("it cannot type")),
-        used: v.pipe(v.boolean(), v.description("it attached, typed or changed its size last")),
-        since: v.pipe(v.number(), v.description("Unix time in ms")),
-        last_key: v.pipe(v.nullable(v.number()), v.description("Unix time in ms; null: nothing was typed")),
+        read_only: described(v.boolean(), "it cannot type"),
+        used: described(v.boolean(), "it attached, typed or changed its size last"),
+        since: described(v.number(), "Unix time in ms"),
+        last_key: described(v.nullable(v.number()), "Unix time in ms; null: nothing was typed"),
       }),
     ),
     errors: [],
@@ -166,11 +160,8 @@ export const sessionOperations = [
     access: "operate",
     summary: "Disconnect attached terminals; the session lives on",
     input: v.object({
-      which: v.optional(
-        v.pipe(v.picklist(["all", "used", "others"]), v.description("used: the one in which was typed last")),
-        "all",
-      ),
-      client: v.optional(v.pipe(v.number(), v.integer(), v.description("only this one of session.clients"))),
+      which: optional(v.picklist(["all", "used", "others"]), "used: the one in which was typed last", "all"),
+      client: optional(v.pipe(v.number(), v.integer()), "only this one of session.clients"),
     }),
     output: v.object({ detached: v.number() }),
     errors: ["client_not_found"],
@@ -186,10 +177,10 @@ export const sessionOperations = [
       "without a terminal, the next one that attaches opens it",
     input: v.object({
       view: v.optional(v.picklist(["windows", "sessions", "agents", "look_back", "go"]), "windows"),
-      target: v.optional(v.pipe(v.string(), v.description("go: the session, window or pane"))),
-      message: v.optional(v.pipe(v.string(), v.maxLength(MAX_MESSAGE), v.description("in place of a view"))),
+      target: optional(v.string(), "go: the session, window or pane"),
+      message: optional(v.pipe(v.string(), v.maxLength(MAX_MESSAGE)), "in place of a view"),
     }),
-    output: v.object({ terminals: v.pipe(v.number(), v.description("terminals that showed it")) }),
+    output: v.object({ terminals: described(v.number(), "terminals that showed it") }),
     errors: ["session_not_found", "pane_not_found", "nested_session"],
     http: [],
     ws: [],
@@ -204,10 +195,7 @@ export const sessionOperations = [
     input: v.object({
       rows: sideFrom(1),
       cols: sideFrom(2),
-      force: v.optional(
-        v.pipe(v.boolean(), v.description("even with attached terminals; lasts until one of them types or resizes")),
-        false,
-      ),
+      force: optional(v.boolean(), "even with attached terminals; lasts until one of them types or resizes", false),
     }),
     output: v.object({ rows: v.number(), cols: v.number() }),
     errors: ["session_ended", "size_held"],
@@ -220,7 +208,7 @@ export const sessionOperations = [
     access: "operate",
     summary: "Send a signal to the foreground process group",
     input: v.object({
-      signal: v.pipe(v.union([v.string(), v.pipe(v.number(), v.integer())]), v.description("INT, SIGTERM, 15 …")),
+      signal: described(v.union([v.string(), v.pipe(v.number(), v.integer())]), "INT, SIGTERM, 15 …"),
     }),
     output: v.object({ signal: v.string() }),
     errors: ["session_ended"],
@@ -256,7 +244,7 @@ export const sessionOperations = [
     summary: "Mend a broken terminal: switch off the modes that a program left on; text and program stay",
     input: NothingSchema,
     output: v.object({
-      mended: v.pipe(v.array(v.string()), v.description("modes that made the screen wrong")),
+      mended: described(v.array(v.string()), "modes that made the screen wrong"),
       output_cursor: v.number(),
     }),
     errors: [],

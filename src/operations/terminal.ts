@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { StatusSchema } from "../protocol/commands.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/conditions.ts";
+import { described, integerFrom, optional } from "../protocol/fields.ts";
 import { FormatSchema, ScreenSchema, ScrollbackSchema } from "../protocol/screen.ts";
 import { SessionStateSchema } from "../protocol/session.ts";
 import { operation } from "./define.ts";
@@ -9,24 +10,17 @@ import { operation } from "./define.ts";
 /** Largest page of a scrollback query; more is silently capped. */
 const MAX_SCROLLBACK_LIMIT = 10_000;
 
-export const FormatField = v.optional(
-  v.pipe(FormatSchema, v.description("styled: spans with colours and attributes; plain: text")),
-  "styled",
-);
+export const FormatField = optional(FormatSchema, "styled: spans with colours and attributes; plain: text", "styled");
 
-export const TailField = v.optional(
-  v.pipe(v.number(), v.integer(), v.minValue(1), v.description("only the last N non-blank rows of the screen")),
-);
+export const TailField = optional(integerFrom(1), "only the last N non-blank rows of the screen");
 
 export const IdleInputSchema = v.object({
-  timeout_ms: v.pipe(WaitMsSchema, v.description("silence that counts as idle")),
-  max_wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("maximum wait")), DEFAULT_WAIT_MS),
+  timeout_ms: described(WaitMsSchema, "silence that counts as idle"),
+  max_wait_ms: optional(WaitMsSchema, "maximum wait", DEFAULT_WAIT_MS),
   format: FormatField,
   tail: TailField,
-  last_generation: v.optional(
-    v.pipe(v.number(), v.integer(), v.minValue(0), v.description("wait for activity after this generation first")),
-  ),
-  fresh: v.optional(v.pipe(v.boolean(), v.description("observe the silence from now on")), false),
+  last_generation: optional(integerFrom(0), "wait for activity after this generation first"),
+  fresh: optional(v.boolean(), "observe the silence from now on", false),
 });
 
 export const IdleOutputSchema = v.object({
@@ -42,16 +36,11 @@ export const IdleOutputSchema = v.object({
 });
 
 const SendInputSchema = v.object({
-  data: v.optional(v.pipe(v.string(), v.description("text to type, unchanged; no newline is added"))),
-  encoding: v.optional(v.pipe(v.picklist(["utf8", "base64"]), v.description("of data")), "utf8"),
-  keys: v.optional(
-    v.pipe(v.array(v.string()), v.description('named keys pressed after data: ["Ctrl+C", "Up", "F5", "Alt+x"]')),
-  ),
-  submit: v.optional(v.pipe(v.boolean(), v.description("press Enter afterwards, as an event of its own")), false),
-  paste: v.optional(
-    v.pipe(v.boolean(), v.description("mark data as pasted when the program asked for bracketed paste")),
-    false,
-  ),
+  data: optional(v.string(), "text to type, unchanged; no newline is added"),
+  encoding: optional(v.picklist(["utf8", "base64"]), "of data", "utf8"),
+  keys: optional(v.array(v.string()), 'named keys pressed after data: ["Ctrl+C", "Up", "F5", "Alt+x"]'),
+  submit: optional(v.boolean(), "press Enter afterwards, as an event of its own", false),
+  paste: optional(v.boolean(), "mark data as pasted when the program asked for bracketed paste", false),
 });
 
 const SentSchema = v.object({
@@ -107,26 +96,18 @@ export const terminalOperations = [
     summary: "History and screen as one sequence of lines",
     input: v.object({
       format: FormatField,
-      offset: v.optional(
-        v.pipe(v.number(), v.integer(), v.description("index of the first line; negative counts from the end")),
-        0,
-      ),
-      limit: v.optional(
+      offset: optional(v.pipe(v.number(), v.integer()), "index of the first line; negative counts from the end", 0),
+      limit: optional(
         v.pipe(
           v.number(),
           v.integer(),
           v.minValue(0),
           v.transform((n) => Math.min(n, MAX_SCROLLBACK_LIMIT)),
-          v.description("how many lines, 10000 at most"),
         ),
+        "how many lines, 10000 at most",
         100,
       ),
-      grep: v.optional(
-        v.pipe(
-          v.string(),
-          v.description("only lines that contain this text; offset, limit and total_lines count them"),
-        ),
-      ),
+      grep: optional(v.string(), "only lines that contain this text; offset, limit and total_lines count them"),
     }),
     output: ScrollbackSchema,
     errors: ["invalid_format", "parser_timeout", "parser_unavailable"],

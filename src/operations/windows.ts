@@ -3,6 +3,7 @@
  * window, `@w5` or `name:window`, or a pane in it.
  */
 import * as v from "valibot";
+import { described, integerBetween, optional } from "../protocol/fields.ts";
 import {
   ArrangementSchema,
   FloatLeafSchema,
@@ -16,13 +17,15 @@ import { operation } from "./define.ts";
 import { FocusField, startErrors } from "./panes.ts";
 import { NothingSchema } from "./sessions.ts";
 
-const WindowNameSchema = v.pipe(
-  v.string(),
-  v.transform(normalName),
-  v.check(isWindowName, "not a window's name: 1 to 64 characters without : / ~, and not only digits"),
-  v.description("name of the window, 1 to 64 characters without : / ~"),
+const WindowNameSchema = described(
+  v.pipe(
+    v.string(),
+    v.transform(normalName),
+    v.check(isWindowName, "not a window's name: 1 to 64 characters without : / ~, and not only digits"),
+  ),
+  "name of the window, 1 to 64 characters without : / ~",
 );
-const IndexSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(9999), v.description("its number"));
+const IndexSchema = described(integerBetween(0, 9999), "its number");
 
 export const layoutPresetNames = [
   "even-horizontal",
@@ -80,11 +83,9 @@ export const windowOperations = [
     summary: "Show a window to those attached",
     input: v.object({
       index: v.optional(IndexSchema),
-      to: v.optional(
-        v.pipe(
-          v.picklist(["next", "previous", "last"]),
-          v.description("the window in this order from the target; absent: the target"),
-        ),
+      to: optional(
+        v.picklist(["next", "previous", "last"]),
+        "the window in this order from the target; absent: the target",
       ),
     }),
     output: ArrangementSchema,
@@ -100,7 +101,7 @@ export const windowOperations = [
     input: v.object({
       name: v.optional(v.nullable(WindowNameSchema)),
       index: v.optional(IndexSchema),
-      synchronized: v.optional(v.pipe(v.boolean(), v.description("send input to every pane of the window"))),
+      synchronized: optional(v.boolean(), "send input to every pane of the window"),
     }),
     output: ArrangementSchema,
     errors: ["pane_not_found", "invalid_layout"],
@@ -113,7 +114,7 @@ export const windowOperations = [
     access: "operate",
     summary: "Hide or show all floating panes of a window",
     input: v.object({
-      shown: v.optional(v.pipe(v.boolean(), v.description("absent: the other state"))),
+      shown: optional(v.boolean(), "absent: the other state"),
       focus: FocusField,
     }),
     output: ArrangementSchema,
@@ -139,18 +140,12 @@ export const windowOperations = [
     summary: "Arrange a window: moves existing panes, starts new ones, closes none unless requested",
     input: v.object({
       tree: v.optional(LayoutTreeSchema),
-      floats: v.optional(
-        v.pipe(
-          v.array(FloatLeafSchema),
-          v.maxLength(256),
-          v.description("floating panes; absent: those that there are"),
-        ),
+      floats: optional(
+        v.pipe(v.array(FloatLeafSchema), v.maxLength(256)),
+        "floating panes; absent: those that there are",
       ),
-      tmux: v.optional(v.pipe(v.string(), v.description("a layout in tmux's format, for the tiled panes in order"))),
-      close_others: v.optional(
-        v.pipe(v.boolean(), v.description("close the panes of the window that the tree omits")),
-        false,
-      ),
+      tmux: optional(v.string(), "a layout in tmux's format, for the tiled panes in order"),
+      close_others: optional(v.boolean(), "close the panes of the window that the tree omits", false),
       focus: FocusField,
     }),
     output: ArrangementSchema,
@@ -164,7 +159,7 @@ export const windowOperations = [
     access: "operate",
     summary: "Arrange the panes of a window by one of tmux's layouts",
     input: v.object({
-      preset: v.pipe(v.picklist([...layoutPresetNames, "next"]), v.description("next: the one after the current one")),
+      preset: described(v.picklist([...layoutPresetNames, "next"]), "next: the one after the current one"),
     }),
     output: ArrangementSchema,
     errors: ["pane_not_found"],
@@ -177,7 +172,7 @@ export const windowOperations = [
     access: "operate",
     summary: "Give the panes of a window equal shares",
     input: v.object({
-      around: v.optional(v.pipe(v.boolean(), v.description("only the row or column of the target")), false),
+      around: optional(v.boolean(), "only the row or column of the target", false),
     }),
     output: ArrangementSchema,
     errors: ["pane_not_found"],
@@ -189,7 +184,7 @@ export const windowOperations = [
     scope: "layout",
     access: "operate",
     summary: "Move every pane of a window to the next place",
-    input: v.object({ backwards: v.optional(v.pipe(v.boolean(), v.description("in the other direction")), false) }),
+    input: v.object({ backwards: optional(v.boolean(), "in the other direction", false) }),
     output: ArrangementSchema,
     errors: ["pane_not_found"],
     http: [{ method: "POST", path: "/sessions/:name/layout/rotate" }],

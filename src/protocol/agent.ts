@@ -1,22 +1,19 @@
 /** An AI agent that runs in a pane, in the form of every transport (docs/protocol.md, Agents). */
 import * as v from "valibot";
+import { described, optional } from "./fields.ts";
 
 /** The states of an agent, the most urgent first. */
 export const agentStates = ["needs_input", "done", "idle", "working"] as const;
-export const AgentStateSchema = v.pipe(
+export const AgentStateSchema = described(
   v.picklist(agentStates),
-  v.description(
-    "working; needs_input: it waits for a person; done: it has finished and nobody has typed since; idle: it was seen to since",
-  ),
+  "working; needs_input: it waits for a person; done: it has finished and nobody has typed since; idle: it was seen to since",
 );
 export type AgentState = v.InferOutput<typeof AgentStateSchema>;
 
-export const AgentSourceSchema = v.pipe(
+export const AgentSourceSchema = described(
   v.picklist(["hook", "notification", "progress", "program"]),
-  v.description(
-    "the evidence for the state: the agent's own hooks; a notification (OSC 9, 99, 777) or the progress (OSC 9;4) that it " +
-      "printed; or only whether it prints or waits for a key: needs_input then does not say what it needs",
-  ),
+  "the evidence for the state: the agent's own hooks; a notification (OSC 9, 99, 777) or the progress (OSC 9;4) that it " +
+    "printed; or only whether it prints or waits for a key: needs_input then does not say what it needs",
 );
 export type AgentSource = v.InferOutput<typeof AgentSourceSchema>;
 
@@ -41,11 +38,12 @@ const transcriptPattern = /^\/[^\p{Cc}]{1,4095}$/u;
 /** What an agent reports of its conversation. */
 export const ReportedConversationSchema = v.object({
   id: v.pipe(v.string(), v.regex(conversationIdPattern)),
-  transcript: v.optional(
-    v.pipe(v.string(), v.regex(transcriptPattern), v.description("the agent's file with its messages; not verified")),
+  transcript: optional(
+    v.pipe(v.string(), v.regex(transcriptPattern)),
+    "the agent's file with its messages; not verified",
   ),
-  title: v.optional(v.pipe(v.string(), v.maxLength(MAX_AGENT_MESSAGE), v.description("untrusted data"))),
-  started_at: v.optional(v.pipe(v.number(), v.description("Unix time in ms"))),
+  title: optional(v.pipe(v.string(), v.maxLength(MAX_AGENT_MESSAGE)), "untrusted data"),
+  started_at: optional(v.number(), "Unix time in ms"),
 });
 export type ReportedConversation = v.InferOutput<typeof ReportedConversationSchema>;
 
@@ -57,10 +55,10 @@ export const AgentInfoSchema = v.object({
   pid: v.number(),
   state: AgentStateSchema,
   source: AgentSourceSchema,
-  why: v.pipe(v.string(), v.description("the evidence, in words")),
-  since: v.pipe(v.number(), v.description("when the state began, Unix time in ms")),
-  message: v.optional(v.pipe(v.string(), v.description("the agent's own words: untrusted data"))),
-  conversation: v.optional(v.pipe(ConversationSchema, v.description("by its hooks, or by its arguments"))),
+  why: described(v.string(), "the evidence, in words"),
+  since: described(v.number(), "when the state began, Unix time in ms"),
+  message: optional(v.string(), "the agent's own words: untrusted data"),
+  conversation: optional(ConversationSchema, "by its hooks, or by its arguments"),
 });
 export type AgentInfo = v.InferOutput<typeof AgentInfoSchema>;
 

@@ -1,5 +1,6 @@
 /** The state or result of a question to a person (docs/protocol.md, Questions). */
 import * as v from "valibot";
+import { optional } from "./fields.ts";
 import { SessionStateSchema } from "./session.ts";
 
 export const AnswerSchema = v.union([v.string(), v.array(v.string()), v.boolean()]);
@@ -19,22 +20,16 @@ export type AskEnd = v.InferOutput<typeof AskEndSchema>;
 
 export const AskResultSchema = v.object({
   session: v.nullable(v.string()),
-  ask_id: v.optional(v.pipe(v.string(), v.description("id of the question"))),
+  ask_id: optional(v.string(), "id of the question"),
   state: v.picklist(["answered", "pending", "closed"]),
   decided_by: v.optional(AskEndSchema),
-  answer: v.optional(
-    v.pipe(AnswerSchema, v.description("the text, the choice or choices, or yes or no; never a secret")),
+  answer: optional(AnswerSchema, "the text, the choice or choices, or yes or no; never a secret"),
+  answered_by: optional(
+    v.picklist(["terminal", "notice", "mcp_client", "call"]),
+    "mcp_client may answer without a person; call: a program answered (answered_as)",
   ),
-  answered_by: v.optional(
-    v.pipe(
-      v.picklist(["terminal", "notice", "mcp_client", "call"]),
-      v.description("mcp_client may answer without a person; call: a program answered (answered_as)"),
-    ),
-  ),
-  answered_as: v.optional(v.pipe(v.string(), v.description("with call: who called"))),
-  program_state: v.optional(
-    v.pipe(SessionStateSchema, v.description("with hand_over: state of the program when the person has finished")),
-  ),
+  answered_as: optional(v.string(), "with call: who called"),
+  program_state: optional(SessionStateSchema, "with hand_over: state of the program when the person has finished"),
   /** The reason, unless it is a plain answer. */
   reason: v.optional(v.string()),
 });

@@ -6,6 +6,7 @@ import * as v from "valibot";
 import { type Answer, AnswerSchema } from "./ask-result.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "./conditions.ts";
 import { WshError } from "./errors.ts";
+import { described, optional } from "./fields.ts";
 
 const DEFAULT_LIFE_MS = 600_000;
 /** Longest life of a question, in ms: a day. */
@@ -23,58 +24,46 @@ export type QuestionKind = (typeof questionKinds)[number];
 const LineSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_QUESTION));
 const clampLife = (ms: number): number => Math.min(MAX_LIFE_MS, ms);
 
-export const AskIdSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(64), v.description("ask_id of a question"));
+export const AskIdSchema = described(v.pipe(v.string(), v.minLength(1), v.maxLength(64)), "ask_id of a question");
 
 export const AnswerToSchema = v.object({
   ask_id: AskIdSchema,
-  answer: v.pipe(AnswerSchema, v.description("the text, the choice or choices, or true or false")),
+  answer: described(AnswerSchema, "the text, the choice or choices, or true or false"),
 });
 
 export const AskSchema = v.object({
-  question: v.pipe(LineSchema, v.description("the question")),
-  detail: v.optional(v.pipe(v.string(), v.maxLength(MAX_DETAIL), v.description("details, shown below the question"))),
-  kind: v.optional(v.pipe(v.picklist(questionKinds), v.description("default: choice with choices, else text"))),
-  choices: v.optional(
-    v.pipe(v.array(LineSchema), v.minLength(1), v.maxLength(MAX_CHOICES), v.description("the choices")),
+  question: described(LineSchema, "the question"),
+  detail: optional(v.pipe(v.string(), v.maxLength(MAX_DETAIL)), "details, shown below the question"),
+  kind: optional(v.picklist(questionKinds), "default: choice with choices, else text"),
+  choices: optional(v.pipe(v.array(LineSchema), v.minLength(1), v.maxLength(MAX_CHOICES)), "the choices"),
+  multiple: optional(v.boolean(), "whether several choices may be selected", false),
+  default: optional(
+    v.union([v.pipe(v.string(), v.maxLength(MAX_QUESTION)), v.array(LineSchema), v.boolean()]),
+    "the preselected answer",
   ),
-  multiple: v.optional(v.pipe(v.boolean(), v.description("whether several choices may be selected")), false),
-  default: v.optional(
-    v.pipe(
-      v.union([v.pipe(v.string(), v.maxLength(MAX_QUESTION)), v.array(LineSchema), v.boolean()]),
-      v.description("the preselected answer"),
-    ),
-  ),
-  timeout_ms: v.optional(
-    v.pipe(
-      v.number(),
-      v.integer(),
-      v.minValue(1),
-      v.transform(clampLife),
-      v.description("lifetime of the question, at most a day"),
-    ),
+  timeout_ms: optional(
+    v.pipe(v.number(), v.integer(), v.minValue(1), v.transform(clampLife)),
+    "lifetime of the question, at most a day",
     DEFAULT_LIFE_MS,
   ),
-  max_wait_ms: v.optional(
-    v.pipe(WaitMsSchema, v.description("longest wait of this call; afterwards the result is pending")),
-    DEFAULT_WAIT_MS,
-  ),
-  wait_for_person: v.optional(v.pipe(v.boolean(), v.description("ask even if no terminal is attached yet")), false),
+  max_wait_ms: optional(WaitMsSchema, "longest wait of this call; afterwards the result is pending", DEFAULT_WAIT_MS),
+  wait_for_person: optional(v.boolean(), "ask even if no terminal is attached yet", false),
 });
 export type Ask = v.InferOutput<typeof AskSchema>;
 
 export const PendingQuestionSchema = v.object({
-  ask_id: v.pipe(v.string(), v.description("id of the question")),
-  kind: v.pipe(v.picklist(questionKinds), v.description("kind of answer")),
-  question: v.pipe(v.string(), v.description("the question")),
-  asked_by: v.pipe(v.string(), v.description("the caller that asks")),
-  detail: v.optional(v.pipe(v.string(), v.description("details"))),
-  choices: v.optional(v.pipe(v.array(v.string()), v.description("the choices"))),
-  multiple: v.optional(v.pipe(v.boolean(), v.description("whether several choices may be selected"))),
-  default: v.optional(v.pipe(AnswerSchema, v.description("the preselected answer"))),
-  pane_id: v.pipe(v.string(), v.description("the pane that the question concerns")),
+  ask_id: described(v.string(), "id of the question"),
+  kind: described(v.picklist(questionKinds), "kind of answer"),
+  question: described(v.string(), "the question"),
+  asked_by: described(v.string(), "the caller that asks"),
+  detail: optional(v.string(), "details"),
+  choices: optional(v.array(v.string()), "the choices"),
+  multiple: optional(v.boolean(), "whether several choices may be selected"),
+  default: optional(AnswerSchema, "the preselected answer"),
+  pane_id: described(v.string(), "the pane that the question concerns"),
   /** queued: another is shown, or no person is attached. open: shown. handed_over: the person works at the program. */
   state: v.picklist(["queued", "open", "handed_over"]),
-  remaining_ms: v.pipe(v.nullable(v.number()), v.description("remaining lifetime; null: unlimited")),
+  remaining_ms: described(v.nullable(v.number()), "remaining lifetime; null: unlimited"),
 });
 export type PendingQuestion = v.InferOutput<typeof PendingQuestionSchema>;
 

@@ -2,16 +2,14 @@
 
 import * as v from "valibot";
 import { alertWays } from "./attention.ts";
+import { integerBetween, integerFrom } from "./fields.ts";
 import { SideSchema } from "./size.ts";
 
 /**
  * History written into the outer terminal's own scrollback before the screen: the lines that are new since that
  * terminal last detached, all, none, or the newest N lines.
  */
-const ScrollbackChoiceSchema = v.union([
-  v.picklist(["new", "all", "none"]),
-  v.pipe(v.number(), v.integer(), v.minValue(0)),
-]);
+const ScrollbackChoiceSchema = v.union([v.picklist(["new", "all", "none"]), integerFrom(0)]);
 export type ScrollbackChoice = v.InferOutput<typeof ScrollbackChoiceSchema>;
 
 /** A terminal as the system identifies it, so that another process can tell whether it has opened the same one. */
@@ -34,7 +32,7 @@ export const modeKeyChoices = ["vi", "emacs"] as const;
 
 /** Most rows that the wheel scrolls at once: more than any terminal has. */
 export const MAX_WHEEL_ROWS = 1000;
-const CellSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1000));
+const CellSchema = integerBetween(0, 1000);
 
 const KeyNameSchema = v.pipe(v.string(), v.maxLength(96));
 
@@ -42,7 +40,7 @@ const KeyNameSchema = v.pipe(v.string(), v.maxLength(96));
 export const LookSchema = v.object({
   keys: v.picklist(modeKeyChoices),
   /** Rows up, by the wheel: reaching the end leaves. */
-  wheel: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_WHEEL_ROWS))),
+  wheel: v.optional(integerBetween(1, MAX_WHEEL_ROWS)),
   /** The left button went down in a cell, so many times in a row: what is typed next leaves and is for the program. */
   press: v.optional(
     v.object({ row: CellSchema, col: CellSchema, clicks: v.pipe(v.number(), v.minValue(1), v.maxValue(3)) }),
@@ -82,7 +80,7 @@ const PageSchema = v.object({
   /** What people call it. */
   name: v.pipe(v.string(), v.maxLength(128)),
   /** Most pictures that are sent and not confirmed. */
-  credit: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64)),
+  credit: integerBetween(1, 64),
 });
 
 /** What the person's settings say of one terminal. */
@@ -184,11 +182,11 @@ export const FocusSchema = v.object({ on: v.boolean() });
 /** The person hesitates after the prefix key, or has pressed another one. */
 export const HelpSchema = v.object({ shown: v.boolean(), table: v.optional(KeyNameSchema, "prefix") });
 
-const LevelSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
+const LevelSchema = integerBetween(0, 255);
 export const RgbSchema = v.optional(v.object({ r: LevelSchema, g: LevelSchema, b: LevelSchema }));
 
 /** Pixels: more than any font has are a mistake, and would be multiplied. */
-const CellSideSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000));
+const CellSideSchema = integerBetween(1, 1000);
 /** The terminal's answers about its colours and keyboard, passed on to programs that ask the session. */
 export const TerminalColorsSchema = v.object({
   ...{ foreground: RgbSchema, background: RgbSchema, cursor: RgbSchema },

@@ -5,6 +5,7 @@
 import * as v from "valibot";
 import { defined } from "./defined.ts";
 import { WshError } from "./errors.ts";
+import { described, optional } from "./fields.ts";
 import { stepFilterFields } from "./output-filter.ts";
 import { LineSchema } from "./screen.ts";
 import { SessionStateSchema } from "./session.ts";
@@ -139,7 +140,7 @@ export const ExecResultSchema = v.object({
   ...v.partial(v.omit(StepResultSchema, ["name", "session"])).entries,
   steps: v.optional(v.array(StepResultSchema)),
   /** With port: the one that the new session has, in PORT. */
-  free_port: v.optional(v.pipe(v.number(), v.description("the port on lease of a session that was made for it"))),
+  free_port: optional(v.number(), "the port on lease of a session that was made for it"),
   warnings: v.optional(v.array(v.string())),
 });
 export type ExecResult = v.InferOutput<typeof ExecResultSchema>;
@@ -153,8 +154,8 @@ export function isPartial({
 }
 
 export const StepSchema = v.object({
-  command: v.pipe(v.string(), v.description("shell text; may have several lines")),
-  name: v.optional(v.pipe(v.string(), v.maxLength(64), v.description("name of this step in the result"))),
+  command: described(v.string(), "shell text; may have several lines"),
+  name: optional(v.pipe(v.string(), v.maxLength(64)), "name of this step in the result"),
   ...stepFilterFields,
 });
 export type Step = v.InferOutput<typeof StepSchema>;
@@ -199,7 +200,7 @@ export type OnTimeout = v.InferOutput<typeof OnTimeoutSchema>;
 
 export const OutputResultSchema = v.object({
   ...IncompleteFields,
-  base64: v.optional(v.pipe(v.string(), v.description("with raw: exactly what the command wrote"))),
+  base64: optional(v.string(), "with raw: exactly what the command wrote"),
   text: v.optional(v.string()),
   /** Replaces the text when styled. */
   lines: v.optional(v.array(LineSchema)),

@@ -10,6 +10,7 @@ import { AgentInfoSchema, type AgentState, agentStates } from "./agent.ts";
 import { AskResultSchema } from "./ask-result.ts";
 import { CommandRecordSchema } from "./commands.ts";
 import { WshError } from "./errors.ts";
+import { described, integerBetween, integerFrom, optional } from "./fields.ts";
 import { SessionStateSchema } from "./session.ts";
 
 /** Longest wait or silence; larger values are capped without notice (docs/protocol.md, Conventions). */
@@ -29,7 +30,7 @@ const clampWait = (ms: number): number => Math.min(MAX_WAIT_MS, ms);
 export const WaitMsSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.transform(clampWait));
 
 /** A place in the session's output: opaque to callers, only ever grows. */
-export const OutputCursorSchema = v.pipe(v.number(), v.integer(), v.minValue(0));
+export const OutputCursorSchema = integerFrom(0);
 
 const PatternSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_PATTERN_LENGTH));
 
@@ -54,24 +55,14 @@ const options = [
   v.object({ type: v.literal("text"), text: PatternSchema }),
   v.object({
     type: v.literal("regex"),
-    pattern: v.pipe(PatternSchema, v.description("RE2 syntax: no look-around and no backreferences")),
-    flags: v.optional(v.pipe(v.string(), v.regex(/^[imsu]*$/), v.description("any of i, m, s, u"))),
+    pattern: described(PatternSchema, "RE2 syntax: no look-around and no backreferences"),
+    flags: optional(v.pipe(v.string(), v.regex(/^[imsu]*$/)), "any of i, m, s, u"),
   }),
   v.object({ type: v.literal("agent"), state: v.picklist(agentStates) }),
   v.object({
     type: v.literal("port"),
-    port: v.optional(
-      v.pipe(
-        v.number(),
-        v.integer(),
-        v.minValue(1),
-        v.maxValue(65_535),
-        v.description("TCP (default: the one that the session has on lease)"),
-      ),
-    ),
-    any_owner: v.optional(
-      v.pipe(v.boolean(), v.description("accept any listener, such as docker's; otherwise only the command's own")),
-    ),
+    port: optional(integerBetween(1, 65_535), "TCP (default: the one that the session has on lease)"),
+    any_owner: optional(v.boolean(), "accept any listener, such as docker's; otherwise only the command's own"),
   }),
 ] as const;
 const faults = `a condition is one of ${simpleConditions.join(", ")}, idle, {"type":"idle","ms":500}, {"type":"text","text":"ready"}, {"type":"regex","pattern":"^ok"}, {"type":"agent","state":"needs_input"} or {"type":"port","port":3000}`;
@@ -83,7 +74,7 @@ export type ConditionInput = v.InferOutput<typeof ConditionSchema>;
 /** The answer to a question, which the session keeps: not a condition on the program. */
 const AnswerConditionSchema = v.object({
   type: v.literal("answer"),
-  ask_id: v.pipe(v.string(), v.description("id of a pending question")),
+  ask_id: described(v.string(), "id of a pending question"),
 });
 const WaitConditionSchema = v.union([...options, AnswerConditionSchema], faults);
 /** Input of a wait for other things than a program's conditions. */
@@ -145,31 +136,22 @@ const DecidedBySchema = v.picklist([
 ]);
 export type DecidedBy = v.InferOutput<typeof DecidedBySchema>;
 
-export const AnyOfSchema = v.pipe(
-  v.array(ConditionSchema),
-  v.minLength(1),
-  v.maxLength(MAX_CONDITIONS),
-  v.description("the wait ends as soon as one of them holds"),
+export const AnyOfSchema = described(
+  v.pipe(v.array(ConditionSchema), v.minLength(1), v.maxLength(MAX_CONDITIONS)),
+  "the wait ends as soon as one of them holds",
 );
 
 export const WaitSchema = v.object({
-  any_of: v.pipe(
-    v.array(WaitConditionSchema),
-    v.minLength(1),
-    v.maxLength(MAX_CONDITIONS),
-    v.description("the wait ends as soon as one of them holds"),
+  any_of: described(
+    v.pipe(v.array(WaitConditionSchema), v.minLength(1), v.maxLength(MAX_CONDITIONS)),
+    "the wait ends as soon as one of them holds",
   ),
-  command_id: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.description("the command to wait for"))),
-  since: v.optional(
-    v.pipe(
-      v.union([OutputCursorSchema, v.record(v.string(), OutputCursorSchema)]),
-      v.description("an output_cursor, or one for each session: only later output counts (default: now)"),
-    ),
+  command_id: optional(integerFrom(1), "the command to wait for"),
+  since: optional(
+    v.union([OutputCursorSchema, v.record(v.string(), OutputCursorSchema)]),
+    "an output_cursor, or one for each session: only later output counts (default: now)",
   ),
-  max_wait_ms: v.optional(
-    v.pipe(WaitMsSchema, v.description("longest wait in ms, at most 300000; 0 answers at once")),
-    DEFAULT_WAIT_MS,
-  ),
+  max_wait_ms: optional(WaitMsSchema, "longest wait in ms, at most 300000; 0 answers at once", DEFAULT_WAIT_MS),
 });
 
 /** The listener on a port; pid and name are null where the kernel does not reveal them. */
@@ -212,7 +194,7 @@ export const WaitResultSchema = v.object({
   output: v.optional(v.string()),
   /** Lines of it that are left out; its id reads them. */
   omitted_lines: v.optional(v.number()),
-  ask: v.optional(v.pipe(AskResultSchema, v.description("the closed question, if that ended the wait"))),
+  ask: optional(AskResultSchema, "the closed question, if that ended the wait"),
   /** Parts of the output that the wait could not see. */
   warnings: v.optional(v.array(v.string())),
 });

@@ -6,6 +6,7 @@
  * Schema. The store checks counts and sizes, since their error code depends on whether something is made or changed.
  */
 import * as v from "valibot";
+import { described, integerBetween } from "./fields.ts";
 
 /** Maximum overlays, and maximum panels, of a session, for both screen modes together. */
 export const MAX_ELEMENTS = 256;
@@ -39,9 +40,9 @@ const U16_MAX = 65_535;
 const I32_MIN = -2_147_483_648;
 const I32_MAX = 2_147_483_647;
 
-const U16Schema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(U16_MAX));
-const I32Schema = v.pipe(v.number(), v.integer(), v.minValue(I32_MIN), v.maxValue(I32_MAX));
-const U8Schema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
+const U16Schema = integerBetween(0, U16_MAX);
+const I32Schema = integerBetween(I32_MIN, I32_MAX);
+const U8Schema = integerBetween(0, 255);
 
 /** In the order of the palette. */
 export const elementColorNames = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
@@ -140,13 +141,7 @@ export const RegionWriteSchema = v.pipe(
 );
 
 const SpansSchema = v.array(ElementSpanSchema);
-const TtlSchema = v.pipe(
-  v.number(),
-  v.integer(),
-  v.minValue(1),
-  v.maxValue(MAX_TTL_MS),
-  v.description("Milliseconds after which the element removes itself"),
-);
+const TtlSchema = described(integerBetween(1, MAX_TTL_MS), "Milliseconds after which the element removes itself");
 
 const PositionSchema = v.picklist(["top", "bottom"]);
 export type PanelPosition = v.InferOutput<typeof PositionSchema>;
@@ -167,18 +162,13 @@ export type ElementScreenMode = v.InferOutput<typeof ElementScreenModeSchema>;
 
 const drawnEntries = {
   screen_mode: v.nullish(
-    v.pipe(
-      ElementScreenModeSchema,
-      v.description("screen on which it is shown; 'alt' is the screen of full-screen programs"),
-    ),
+    described(ElementScreenModeSchema, "screen on which it is shown; 'alt' is the screen of full-screen programs"),
   ),
   z: v.nullish(I32Schema),
   background: v.nullish(BackgroundSchema),
   focusable: v.nullish(v.boolean()),
   ttl_ms: v.nullish(TtlSchema),
-  persist: v.nullish(
-    v.pipe(v.boolean(), v.description("saved in the session's checkpoint and restored with the session")),
-  ),
+  persist: v.nullish(described(v.boolean(), "saved in the session's checkpoint and restored with the session")),
 };
 
 export const CreateOverlaySchema = v.pipe(

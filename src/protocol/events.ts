@@ -8,6 +8,7 @@ import { AgentInfoSchema } from "./agent.ts";
 import { CommandRecordSchema } from "./commands.ts";
 import { WaitMsSchema } from "./conditions.ts";
 import { OverlaySchema, PanelSchema } from "./drawing.ts";
+import { described, optional } from "./fields.ts";
 import { layoutEvents } from "./layout-events.ts";
 import { FormatSchema, LineSchema, ScreenSchema } from "./screen.ts";
 import { EndReasonSchema, SessionInfoSchema } from "./session.ts";
@@ -31,27 +32,23 @@ export const eventNames = [
 ] as const;
 export type EventName = (typeof eventNames)[number];
 
-const EventsField = v.pipe(
+const EventsField = described(
   v.array(v.picklist(eventNames)),
-  v.description(
-    "what to report: lines (changed rows), cursor, mode (alternate screen), diffs (changed rows with the whole screen), " +
-      "input (keys of people; takes the access operate), activity (idle and running), chars (output as text), " +
-      "overlay (what is drawn), commands (started and finished), agent (what an AI agent does); an empty list stops",
-  ),
+  "what to report: lines (changed rows), cursor, mode (alternate screen), diffs (changed rows with the whole screen), " +
+    "input (keys of people; takes the access operate), activity (idle and running), chars (output as text), " +
+    "overlay (what is drawn), commands (started and finished), agent (what an AI agent does); an empty list stops",
 );
 
 /** A subscription as the session process receives it. */
 export const SubscriptionSchema = v.object({
   events: EventsField,
-  format: v.optional(v.pipe(FormatSchema, v.description("how rows are sent: styled spans or plain text")), "styled"),
-  interval_ms: v.optional(
-    v.pipe(WaitMsSchema, v.description("least time between two reports of a changing screen, in ms")),
+  format: optional(FormatSchema, "how rows are sent: styled spans or plain text", "styled"),
+  interval_ms: optional(
+    WaitMsSchema,
+    "least time between two reports of a changing screen, in ms",
     DEFAULT_INTERVAL_MS,
   ),
-  idle_timeout_ms: v.optional(
-    v.pipe(WaitMsSchema, v.description("silence that is reported as idle, in ms; 0: never")),
-    0,
-  ),
+  idle_timeout_ms: optional(WaitMsSchema, "silence that is reported as idle, in ms; 0: never", 0),
 });
 export type Subscription = v.InferOutput<typeof SubscriptionSchema>;
 
@@ -60,7 +57,7 @@ export const SubscribeSchema = v.pipe(
   v.object({
     ...SubscriptionSchema.entries,
     idle_timeout_ms: v.optional(SubscriptionSchema.entries.idle_timeout_ms.wrapped),
-    quiesce_ms: v.optional(v.pipe(WaitMsSchema, v.description("older name of idle_timeout_ms"))),
+    quiesce_ms: optional(WaitMsSchema, "older name of idle_timeout_ms"),
   }),
   v.transform(
     ({ quiesce_ms, idle_timeout_ms, ...rest }): Subscription => ({
@@ -72,20 +69,15 @@ export const SubscribeSchema = v.pipe(
 
 /** A server's WebSocket subscription to other machines. */
 export const MachinesSubscriptionSchema = v.object({
-  machines: v.optional(
-    v.pipe(
-      v.array(v.string()),
-      v.maxLength(256),
-      v.description(
-        "machines whose session events are sent; absent: all added machines; an empty list stops the events",
-      ),
-    ),
+  machines: optional(
+    v.pipe(v.array(v.string()), v.maxLength(256)),
+    "machines whose session events are sent; absent: all added machines; an empty list stops the events",
   ),
 });
 
-const seq = v.pipe(v.number(), v.description("counts this subscription's events from 1; 0 for a state"));
-const scrollback = v.pipe(v.number(), v.description("lines of history and screen together"));
-const generation = v.pipe(v.number(), v.description("change token: grows with every activity"));
+const seq = described(v.number(), "counts this subscription's events from 1; 0 for a state");
+const scrollback = described(v.number(), "lines of history and screen together");
+const generation = described(v.number(), "change token: grows with every activity");
 const KeySchema = v.object({ key: v.string(), modifiers: v.array(v.string()) });
 
 /** Events of a subscription; the server's own WebSocket adds `session` to each. */
@@ -99,7 +91,7 @@ export const SessionEventSchema = v.variant("event", [
   v.object({
     event: v.literal("line"),
     seq,
-    index: v.pipe(v.number(), v.description("row of the screen, from 0")),
+    index: described(v.number(), "row of the screen, from 0"),
     total_lines: scrollback,
     line: LineSchema,
   }),
@@ -107,18 +99,18 @@ export const SessionEventSchema = v.variant("event", [
   v.object({
     event: v.literal("mode"),
     seq: v.optional(seq),
-    alternate_active: v.optional(v.pipe(v.boolean(), v.description("the program uses the alternate screen"))),
-    mode: v.optional(v.pipe(v.picklist(["passthrough", "capture"]), v.description("receiver of a person's keys"))),
+    alternate_active: optional(v.boolean(), "the program uses the alternate screen"),
+    mode: optional(v.picklist(["passthrough", "capture"]), "receiver of a person's keys"),
   }),
   v.object({
     event: v.literal("reset"),
     seq,
-    reason: v.pipe(v.string(), v.description("why all rows must be read again: resize, clear_screen …")),
+    reason: described(v.string(), "why all rows must be read again: resize, clear_screen …"),
   }),
   v.object({
     event: v.literal("diff"),
     seq,
-    changed_lines: v.pipe(v.array(v.number()), v.description("rows of the screen that changed")),
+    changed_lines: described(v.array(v.number()), "rows of the screen that changed"),
     screen: ScreenSchema,
   }),
   v.object({ event: v.literal("idle"), seq, generation, screen: ScreenSchema, scrollback_lines: scrollback }),
@@ -126,11 +118,11 @@ export const SessionEventSchema = v.variant("event", [
   v.object({
     event: v.literal("input"),
     mode: v.picklist(["passthrough", "capture"]),
-    raw: v.pipe(v.array(v.number()), v.description("bytes of the key")),
+    raw: described(v.array(v.number()), "bytes of the key"),
     parsed: v.nullable(KeySchema),
-    target: v.optional(v.pipe(v.string(), v.description("the focused overlay or panel"))),
+    target: optional(v.string(), "the focused overlay or panel"),
   }),
-  v.object({ event: v.literal("chars"), seq, text: v.pipe(v.string(), v.description("output, unchanged")) }),
+  v.object({ event: v.literal("chars"), seq, text: described(v.string(), "output, unchanged") }),
   v.object({
     event: v.literal("overlay"),
     seq,
@@ -143,7 +135,7 @@ export const SessionEventSchema = v.variant("event", [
     event: v.literal("agent_state"),
     seq,
     pane_id: v.string(),
-    agent: v.pipe(v.nullable(AgentInfoSchema), v.description("null: no agent is in the foreground now")),
+    agent: described(v.nullable(AgentInfoSchema), "null: no agent is in the foreground now"),
   }),
   v.object({
     event: v.literal("exited"),
@@ -185,7 +177,7 @@ export const LifecycleEventSchema = v.variant("event", [
     params: v.object({
       name: v.string(),
       pane_id: v.string(),
-      agent: v.pipe(v.nullable(AgentInfoSchema), v.description("null: no agent is in the foreground now")),
+      agent: described(v.nullable(AgentInfoSchema), "null: no agent is in the foreground now"),
       session: SessionInfoSchema,
     }),
   }),
@@ -193,7 +185,7 @@ export const LifecycleEventSchema = v.variant("event", [
     event: v.literal("questions_changed"),
     params: v.object({
       name: v.string(),
-      waiting: v.pipe(v.number(), v.description("the session's open questions: see `list_asks`")),
+      waiting: described(v.number(), "the session's open questions: see `list_asks`"),
       session: SessionInfoSchema,
     }),
   }),

@@ -1,5 +1,6 @@
 /** Messages of a fleet's machines: heartbeats, headers of requests, messages of a stream (docs/machines.md). Pure. */
 import * as v from "valibot";
+import { integerFrom } from "./fields.ts";
 import { LinkNoteSchema, ToldTimeSchema } from "./machines.ts";
 
 /**
@@ -33,7 +34,7 @@ export const BeatSchema = v.object({
   /** New at each start of its server. */
   boot: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
   /** Grows with every change of its list of sessions. */
-  rev: v.pipe(v.number(), v.integer(), v.minValue(0)),
+  rev: integerFrom(0),
   /** Its list is constant until `rev` grows. */
   settled: v.boolean(),
   /** PROTOCOL_VERSION there. */
@@ -43,7 +44,7 @@ export const BeatSchema = v.object({
   /** Unix time there, in ms. */
   at: ToldTimeSchema,
   /** Running sessions. */
-  sessions: v.pipe(v.number(), v.integer(), v.minValue(0)),
+  sessions: integerFrom(0),
   /** Load average of a minute for each processor. */
   load: v.pipe(v.number(), v.minValue(0)),
   tags: v.pipe(v.array(v.pipe(v.string(), v.maxLength(64))), v.maxLength(32)),

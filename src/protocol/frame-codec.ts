@@ -7,6 +7,7 @@
  */
 import * as v from "valibot";
 import { defined } from "./defined.ts";
+import { integerBetween, integerFrom } from "./fields.ts";
 import {
   type Frame,
   type FrameEvents,
@@ -23,9 +24,9 @@ import { type Cell, plainStyle, type Row, type Style, sameCell, underlineStyles 
 import { ColorSchema } from "./screen.ts";
 import { MAX_SIDE } from "./size.ts";
 
-const SizeSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_SIDE));
+const SizeSchema = integerBetween(1, MAX_SIDE);
 
-const IndexSchema = v.pipe(v.number(), v.integer(), v.minValue(0));
+const IndexSchema = integerFrom(0);
 
 /**
  * Cells of one style. A text has one character per code point, each as many cells wide as the third entry (default 1);

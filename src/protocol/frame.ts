@@ -5,6 +5,7 @@
  * paints it. Invariant: `lines` has exactly `rows` rows of `cols` cells, as protocol/grid.ts defines them.
  */
 import * as v from "valibot";
+import { integerBetween } from "./fields.ts";
 import type { Grid, Row } from "./grid.ts";
 
 /** Modes of the program that the outer terminal must have too, since they determine its input. */
@@ -22,7 +23,7 @@ export const FrameModesSchema = v.object({
   applicationCursor: v.boolean(),
   applicationKeypad: v.boolean(),
   modifyOtherKeys: v.picklist([0, 1, 2]),
-  kittyFlags: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(31)),
+  kittyFlags: integerBetween(0, 31),
   /** False until the program chooses a cursor: the person's own shape stays. */
   cursorChosen: v.boolean(),
 });

@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import { agentStates } from "./agent.ts";
+import { described, integerBetween, optional } from "./fields.ts";
 import { globMatches } from "./glob.ts";
 import { type RecordedEvent, recordedEventNames } from "./recorded-events.ts";
 import { SessionStateSchema } from "./session.ts";
@@ -14,8 +15,7 @@ const MAX_WORD = 8_192;
 /** Longest time that a hook's program may be given, in s. */
 const MAX_SECONDS = 3_600;
 
-const described = <T extends v.GenericSchema>(schema: T, words: string) => v.pipe(schema, v.description(words));
-const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most));
+const count = (most: number) => integerBetween(1, most);
 const EventName = v.picklist(recordedEventNames);
 
 const HookFields = v.strictObject({
@@ -29,30 +29,24 @@ const HookFields = v.strictObject({
     ]),
     "the event, or several",
   ),
-  session: v.optional(described(v.string(), "only sessions of this name; * stands for anything")),
-  tag: v.optional(described(v.string(), "only sessions with this tag")),
-  exit_code: v.optional(
-    described(v.union([v.number(), v.literal("failed")]), "only ends with this exit code; failed: any but 0"),
+  session: optional(v.string(), "only sessions of this name; * stands for anything"),
+  tag: optional(v.string(), "only sessions with this tag"),
+  exit_code: optional(v.union([v.number(), v.literal("failed")]), "only ends with this exit code; failed: any but 0"),
+  min_seconds: optional(v.number(), "only commands that ran for so long"),
+  unwatched: optional(v.boolean(), "true: only while no person looks at the pane"),
+  state: optional(SessionStateSchema, "state_changed: only into this state"),
+  agent_state: optional(v.picklist(agentStates), "agent_state: only into this state"),
+  run: optional(
+    v.pipe(v.array(v.pipe(v.string(), v.maxLength(MAX_WORD))), v.minLength(1), v.maxLength(MAX_WORDS)),
+    "program and arguments, without a shell: the event is JSON on its standard input, and in WSH_EVENT…",
   ),
-  min_seconds: v.optional(described(v.number(), "only commands that ran for so long")),
-  unwatched: v.optional(described(v.boolean(), "true: only while no person looks at the pane")),
-  state: v.optional(described(SessionStateSchema, "state_changed: only into this state")),
-  agent_state: v.optional(described(v.picklist(agentStates), "agent_state: only into this state")),
-  run: v.optional(
-    described(
-      v.pipe(v.array(v.pipe(v.string(), v.maxLength(MAX_WORD))), v.minLength(1), v.maxLength(MAX_WORDS)),
-      "program and arguments, without a shell: the event is JSON on its standard input, and in WSH_EVENT…",
-    ),
+  do: optional(
+    v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_WORD)),
+    "an operation with parameters, as keys are bound to; session= names another target than the event's pane",
   ),
-  do: v.optional(
-    described(
-      v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_WORD)),
-      "an operation with parameters, as keys are bound to; session= names another target than the event's pane",
-    ),
-  ),
-  at_once: v.optional(described(count(16), "most of its programs at once; later events wait"), 4),
-  a_minute: v.optional(described(count(600), "most runs within a minute; further events are left out"), 60),
-  timeout_seconds: v.optional(described(count(MAX_SECONDS), "time until its program is killed"), 60),
+  at_once: optional(count(16), "most of its programs at once; later events wait", 4),
+  a_minute: optional(count(600), "most runs within a minute; further events are left out", 60),
+  timeout_seconds: optional(count(MAX_SECONDS), "time until its program is killed", 60),
 });
 
 export const HookSchema = v.pipe(

@@ -4,11 +4,12 @@
  * since.
  */
 import * as v from "valibot";
+import { described } from "./fields.ts";
 import type { PaneInfo, WindowInfo } from "./session.ts";
 
-const window = v.pipe(v.string(), v.description("id of the window: @w5"));
-const pane = v.pipe(v.string(), v.description("id of the pane: @7"));
-const windowName = v.pipe(v.string(), v.description("name of the window: its own, or its foreground program's"));
+const window = described(v.string(), "id of the window: @w5");
+const pane = described(v.string(), "id of the pane: @7");
+const windowName = described(v.string(), "name of the window: its own, or its foreground program's");
 
 /** Fields of each event. */
 export const layoutEvents = {
@@ -22,7 +23,7 @@ export const layoutEvents = {
     pane,
     exit_code: v.nullable(v.number()),
     signal: v.nullable(v.string()),
-    kept: v.pipe(v.boolean(), v.description("the pane stays in its place")),
+    kept: described(v.boolean(), "the pane stays in its place"),
   },
   layout_changed: { window },
   focus_changed: { window, pane },

@@ -3,6 +3,7 @@
  * edited (docs/protocol.md, Windows and panes).
  */
 import * as v from "valibot";
+import { described, integerBetween, optional } from "./fields.ts";
 import { WindowInfoSchema } from "./session.ts";
 
 /** Deepest nesting of a layout that is sent: more than any window can show. */
@@ -16,43 +17,35 @@ export type Keep = v.InferOutput<typeof KeepSchema>;
 
 /** The program of a new pane. */
 export const ProgramFields = {
-  command: v.optional(
-    v.nullable(v.pipe(v.string(), v.description("command to run instead of an interactive shell; never typed"))),
-  ),
+  command: v.optional(v.nullable(described(v.string(), "command to run instead of an interactive shell; never typed"))),
   cwd: v.optional(
-    v.nullable(
-      v.pipe(v.string(), v.description("an existing directory (default: that of the pane it is created from)")),
-    ),
+    v.nullable(described(v.string(), "an existing directory (default: that of the pane it is created from)")),
   ),
-  env: v.optional(
-    v.nullable(v.pipe(v.record(v.string(), v.string()), v.description("environment variables over the session's"))),
-  ),
-  shell: v.optional(v.nullable(v.pipe(v.string(), v.description("a path, or bash, zsh, fish, sh, pwsh")))),
-  stdin: v.optional(v.pipe(v.string(), v.description("text that the command reads as its standard input"))),
-  title: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(256), v.description("shown instead of the program's")))),
+  env: v.optional(v.nullable(described(v.record(v.string(), v.string()), "environment variables over the session's"))),
+  shell: v.optional(v.nullable(described(v.string(), "a path, or bash, zsh, fish, sh, pwsh"))),
+  stdin: optional(v.string(), "text that the command reads as its standard input"),
+  title: v.optional(v.nullable(described(v.pipe(v.string(), v.maxLength(256)), "shown instead of the program's"))),
   keep_after_exit: v.optional(
-    v.nullable(v.pipe(KeepSchema, v.description("keep the pane after its program has exited; failed: unless with 0"))),
+    v.nullable(described(KeepSchema, "keep the pane after its program has exited; failed: unless with 0")),
   ),
-  view: v.optional(
-    v.nullable(v.pipe(v.string(), v.description("show this session or pane instead of starting a program"))),
-  ),
+  view: v.optional(v.nullable(described(v.string(), "show this session or pane instead of starting a program"))),
 };
 
 const extent = v.union([
-  v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)),
+  integerBetween(1, 1000),
   v.pipe(v.string(), v.regex(/^([1-9]\d?|100)%$/, 'a share is written "40%"')),
 ]);
 const position = v.union([
-  v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1000)),
+  integerBetween(0, 1000),
   v.pipe(v.string(), v.regex(/^(\d{1,2}%|100%|center)$/, 'a place is a number of cells, "40%" or "center"')),
 ]);
 
 /** The rectangle of a floating pane. Without a value: as before, or the default. */
 export const BoundsFields = {
-  x: v.optional(v.pipe(position, v.description('column of its frame, a share such as "10%", or "center"'))),
-  y: v.optional(v.pipe(position, v.description('row of its frame, a share such as "10%", or "center"'))),
-  width: v.optional(v.pipe(extent, v.description('columns with its frame, or a share such as "80%" (default: 70%)'))),
-  height: v.optional(v.pipe(extent, v.description('rows with its frame, or a share such as "80%" (default: 70%)'))),
+  x: optional(position, 'column of its frame, a share such as "10%", or "center"'),
+  y: optional(position, 'row of its frame, a share such as "10%", or "center"'),
+  width: optional(extent, 'columns with its frame, or a share such as "80%" (default: 70%)'),
+  height: optional(extent, 'rows with its frame, or a share such as "80%" (default: 70%)'),
 };
 export const BoundsSchema = v.object(BoundsFields);
 export type Bounds = v.InferOutput<typeof BoundsSchema>;
@@ -79,20 +72,17 @@ const ChildrenSchema = v.pipe(
 );
 
 const RowSchema = v.object({
-  row: v.pipe(ChildrenSchema, v.description("nodes side by side")),
+  row: described(ChildrenSchema, "nodes side by side"),
   weight: WeightField,
 });
 const ColumnSchema = v.object({
-  column: v.pipe(ChildrenSchema, v.description("nodes one above the other")),
+  column: described(ChildrenSchema, "nodes one above the other"),
   weight: WeightField,
 });
 const LeafSchema = v.object({
-  pane: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^@\d{1,9}$/, "not a pane id such as @7"),
-      v.description("a pane of the session: it is moved"),
-    ),
+  pane: optional(
+    v.pipe(v.string(), v.regex(/^@\d{1,9}$/, "not a pane id such as @7")),
+    "a pane of the session: it is moved",
   ),
   ...ProgramFields,
   weight: WeightField,
@@ -167,8 +157,8 @@ export function changedPane({ session, pane, windows }: Arrangement): string {
 export const FloatLeafSchema = v.object({
   ...BoundsFields,
   pane: LeafSchema.entries.pane,
-  hidden: v.optional(v.pipe(v.boolean(), v.description("it is not shown; its program continues"))),
-  border: v.optional(v.pipe(v.boolean(), v.description("with a frame around it (default: true)"))),
+  hidden: optional(v.boolean(), "it is not shown; its program continues"),
+  border: optional(v.boolean(), "with a frame around it (default: true)"),
   ...ProgramFields,
 });
 export type FloatLeaf = v.InferOutput<typeof FloatLeafSchema>;
@@ -178,10 +168,8 @@ export const WindowLayoutSchema = v.object({
   id: v.string(),
   index: v.number(),
   name: v.string(),
-  named: v.optional(
-    v.pipe(v.literal(true), v.description("the name was set explicitly and does not follow the program")),
-  ),
+  named: optional(v.literal(true), "the name was set explicitly and does not follow the program"),
   tree: v.unknown(),
-  floats: v.optional(v.pipe(v.array(v.unknown()), v.description("floating panes, the lowest first; absent: none"))),
+  floats: optional(v.array(v.unknown()), "floating panes, the lowest first; absent: none"),
   tmux: v.string(),
 });

@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import { WshError } from "./errors.ts";
+import { described, integerFrom, optional } from "./fields.ts";
 import { checkInstanceName, checkMachineName } from "./names.ts";
 
 /** A machine reached by ssh: the arguments of `ssh`, and the instance of wsh there. */
@@ -100,19 +101,17 @@ export type MachineHealth = (typeof machineHealths)[number];
 
 /** A server as `/servers` lists it: the answering one, and those that it reaches. */
 export const ServerEntrySchema = v.object({
-  hostname: v.pipe(v.string(), v.description("its name in machine/target")),
-  address: v.pipe(v.string(), v.description("'local': the answering server; 'fleet': over NATS; else its address")),
-  health: v.pipe(v.picklist(machineHealths), v.description("whether it answers; connecting: not contacted yet")),
-  role: v.pipe(v.picklist(["member", "remote"]), v.description("remote: another machine")),
-  sessions: v.pipe(v.number(), v.description("number of running sessions, as last known")),
-  needs_input: v.optional(
-    v.pipe(v.number(), v.description("how many of those, or agents in them, wait for input; absent: unknown")),
-  ),
-  server_id: v.pipe(v.string(), v.description("changes at each start; empty while unknown")),
+  hostname: described(v.string(), "its name in machine/target"),
+  address: described(v.string(), "'local': the answering server; 'fleet': over NATS; else its address"),
+  health: described(v.picklist(machineHealths), "whether it answers; connecting: not contacted yet"),
+  role: described(v.picklist(["member", "remote"]), "remote: another machine"),
+  sessions: described(v.number(), "number of running sessions, as last known"),
+  needs_input: optional(v.number(), "how many of those, or agents in them, wait for input; absent: unknown"),
+  server_id: described(v.string(), "changes at each start; empty while unknown"),
   version: v.optional(v.string()),
-  error: v.optional(v.pipe(v.string(), v.description("why it does not answer"))),
-  as_of: v.optional(v.pipe(v.number(), v.description("Unix time in ms of its last answer"))),
-  tags: v.optional(v.pipe(v.array(v.string()), v.description("for a machine of the fleet: from its credentials"))),
+  error: optional(v.string(), "why it does not answer"),
+  as_of: optional(v.number(), "Unix time in ms of its last answer"),
+  tags: optional(v.array(v.string()), "for a machine of the fleet: from its credentials"),
 });
 export type ServerEntry = v.InferOutput<typeof ServerEntrySchema>;
 
@@ -164,7 +163,7 @@ export type LinkHello = v.InferOutput<typeof LinkHelloSchema>;
  * end is there. Binary messages are the socket's bytes.
  */
 export const LinkNoteSchema = v.union([
-  v.object({ credit: v.pipe(v.number(), v.integer(), v.minValue(1)) }),
+  v.object({ credit: integerFrom(1) }),
   v.object({ open: v.literal(true) }),
   v.object({ error: v.looseObject({ code: v.string(), message: v.string() }) }),
   v.object({ ping: v.number() }),

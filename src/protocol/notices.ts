@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import { agentMessage } from "./agent.ts";
+import { integerBetween } from "./fields.ts";
 import { globMatches } from "./glob.ts";
 import type { RecordedEvent } from "./recorded-events.ts";
 
@@ -15,7 +16,7 @@ export const MAX_ACTIONS = 3;
 /** Longest words of a notice, in characters. */
 const MAX_TEXT = 300;
 
-const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most));
+const count = (most: number) => integerBetween(1, most);
 const WebAddress = v.pipe(
   v.string(),
   v.regex(

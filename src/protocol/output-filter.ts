@@ -1,21 +1,22 @@
 /** A caller's filter for a command's output: lines that match, the first, the last, a range, or none at all. */
 import * as v from "valibot";
 import { WshError } from "./errors.ts";
+import { integerBetween, integerFrom, optional } from "./fields.ts";
 import { linePattern } from "./pattern.ts";
 
 /** Lines around a match; for more, use a range. */
 const MAX_CONTEXT = 1_000;
 
-const CountSchema = v.pipe(v.number(), v.integer(), v.minValue(1));
+const CountSchema = integerFrom(1);
 
-const ContextSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_CONTEXT));
+const ContextSchema = integerBetween(0, MAX_CONTEXT);
 const ModeSchema = v.picklist(["all", "on_failure", "none"]);
 
 export const filterFields = {
-  grep: v.optional(v.pipe(v.string(), v.description("only lines that match (RE2)"))),
-  context: v.optional(v.pipe(ContextSchema, v.description("lines around each match"))),
-  head: v.optional(v.pipe(CountSchema, v.description("only the first N"))),
-  tail: v.optional(v.pipe(CountSchema, v.description("only the last N"))),
+  grep: optional(v.string(), "only lines that match (RE2)"),
+  context: optional(ContextSchema, "lines around each match"),
+  head: optional(CountSchema, "only the first N"),
+  tail: optional(CountSchema, "only the last N"),
 };
 
 /** The same for one step, and whether it shows output; described with the common ones. */
@@ -27,15 +28,11 @@ export const stepFilterFields = {
   output: v.optional(ModeSchema),
 };
 
-export const RangeField = v.optional(
-  v.pipe(v.string(), v.regex(/^\d+(-\d*)?$/), v.description("lines of a command: A-B, A- or A")),
-);
+export const RangeField = optional(v.pipe(v.string(), v.regex(/^\d+(-\d*)?$/)), "lines of a command: A-B, A- or A");
 
-export const LineNumbersField = v.optional(
-  v.pipe(v.boolean(), v.description("number the lines (default: a command's matches)")),
-);
+export const LineNumbersField = optional(v.boolean(), "number the lines (default: a command's matches)");
 
-export const OutputModeField = v.optional(v.pipe(ModeSchema, v.description("whether output is shown (default: all)")));
+export const OutputModeField = optional(ModeSchema, "whether output is shown (default: all)");
 
 export interface OutputFilter {
   readonly grep?: string | undefined;

@@ -2,13 +2,14 @@
 import * as v from "valibot";
 import { type Caller, callerLabel, ownToken } from "./caller.ts";
 import { WshError } from "./errors.ts";
+import { described } from "./fields.ts";
 
 export const OwnerSchema = v.object({
-  kind: v.pipe(
+  kind: described(
     v.picklist(["person", "agent", "token", "program"]),
-    v.description("a person at a terminal, an AI agent, the holder of a token, or a program of this account"),
+    "a person at a terminal, an AI agent, the holder of a token, or a program of this account",
   ),
-  name: v.pipe(v.string(), v.description("the agent, the token, or the client that made it")),
+  name: described(v.string(), "the agent, the token, or the client that made it"),
 });
 export type Owner = v.InferOutput<typeof OwnerSchema>;
 

@@ -1,5 +1,6 @@
 /** Paste buffers: copied texts, which the sessions of an instance share. */
 import * as v from "valibot";
+import { described } from "./fields.ts";
 
 /** Longest text of a paste buffer, in bytes: terminals' limit for one copy. */
 export const MAX_PASTE_BYTES = 1024 * 1024;
@@ -7,17 +8,19 @@ export const MAX_PASTE_BYTES = 1024 * 1024;
 export const MAX_BUFFERS = 50;
 export const MAX_BUFFER_BYTES = 8 * MAX_PASTE_BYTES;
 
-export const BufferNameSchema = v.pipe(
-  v.string(),
-  v.regex(/^[^\p{Cc}\p{Cs}/]{1,100}$/u, "expected 1 to 100 characters without control characters and /"),
-  v.description("its name, as `buffer.list` gives it"),
+export const BufferNameSchema = described(
+  v.pipe(
+    v.string(),
+    v.regex(/^[^\p{Cc}\p{Cs}/]{1,100}$/u, "expected 1 to 100 characters without control characters and /"),
+  ),
+  "its name, as `buffer.list` gives it",
 );
 
 export const PasteBufferSchema = v.object({
-  name: v.pipe(v.string(), v.description("as given, else buffer0, buffer1 and so on: each copy has the next number")),
+  name: described(v.string(), "as given, else buffer0, buffer1 and so on: each copy has the next number"),
   bytes: v.number(),
-  at: v.pipe(v.number(), v.description("when it was copied, Unix time in ms")),
-  begins: v.pipe(v.string(), v.description("its first characters")),
+  at: described(v.number(), "when it was copied, Unix time in ms"),
+  begins: described(v.string(), "its first characters"),
 });
 export type PasteBuffer = v.InferOutput<typeof PasteBufferSchema>;
 

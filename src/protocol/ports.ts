@@ -1,5 +1,6 @@
 /** Programs that listen on TCP ports, and the panes in which they were started (docs/protocol.md, Ports). */
 import * as v from "valibot";
+import { described, integerBetween, optional } from "./fields.ts";
 import { visible } from "./visible.ts";
 
 /** Names the port that a session has on lease, besides PORT, which programs read and may change. */
@@ -7,26 +8,26 @@ export const PORT_VARIABLE = "WSH_PORT";
 
 export const PortHolderSchema = v.object({
   port: v.number(),
-  addresses: v.pipe(v.array(v.string()), v.description("as 127.0.0.1, 0.0.0.0 or ::")),
-  pid: v.pipe(v.nullable(v.number()), v.description("null: the system hides it")),
-  program: v.pipe(v.nullable(v.string()), v.description("its command line, cut")),
-  since: v.pipe(v.nullable(v.number()), v.description("Unix time in ms at which it was started")),
-  session: v.optional(v.pipe(v.string(), v.description("the session in which it was started; absent: none of ours"))),
+  addresses: described(v.array(v.string()), "as 127.0.0.1, 0.0.0.0 or ::"),
+  pid: described(v.nullable(v.number()), "null: the system hides it"),
+  program: described(v.nullable(v.string()), "its command line, cut"),
+  since: described(v.nullable(v.number()), "Unix time in ms at which it was started"),
+  session: optional(v.string(), "the session in which it was started; absent: none of ours"),
   session_id: v.optional(v.string()),
   pane: v.optional(v.string()),
 });
 export type PortHolder = v.InferOutput<typeof PortHolderSchema>;
 
-const PortSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535));
+const PortSchema = integerBetween(1, 65_535);
 
 export const ListPortsSchema = v.object({
-  port: v.optional(v.pipe(PortSchema, v.description("only who listens there"))),
-  all: v.optional(v.pipe(v.boolean(), v.description("also programs outside sessions")), false),
+  port: optional(PortSchema, "only who listens there"),
+  all: optional(v.boolean(), "also programs outside sessions", false),
 });
 
 export const PortsSchema = v.object({
-  ports: v.pipe(v.array(PortHolderSchema), v.description("one for each program and port")),
-  reason: v.optional(v.pipe(v.string(), v.description("why the system does not show them"))),
+  ports: described(v.array(PortHolderSchema), "one for each program and port"),
+  reason: optional(v.string(), "why the system does not show them"),
 });
 
 /** "port 3000 is held by node server.js (pid 4711), session api, pane @3, since 12:04:10". */

@@ -3,6 +3,7 @@
  * (docs/receipts.md). The statement is in-toto's, version 1, in an envelope of DSSE, version 1.
  */
 import * as v from "valibot";
+import { described } from "./fields.ts";
 import { OwnerSchema } from "./owner.ts";
 
 export const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
@@ -53,27 +54,27 @@ export const StatementSchema = v.strictObject({
 });
 export type Statement = v.InferOutput<typeof StatementSchema>;
 
-const described = (text: string) => v.pipe(v.string(), v.description(text));
-
 export const EnvelopeSchema = v.strictObject({
-  payload: described("the statement, as base64"),
-  payloadType: v.pipe(v.literal(PAYLOAD_TYPE), v.description("what the payload is")),
-  signatures: v.pipe(
-    v.array(
-      v.strictObject({
-        keyid: described("fingerprint of the session's key"),
-        sig: described("of Ed25519, over type and payload as DSSE encodes them, as base64"),
-      }),
+  payload: described(v.string(), "the statement, as base64"),
+  payloadType: described(v.literal(PAYLOAD_TYPE), "what the payload is"),
+  signatures: described(
+    v.pipe(
+      v.array(
+        v.strictObject({
+          keyid: described(v.string(), "fingerprint of the session's key"),
+          sig: described(v.string(), "of Ed25519, over type and payload as DSSE encodes them, as base64"),
+        }),
+      ),
+      v.minLength(1),
     ),
-    v.minLength(1),
-    v.description("one"),
+    "one",
   ),
 });
 export type Envelope = v.InferOutput<typeof EnvelopeSchema>;
 
 export const ReceiptKeySchema = v.object({
-  public_key: v.pipe(v.string(), v.description("as a line of OpenSSH")),
-  keyid: v.pipe(v.string(), v.description("its fingerprint, as OpenSSH prints it")),
+  public_key: described(v.string(), "as a line of OpenSSH"),
+  keyid: described(v.string(), "its fingerprint, as OpenSSH prints it"),
 });
 export type ReceiptKey = v.InferOutput<typeof ReceiptKeySchema>;
 

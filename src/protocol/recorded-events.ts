@@ -5,6 +5,7 @@
 import * as v from "valibot";
 import { AgentInfoSchema } from "./agent.ts";
 import { WaitMsSchema } from "./conditions.ts";
+import { described, integerBetween, optional } from "./fields.ts";
 import { layoutEventNames } from "./layout-events.ts";
 import { SessionStateSchema } from "./session.ts";
 
@@ -41,54 +42,49 @@ export function isRecordedEventName(name: string): name is RecordedEventName {
 
 const text = v.string();
 const number = v.number();
-const described = <T extends v.GenericSchema>(schema: T, words: string) => v.pipe(schema, v.description(words));
 
 /** What an event says besides its name, time and session. Absent where the event has no such thing. */
 const EventFields = {
-  window: v.optional(described(text, "id of the window: @w5")),
-  window_name: v.optional(described(text, "name of the window")),
-  pane: v.optional(described(text, "id of the pane: @7")),
-  old_name: v.optional(described(text, "session_renamed: the name before")),
-  restored: v.optional(described(v.boolean(), "session_created: it was lost, and is back")),
-  added: v.optional(described(v.array(text), "session_tags_changed: new tags")),
-  removed: v.optional(described(v.array(text), "session_tags_changed: removed tags")),
-  ends_at: v.optional(described(number, "session_ending: Unix time in ms at which it ends unless it is used")),
-  reason: v.optional(
-    described(text, "session_ending: idle; session_destroyed: why: exited, killed, session_crashed …"),
+  window: optional(text, "id of the window: @w5"),
+  window_name: optional(text, "name of the window"),
+  pane: optional(text, "id of the pane: @7"),
+  old_name: optional(text, "session_renamed: the name before"),
+  restored: optional(v.boolean(), "session_created: it was lost, and is back"),
+  added: optional(v.array(text), "session_tags_changed: new tags"),
+  removed: optional(v.array(text), "session_tags_changed: removed tags"),
+  ends_at: optional(number, "session_ending: Unix time in ms at which it ends unless it is used"),
+  reason: optional(text, "session_ending: idle; session_destroyed: why: exited, killed, session_crashed …"),
+  kept: optional(v.boolean(), "pane_exited: the pane stays in its place"),
+  command: optional(
+    v.nullable(text),
+    "command_started, command_finished: its text; null where the history keeps none of it; of a session, the program",
   ),
-  kept: v.optional(described(v.boolean(), "pane_exited: the pane stays in its place")),
-  command: v.optional(
-    described(
-      v.nullable(text),
-      "command_started, command_finished: its text; null where the history keeps none of it; of a session, the program",
-    ),
-  ),
-  command_id: v.optional(described(number, "number of the command in its pane, from 1")),
-  cwd: v.optional(described(v.nullable(text), "directory of the command")),
-  exit_code: v.optional(described(v.nullable(number), "of a command, pane or session; null: unknown, or a signal")),
+  command_id: optional(number, "number of the command in its pane, from 1"),
+  cwd: optional(v.nullable(text), "directory of the command"),
+  exit_code: optional(v.nullable(number), "of a command, pane or session; null: unknown, or a signal"),
   signal: v.optional(v.nullable(text)),
-  duration_ms: v.optional(described(v.nullable(number), "command_finished: how long it ran")),
-  state: v.optional(described(SessionStateSchema, "state_changed: the pane's state now")),
-  was: v.optional(described(SessionStateSchema, "state_changed: the state before")),
-  driven: v.optional(described(v.boolean(), "state_changed: a program typed there last, by a call")),
-  watched: v.optional(described(v.boolean(), "true: a person looked at the pane at a terminal")),
-  quiet_ms: v.optional(described(number, "quiet: a running program printed nothing for so long, in ms")),
-  text: v.optional(described(text, "notification: the program's words: untrusted data")),
-  title: v.optional(described(text, "title_changed: the pane's title: untrusted data")),
-  agent: v.optional(described(v.nullable(AgentInfoSchema), "agent_state: null: no agent is in the foreground now")),
-  ask_id: v.optional(described(text, "question_asked, question_answered: the question")),
-  kind: v.optional(described(text, "question_asked: choice, text, confirm, secret or hand_over")),
-  question: v.optional(described(text, "question_asked: its words")),
-  choices: v.optional(described(v.array(text), "question_asked: of a choice")),
-  asked_by: v.optional(described(text, "question_asked: the asking party")),
-  decided_by: v.optional(described(text, "question_answered: answered, dismissed, cancelled, timeout …")),
-  client: v.optional(described(number, "attached, detached, client_resized: number of the terminal in its session")),
-  page: v.optional(described(text, "attached: name of the page's device; absent: a terminal")),
+  duration_ms: optional(v.nullable(number), "command_finished: how long it ran"),
+  state: optional(SessionStateSchema, "state_changed: the pane's state now"),
+  was: optional(SessionStateSchema, "state_changed: the state before"),
+  driven: optional(v.boolean(), "state_changed: a program typed there last, by a call"),
+  watched: optional(v.boolean(), "true: a person looked at the pane at a terminal"),
+  quiet_ms: optional(number, "quiet: a running program printed nothing for so long, in ms"),
+  text: optional(text, "notification: the program's words: untrusted data"),
+  title: optional(text, "title_changed: the pane's title: untrusted data"),
+  agent: optional(v.nullable(AgentInfoSchema), "agent_state: null: no agent is in the foreground now"),
+  ask_id: optional(text, "question_asked, question_answered: the question"),
+  kind: optional(text, "question_asked: choice, text, confirm, secret or hand_over"),
+  question: optional(text, "question_asked: its words"),
+  choices: optional(v.array(text), "question_asked: of a choice"),
+  asked_by: optional(text, "question_asked: the asking party"),
+  decided_by: optional(text, "question_answered: answered, dismissed, cancelled, timeout …"),
+  client: optional(number, "attached, detached, client_resized: number of the terminal in its session"),
+  page: optional(text, "attached: name of the page's device; absent: a terminal"),
   rows: v.optional(number),
   cols: v.optional(number),
-  port: v.optional(described(number, "port_opened, port_closed: the TCP port on which the pane's programs listen")),
-  program: v.optional(described(v.nullable(text), "port_opened: the program that listens")),
-  skipped: v.optional(described(number, "events of this pane left out before this one: it made too many")),
+  port: optional(number, "port_opened, port_closed: the TCP port on which the pane's programs listen"),
+  program: optional(v.nullable(text), "port_opened: the program that listens"),
+  skipped: optional(number, "events of this pane left out before this one: it made too many"),
 };
 
 export const RecordedEventSchema = v.object({
@@ -125,38 +121,26 @@ const DEFAULT_EVENTS = 1_000;
 const MAX_EVENTS = 10_000;
 
 export const ReadEventsSchema = v.object({
-  since: v.optional(
-    described(
-      v.pipe(text, v.maxLength(64)),
-      "cursor of an earlier answer or event; start: the oldest that are kept; now: only later ones",
-    ),
+  since: optional(
+    v.pipe(text, v.maxLength(64)),
+    "cursor of an earlier answer or event; start: the oldest that are kept; now: only later ones",
     "now",
   ),
-  type: v.optional(
-    described(
-      v.pipe(list, v.array(v.picklist(recordedEventNames))),
-      "only these events (comma separated in a query); absent: all",
-    ),
+  type: optional(
+    v.pipe(list, v.array(v.picklist(recordedEventNames))),
+    "only these events (comma separated in a query); absent: all",
     [],
   ),
-  session: v.optional(
-    described(list, "only sessions of these names or ids (comma separated in a query); absent: all"),
-    [],
-  ),
-  tag: v.optional(described(list, "only sessions with one of these tags (comma separated in a query)"), []),
-  wait_ms: v.optional(described(WaitMsSchema, "longest wait for the first event, in ms; 0: none"), 0),
-  limit: v.optional(
-    v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_EVENTS), v.description("most events of the answer")),
-    DEFAULT_EVENTS,
-  ),
-  server: v.optional(described(text, "only of this machine (GET /servers); absent: this one")),
+  session: optional(list, "only sessions of these names or ids (comma separated in a query); absent: all", []),
+  tag: optional(list, "only sessions with one of these tags (comma separated in a query)", []),
+  wait_ms: optional(WaitMsSchema, "longest wait for the first event, in ms; 0: none", 0),
+  limit: optional(integerBetween(1, MAX_EVENTS), "most events of the answer", DEFAULT_EVENTS),
+  server: optional(text, "only of this machine (GET /servers); absent: this one"),
 });
 
 export const EventsPageSchema = v.object({
   events: described(v.array(v.object({ ...RecordedEventSchema.entries, cursor: CursorField })), "the oldest first"),
   cursor: described(text, "the next `since`"),
-  missed: v.optional(
-    described(v.literal(true), "events behind `since` are no longer kept: some are missing before the first one"),
-  ),
+  missed: optional(v.literal(true), "events behind `since` are no longer kept: some are missing before the first one"),
 });
 export type EventsPage = v.InferOutput<typeof EventsPageSchema>;

@@ -1,9 +1,10 @@
 /** A terminal's contents, in the form of every transport (docs/protocol.md, Terminal data). Validated on entry. */
 import * as v from "valibot";
+import { integerBetween } from "./fields.ts";
 
 /** A palette colour 0–255, or 24-bit. */
 export const ColorSchema = v.union([
-  v.object({ indexed: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255)) }),
+  v.object({ indexed: integerBetween(0, 255) }),
   v.object({ rgb: v.object({ r: v.number(), g: v.number(), b: v.number() }) }),
 ]);
 export type Color = v.InferOutput<typeof ColorSchema>;

@@ -3,6 +3,7 @@
 import * as v from "valibot";
 import { AgentInfoSchema } from "./agent.ts";
 import { WshError } from "./errors.ts";
+import { described, optional } from "./fields.ts";
 import { durationOf } from "./moment.ts";
 import { formatTarget, type Target } from "./names.ts";
 import { OwnerSchema } from "./owner.ts";
@@ -26,10 +27,10 @@ export const PaneInfoSchema = v.object({
   id: v.string(),
   index: v.number(),
   active: v.boolean(),
-  last: v.optional(v.pipe(v.boolean(), v.description("it was the active one before; absent: false"))),
+  last: optional(v.boolean(), "it was the active one before; absent: false"),
   pid: v.nullable(v.number()),
   command: v.string(),
-  program: v.optional(v.pipe(v.string(), v.description("name of the program in the foreground; absent: unknown"))),
+  program: optional(v.string(), "name of the program in the foreground; absent: unknown"),
   rows: v.number(),
   cols: v.number(),
   cwd: v.nullable(v.string()),
@@ -40,29 +41,29 @@ export const PaneInfoSchema = v.object({
   col: v.optional(v.number()),
   /** There is no room for it, another pane is zoomed, or it is a floating one that was hidden. */
   hidden: v.optional(v.boolean()),
-  z: v.optional(v.pipe(v.number(), v.description("place above the tiled panes, from 1; absent: it is tiled"))),
-  popup: v.optional(v.pipe(v.literal(true), v.description("it floats until its program ends, and gets all keys"))),
+  z: optional(v.number(), "place above the tiled panes, from 1; absent: it is tiled"),
+  popup: optional(v.literal(true), "it floats until its program ends, and gets all keys"),
   /** The session or pane that it shows, where it runs no program of its own. */
   view: v.optional(v.string()),
   exit_code: v.optional(v.nullable(v.number())),
   signal: v.optional(v.nullable(v.string())),
-  last_exit_code: v.optional(v.pipe(v.number(), v.description("of the last command at the prompt; absent: unknown"))),
-  typed_by: v.optional(v.pipe(v.string(), v.description("the caller that is typing there now; absent: none"))),
-  agent: v.optional(v.pipe(AgentInfoSchema, v.description("the AI agent in the foreground; absent: none"))),
+  last_exit_code: optional(v.number(), "of the last command at the prompt; absent: unknown"),
+  typed_by: optional(v.string(), "the caller that is typing there now; absent: none"),
+  agent: optional(AgentInfoSchema, "the AI agent in the foreground; absent: none"),
 });
 export type PaneInfo = v.InferOutput<typeof PaneInfoSchema>;
 
 /** What runs in a pane, besides a shell that waits at its prompt. */
 export const RunningProgramSchema = v.object({
   pane: v.string(),
-  program: v.pipe(v.string(), v.description("its name")),
-  background: v.pipe(v.boolean(), v.description("a job of the pane's shell that is not in the foreground")),
+  program: described(v.string(), "its name"),
+  background: described(v.boolean(), "a job of the pane's shell that is not in the foreground"),
 });
 export type RunningProgram = v.InferOutput<typeof RunningProgramSchema>;
 /** What a call has ended. */
-export const EndedField = v.pipe(
+export const EndedField = described(
   v.array(RunningProgramSchema),
-  v.description("programs that ran there, also in the background; no shells at their prompt"),
+  "programs that ran there, also in the background; no shells at their prompt",
 );
 
 /** `'vim', 'sleep' in the background`; empty: none. */
@@ -122,7 +123,7 @@ export const WindowInfoSchema = v.object({
   index: v.number(),
   name: v.string(),
   active: v.boolean(),
-  last: v.optional(v.pipe(v.boolean(), v.description("it was the active one before; absent: false"))),
+  last: optional(v.boolean(), "it was the active one before; absent: false"),
   rows: v.number(),
   cols: v.number(),
   /** The active pane has the whole window. */
@@ -135,23 +136,23 @@ export type WindowInfo = v.InferOutput<typeof WindowInfoSchema>;
 
 /** Of a session whose process is gone: what came back of it. */
 export const CrashInfoSchema = v.object({
-  saved_at: v.pipe(v.number(), v.description("Unix time in ms of its last checkpoint; anything newer is lost")),
-  why: v.pipe(v.string(), v.description("how its process ended, as far as known")),
+  saved_at: described(v.number(), "Unix time in ms of its last checkpoint; anything newer is lost"),
+  why: described(v.string(), "how its process ended, as far as known"),
 });
 export type CrashInfo = v.InferOutput<typeof CrashInfoSchema>;
 
 /** The end of an unused session, of which people are warned. */
 export const SessionEndingSchema = v.object({
-  at: v.pipe(v.number(), v.description("Unix time in ms")),
-  why: v.pipe(v.picklist(["idle"]), v.description("idle: its idle_limit")),
+  at: described(v.number(), "Unix time in ms"),
+  why: described(v.picklist(["idle"]), "idle: its idle_limit"),
 });
 export type SessionEnding = v.InferOutput<typeof SessionEndingSchema>;
 
 /** A page that shows a session. */
 export const ViewerInfoSchema = v.object({
-  name: v.pipe(v.string(), v.description("the browser or link, and the name that the page reports")),
-  access: v.pipe(v.picklist(["observe", "operate"]), v.description("whether it may type")),
-  since: v.pipe(v.number(), v.description("Unix time in ms")),
+  name: described(v.string(), "the browser or link, and the name that the page reports"),
+  access: described(v.picklist(["observe", "operate"]), "whether it may type"),
+  since: described(v.number(), "Unix time in ms"),
 });
 
 export const SessionInfoSchema = v.object({
@@ -162,9 +163,7 @@ export const SessionInfoSchema = v.object({
   name: v.string(),
   /** Host name of the machine, or the name of another one. */
   server: v.string(),
-  as_of: v.optional(
-    v.pipe(v.number(), v.description("Unix time in ms: its machine does not answer, and this is its last known state")),
-  ),
+  as_of: optional(v.number(), "Unix time in ms: its machine does not answer, and this is its last known state"),
   pid: v.nullable(v.number()),
   command: v.string(),
   /** Size of the outer terminal; panes have their own, without panels. */
@@ -179,7 +178,7 @@ export const SessionInfoSchema = v.object({
   idle_ms: v.number(),
   running: v.boolean(),
   state: SessionStateSchema,
-  agent: v.optional(v.pipe(AgentInfoSchema, v.description("the AI agent in the foreground; absent: none"))),
+  agent: optional(AgentInfoSchema, "the AI agent in the foreground; absent: none"),
   cwd: v.nullable(v.string()),
   title: v.string(),
   exit_code: v.nullable(v.number()),
@@ -187,18 +186,14 @@ export const SessionInfoSchema = v.object({
   /** Unix time in milliseconds. */
   created_at: v.number(),
   windows: v.array(WindowInfoSchema),
-  owner: v.optional(v.pipe(OwnerSchema, v.description("who made it; absent: unknown"))),
-  worktree: v.optional(v.pipe(WorktreeSchema, v.description("the git worktree in which it runs; absent: none"))),
-  port: v.optional(v.pipe(v.number(), v.description("the TCP port that it has on lease; absent: none"))),
-  crashed: v.optional(
-    v.pipe(CrashInfoSchema, v.description("its process is gone; it can be read and restored; absent: it is running")),
-  ),
-  viewers: v.optional(
-    v.pipe(v.array(ViewerInfoSchema), v.description("web pages that show it, besides terminals; absent: none")),
-  ),
-  private: v.optional(v.pipe(v.boolean(), v.description("nothing of the session is kept on disk; absent: false"))),
-  idle_limit: v.optional(v.pipe(v.string(), v.description("it ends after so long without use; absent: it does not"))),
-  ends: v.optional(v.pipe(SessionEndingSchema, v.description("it ends soon, unless it is used; absent: it does not"))),
+  owner: optional(OwnerSchema, "who made it; absent: unknown"),
+  worktree: optional(WorktreeSchema, "the git worktree in which it runs; absent: none"),
+  port: optional(v.number(), "the TCP port that it has on lease; absent: none"),
+  crashed: optional(CrashInfoSchema, "its process is gone; it can be read and restored; absent: it is running"),
+  viewers: optional(v.array(ViewerInfoSchema), "web pages that show it, besides terminals; absent: none"),
+  private: optional(v.boolean(), "nothing of the session is kept on disk; absent: false"),
+  idle_limit: optional(v.string(), "it ends after so long without use; absent: it does not"),
+  ends: optional(SessionEndingSchema, "it ends soon, unless it is used; absent: it does not"),
 });
 export type SessionInfo = v.InferOutput<typeof SessionInfoSchema>;
 
@@ -244,100 +239,72 @@ function requireId(info: Pick<SessionInfo, "id" | "name" | "windows">, target: T
   throw new WshError("session_not_found", `no session '${id}': '${info.name}' is '${info.id}'`);
 }
 
-const TagsSchema = v.pipe(
-  v.array(v.string()),
-  v.description("labels for filtering, each 1 to 64 of A-Z a-z 0-9 . _ -"),
-);
+const TagsSchema = described(v.array(v.string()), "labels for filtering, each 1 to 64 of A-Z a-z 0-9 . _ -");
 
 /** Any machine that has these tags, and takes sessions that do not name it. */
 export const PlaceSchema = v.strictObject({
-  tags: v.optional(
-    v.pipe(v.array(v.string()), v.maxLength(32), v.description("tags that the machine must have, all of them")),
-    [],
-  ),
-  strategy: v.optional(
-    v.pipe(v.picklist(["least_loaded"]), v.description("the less loaded of two suitable machines")),
-    "least_loaded",
-  ),
+  tags: optional(v.pipe(v.array(v.string()), v.maxLength(32)), "tags that the machine must have, all of them", []),
+  strategy: optional(v.picklist(["least_loaded"]), "the less loaded of two suitable machines", "least_loaded"),
 });
 export type PlacementRule = v.InferOutput<typeof PlaceSchema>;
 
 /** The time without use after which a session ends. */
-export const IdleLimitField = v.optional(
+export const IdleLimitField = optional(
   v.pipe(
     v.string(),
     v.check(
       (text) => (durationOf(text) ?? 0) >= 1_000,
       ({ input }) => `'${input}' is not a duration of a second or more, as 30m, 12h or 7d`,
     ),
-    v.description(
-      "end it after so long (30m, 12h, 7d) without output, input or an attached terminal, but not while a program runs " +
-        "in it and a person has seen it in the last day",
-    ),
   ),
+  "end it after so long (30m, 12h, 7d) without output, input or an attached terminal, but not while a program runs " +
+    "in it and a person has seen it in the last day",
 );
 
 /** Input for making a session; the domain checks names, tags, cwd and env before anything starts. */
 /** A port for what the session serves. */
-export const FreePortField = v.optional(
-  v.pipe(
-    v.picklist(["free"]),
-    v.description("with a new session: give it a free TCP port, in PORT, that no other session gets while it lives"),
-  ),
+export const FreePortField = optional(
+  v.picklist(["free"]),
+  "with a new session: give it a free TCP port, in PORT, that no other session gets while it lives",
 );
 
 export const CreateSessionSchema = v.object({
   name: v.optional(
-    v.nullable(v.pipe(v.string(), v.description("1 to 64 characters without : / ~ (default: the next free number)"))),
+    v.nullable(described(v.string(), "1 to 64 characters without : / ~ (default: the next free number)")),
   ),
-  command: v.optional(v.nullable(v.pipe(v.string(), v.description("command to run instead of an interactive shell")))),
-  rows: v.optional(v.pipe(SideSchema, v.description("height in cells, 1 to 1000")), 24),
-  cols: v.optional(v.pipe(SideSchema, v.description("width in cells, 1 to 1000")), 80),
-  cwd: v.optional(v.nullable(v.pipe(v.string(), v.description("an existing directory to start in")))),
+  command: v.optional(v.nullable(described(v.string(), "command to run instead of an interactive shell"))),
+  rows: optional(SideSchema, "height in cells, 1 to 1000", 24),
+  cols: optional(SideSchema, "width in cells, 1 to 1000", 80),
+  cwd: v.optional(v.nullable(described(v.string(), "an existing directory to start in"))),
   env: v.optional(
-    v.nullable(
-      v.pipe(v.record(v.string(), v.string()), v.description("environment variables set over the default ones")),
-    ),
+    v.nullable(described(v.record(v.string(), v.string()), "environment variables set over the default ones")),
   ),
   tags: v.optional(TagsSchema, []),
-  shell: v.optional(
-    v.nullable(v.pipe(v.string(), v.description("a path, or bash, zsh, fish, sh, pwsh (default: $SHELL)"))),
-  ),
-  if_exists: v.optional(
-    v.pipe(
-      v.picklist(["error", "attach"]),
-      v.description("when the name is in use: fail, or return the session that has it"),
-    ),
+  shell: v.optional(v.nullable(described(v.string(), "a path, or bash, zsh, fish, sh, pwsh (default: $SHELL)"))),
+  if_exists: optional(
+    v.picklist(["error", "attach"]),
+    "when the name is in use: fail, or return the session that has it",
     "error",
   ),
   server: v.optional(
-    v.nullable(
-      v.pipe(v.string(), v.description("the machine to start it on (default: the one that receives the request)")),
-    ),
+    v.nullable(described(v.string(), "the machine to start it on (default: the one that receives the request)")),
   ),
-  place: v.optional(
-    v.nullable(v.pipe(PlaceSchema, v.description("start it on any other suitable machine, instead of server"))),
-  ),
+  place: v.optional(v.nullable(described(PlaceSchema, "start it on any other suitable machine, instead of server"))),
   worktree: v.optional(
     v.nullable(
-      v.pipe(
-        v.string(),
-        v.maxLength(200),
-        v.description("a branch, made if missing: the session runs in a git worktree of its own for it"),
+      described(
+        v.pipe(v.string(), v.maxLength(200)),
+        "a branch, made if missing: the session runs in a git worktree of its own for it",
       ),
     ),
   ),
   port: FreePortField,
   idle_limit: IdleLimitField,
-  private: v.optional(
-    v.pipe(v.boolean(), v.description("keep nothing of the session on disk, and its commands out of the history")),
-  ),
+  private: optional(v.boolean(), "keep nothing of the session on disk, and its commands out of the history"),
   /** Prefix of the session's number where no name is given. */
-  name_prefix: v.optional(
-    v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,32}$/), v.description("prefix of the automatic name")),
-  ),
+  name_prefix: optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,32}$/)), "prefix of the automatic name"),
   /** Standard input of the command, if there is one. */
-  stdin: v.optional(v.pipe(v.string(), v.description("text that the command reads as its standard input"))),
+  stdin: optional(v.string(), "text that the command reads as its standard input"),
 });
 /** Result of making a session: the session, and the place in its output that the caller has seen. */
 export const CreatedSessionSchema = v.object({
@@ -348,10 +315,10 @@ export const CreatedSessionSchema = v.object({
 export type CreatedSession = v.InferOutput<typeof CreatedSessionSchema>;
 
 export const UpdateSessionSchema = v.object({
-  name: v.optional(v.pipe(v.string(), v.description("the new name"))),
+  name: optional(v.string(), "the new name"),
   add_tags: v.optional(TagsSchema, []),
   remove_tags: v.optional(TagsSchema, []),
-  private: v.optional(v.pipe(v.boolean(), v.description("whether nothing of the session is kept on disk"))),
+  private: optional(v.boolean(), "whether nothing of the session is kept on disk"),
 });
 
 /** Why a session is gone. */

@@ -5,6 +5,7 @@
  */
 import * as v from "valibot";
 import { RgbSchema } from "./attach.ts";
+import { described, integerBetween, integerFrom, optional } from "./fields.ts";
 import { FrameUpdateSchema } from "./frame-codec.ts";
 import { MAX_INPUT_NUMBER } from "./numbered-input.ts";
 import { SideSchema } from "./size.ts";
@@ -18,25 +19,22 @@ export const viewSizes = ["fit", "follow"] as const;
 /** Name of a client across its connections: random and unique. */
 export const ClientIdSchema = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{8,64}$/));
 
-const number = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_INPUT_NUMBER));
-const size = v.pipe(v.picklist(viewSizes), v.description("whether the page's size counts for the session's size"));
+const number = integerBetween(0, MAX_INPUT_NUMBER);
+const size = described(v.picklist(viewSizes), "whether the page's size counts for the session's size");
 
 export const ViewRequestSchema = v.variant("type", [
   /** The first message. */
   v.object({
     type: v.literal("open"),
-    client: v.pipe(ClientIdSchema, v.description("random name of this page's terminal, the same after a reconnect")),
+    client: described(ClientIdSchema, "random name of this page's terminal, the same after a reconnect"),
     rows: SideSchema,
     cols: SideSchema,
     size,
-    prefix: v.optional(
-      v.pipe(v.boolean(), v.description("whether the session reads the prefix key; false: the page does")),
-      true,
-    ),
-    name: v.optional(v.pipe(v.string(), v.maxLength(64), v.description("shown in lists of viewers"))),
+    prefix: optional(v.boolean(), "whether the session reads the prefix key; false: the page does", true),
+    name: optional(v.pipe(v.string(), v.maxLength(64)), "shown in lists of viewers"),
   }),
   v.object({ type: v.literal("size"), rows: SideSchema, cols: SideSchema, size }),
-  v.object({ type: v.literal("shown"), n: v.pipe(v.number(), v.integer(), v.minValue(0)) }),
+  v.object({ type: v.literal("shown"), n: integerFrom(0) }),
   v.object({ type: v.literal("focus"), on: v.boolean() }),
   v.object({ type: v.literal("release") }),
   v.object({ type: v.literal("ping") }),
@@ -47,33 +45,31 @@ export type ViewRequest = v.InferInput<typeof ViewRequestSchema>;
 export const ViewMessageSchema = v.variant("type", [
   v.object({
     type: v.literal("opened"),
-    session: v.pipe(v.string(), v.description("id of the session")),
+    session: described(v.string(), "id of the session"),
     name: v.string(),
     access: v.picklist(["observe", "operate", "admin"]),
-    took: v.pipe(number, v.description("newest input that the session has received from this client; 0: none")),
-    record: v.optional(
-      v.pipe(
-        v.string(),
-        v.description("name of the session's input record; when it changes, earlier input is not sent again"),
-      ),
+    took: described(number, "newest input that the session has received from this client; 0: none"),
+    record: optional(
+      v.string(),
+      "name of the session's input record; when it changes, earlier input is not sent again",
     ),
   }),
   v.object({
     type: v.literal("frame"),
-    n: v.pipe(v.number(), v.description("numbers the frames of this connection from 1")),
+    n: described(v.number(), "numbers the frames of this connection from 1"),
     ...FrameUpdateSchema.entries,
   }),
   v.object({ type: v.literal("took"), n: number }),
   v.object({ type: v.literal("pong") }),
   v.object({
     type: v.literal("lost"),
-    n: v.pipe(number, v.description("unacknowledged input up to this number may or may not have been typed")),
+    n: described(number, "unacknowledged input up to this number may or may not have been typed"),
     record: v.string(),
   }),
   v.object({ type: v.literal("keyboard"), captured: v.boolean() }),
   v.object({
     type: v.literal("wanted"),
-    operation: v.pipe(v.string(), v.description("action that a key requests of the page: view.sessions, view.keys …")),
+    operation: described(v.string(), "action that a key requests of the page: view.sessions, view.keys …"),
   }),
   v.object({ type: v.literal("alert"), text: v.string() }),
   v.object({

@@ -1,6 +1,7 @@
 /** A window as a stream: its contents as people see them, and events of its session's windows. */
 import * as v from "valibot";
 import { WaitMsSchema } from "./conditions.ts";
+import { described, optional } from "./fields.ts";
 import { layoutEvents } from "./layout-events.ts";
 import { CursorSchema, FormatSchema, LineSchema } from "./screen.ts";
 import { WindowInfoSchema } from "./session.ts";
@@ -11,32 +12,23 @@ const DEFAULT_INTERVAL_MS = 100;
 export const windowEventNames = ["layout", "frames"] as const;
 
 export const WindowSubscriptionSchema = v.object({
-  events: v.optional(
-    v.pipe(
-      v.array(v.picklist(windowEventNames)),
-      v.description("layout (changes of windows and panes), frames (the window as shown); an empty list stops"),
-    ),
+  events: optional(
+    v.array(v.picklist(windowEventNames)),
+    "layout (changes of windows and panes), frames (the window as shown); an empty list stops",
     [...windowEventNames],
   ),
-  window: v.optional(
-    v.pipe(v.string(), v.description("the window whose frames are sent: @w5, its index or name (default: the active)")),
-  ),
-  format: v.optional(v.pipe(FormatSchema, v.description("how rows are sent: styled spans or plain text")), "styled"),
-  elements: v.optional(
-    v.pipe(
-      v.boolean(),
-      v.description("with everything drawn over and beside the window: overlays, panels, the status line, a dialog"),
-    ),
+  window: optional(v.string(), "the window whose frames are sent: @w5, its index or name (default: the active)"),
+  format: optional(FormatSchema, "how rows are sent: styled spans or plain text", "styled"),
+  elements: optional(
+    v.boolean(),
+    "with everything drawn over and beside the window: overlays, panels, the status line, a dialog",
     true,
   ),
-  interval_ms: v.optional(
-    v.pipe(WaitMsSchema, v.description("least time between two frames of a changing window, in ms")),
-    DEFAULT_INTERVAL_MS,
-  ),
+  interval_ms: optional(WaitMsSchema, "least time between two frames of a changing window, in ms", DEFAULT_INTERVAL_MS),
 });
 export type WindowSubscription = v.InferOutput<typeof WindowSubscriptionSchema>;
 
-const seq = v.pipe(v.number(), v.description("counts this subscription's events from 1; 0 for a state"));
+const seq = described(v.number(), "counts this subscription's events from 1; 0 for a state");
 
 /** The place of a pane in a frame. */
 const FramePaneSchema = v.object({
@@ -66,19 +58,19 @@ export const WindowEventSchema = v.variant("event", [
   v.object({
     event: v.literal("windows"),
     seq,
-    windows: v.pipe(v.array(WindowInfoSchema), v.description("all windows of the session with their panes")),
+    windows: described(v.array(WindowInfoSchema), "all windows of the session with their panes"),
   }),
   ...layoutVariants,
   v.object({
     event: v.literal("frame"),
     seq,
-    window: v.pipe(v.string(), v.description("id of the window shown")),
+    window: described(v.string(), "id of the window shown"),
     rows: v.number(),
     cols: v.number(),
-    whole: v.pipe(v.boolean(), v.description("all rows are sent; otherwise the rows changed since the last frame")),
+    whole: described(v.boolean(), "all rows are sent; otherwise the rows changed since the last frame"),
     lines: v.array(v.object({ index: v.number(), line: LineSchema })),
     cursor: CursorSchema,
-    title: v.pipe(v.string(), v.description("title of the active pane")),
+    title: described(v.string(), "title of the active pane"),
     panes: v.array(FramePaneSchema),
   }),
 ]);

@@ -1,5 +1,6 @@
 /** The kinds of settings: each makes the schema of one, with what is said of it. */
 import * as v from "valibot";
+import { integerBetween } from "../protocol/fields.ts";
 
 /** How a setting's text (environment, flag) becomes its value. */
 type SettingKind = "integer" | "boolean" | "choice" | "text" | "list" | "table";
@@ -19,7 +20,7 @@ export interface SettingFacts {
 type Extra = Pick<SettingFacts, "unit" | "env">;
 
 export function integer(initial: number, min: number, max: number, doc: string, extra: Extra = {}) {
-  const range = v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
+  const range = integerBetween(min, max);
   const facts: SettingFacts = { kind: "integer", doc, expected: `an integer from ${min} to ${max}`, ...extra };
   return v.pipe(v.optional(range, initial), v.metadata({ ...facts }));
 }

@@ -5,14 +5,15 @@
 import * as v from "valibot";
 import { ConversationSchema } from "../../protocol/agent.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { integerBetween, integerFrom } from "../../protocol/fields.ts";
 import { OwnerSchema } from "../../protocol/owner.ts";
 import { WorktreeSchema } from "../../protocol/worktree.ts";
 
 export const CHECKPOINT_VERSION = 1;
 
-const id = v.pipe(v.number(), v.integer(), v.minValue(1));
-const side = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000));
-const line = v.pipe(v.number(), v.integer(), v.minValue(0));
+const id = integerFrom(1);
+const side = integerBetween(1, 1_000);
+const line = integerFrom(0);
 
 /** The session: of a pane that is all of one, and of a layout. */
 export const SessionPartSchema = v.object({

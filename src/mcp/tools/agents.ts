@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { inputSchema, type OperationOutput, outputSchema } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { optional } from "../../protocol/fields.ts";
 import { needed, TargetField, tool } from "./tool.ts";
 
 const { text, command: isCommand, wait, max_wait_ms } = inputSchema("agent.prompt").entries;
@@ -25,8 +26,8 @@ export const agent = tool({
     text: v.optional(text),
     wait,
     max_wait_ms: v.optional(max_wait_ms.wrapped, TURN_MS),
-    start: v.optional(v.pipe(v.string(), v.description("line that starts the agent in a new session of this name"))),
-    cwd: v.optional(v.pipe(v.string(), v.description("with start: directory"))),
+    start: optional(v.string(), "line that starts the agent in a new session of this name"),
+    cwd: optional(v.string(), "with start: directory"),
     command: isCommand,
   }),
   described: {

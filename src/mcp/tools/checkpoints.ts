@@ -1,9 +1,10 @@
 /** The tool that saves sessions and brings crashed ones back. */
 import * as v from "valibot";
+import { optional } from "../../protocol/fields.ts";
 import { type Ask, done, needed, TargetField, tool } from "./tool.ts";
 
 const actions = ["restore", "save", "list", "show", "diff", "delete"] as const;
-const text = (description: string) => v.optional(v.pipe(v.string(), v.description(description)));
+const text = (description: string) => optional(v.string(), description);
 
 export const checkpoint = tool({
   name: "wsh_checkpoint",
@@ -20,7 +21,7 @@ export const checkpoint = tool({
     label: text("of a saved one"),
     to: text("diff: another label"),
     as: text("restore: new name"),
-    replace: v.optional(v.pipe(v.boolean(), v.description("save over it")), false),
+    replace: optional(v.boolean(), "save over it", false),
     note: text("save: about it"),
     search: text("list: text in them"),
   }),

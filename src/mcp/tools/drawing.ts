@@ -4,6 +4,7 @@ import type { JsonSchema } from "../../operations/json-schema.ts";
 import { inputSchema } from "../../operations/table.ts";
 import { CreateOverlaySchema, CreatePanelSchema, ElementScreenModeSchema } from "../../protocol/drawing.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { optional } from "../../protocol/fields.ts";
 import { type Ask, done, TargetField, tool } from "./tool.ts";
 
 const [overlayFields] = CreateOverlaySchema.pipe;
@@ -27,11 +28,11 @@ const drawnAlike: typeof drawn = {
 };
 
 function field<S extends v.GenericSchema>(schema: S, description: string) {
-  return v.optional(v.pipe(schema, v.description(description)));
+  return optional(schema, description);
 }
 
 const IdField = field(v.string(), "change this one");
-const ListField = v.optional(v.pipe(v.boolean(), v.description("only list")), false);
+const ListField = optional(v.boolean(), "only list", false);
 /** Fields of both kinds; ids and places precede them. */
 const common = {
   list: ListField,
@@ -181,8 +182,8 @@ export const inputMode = tool({
     session: TargetField,
     mode: field(v.picklist(["capture", "release"]), "the keyboard"),
     focus: v.optional(v.string()),
-    unfocus: v.optional(v.pipe(v.boolean(), v.description("end that")), false),
-    read: v.optional(v.pipe(v.boolean(), v.description("return keys")), false),
+    unfocus: optional(v.boolean(), "end that", false),
+    read: optional(v.boolean(), "return keys", false),
     since: keys.since,
     wait_ms: keys.wait_ms,
     lease_ms: inputSchema("input.capture").entries.lease_ms,

@@ -4,6 +4,7 @@ import type { JsonSchema } from "../../operations/json-schema.ts";
 import { inputSchema } from "../../operations/table.ts";
 import { layoutPresetNames } from "../../operations/windows.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { described, integerBetween, integerFrom, optional } from "../../protocol/fields.ts";
 import { type Arrangement, changedPane, type PaneProgram } from "../../protocol/layout.ts";
 import { firstCursor } from "../../protocol/pane-numbers.ts";
 import { EndedField } from "../../protocol/session.ts";
@@ -15,13 +16,13 @@ const changes = { ...makes, openWorldHint: false };
 const ends = { ...changes, destructiveHint: true };
 
 function field<S extends v.GenericSchema>(schema: S, description: string) {
-  return v.optional(v.pipe(schema, v.description(description)));
+  return optional(schema, description);
 }
 
 const sides = v.picklist(["right", "down", "left", "up"]);
 /** Cells, or a share as "40%". */
 const AmountSchema = v.union([
-  v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)),
+  integerBetween(1, 1000),
   v.pipe(v.string(), v.regex(/^\d{1,2}%$/, 'a share is written "40%"')),
 ]);
 const amountJson: JsonSchema = { type: ["integer", "string"] };
@@ -45,7 +46,7 @@ export const createPane = tool({
   access: "operate",
   annotations: makes,
   parameters: v.object({
-    session: v.pipe(v.string(), v.description("beside this pane, or in this session")),
+    session: described(v.string(), "beside this pane, or in this session"),
     direction: field(sides, "default: right"),
     window: field(v.picklist(["new", "float", "popup"]), "new: its own"),
     size: field(AmountSchema, 'cells or "40%"'),
@@ -55,7 +56,7 @@ export const createPane = tool({
     title: field(v.string(), "on the border"),
     keep_after_exit: field(v.boolean(), "keep it then"),
     view: field(v.string(), "show this pane, no program"),
-    focus: v.optional(v.pipe(v.boolean(), v.description("move the person's")), false),
+    focus: optional(v.boolean(), "move the person's", false),
   }),
   described: { size: { ...amountJson, description: 'cells or "40%"' } },
   unlisted: ["keep_after_exit"],
@@ -118,7 +119,7 @@ export const closePane = tool({
   core: false,
   access: "operate",
   annotations: ends,
-  parameters: v.object({ pane: v.pipe(v.string(), v.description("@7 or name:window.pane")) }),
+  parameters: v.object({ pane: described(v.string(), "@7 or name:window.pane") }),
   output: v.object({ success: v.boolean(), closed: v.string(), ended: EndedField, panes_left: v.number() }),
   run: async ({ pane }, ask) => {
     const { name } = await ask("session.get", {}, pane);
@@ -191,7 +192,7 @@ function shownArrangement({ session, window, pane, windows }: Arrangement): obje
 const set = inputSchema("layout.set").entries;
 
 const layoutParameters = v.object({
-  session: v.pipe(v.string(), v.description("the pane or window")),
+  session: described(v.string(), "the pane or window"),
   action: v.picklist([
     ...(["get", "set", "preset", "resize", "zoom", "swap", "rotate", "move", "focus"] as const),
     ...(["equalise", "synchronize", "title", "float"] as const),
@@ -202,7 +203,7 @@ const layoutParameters = v.object({
   preset: field(v.picklist([...layoutPresetNames, "next"]), "preset"),
   to: field(v.string(), "left, @7 …"),
   direction: v.optional(sides),
-  by: field(v.pipe(v.number(), v.integer(), v.minValue(1)), "cells"),
+  by: field(integerFrom(1), "cells"),
   size: field(AmountSchema, "for move"),
   rows: v.optional(AmountSchema),
   cols: v.optional(AmountSchema),

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { integerBetween, optional } from "../../protocol/fields.ts";
 import type { ProgramRun } from "../script/program-run.ts";
 import { Runs } from "../script/runs.ts";
 import { type Ask, parseParameters, TargetField, tool } from "./tool.ts";
@@ -13,12 +14,12 @@ const MAX_OUTPUT_BYTES = 262_144;
 const MAX_CODE = 262_144;
 
 const Parameters = v.object({
-  code: v.optional(v.pipe(v.string(), v.maxLength(MAX_CODE), v.description("the program"))),
-  session: v.optional(v.pipe(TargetField, v.description("`t` is its terminal"))),
-  resume: v.optional(v.pipe(v.string(), v.description("a script_id to wait on"))),
-  stop: v.optional(v.pipe(v.boolean(), v.description("resume: end it"))),
+  code: optional(v.pipe(v.string(), v.maxLength(MAX_CODE)), "the program"),
+  session: optional(TargetField, "`t` is its terminal"),
+  resume: optional(v.string(), "a script_id to wait on"),
+  stop: optional(v.boolean(), "resume: end it"),
   max_wait_ms: v.optional(WaitMsSchema, DEFAULT_WAIT_MS),
-  output_limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_OUTPUT_BYTES)), OUTPUT_BYTES),
+  output_limit: v.optional(integerBetween(0, MAX_OUTPUT_BYTES), OUTPUT_BYTES),
 });
 
 export const script = tool({

@@ -1,9 +1,10 @@
 /** Tools on other machines, with names that agents know from elsewhere. Served if machines are known, or on request. */
 import * as v from "valibot";
+import { described, optional } from "../../protocol/fields.ts";
 import { done, tool } from "./tool.ts";
 
 const reads = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true };
-const HostnameField = v.pipe(v.string(), v.description("from wsh_list_servers"));
+const HostnameField = described(v.string(), "from wsh_list_servers");
 
 export const listServers = tool({
   name: "wsh_list_servers",
@@ -37,9 +38,9 @@ export const addServer = tool({
   access: "admin",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   parameters: v.object({
-    address: v.pipe(v.string(), v.description("ssh://[user@]host or https://host")),
-    token: v.optional(v.pipe(v.string(), v.description("for https"))),
-    name: v.optional(v.pipe(v.string(), v.description("default: the host's"))),
+    address: described(v.string(), "ssh://[user@]host or https://host"),
+    token: optional(v.string(), "for https"),
+    name: optional(v.string(), "default: the host's"),
   }),
   output: v.looseObject({}),
   run: async (machine, ask) => ask("servers.add", machine),

@@ -1,6 +1,7 @@
 /** Tools on whole sessions: creating, listing, ending and changing them. */
 import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
+import { described, optional } from "../../protocol/fields.ts";
 import { CreateSessionSchema } from "../../protocol/session.ts";
 import { sideFrom } from "../../protocol/size.ts";
 import { listedSession, shownSession } from "./shown-session.ts";
@@ -71,7 +72,7 @@ export const listSessions = tool({
   parameters: v.object({
     session: v.optional(TargetField),
     tag: v.optional(v.union([v.string(), v.array(v.string())])),
-    all: v.optional(v.pipe(v.boolean(), v.description("also ended ones that are still readable")), false),
+    all: optional(v.boolean(), "also ended ones that are still readable", false),
   }),
   described: { tag: { type: "string" } },
   output: v.union([v.array(v.looseObject({})), v.looseObject({})]),
@@ -118,7 +119,7 @@ export const manageSession = tool({
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   parameters: v.object({
     session: v.union([TargetField, v.array(TargetField)]),
-    action: v.pipe(
+    action: described(
       v.picklist([
         "kill",
         "rename",
@@ -132,16 +133,16 @@ export const manageSession = tool({
         "reset",
         "buffer",
       ]),
-      v.description("what to do"),
+      "what to do",
     ),
-    new_name: v.optional(v.pipe(v.string(), v.description("for rename"))),
-    buffer: v.optional(v.pipe(v.string(), v.description("its name"))),
-    text: v.optional(v.pipe(v.string(), v.description("to store"))),
+    new_name: optional(v.string(), "for rename"),
+    buffer: optional(v.string(), "its name"),
+    text: optional(v.string(), "to store"),
     tags: v.optional(v.array(v.string())),
     rows: v.optional(sideFrom(1)),
     cols: v.optional(sideFrom(2)),
-    force: v.optional(v.pipe(v.boolean(), v.description("resize while people are attached")), false),
-    signal: v.optional(v.pipe(v.string(), v.description("INT, TERM, HUP, KILL …"))),
+    force: optional(v.boolean(), "resize while people are attached", false),
+    signal: optional(v.string(), "INT, TERM, HUP, KILL …"),
   }),
   described: {
     session: { type: ["string", "array"], items: { type: "string" }, description: "kill: or several" },

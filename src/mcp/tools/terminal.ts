@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { inputSchema, outputSchema } from "../../operations/table.ts";
 import { DEFAULT_IDLE_MS, WaitMsSchema } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { optional } from "../../protocol/fields.ts";
 import { FormatSchema } from "../../protocol/screen.ts";
 import { type RunPart, shownRun, shownScreen, withoutBlankEnd } from "./plain-screen.ts";
 import { done, TargetField, tool } from "./tool.ts";
@@ -15,7 +16,7 @@ const { format: _format, ...scrollback } = inputSchema("scrollback.get").entries
 const { screen: _screen, since: _since, ...ran } = outputSchema("run").entries;
 
 /** A model reads text. */
-const PlainField = v.optional(v.pipe(FormatSchema, v.description("styled: with colours")), "plain");
+const PlainField = optional(FormatSchema, "styled: with colours", "plain");
 /** Output of a run unless the caller asks for more, in bytes: a screen of 24 rows. */
 const RUN_OUTPUT_BYTES = 2_048;
 const ShownScreen = v.optional(v.union([v.string(), v.looseObject({})]));
@@ -126,7 +127,7 @@ export const awaitQuiesce = tool({
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   parameters: v.object({
     session: TargetField,
-    timeout_ms: v.optional(v.pipe(WaitMsSchema, v.description("silence that counts, in ms")), DEFAULT_IDLE_MS),
+    timeout_ms: optional(WaitMsSchema, "silence that counts, in ms", DEFAULT_IDLE_MS),
     max_wait_ms: idle.max_wait_ms,
     last_generation: idle.last_generation,
     fresh: idle.fresh,
@@ -167,7 +168,7 @@ export const runCommand = tool({
     session: TargetField,
     ...run,
     output_limit: v.optional(output_limit.wrapped, RUN_OUTPUT_BYTES),
-    include: v.optional(v.pipe(include.wrapped, v.description("parts to return (default: whichever fits)"))),
+    include: optional(include.wrapped, "parts to return (default: whichever fits)"),
     rows: tail,
     format: PlainField,
   }),

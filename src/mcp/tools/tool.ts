@@ -9,6 +9,7 @@ import type { JsonSchema } from "../../operations/json-schema.ts";
 import type { OperationInput, OperationName, OperationOutput } from "../../operations/table.ts";
 import type { Access } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { described } from "../../protocol/fields.ts";
 import { parse } from "../../protocol/parse.ts";
 import { describeInput, describeOutput } from "./json-schema.ts";
 
@@ -109,7 +110,7 @@ export function listedAnnotations({
 }
 
 /** The session that a tool acts on (docs/protocol.md, Names and targets). */
-export const SessionField = v.pipe(v.string(), v.description("name, name:window.pane or @id"));
+export const SessionField = described(v.string(), "name, name:window.pane or @id");
 
 /** The same in later tools: a parameter is described where the list first has it. */
 export const TargetField = v.string();
