@@ -1,5 +1,6 @@
 /** Whoever was given a token uses up a part of each limit, and the account itself still finds room. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { encodeJsonMessage, messageTypes, PROTOCOL_VERSION } from "../../src/protocol/messages.ts";
 import { requireRoom } from "../../src/protocol/shares.ts";
 import { Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -158,9 +159,12 @@ test("MCP sessions: a token's newest ends its own oldest, and nobody else's", as
 
 test("streams of links", async () => {
   const url = `${gateway.origin.replace(/^http/, "ws")}/link/stream?target=s`;
+  const hello = { wsh: PROTOCOL_VERSION, version: "0", role: "cli" };
   const open = async (token: string): Promise<number> => {
     const socket = new TestSocket(url, { Authorization: `Bearer ${token}` });
     const said = await socket.next("an answer", () => true);
+    // Of one that says nothing the session's process ends the stream before all others are open.
+    if (said.error === undefined) socket.socket.send(Buffer.from(encodeJsonMessage(messageTypes.hello, hello)));
     opened.push(socket);
     return said.error === undefined ? 200 : 429;
   };
