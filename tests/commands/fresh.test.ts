@@ -125,6 +125,8 @@ describe("a command without a session", () => {
     );
     ends.abort();
     await call;
+    // The server sees that the caller is gone before it sees this; an end that comes sooner would be told to the caller.
+    await http.session(session.name);
     gate.open();
     await http.ended(session.name);
     await Bun.sleep(1_100); // longer than the grace of one that was waited for

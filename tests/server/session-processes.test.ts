@@ -124,8 +124,8 @@ describe("a host that is killed", () => {
     await using wsh = new Wsh({ config: 'checkpoint = "off"\n' });
     const victim = await wsh.session("victim");
     process.kill(hostOf(victim.pid), "SIGKILL");
-    await until("its host to end", () => wsh.hosts().length === 0);
-    expect(await wsh.list("--all")).toEqual([]);
+    // Its lock is free a moment after it has no environment any more.
+    await until("it to be gone", async () => (await wsh.list("--all")).length === 0);
     expect((await wsh.run("screen", "victim")).stderr).toMatch(/victim/);
     await wsh.session("victim");
     await wsh.server();
@@ -324,10 +324,9 @@ describe("what is not a host of ours", () => {
 
     await wsh.server();
     const http = new Http({ unix: wsh.instance.httpSocket });
-    expect((await http.list()).map(({ name, state }) => `${name} ${state === "unresponsive"}`).sort()).toEqual([
-      "mine false",
-      "silent true",
-    ]);
+    const listed = async () => (await http.list()).map(({ name, state }) => `${name} ${state === "unresponsive"}`);
+    // One that a busy machine holds up is unresponsive, too, for as long as that lasts.
+    await until("both", async () => (await listed()).sort().join() === "mine false,silent true");
     expect(fs.existsSync(join(sessionsDir, "71.sock"))).toBe(false);
     expect(fs.existsSync(join(namesDir, "doomed"))).toBe(false);
     for (const path of [join(sessionsDir, "72.sock"), join(namesDir, "letter")]) {

@@ -9,6 +9,7 @@ import { listenerPid, processState } from "../../../src/registry/liveness.ts";
 import { listSessions } from "../../../src/registry/registry.ts";
 import { ensureToken, readToken } from "../../../src/secrets/own-secrets.ts";
 import { fakeDaemon as fake, listen, type TestInstance, testInstance } from "../../support/registry.ts";
+import { until } from "../../support/until.ts";
 
 function code(name: string) {
   return expect.objectContaining({ code: name });
@@ -190,7 +191,7 @@ test.if(platform().sockets.reportsSockets)(
     expect([...states]).toEqual(["alive"]);
     child.kill("SIGKILL");
     await child.exited;
-    expect(processState(path)).toBe("dead");
+    await until("its socket to be dead", () => processState(path) === "dead");
     expect(listenerPid(path)).toBeNull();
   },
 );

@@ -46,6 +46,8 @@ describe("a process that is stopped", () => {
     expect(fs.existsSync(socket)).toBe(true);
     child.kill("SIGKILL");
     await child.exited;
+    // The kernel may free it a moment after the end.
+    await until("its lock to be free", () => processState(socket) === "dead");
     expect(await cleanStale(place.instance)).toMatchObject([{ name: "dev" }]);
     expect(locks(place)).toEqual([]);
     expect(fs.readdirSync(place.instance.sessionsDir)).not.toContain(basename(lockBeside(socket)));
@@ -63,7 +65,6 @@ describe("a process that is dead", () => {
       await child.exited;
       // That of the terminal gets SIGHUP; the other one notices nothing.
       expect(() => process.kill(programs[1] ?? 0, 0)).not.toThrow();
-      // The kernel may free it a moment after the end.
       await until("its lock to be free", () => processState(socket) === "dead");
       expect(await cleanStale(place.instance)).toMatchObject([{ name: "dev" }]);
     } finally {
