@@ -44,7 +44,9 @@ export const streamRequests: ReadonlyMap<string, Access> = new Map([
 ]);
 
 /** Streams that read a session, and those of them that change it unless they only read. */
-const readingRequests: ReadonlySet<string> = new Set(["peer.subscribe", "peer.follow", "peer.window"]);
+const readingRequests: ReadonlySet<string> = new Set([
+  ...["peer.subscribe", "peer.follow", "peer.window", "peer.terminal"],
+]);
 const typingRequests: ReadonlySet<string> = new Set(["peer.attach", "peer.raw"]);
 
 /** Whether a request besides operations takes more than an AI agent may: reading is free, except a private session. */

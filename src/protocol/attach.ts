@@ -36,6 +36,14 @@ const CellSchema = integerBetween(0, 1000);
 
 const KeyNameSchema = v.pipe(v.string(), v.maxLength(96));
 
+/** An action of copy mode, so many times, with a text to search or a character to jump to. */
+export const LookActSchema = v.object({
+  action: v.pipe(v.string(), v.maxLength(32)),
+  count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(99_999)),
+  text: v.pipe(v.string(), v.maxLength(256)),
+});
+export type LookAct = v.InferOutput<typeof LookActSchema>;
+
 /** The person looks back at what the terminal printed. */
 export const LookSchema = v.object({
   keys: v.picklist(modeKeyChoices),
@@ -45,6 +53,8 @@ export const LookSchema = v.object({
   press: v.optional(
     v.object({ row: CellSchema, col: CellSchema, clicks: v.pipe(v.number(), v.minValue(1), v.maxValue(3)) }),
   ),
+  /** What copy mode, which is on, does. */
+  act: v.optional(LookActSchema),
   /** The person's changes to these keys: an action of copy mode, or null for none. */
   bound: v.optional(v.record(KeyNameSchema, v.nullable(v.string()))),
   /** For a terminal that has NO_COLOR: selection, matches and labels have no colours. */

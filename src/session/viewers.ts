@@ -6,6 +6,7 @@
  * terminals that show the same window; while it shows another window, that window has its size, and it decides nothing
  * here. A size set through an API holds until a deciding terminal acts. Pure bookkeeping: the session applies the size.
  */
+import type { LookInput } from "../protocol/attach.ts";
 import type { AlertWay } from "../protocol/attention.ts";
 import type { Size } from "../protocol/size.ts";
 
@@ -13,6 +14,8 @@ import type { Size } from "../protocol/size.ts";
 export interface OpenedView {
   readonly view: "windows" | "sessions" | "agents" | "look_back" | "go";
   readonly target?: string | undefined;
+  /** look_back: what copy mode, which is on there, does. */
+  readonly act?: LookInput["act"];
 }
 
 export type SizePolicy = "latest" | "smallest";
@@ -73,8 +76,12 @@ export interface Viewer {
   go(place: SessionPlace): Promise<void>;
   /** Shows the person a temporary message. */
   say(text: string): void;
-  /** Opens a dialog or copy mode there, or another session. @throws WshError */
-  open(view: OpenedView): Promise<void>;
+  readonly own: {
+    /** Opens a dialog or copy mode there, or another session. @throws WshError */
+    open(view: OpenedView): Promise<void>;
+    /** It shows copy mode of its own. */
+    readonly isLooking: boolean;
+  };
   /** A session that has this one as a view, and composes its pictures. */
   readonly composed: boolean;
   /** Locates the person's agents and screens for programs that are started for them. */
@@ -152,8 +159,8 @@ export class Viewers {
   async open(view: OpenedView): Promise<number> {
     const terminals = this.terminalsOfPeople;
     const used = terminals.find(({ id }) => id === this.inUse) ?? terminals.at(-1);
-    this.awaited = used === undefined && view.view !== "go" ? view : null;
-    await used?.open(view);
+    this.awaited = used === undefined && view.view !== "go" && view.act === undefined ? view : null;
+    await used?.own.open(view);
     return used === undefined ? 0 : 1;
   }
 

@@ -14,7 +14,7 @@ import { Emulator } from "./emulator.ts";
 import { segmentLine } from "./history/segment.ts";
 import { type LineTest, type TextLine, type TextRange, Transcript } from "./history/transcript.ts";
 import type { Position } from "./marks.ts";
-import type { TerminalModes } from "./modes.ts";
+import type { ModeTracker, TerminalModes } from "./modes.ts";
 import type { TerminalOptions, TerminalSink } from "./options.ts";
 import type { PictureSource } from "./pictures/picture.ts";
 import type { TerminalProfile } from "./profile.ts";
@@ -138,6 +138,11 @@ export class TerminalModel {
 
   get modes(): TerminalModes {
     return this.emulator.modes.modes;
+  }
+
+  /** Margins, tab stops and the cursor behind the alternate screen. */
+  get places(): ModeTracker["places"] {
+    return this.emulator.modes.places;
   }
 
   /** Bytes that history holds, by estimate. */
@@ -300,11 +305,6 @@ export class TerminalModel {
   /** UTF-16 units of its line before a position; cells past the written ones count as blanks. */
   unitsBefore(position: Position): number {
     return this.transcript.unitsBefore(position);
-  }
-
-  /** The logical line at the top of the normal screen. */
-  get screenTop(): number {
-    return this.top.line;
   }
 
   /** Where the normal screen begins. */

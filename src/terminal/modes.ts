@@ -136,6 +136,19 @@ export class ModeTracker {
     };
   }
 
+  /** Margins and tab stops of the screen that is shown, and the cursor of the normal one behind the alternate one. */
+  get places() {
+    const { top, bottom, tabs } = this.active;
+    const { active, normal } = this.terminal.buffer;
+    const behind = active.type === "normal" ? null : { row: normal.cursorY, col: normal.cursorX };
+    return {
+      top,
+      bottom,
+      tabs: [...tabs].filter((x) => x > 0 && x < this.terminal.cols).toSorted((a, b) => a - b),
+      behind,
+    };
+  }
+
   get cursorVisible(): boolean {
     return this.visible;
   }

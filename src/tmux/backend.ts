@@ -1,5 +1,6 @@
 /** What the commands of tmux need: wsh's operations and sessions, and what their caller has. No transport is known here. */
 import type { OperationInput, OperationNameOf, OperationOutput } from "../operations/table.ts";
+import type { PaneTerminal } from "../protocol/pane-terminal.ts";
 import type { RecordedEventName } from "../protocol/recorded-events.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import type { State } from "./state.ts";
@@ -71,6 +72,8 @@ export interface Backend {
 
   sessions(): Promise<readonly SessionInfo[]>;
   call<N extends CalledOperation>(operation: N, input: OperationInput<N>, target: string): Promise<OperationOutput<N>>;
+  /** What formats say of a pane's terminal. */
+  terminal(pane: string): Promise<PaneTerminal>;
   create(session: NewSession): Promise<SessionInfo>;
   /** Ends a session. */
   kill(target: string): Promise<void>;

@@ -5,8 +5,9 @@
 import { WshError } from "../protocol/errors.ts";
 import type { Backend } from "./backend.ts";
 import { TmuxError } from "./error.ts";
+import { gatherFacts } from "./facts.ts";
 import { expand, type Scope } from "./formats/expand.ts";
-import { type Around, type Facts, needsLayouts, needsScreens, type PaneFacts, variable } from "./formats/variables.ts";
+import { type Around, type Facts, variable } from "./formats/variables.ts";
 import { Model, type Place, placeOf } from "./model.ts";
 import { eventsOfHooks, hookBehind, hooksOfEvent } from "./options/hooks.ts";
 import { optionAt } from "./options/options.ts";
@@ -273,12 +274,7 @@ export class Run {
     isTimed = false,
   ): Promise<string[]> {
     const { model, state } = await this.load();
-    const facts = await this.facts(
-      model,
-      state,
-      template,
-      all.map(({ around }) => around),
-    );
+    const facts = await gatherFacts(this.backend, { model, state }, template, { all: all.map(({ around }) => around) });
     // What shell commands print is known by the next reading.
     const printed = new Map<string, string | null>();
     const shell = (command: string): string => {
@@ -293,47 +289,6 @@ export class Run {
       if (missing.length === 0) return texts;
       await Promise.all(missing.map(async (command) => printed.set(command, await this.backend.shellLine(command))));
     }
-  }
-
-  private async facts(model: Model, state: State, template: string, all: readonly Around[]): Promise<Facts> {
-    const places = /#\{[SWP]:/.test(template) ? model.places : all.flatMap(placesAround);
-    const panes = new Map<string, PaneFacts>();
-    if (needsScreens(template)) {
-      await Promise.all(
-        places.map(async ({ pane }) => {
-          const known = await this.screenOf(pane.target).catch(() => null);
-          if (known !== null) panes.set(pane.target, known);
-        }),
-      );
-    }
-    const layouts = new Map<string, string>();
-    if (needsLayouts(template)) {
-      const sessions = [...new Set(places.map(({ session }) => session.target))];
-      for (const got of await Promise.all(sessions.map((each) => this.backend.call("layout.get", {}, each))))
-        for (const window of got.windows) layouts.set(window.id, window.tmux);
-    }
-    const { version, socketPath, hostname, account, pid } = this.backend;
-    return {
-      ...{ version, socketPath, hostname, account, pid, panes, layouts },
-      startedAt: Math.min(...model.sessions.map(({ info }) => info.created_at)),
-      marked: state.marked,
-      pipes: new Set(Object.keys(state.pipes)),
-      historyLimit: Number(optionAt(state, {}, "history-limit") ?? 0),
-      controlled: Object.values(state.clients).flatMap(({ pid: client, session }) =>
-        this.backend.isAlive(client) ? [session] : [],
-      ),
-      attached: model.sessions.filter(({ info }) => info.attached > 0),
-    };
-  }
-
-  private async screenOf(pane: string): Promise<PaneFacts> {
-    const screen = await this.backend.call("screen.get", { format: "plain" }, pane);
-    return {
-      cursor: screen.cursor,
-      isAlternate: screen.alternate_active,
-      history: Math.max(0, screen.total_lines - screen.rows),
-      lines: screen.lines.map(String),
-    };
   }
 
   private scope(
@@ -380,7 +335,7 @@ export class Run {
           : session === undefined
             ? null
             : session.windows.some((each) => each.name === name),
-      search: (test) => (facts.panes.get(pane?.target ?? "")?.lines.findIndex(test) ?? -1) + 1,
+      search: (test) => (facts.screens.get(pane?.target ?? "")?.findIndex(test) ?? -1) + 1,
       shell: known.shell,
     };
   }
@@ -405,11 +360,6 @@ export function environmentOf(
   const own = session === undefined ? undefined : state.environments[session]?.[name];
   const set = own ?? state.environment[name];
   return set === undefined ? env[name] : (set.value ?? undefined);
-}
-
-function placesAround({ session, window, pane }: Around): readonly Place[] {
-  if (session === undefined) return [];
-  return [placeOf(session, window, pane)];
 }
 
 /** The text of a failure: tmux's words where they are known. */

@@ -186,6 +186,31 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
   await converse(tmux(["-C", "new-session", "-s", "one", "-x", "80", "-y", "24", "cat"]).child);
 });
 
+/** Copy mode without a key: what a program has the terminal do. */
+async function copying(
+  terminal: EmulatorTerminal,
+  ran: (words: readonly string[]) => Promise<{ readonly stdout: string; readonly stderr: string }>,
+): Promise<void> {
+  const modes = [
+    "display-message",
+    "-p",
+    "-t",
+    "dev:.0",
+    "#{pane_in_mode} #{mouse_any_flag}#{wrap_flag}#{keypad_flag}",
+  ];
+  terminal.type("clear; seq 900 999; printf '\\033[?1002h\\033[?7l\\033='; read\r");
+  await until("the modes", async () => (await ran(modes)).stdout === "0 101\n");
+  expect((await ran(["send-keys", "-X", "-t", "dev:.0", "cursor-up"])).stderr).toBe("not in a mode\n");
+  await ran(["copy-mode", "-t", "dev:.0"]);
+  expect((await ran(modes)).stdout).toBe("1 101\n");
+  for (const words of [["search-backward-text", "942"], ["begin-selection"], ["-N", "2", "cursor-right"]])
+    expect((await ran(["send-keys", "-X", "-t", "dev:.0", ...words])).stderr).toBe("");
+  await ran(["send-keys", "-X", "-t", "dev:.0", "copy-selection-and-cancel"]);
+  expect((await ran(["show-buffer"])).stdout).toBe("942");
+  expect((await ran(modes)).stdout).toBe("0 101\n");
+  terminal.type("\r");
+}
+
 /** Keys by the usual lines of a configuration of tmux, at a terminal that is attached before. */
 async function boundKeys(
   wsh: Wsh,
@@ -233,5 +258,6 @@ bind-key    -T root         M-Left select-pane -L
   const refused = await wsh.runWith({ env: { WSH_AGENT: "Robot" } }, "tmux", "bind-key", "x", "kill-server");
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("may not use bind-key") });
   expect((await ran(["unbind-key", "|"])).code).toBe(0);
+  await copying(terminal, ran);
   expect((await ran(["list-keys", "|"])).stderr).toBe("unknown key: |\n");
 }

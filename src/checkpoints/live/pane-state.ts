@@ -54,7 +54,8 @@ export function paneState(
   { isMember, endedBy }: { readonly isMember: boolean; readonly endedBy: string | null },
 ): PaneState {
   const { terminal } = pane;
-  const { screenTop, firstLine, stored } = terminal;
+  const { firstLine, stored } = terminal;
+  const screenTop = terminal.top.line;
   const drawn = session.elements.state();
   const withScreen = kept !== "layout";
   const screen = withScreen ? linesBlock(storedLines(stored, screenTop, terminal.lastLine)) : "";

@@ -94,7 +94,7 @@ export class PaneText implements TerminalText {
   }
 
   screenTop(): number {
-    return this.terminal.screenTop;
+    return this.terminal.top.line;
   }
 
   lastLine(): number {

@@ -18,6 +18,7 @@ import { Connection } from "../../wire/connection.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
 import type { PaneKeeper } from "../pane-keeper.ts";
 import type { SessionParts } from "../parts.ts";
+import { paneTerminal } from "./pane-terminal.ts";
 import { ViewLink } from "./view-link.ts";
 
 export interface Placing {
@@ -141,6 +142,8 @@ export async function askGuest(parts: SessionParts, keeper: PaneKeeper, request:
     case "peer.named_pane":
       if (local.home !== null) keeper.lend(local, { ...local.home, ...v.parse(NamedSchema, request.input) });
       return {};
+    case "peer.terminal":
+      return paneTerminal(local, parts.session.viewers);
     default:
       throw new WshError("unknown_method", `this session process does not support the request '${request.op}'`);
   }

@@ -7,10 +7,10 @@
  */
 
 import type { RE2JS } from "re2js";
-import { type LookAction, lookKeys, type ModeKeys } from "../../keys/copy-table.ts";
+import { type LookAction, lookActions, lookKeys, type ModeKeys } from "../../keys/copy-table.ts";
 import { parseMouse } from "../../keys/mouse.ts";
 import type { InputEvent, ParsedKey } from "../../keys/types.ts";
-import type { LookInput } from "../../protocol/attach.ts";
+import type { LookAct, LookInput } from "../../protocol/attach.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import { compilePattern } from "../../protocol/pattern.ts";
 import { Jumps, wordAt } from "./jumps.ts";
@@ -18,13 +18,12 @@ import { Pointing } from "./look-mouse.ts";
 import { drawLooked, lookLabel, passingLabel } from "./look-view.ts";
 import { byCommand, byRows, columnOf, moveBy, pageOf } from "./moves.ts";
 import { Search, Searched } from "./search.ts";
-import { outputAt, type Selection, type SelectionKind, selectedText, selectionKinds } from "./selection.ts";
+import { outputAt, type Selection, type SelectionKind, selectedText, selectionKinds, turned } from "./selection.ts";
 import { isBefore, type LookSource, LookText, type Point } from "./text.ts";
 import { nulKey, pastedLine } from "./typed.ts";
 
 /** Characters of a pattern, and the highest count before a key: more is a slip. */
-const MAX_PATTERN = 256;
-const MAX_COUNT = 99_999;
+const [MAX_PATTERN, MAX_COUNT] = [256, 99_999];
 
 export interface LookPort {
   /** Something else is to be shown. */
@@ -129,6 +128,18 @@ export class LookBack {
       if (report !== null) this.pointing.report(report);
     } else if (event.kind === "paste") this.type(pastedLine(event.raw));
     else if (event.kind === "key") this.key(event.parsed ?? nulKey(event.raw));
+    this.changed();
+    return true;
+  }
+
+  /** Does an action without its key, with what a person would type then. @returns whether there is such an action */
+  perform({ action, count, text }: LookAct): boolean {
+    if (!Object.hasOwn(lookActions, action)) return false;
+    this.hold();
+    this.act(action as LookAction, count, count > 1);
+    if (this.prompt === null && text !== "") this.key({ key: text, modifiers: [] });
+    this.type(text);
+    if (this.prompt !== null) this.key({ key: "Enter", modifiers: [] });
     this.changed();
     return true;
   }
@@ -258,9 +269,7 @@ export class LookBack {
       this.toggle(kind);
       return;
     }
-    const numbered = (otherwise: number): Point => {
-      return { line: isCounted ? Math.min(text.last, text.first + count - 1) : otherwise, col: 0 };
-    };
+    const numbered = isCounted ? Math.min(text.last, text.first + count - 1) : null;
     switch (action) {
       case "scroll_up":
         this.scroll(-count);
@@ -269,13 +278,13 @@ export class LookBack {
         this.scroll(count);
         break;
       case "top":
-        this.go(numbered(text.first));
+        this.go({ line: numbered ?? text.first, col: 0 });
         break;
       case "bottom":
         text.refresh();
         this.searched = null;
         if (this.search !== null) this.search = this.searchFor(this.search.pattern, this.search.compiled);
-        this.go(numbered(text.last));
+        this.go({ line: numbered ?? text.last, col: 0 });
         break;
       case "command_back":
       case "command_forth":
@@ -303,11 +312,9 @@ export class LookBack {
         else this.choose(found);
         break;
       }
-      case "other_end": {
-        const { selection } = this;
-        if (selection !== null) this.choose({ ...selection, anchor: selection.head, head: selection.anchor });
+      case "other_end":
+        this.choose(turned(this.selection));
         break;
-      }
       case "copy":
         if (this.selection === null) this.port.say("no selection: v starts one, V selects lines");
         else if (this.copy()) this.port.left();
@@ -332,16 +339,11 @@ export class LookBack {
   }
 
   private toCommand(forth: boolean, count: number): void {
-    let { line } = this.cursor;
-    for (let done = 0; done < count; done++) {
-      const next = byCommand(this.text, line, forth);
-      if (next === null) {
-        if (done === 0) this.port.say(forth ? "no command below" : "no command above");
-        break;
-      }
-      line = next;
+    const line = byCommand(this.text, this.cursor.line, forth, count);
+    if (line === this.cursor.line) {
+      this.port.say(forth ? "no command below" : "no command above");
+      return;
     }
-    if (line === this.cursor.line) return;
     // The command moves to the top of the view, its output below.
     this.go({ line, col: 0 });
     this.top = this.cursor;

@@ -93,10 +93,11 @@ function byParagraph(text: LookText, { line }: Point, forth: boolean): Point {
 }
 
 /** The line of the command before or after a line; null without one. */
-export function byCommand(text: LookText, line: number, forth: boolean): number | null {
+export function byCommand(text: LookText, line: number, forth: boolean, count: number): number {
   const lines = text.source.commands().map(({ first }) => Math.max(text.first, first - 1));
   const inside = lines.filter((each) => each >= text.first && each <= text.last);
-  return (forth ? inside.find((each) => each > line) : inside.findLast((each) => each < line)) ?? null;
+  const ahead = forth ? inside.filter((each) => each > line) : inside.filter((each) => each < line).toReversed();
+  return ahead[Math.min(count, ahead.length) - 1] ?? line;
 }
 
 /** The first letter of a line. */

@@ -144,3 +144,8 @@ export const selectionKinds: Readonly<Partial<Record<string, SelectionKind>>> = 
 function isWordCell(text: string): boolean {
   return text !== "" && separators?.has(text) === false;
 }
+
+/** The same selection from its other end. */
+export function turned(selection: Selection | null): Selection | null {
+  return selection && { ...selection, anchor: selection.head, head: selection.anchor };
+}

@@ -1,5 +1,6 @@
 /** Commands of tmux's copy mode (`send-keys -X NAME`) as the actions of wsh's. Pure. */
 import type { LookAction } from "../../keys/copy-table.ts";
+import type { LookAct } from "../../protocol/attach.ts";
 import { TmuxError } from "../error.ts";
 
 const actions: Readonly<Record<string, LookAction>> = {
@@ -16,11 +17,28 @@ const actions: Readonly<Record<string, LookAction>> = {
   ...{ "search-again": "match_forth", "search-reverse": "match_back" },
   ...{ "begin-selection": "select", "select-line": "select_lines", "rectangle-toggle": "select_rectangle" },
   ...{ "other-end": "other_end", "copy-selection-and-cancel": "copy", "copy-pipe-and-cancel": "copy" },
-  ...{ cancel: "leave" },
+  ...{ "copy-line": "copy_line", cancel: "leave" },
+};
+
+/** Those that take a text. */
+const typing: Readonly<Record<string, LookAction>> = {
+  ...{ "search-forward-text": "search_forth", "search-backward-text": "search_back" },
+  ...{ "jump-forward": "jump_forth", "jump-backward": "jump_back" },
+  ...{ "jump-to-forward": "till_forth", "jump-to-backward": "till_back" },
 };
 
 /** Programs that a copy may go to: it is on the clipboard by wsh itself. */
 const clipboards = /^(?:xclip|xsel|pbcopy|wl-copy|clip\.exe|reattach-to-user-namespace pbcopy)(?:\s|$)/;
+
+/** What `send-keys -X` has copy mode do now. @throws TmuxError where it has nothing that does it */
+export function copyAct([name = "", ...words]: readonly string[], count: number): LookAct {
+  const [text = ""] = words;
+  const typed = typing[name];
+  if (typed !== undefined && words.length === 1 && text !== "") return { action: typed, count, text };
+  const action = copyAction(["send-keys", "-X", name, ...words]);
+  if (action === null) throw new TmuxError(`the copy mode of wsh has no ${name}`);
+  return { action, count, text: "" };
+}
 
 /**
  * The action of `send-keys -X …`; null for another command.

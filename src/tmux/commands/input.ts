@@ -1,6 +1,9 @@
 /** Commands that type into panes, read them, and carry their output elsewhere. */
+import type { LookAct } from "../../protocol/attach.ts";
+import { copyAct } from "../bindings/copy-commands.ts";
 import { TmuxError } from "../error.ts";
 import { keyNamed, type Typed } from "../keys.ts";
+import type { Session } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { addBuffer } from "./buffers.ts";
@@ -31,7 +34,7 @@ export const inputCommands: readonly Command[] = [
       await addBuffer(run, args.get("b"), `${text}\n`);
     },
   ),
-  command("copy-mode", "t:", [0, 0], "[-t target-pane]", copyMode),
+  command("copy-mode", "qt:u", [0, 0], "[-qu] [-t target-pane]", copyMode),
   command("clear-history clearhist", "Ht:", [0, 0], "[-t target-pane]", async (run, args) => {
     const { pane } = await run.place(args, "pane");
     await run.backend.call("session.clear", {}, pane.target);
@@ -43,7 +46,18 @@ async function copyMode(run: Run, args: Arguments): Promise<void> {
   const { session, window, pane } = await run.place(args, "pane");
   if (window !== session.current || pane !== window.active)
     throw new TmuxError("wsh opens copy mode in the pane that a session shows with the focus");
-  await run.backend.call("terminal.show", { view: "look_back" }, session.target);
+  if (!args.has("q")) await run.backend.call("terminal.show", { view: "look_back" }, session.target);
+  else if (!(await run.backend.terminal(pane.target)).copy_mode) return;
+  for (const [flag, action] of [
+    ["u", "page_up"],
+    ["q", "leave"],
+  ] as const)
+    if (args.has(flag)) await act(run, session, { action, count: 1, text: "" });
+}
+
+/** At the terminal that is used. */
+async function act(run: Run, session: Session, does: LookAct): Promise<void> {
+  await run.backend.call("terminal.show", { view: "look_back", act: does }, session.target);
 }
 
 /** What one call of `input.send` types: a text, then keys. */
@@ -57,7 +71,11 @@ async function sendKeys(run: Run, args: Arguments): Promise<void> {
   const count = args.has("N") ? wholeNumber("repeat count", args.get("N") ?? "", 1, 2_147_483_647) : 1;
   if (args.has("M")) throw new TmuxError("no mouse target");
   if (args.has("R")) await run.backend.call("session.clear", {}, place.pane.target);
-  if (args.has("X")) throw new TmuxError("not in a mode");
+  if (args.has("X")) {
+    const { session, pane } = place;
+    if (!(await run.backend.terminal(pane.target)).copy_mode) throw new TmuxError("not in a mode");
+    return act(run, session, copyAct(args.words, count));
+  }
   const words = args.has("F") ? await Promise.all(args.words.map((word) => run.format(word, place))) : args.words;
   const typed = words.flatMap((word) => typedBy(word, args));
   for (let i = 0; i < count; i++)

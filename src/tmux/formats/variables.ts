@@ -1,16 +1,9 @@
 /** Variables of formats: what tmux says of a session, a window, a pane, as far as wsh knows it. Pure. */
 
+import type { PaneTerminal } from "../../protocol/pane-terminal.ts";
 import type { Pane, Place, Session, Window } from "../model.ts";
 import { boxOf } from "../targets.ts";
-
-/** What a place alone does not say; gathered before a format that needs it is expanded. */
-export interface PaneFacts {
-  readonly cursor: { readonly row: number; readonly col: number; readonly visible: boolean };
-  readonly isAlternate: boolean;
-  readonly history: number;
-  /** The screen. */
-  readonly lines: readonly string[];
-}
+import { terminalVariables } from "./terminal-variables.ts";
 
 export interface Facts {
   readonly version: string;
@@ -21,7 +14,9 @@ export interface Facts {
   readonly startedAt: number;
   readonly marked: string | null;
   readonly pipes: ReadonlySet<string>;
-  readonly panes: ReadonlyMap<string, PaneFacts>;
+  /** Of panes by target, gathered where a format needs them: their terminals, and the rows of their screens. */
+  readonly terminals: ReadonlyMap<string, PaneTerminal>;
+  readonly screens: ReadonlyMap<string, readonly string[]>;
   /** Layouts of windows by id, as tmux writes them. */
   readonly layouts: ReadonlyMap<string, string>;
   readonly historyLimit: number;
@@ -144,8 +139,6 @@ const ofPane: Values<Place> = {
   pane_dead: ({ pane }) => pane.info.state === "exited",
   pane_dead_status: ({ pane }) => (pane.info.state === "exited" ? (pane.info.exit_code ?? "") : ""),
   pane_dead_signal: ({ pane }) => (pane.info.state === "exited" ? (pane.info.signal ?? "") : ""),
-  pane_in_mode: () => false,
-  pane_mode: () => "",
   pane_input_off: () => false,
   pane_marked: ({ pane }, { marked }) => pane.target === marked,
   pane_marked_set: (_, { marked }) => marked !== null,
@@ -153,24 +146,8 @@ const ofPane: Values<Place> = {
   pane_synchronized: ({ window }) => window.info.synchronized === true,
   pane_search_string: () => "",
   pane_format: () => true,
-  alternate_on: ({ pane }, { panes }) => panes.get(pane.target)?.isAlternate ?? false,
-  cursor_x: ({ pane }, { panes }) => panes.get(pane.target)?.cursor.col ?? "",
-  cursor_y: ({ pane }, { panes }) => panes.get(pane.target)?.cursor.row ?? "",
-  cursor_flag: ({ pane }, { panes }) => panes.get(pane.target)?.cursor.visible ?? true,
-  history_size: ({ pane }, { panes }) => panes.get(pane.target)?.history ?? "",
   history_limit: (_, { historyLimit }) => historyLimit,
-  scroll_region_upper: () => 0,
-  scroll_region_lower: ({ pane }) => pane.info.rows - 1,
 };
-
-/** Whether a format may use what has to be asked for. */
-export function needsScreens(format: string): boolean {
-  return /cursor_|history_size|alternate_on|C[/:]/.test(format);
-}
-
-export function needsLayouts(format: string): boolean {
-  return format.includes("_layout");
-}
 
 /** Where a format looks: as much of a place as there is. */
 export type Around = { readonly session?: Session; readonly window?: Window; readonly pane?: Pane };
@@ -183,17 +160,20 @@ export function variable({ session, window, pane }: Around, name: string, facts:
   if (session_ !== undefined) return said(session_(session, facts));
   if (window === undefined) return known(name) ? "" : undefined;
   const place = { session, window, pane: pane ?? window.active };
+  const terminal = pane === undefined ? undefined : facts.terminals.get(pane.target);
+  const ofTerminal = terminal === undefined ? undefined : terminalVariables[name];
+  if (terminal !== undefined && ofTerminal !== undefined) return said(ofTerminal(terminal));
   const value = ofWindow[name] ?? (pane === undefined ? undefined : ofPane[name]);
   return value === undefined ? (known(name) ? "" : undefined) : said(value(place, facts));
 }
 
 /** Every variable, in tmux's order. */
-export const variableNames: readonly string[] = [everywhere, ofSession, ofWindow, ofPane]
+export const variableNames: readonly string[] = [everywhere, ofSession, ofWindow, ofPane, terminalVariables]
   .flatMap(Object.keys)
   .toSorted();
 
 function known(name: string): boolean {
-  return name in ofSession || name in ofWindow || name in ofPane;
+  return name in ofSession || name in ofWindow || name in ofPane || name in terminalVariables;
 }
 
 function said(value: string | number | boolean): string {

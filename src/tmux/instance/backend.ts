@@ -11,6 +11,7 @@ import { selfCommand } from "../../launch/launch.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { ownerOf, requireNoAgent } from "../../protocol/owner.ts";
+import { PaneTerminalSchema } from "../../protocol/pane-terminal.ts";
 import { SessionInfoSchema } from "../../protocol/session.ts";
 import { prefixKeyOf } from "../../settings/prefix-key.ts";
 import { loadSettings } from "../../settings/settings.ts";
@@ -66,6 +67,7 @@ export function backendOf(instance: Instance, client: ClientSide): InstanceBacke
     async call(operation, input, target) {
       return (await sessions.call(operation, input, target)) as OperationOutput<typeof operation>;
     },
+    terminal: async (pane) => v.parse(PaneTerminalSchema, await sessions.call("peer.terminal", {}, pane)),
     async create({ rows, cols, ...session }) {
       const create = { ...session, rows, cols, shell: null, tags: [] };
       // Where the session says where it starts, the caller's directory is not needed: it may have been deleted.

@@ -69,7 +69,6 @@ export class TerminalStream implements Viewer {
   /** Called for a key that is bound to an operation of the session. */
   onBound: (binding: Binding, signal: AbortSignal) => Promise<unknown> = async () => null;
   readonly own: OwnView;
-  readonly open: Viewer["open"] = (view) => this.own.open(view);
   private readonly scrollback: ScrollbackChoice;
   /** Its owner collects sizes and reads keys. */
   readonly composed: boolean;

@@ -48,6 +48,7 @@ export class Looking {
 
   /** @throws WshError of the other process, if one is asked */
   async begin({ keys, ...input }: LookInput, pane?: string): Promise<void> {
+    const { act } = input;
     const { shown, port } = this;
     const how = port.isPlain ? { ...input, plain: true } : input;
     const { look } = shown;
@@ -55,6 +56,10 @@ export class Looking {
       if (!port.mayShare(pane))
         throw new WshError("access_denied", "this terminal cannot enter copy mode in another session's pane");
       await look({ keys, ...how }, pane);
+      return;
+    }
+    if (act !== undefined) {
+      if (this.look?.perform(act) !== true) throw new WshError("invalid_request", `copy mode does no '${act.action}'`);
       return;
     }
     if (this.look !== null) {

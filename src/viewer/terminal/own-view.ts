@@ -133,7 +133,8 @@ export class OwnView {
   }
 
   /** Opens a view by a call of another program. @throws WshError */
-  async open({ view, target }: OpenedView): Promise<void> {
+  async open({ view, target, act }: OpenedView): Promise<void> {
+    if (act !== undefined) return this.looking.begin({ keys: "vi", act });
     const operation = `view.${view}` as const;
     if (this.port.isOver || this.port.wanted(operation)) return;
     this.own.hide();

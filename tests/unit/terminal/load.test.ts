@@ -49,14 +49,14 @@ test("loaded, they are what they are when printed, before and after a resize and
   await printed.write(Buffer.concat([bytes(lines), Buffer.from(`${filler}\x1b[H`)]));
   loaded.load(bytes(lines), 0);
   const same = (): void => {
-    expect(loaded.screenTop).toBe(printed.screenTop);
+    expect(loaded.top.line).toBe(printed.top.line);
     expect(storedLines(loaded.stored, 0, 1e9)).toEqual(storedLines(printed.stored, 0, 1e9));
     for (const format of ["plain", "styled"] as const) {
       const of = (model: TerminalModel) => model.scrollback({ offset: 0, limit: 10_000, format }).lines;
       expect(of(loaded).slice(0, -ROWS)).toEqual(of(printed).slice(0, -ROWS));
     }
   };
-  expect(loaded.screenTop).toBe(lines.length);
+  expect(loaded.top.line).toBe(lines.length);
   same();
   const more = Buffer.from(`${some(40).join("\x1b[0m\r\n")}\x1b[0m\r\n`);
   for (const model of [printed, loaded]) await model.write(more);
@@ -68,7 +68,7 @@ test("loaded, they are what they are when printed, before and after a resize and
 test("they begin with their number, and not more are kept than the limit lets", async () => {
   const model = open(100);
   model.load(bytes(some(300)), 7_000);
-  expect(model.screenTop).toBe(7_300);
+  expect(model.top.line).toBe(7_300);
   expect(model.firstLine).toBe(7_200);
   await model.write(Buffer.from("next\r\n"));
   expect(model.line(7_300)).toBe("next");
@@ -78,6 +78,6 @@ test("they begin with their number, and not more are kept than the limit lets", 
 test("none at all", () => {
   const model = open();
   model.load(new Uint8Array(0), 3);
-  expect(model.screenTop).toBe(3);
+  expect(model.top.line).toBe(3);
   expect(model.totalLines).toBe(ROWS);
 });

@@ -1,0 +1,32 @@
+/** The answer to `peer.terminal`: what formats of tmux say of a pane's terminal. */
+import * as v from "valibot";
+
+export const PaneTerminalSchema = v.object({
+  cursor: v.object({ row: v.number(), col: v.number(), visible: v.boolean(), character: v.string() }),
+  alternate: v.boolean(),
+  /** Rows above the screen, and their bytes by estimate. */
+  history: v.number(),
+  history_bytes: v.number(),
+  /** Of the screen that is shown: the margins, and columns with a tab stop. */
+  top: v.number(),
+  bottom: v.number(),
+  tabs: v.array(v.number()),
+  /** The cursor of the normal screen behind the alternate one. */
+  behind: v.nullable(v.object({ row: v.number(), col: v.number() })),
+  modes: v.object({
+    bracketed_paste: v.boolean(),
+    keypad_cursor: v.boolean(),
+    keypad: v.boolean(),
+    mouse: v.picklist(["none", "x10", "vt200", "drag", "any"]),
+    mouse_encoding: v.picklist(["default", "utf8", "sgr", "urxvt", "sgr-pixels"]),
+    insert: v.boolean(),
+    origin: v.boolean(),
+    wrap: v.boolean(),
+    synchronized: v.boolean(),
+    cursor_shape: v.picklist(["block", "underline", "bar"]),
+    cursor_blink: v.boolean(),
+  }),
+  /** A person is in copy mode there. */
+  copy_mode: v.boolean(),
+});
+export type PaneTerminal = v.InferOutput<typeof PaneTerminalSchema>;

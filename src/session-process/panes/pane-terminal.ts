@@ -1,0 +1,30 @@
+/** What `wsh tmux` says of a pane's terminal in formats: modes, margins, tab stops, cursors, copy mode. */
+import type { PaneTerminal } from "../../protocol/pane-terminal.ts";
+import type { Viewers } from "../../session/viewers.ts";
+import type { LocalPane } from "./local-pane.ts";
+
+export function paneTerminal({ id, looking, pane }: LocalPane, { all }: Viewers): Promise<PaneTerminal> {
+  const { terminal } = pane;
+  return terminal.atRest(() => {
+    const { cursor, modes, historyBytes: history_bytes } = terminal;
+    const history = Math.max(0, terminal.totalLines - terminal.rows);
+    const { text: character = " " } = terminal.cells(cursor.row)[cursor.col] ?? {};
+    const { bracketedPaste, applicationCursor, applicationKeypad, mouseTracking, mouseEncoding, ...others } = modes;
+    return {
+      ...{
+        cursor: { ...cursor, character },
+        history,
+        history_bytes,
+        alternate: terminal.alternate,
+        ...terminal.places,
+      },
+      modes: {
+        ...{ bracketed_paste: bracketedPaste, keypad_cursor: applicationCursor, keypad: applicationKeypad },
+        ...{ mouse: mouseTracking, mouse_encoding: mouseEncoding, insert: others.insert, origin: others.origin },
+        ...{ wrap: others.wrap, synchronized: others.synchronizedOutput },
+        ...{ cursor_shape: others.cursorShape, cursor_blink: others.cursorBlink },
+      },
+      copy_mode: looking.isOn || all.some(({ own, shown }) => own.isLooking && shown.shows(id)),
+    };
+  });
+}

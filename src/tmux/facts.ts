@@ -1,0 +1,52 @@
+/** What a format needs beyond the list of sessions: terminals, screens and layouts, asked of the sessions' processes. */
+import type { PaneTerminal } from "../protocol/pane-terminal.ts";
+import type { Backend } from "./backend.ts";
+import { terminalVariables } from "./formats/terminal-variables.ts";
+import type { Around, Facts } from "./formats/variables.ts";
+import { type Model, type Place, placeOf } from "./model.ts";
+import { optionAt } from "./options/options.ts";
+import type { State } from "./state.ts";
+
+const ofTerminals = new RegExp(Object.keys(terminalVariables).join("|"));
+
+export async function gatherFacts(
+  backend: Backend,
+  { model, state }: { readonly model: Model; readonly state: State },
+  template: string,
+  { all }: { readonly all: readonly Around[] },
+): Promise<Facts> {
+  const places = /#\{[SWP]:/.test(template) ? model.places : all.flatMap(placesAround);
+  const targets = [...new Set(places.map(({ pane }) => pane.target))];
+  const terminals = new Map<string, PaneTerminal>();
+  const screens = new Map<string, readonly string[]>();
+  const each = (needed: boolean, read: (target: string) => Promise<unknown>): Promise<unknown> =>
+    // A pane that has ended meanwhile has no values.
+    Promise.all(needed ? targets.map((target) => read(target).catch(() => {})) : []);
+  await each(ofTerminals.test(template), async (target) => terminals.set(target, await backend.terminal(target)));
+  await each(/C[/:]/.test(template), async (target) => {
+    const { lines } = await backend.call("screen.get", { format: "plain" }, target);
+    screens.set(target, lines.map(String));
+  });
+  const layouts = new Map<string, string>();
+  if (template.includes("_layout")) {
+    const sessions = [...new Set(places.map(({ session }) => session.target))];
+    for (const got of await Promise.all(sessions.map((target) => backend.call("layout.get", {}, target))))
+      for (const window of got.windows) layouts.set(window.id, window.tmux);
+  }
+  const { version, socketPath, hostname, account, pid } = backend;
+  return {
+    ...{ version, socketPath, hostname, account, pid, terminals, screens, layouts },
+    startedAt: Math.min(...model.sessions.map(({ info }) => info.created_at)),
+    marked: state.marked,
+    pipes: new Set(Object.keys(state.pipes)),
+    historyLimit: Number(optionAt(state, {}, "history-limit") ?? 0),
+    controlled: Object.values(state.clients).flatMap(({ pid: client, session }) =>
+      backend.isAlive(client) ? [session] : [],
+    ),
+    attached: model.sessions.filter(({ info }) => info.attached > 0),
+  };
+}
+
+function placesAround({ session, window, pane }: Around): readonly Place[] {
+  return session === undefined ? [] : [placeOf(session, window, pane)];
+}
