@@ -32,7 +32,7 @@ export interface NewMachine {
 }
 
 /** The part of a fleet that is used here. */
-export type Fleet = Pick<FleetHub, "link" | "member" | "members" | "forget" | "ready">;
+export type Fleet = Pick<FleetHub, "link" | "member" | "members" | "forget" | "ready" | "problem">;
 
 interface Kept {
   readonly machine: RememberedMachine;

@@ -89,7 +89,7 @@ export function buildGateway(
     machines,
     sessions: new FarSessions(instance, machines),
     rejoin: () => membership.follow(),
-    refusal: () => membership.refusal,
+    fleetProblem: () => membership.problem,
   };
   const farCalls = new FarCalls(machines, options.hostname);
   const once = new OnceCalls();

@@ -111,7 +111,8 @@ testFleet("a place for a session is found in the fleet, and its tags are the inv
     },
     PLACED_MS,
   ).catch((error) => {
-    throw new Error(`${error.message}; the last refusal: ${refusal}`);
+    const logs = [m1, me].map(({ instance }) => fs.readFileSync(instance.serverLog, "utf8").slice(-4_000));
+    throw new Error([error.message, `the last refusal: ${refusal}`, ...logs, fleet.log.slice(-4_000)].join("\n"));
   });
   expect(made).toBe("m1/train");
   expect((await m1.list()).map(({ name }) => name)).toEqual(["train"]);

@@ -212,7 +212,7 @@ test("who is not admitted any more is told so, by the list and by doctor", async
   });
   expect(rejected.error).toContain("refuse this machine");
   const own = async (wsh: Wsh) => ((await (await wsh.fetch("/servers")).json()) as Entry[])[0]?.error;
-  expect(await own(bob)).toContain("its fleet's servers refuse it");
+  expect(await own(bob)).toContain("the fleet's servers refuse this machine");
   const asked = await bob.run("screen", "refused-m1/dev");
   expect({ code: asked.code, said: asked.stderr.includes("new invitation") }).toEqual({ code: 1, said: true });
   expect((await bob.run("doctor")).stdout).toMatch(/fleet credentials.*is refused/);

@@ -119,6 +119,14 @@ export class FleetConnection {
     return !this.isOpen && this.refusal !== null;
   }
 
+  /** Why this process is not in its fleet, as a sentence; null: it is, or no server was asked so far. */
+  get problem(): string | null {
+    if (this.error === null) return null;
+    return this.isRejected
+      ? `the fleet's servers refuse this machine: ${this.error.message}`
+      : `the fleet's servers cannot be reached: ${this.error.message}`;
+  }
+
   /** Largest message that the server takes, in bytes. */
   get maxBytes(): number {
     return this.nats?.info?.max_payload ?? 0;
@@ -182,11 +190,11 @@ export class FleetConnection {
         }
         pauseMs = FIRST_PAUSE_MS;
         this.begin(nats);
-        const watching = this.watch(nats);
+        // Not awaited: the client never ends the states of a connection that closed before they were asked for.
+        void this.watch(nats);
         const why = await nats.closed();
         this.lost(why instanceof Error ? why : new Error("the connection was closed"));
         this.keepRefusal(why);
-        await watching;
       } catch (thrown) {
         this.lost(thrown instanceof Error ? thrown : new Error(String(thrown)));
         this.keepRefusal(thrown);

@@ -82,10 +82,9 @@ export class FleetHub {
     };
   }
 
-  /** Why the fleet's servers do not admit this one; null: they do. */
-  get refusal(): string | null {
-    const { connection } = this;
-    return connection.isRejected ? (connection.error?.message ?? "refused") : null;
+  /** See FleetConnection. */
+  get problem(): string | null {
+    return this.connection.problem;
   }
 
   /** Null for an unknown machine. */

@@ -28,8 +28,8 @@ export interface JoinOptions {
 
 export interface Joined {
   readonly isMachine: boolean;
-  /** Why the fleet's servers do not admit this one; null: they do, or were not asked yet. */
-  readonly refusal: string | null;
+  /** Why this server is not in its fleet; null: it is, or no server of the fleet was asked so far. */
+  readonly problem: string | null;
   /** A session's info changed. @param isNews one came or went, or has another name */
   changed(isNews: boolean): void;
   happened(event: LifecycleEvent): void;
@@ -49,8 +49,8 @@ export function joinFleet(
     machines.fleet = hub;
     return {
       isMachine: false,
-      get refusal() {
-        return hub.refusal;
+      get problem() {
+        return hub.problem;
       },
       changed() {},
       happened() {},
@@ -72,8 +72,8 @@ export function joinFleet(
   });
   return {
     isMachine: true,
-    get refusal() {
-      return machine.refusal;
+    get problem() {
+      return machine.problem;
     },
     changed: (isNews) => machine.changed(isNews),
     happened: (event) => machine.happened(event),

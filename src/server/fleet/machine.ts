@@ -86,10 +86,9 @@ export class FleetMachine {
     }
   }
 
-  /** Why the fleet's servers do not admit this machine; null: they do. */
-  get refusal(): string | null {
-    const { connection } = this;
-    return connection.isRejected ? (connection.error?.message ?? "refused") : null;
+  /** See FleetConnection. */
+  get problem(): string | null {
+    return this.connection.problem;
   }
 
   /** The list has changed. @param isNews also relevant to occasional readers of the list */

@@ -28,9 +28,9 @@ export class Membership {
     return this.joined?.isMachine ?? false;
   }
 
-  /** Why the fleet's servers do not admit this one; null: they do, or it is in none. */
-  get refusal(): string | null {
-    return this.joined?.refusal ?? null;
+  /** Why this server is not in its fleet; null: it is, or has none. */
+  get problem(): string | null {
+    return this.joined?.problem ?? null;
   }
 
   /** @throws WshError invalid_credentials, unsafe_path, if the file was named */

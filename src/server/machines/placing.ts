@@ -76,7 +76,7 @@ export class Placing {
     const candidates = before === undefined ? await candidatesOf(this.machines, tags) : [];
     const chosen = isOwn ? orderOf(candidates, tags, key) : placementOrder(candidates, tags, Math.random);
     const order = before === undefined ? chosen : [before];
-    if (order.length === 0) throw noMachine(candidates, tags);
+    if (order.length === 0) throw noMachine(candidates, tags, this.machines.fleet?.problem ?? null);
     const said: string[] = [];
     for (const machine of order) {
       if (signal.aborted) throw new WshError("cancelled", "the caller ended the request");
@@ -136,13 +136,17 @@ function silent(name: string): Candidate {
   return { name, health: "unreachable", tags: [], accept: "none", load: 0, sessions: 0 };
 }
 
-function noMachine(candidates: readonly Candidate[], tags: readonly string[]): WshError {
+/** @param problem why this server is not in its fleet; null: it is, or has none */
+function noMachine(candidates: readonly Candidate[], tags: readonly string[], problem: string | null): WshError {
   const wanted = ["machine", ...tags.map((tag, at) => `${at === 0 ? "with" : "and"} '${tag}'`)].join(" ");
   // The tags of a machine without an answer may be unknown.
   const tagged = candidates.filter(
     ({ health, tags: own }) => health !== "healthy" || tags.every((tag) => own.includes(tag)),
   );
   const others = tagged.filter((each) => !suits(each, tags));
+  if (others.length === 0 && problem !== null) {
+    return new WshError("machine_unreachable", `no ${wanted} is known: ${problem}`, { hint: "See `wsh doctor`." });
+  }
   if (others.length === 0) {
     return new WshError("machine_not_found", `there is no ${wanted}`, {
       hint: "`wsh servers` lists the machines; set tags with `wsh fleet invite --tag`, or machine_tags there.",

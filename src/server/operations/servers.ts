@@ -14,8 +14,8 @@ export interface FarMachines {
   readonly sessions: FarSessions;
   /** Looks for this server's credentials of a fleet again. */
   readonly rejoin: () => Promise<void>;
-  /** Why the servers of its fleet do not admit this one; null: they do, or it is in none. */
-  readonly refusal: () => string | null;
+  /** Why this server is not in its fleet; null: it is, or has none. */
+  readonly fleetProblem: () => string | null;
 }
 
 type ServersOperation = "servers.list" | "servers.get" | "servers.add" | "servers.remove" | "servers.reload";
@@ -23,17 +23,17 @@ type ServersOperation = "servers.list" | "servers.get" | "servers.add" | "server
 export function serversHandlers(
   proxies: SessionProxies,
   state: ServerState,
-  { machines, sessions, rejoin, refusal }: FarMachines,
+  { machines, sessions, rejoin, fleetProblem }: FarMachines,
 ): Pick<ServerHandlers, ServersOperation> {
   return {
     "servers.list": async (_, { caller }) => {
       const { only } = caller;
-      const own = ownEntry(proxies, state, only, refusal());
+      const own = ownEntry(proxies, state, only, fleetProblem());
       return only === undefined ? [await own, ...(await sessions.entries(caller))] : [await own];
     },
     "servers.get": async ({ hostname }, { caller }) => {
       const { only } = caller;
-      if (hostname === state.hostname) return ownEntry(proxies, state, only, refusal());
+      if (hostname === state.hostname) return ownEntry(proxies, state, only, fleetProblem());
       await machines.fleet?.ready();
       const isKnown = machines.isOfFleet(hostname) || machines.all.some(({ name }) => name === hostname);
       if (only !== undefined || !isKnown) {
@@ -60,14 +60,13 @@ async function ownEntry(
   proxies: SessionProxies,
   state: ServerState,
   only: string | undefined,
-  refusal: string | null,
+  error: string | null,
 ): Promise<OperationOutput<"servers.get">> {
   const { hostname, serverId } = state;
   const own = { hostname, address: "local", health: "healthy", role: "member" } as const;
-  const error = refusal === null ? {} : { error: `its fleet's servers refuse it: ${refusal}` };
   const listed = await proxies.list();
   const counts = countsOf(only === undefined ? listed : listed.filter(({ id }) => id === only));
-  return { ...own, ...counts, server_id: serverId, version: VERSION, ...error };
+  return { ...own, ...counts, server_id: serverId, version: VERSION, ...(error === null ? {} : { error }) };
 }
 
 /** Running sessions that the caller may see, including those that another process has just started. */
