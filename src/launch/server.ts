@@ -4,7 +4,7 @@ import { withDirectoryLock } from "../instance/lock.ts";
 import { checkRuntimeDir, type Instance, prepareRuntimeDir } from "../instance/paths.ts";
 import { nofileVariable, originalNofile } from "../platform/inherited-file-limit.ts";
 import { WshError } from "../protocol/errors.ts";
-import { isServerAlive } from "../registry/single-server.ts";
+import { isServerAlive, isServerRunning } from "../registry/single-server.ts";
 import {
   childEnv,
   launch,
@@ -33,14 +33,14 @@ export async function startServer(
   instance: Instance,
   options: ServerOptions = {},
 ): Promise<{ started: boolean; report: ReadyReport | null }> {
-  if (checkRuntimeDir(instance) && isServerAlive(instance)) return { started: false, report: null };
+  if (checkRuntimeDir(instance) && (await isServerRunning(instance))) return { started: false, report: null };
   prepareRuntimeDir(instance);
   const timeoutMs = options.timeoutMs ?? readyTimeoutMs;
   const deadline = performance.now() + timeoutMs;
   return withDirectoryLock(
     instance.namesDir,
     async () => {
-      if (isServerAlive(instance)) return { started: false, report: null };
+      if (await isServerRunning(instance)) return { started: false, report: null };
       try {
         const report = await launchServer(instance, options, Math.max(1, deadline - performance.now()));
         return { started: true, report };

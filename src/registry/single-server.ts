@@ -6,7 +6,7 @@
 
 import fs from "node:fs";
 import { withDirectoryLock } from "../instance/lock.ts";
-import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
+import { type Instance, maxSocketPathBytes, prepareRuntimeDir } from "../instance/paths.ts";
 import { platform } from "../platform/platform.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type LifeLock, lockBeside, lockOwner, lockState, removeLock, takeLifeLock } from "./life-lock.ts";
@@ -55,6 +55,16 @@ export async function clearDeadServer(instance: Instance): Promise<void> {
     }
     removeFreeLock(instance);
   });
+}
+
+/**
+ * The same, for a caller that starts one otherwise: a killed server holds its lock until its last thread has ended, and
+ * as long as a child of it has not executed its own program. That is waited for.
+ */
+export async function isServerRunning(instance: Instance): Promise<boolean> {
+  if (!isServerAlive(instance)) return false;
+  await orphanGone(instance.httpSocket, lockBeside(instance.httpSocket));
+  return isServerAlive(instance);
 }
 
 /** Whether a server of the instance lives. */
@@ -111,14 +121,27 @@ export async function releaseServer(
   }
 }
 
-/** Until a killed server's child has executed its own program, it holds the server's lock and sockets open. */
+/** Waits until the lock of a server whose process has ended is free. */
 async function orphanGone(path: string, link: string): Promise<void> {
   const deadline = performance.now() + ORPHAN_MS;
-  while (performance.now() < deadline) {
-    const pid = lockOwner(link) ?? listenerPid(path);
-    if (pid === null || platform().processes.isAlive(pid) || processState(path, link) !== "alive") return;
-    await Bun.sleep(LOOK_MS);
-  }
+  while (performance.now() < deadline && isOrphan(path, link)) await Bun.sleep(LOOK_MS);
+}
+
+/** Whether the process that took the lock has ended, and the lock is held all the same. */
+function isOrphan(path: string, link: string): boolean {
+  const owner = lockOwner(link);
+  if ((owner !== null && isRunning(owner)) || processState(path, link) !== "alive") return false;
+  if (Buffer.byteLength(path) > maxSocketPathBytes) return false;
+  const outcome = platform().sockets.connect(path);
+  if (outcome.kind === "refused") return owner !== null;
+  // A process of another namespace has another number there, which the kernel does not tell.
+  return outcome.kind === "connected" && (outcome.pid ?? 0) > 0 && !isRunning(outcome.pid ?? 0);
+}
+
+/** A zombie is not. */
+function isRunning(pid: number): boolean {
+  const { processes } = platform();
+  return processes.isAlive(pid) && processes.stat(pid)?.state !== "ended";
 }
 
 /** The server's sockets, and remains of an interrupted start (bindAside). */

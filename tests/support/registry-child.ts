@@ -21,6 +21,15 @@ function listen(path: string): void {
   Bun.listen({ unix: path, socket: { data() {} } });
 }
 
+/** The path behind a descriptor; null: it is closed. */
+function target(fd: string): string | null {
+  try {
+    return fs.readlinkSync(`/dev/fd/${fd}`);
+  } catch {
+    return null;
+  }
+}
+
 switch (role) {
   case "claim": {
     const name = { kind: "exact", name: argument } as const;
@@ -39,6 +48,15 @@ switch (role) {
     const program = Bun.spawn(["sleep", "1000"], { terminal: { cols: 80, rows: 24 }, detached: true });
     const plain = Bun.spawn(["sleep", "1000"], { stdio: ["ignore", "ignore", "ignore"], detached: true });
     process.stdout.write(`${program.pid} ${plain.pid}\n`);
+    stay();
+    break;
+  }
+  case "serve-with-child": {
+    // As in the moment between fork and exec, in which a child has all descriptors of the server.
+    const { life } = await claimServer(instance, () => listen(instance.httpSocket));
+    const fd = fs.readdirSync("/dev/fd").find((each) => target(each) === life.path) ?? "";
+    const child = Bun.spawn(["sleep", "1000"], { stdio: ["ignore", "ignore", "ignore", Number(fd)] });
+    process.stdout.write(`${child.pid}\n`);
     stay();
     break;
   }

@@ -8,6 +8,7 @@ import { listenerPid, processState } from "../../../src/registry/liveness.ts";
 import { watchOwnFiles } from "../../../src/registry/own-files-watch.ts";
 import { claimSession, restoreSession } from "../../../src/registry/register.ts";
 import { cleanStale, listSessions } from "../../../src/registry/registry.ts";
+import { isServerAlive, isServerRunning } from "../../../src/registry/single-server.ts";
 import { fakeDaemon, listen, session, type TestInstance, testInstance } from "../../support/registry.ts";
 import { until } from "../../support/until.ts";
 
@@ -76,6 +77,18 @@ describe("a process that is dead", () => {
         }
       }
     }
+  });
+
+  test("is no server though its last child holds the lock: who starts one waits for that", async () => {
+    using place = testInstance();
+    const { child, wrote } = await claimant(place, "serve-with-child", "");
+    expect(await isServerRunning(place.instance)).toBe(true);
+    child.kill("SIGKILL");
+    await child.exited;
+    expect(isServerAlive(place.instance)).toBe(true);
+    const running = isServerRunning(place.instance);
+    process.kill(Number(wrote), "SIGKILL");
+    expect(await running).toBe(false);
   });
 
   test("is dead though another process has its number", async () => {
