@@ -27,21 +27,17 @@ const drawnAlike: typeof drawn = {
   spans: { type: "array", items: { type: "object" } },
 };
 
-function field<S extends v.GenericSchema>(schema: S, description: string) {
-  return optional(schema, description);
-}
-
-const IdField = field(v.string(), "change this one");
+const IdField = optional(v.string(), "change this one");
 const ListField = optional(v.boolean(), "only list", false);
 /** Fields of both kinds; ids and places precede them. */
 const common = {
   list: ListField,
-  focusable: field(v.boolean(), "can get captured keys"),
-  ttl_ms: field(v.number(), "lifetime"),
-  persist: field(v.boolean(), "survives a crash"),
-  screen_mode: field(ElementScreenModeSchema, "alt: over full-screen programs"),
+  focusable: optional(v.boolean(), "can get captured keys"),
+  ttl_ms: optional(v.number(), "lifetime"),
+  persist: optional(v.boolean(), "survives a crash"),
+  screen_mode: optional(ElementScreenModeSchema, "alt: over full-screen programs"),
 };
-const RemoveIdField = field(v.string(), "absent: all");
+const RemoveIdField = optional(v.string(), "absent: all");
 
 /** @throws WshError invalid_request naming the missing property of a new element */
 function needed<T>(value: T | null | undefined, name: string): T {
@@ -82,11 +78,11 @@ export const overlay = tool({
   parameters: v.object({
     session: TargetField,
     id: IdField,
-    x: field(overlayFields.entries.x, "column, from 0"),
-    y: field(overlayFields.entries.y, "row, from 0"),
-    z: field(v.number(), "higher is in front"),
-    width: field(overlayFields.entries.width, "cells"),
-    height: field(overlayFields.entries.height, "rows"),
+    x: optional(overlayFields.entries.x, "column, from 0"),
+    y: optional(overlayFields.entries.y, "row, from 0"),
+    z: optional(v.number(), "higher is in front"),
+    width: optional(overlayFields.entries.width, "cells"),
+    height: optional(overlayFields.entries.height, "rows"),
     background: overlayFields.entries.background,
     spans: v.optional(overlayFields.entries.spans),
     ...common,
@@ -130,7 +126,7 @@ export const panel = tool({
   parameters: v.object({
     session: TargetField,
     id: IdField,
-    position: field(panelFields.entries.position, "edge"),
+    position: optional(panelFields.entries.position, "edge"),
     height: v.optional(panelFields.entries.height),
     z: v.optional(v.number()),
     background: panelFields.entries.background,
@@ -180,7 +176,7 @@ export const inputMode = tool({
   annotations: makesOrChanges,
   parameters: v.object({
     session: TargetField,
-    mode: field(v.picklist(["capture", "release"]), "the keyboard"),
+    mode: optional(v.picklist(["capture", "release"]), "the keyboard"),
     focus: v.optional(v.string()),
     unfocus: optional(v.boolean(), "end that", false),
     read: optional(v.boolean(), "return keys", false),

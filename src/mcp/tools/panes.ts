@@ -15,10 +15,6 @@ const makes = { readOnlyHint: false, destructiveHint: false, idempotentHint: fal
 const changes = { ...makes, openWorldHint: false };
 const ends = { ...changes, destructiveHint: true };
 
-function field<S extends v.GenericSchema>(schema: S, description: string) {
-  return optional(schema, description);
-}
-
 const sides = v.picklist(["right", "down", "left", "up"]);
 /** Cells, or a share as "40%". */
 const AmountSchema = v.union([
@@ -47,15 +43,15 @@ export const createPane = tool({
   annotations: makes,
   parameters: v.object({
     session: described(v.string(), "beside this pane, or in this session"),
-    direction: field(sides, "default: right"),
-    window: field(v.picklist(["new", "float", "popup"]), "new: its own"),
-    size: field(AmountSchema, 'cells or "40%"'),
+    direction: optional(sides, "default: right"),
+    window: optional(v.picklist(["new", "float", "popup"]), "new: its own"),
+    size: optional(AmountSchema, 'cells or "40%"'),
     command: v.optional(v.string()),
-    cwd: field(v.string(), "default: that pane's"),
+    cwd: optional(v.string(), "default: that pane's"),
     env: v.optional(v.record(v.string(), v.string())),
-    title: field(v.string(), "on the border"),
-    keep_after_exit: field(v.boolean(), "keep it then"),
-    view: field(v.string(), "show this pane, no program"),
+    title: optional(v.string(), "on the border"),
+    keep_after_exit: optional(v.boolean(), "keep it then"),
+    view: optional(v.string(), "show this pane, no program"),
     focus: optional(v.boolean(), "move the person's", false),
   }),
   described: { size: { ...amountJson, description: 'cells or "40%"' } },
@@ -151,9 +147,9 @@ export const manageWindow = tool({
   parameters: v.object({
     session: TargetField,
     action: windowActions,
-    window: field(v.string(), "index, name or @w5"),
+    window: optional(v.string(), "index, name or @w5"),
     name: v.optional(v.string()),
-    index: field(v.pipe(v.number(), v.integer()), "its place"),
+    index: optional(v.pipe(v.number(), v.integer()), "its place"),
   }),
   output: v.object({ session: v.optional(v.string()), windows: v.array(v.unknown()) }),
   run: async ({ session, action, window, name, index }, ask) => {
@@ -198,17 +194,17 @@ const layoutParameters = v.object({
     ...(["equalise", "synchronize", "title", "float"] as const),
   ]),
   tree: set.tree,
-  tmux: field(v.string(), "set: tmux's form"),
-  close_others: field(v.boolean(), "set: close omitted"),
-  preset: field(v.picklist([...layoutPresetNames, "next"]), "preset"),
-  to: field(v.string(), "left, @7 …"),
+  tmux: optional(v.string(), "set: tmux's form"),
+  close_others: optional(v.boolean(), "set: close omitted"),
+  preset: optional(v.picklist([...layoutPresetNames, "next"]), "preset"),
+  to: optional(v.string(), "left, @7 …"),
   direction: v.optional(sides),
-  by: field(integerFrom(1), "cells"),
-  size: field(AmountSchema, "for move"),
+  by: optional(integerFrom(1), "cells"),
+  size: optional(AmountSchema, "for move"),
   rows: v.optional(AmountSchema),
   cols: v.optional(AmountSchema),
-  on: field(v.boolean(), "zoom, float …"),
-  title: field(v.string(), '"": its program\'s'),
+  on: optional(v.boolean(), "zoom, float …"),
+  title: optional(v.string(), '"": its program\'s'),
 });
 type LayoutParameters = v.InferOutput<typeof layoutParameters>;
 

@@ -1,5 +1,5 @@
 /** The person's settings for this browser, in its storage. Contains nothing secret. */
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 
 export interface Settings {
   readonly theme: "system" | "light" | "dark";
@@ -53,6 +53,17 @@ function read(): Settings {
 
 export const settings = signal<Settings>(read());
 
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+const systemTheme = signal<"light" | "dark">(prefersDark.matches ? "dark" : "light");
+prefersDark.addEventListener("change", ({ matches }) => {
+  systemTheme.value = matches ? "dark" : "light";
+});
+/** The theme of the page now. */
+export const shownTheme = computed(() => {
+  const { theme } = settings.value;
+  return theme === "system" ? systemTheme.value : theme;
+});
+
 export function change(changes: Partial<Settings>): void {
   settings.value = { ...settings.value, ...changes };
 }
@@ -63,9 +74,9 @@ export function changeFontSize(by: number): void {
 }
 
 effect(() => {
-  const { theme, fontFamily, fontSize, cursorBlinks } = settings.value;
+  const { fontFamily, fontSize, cursorBlinks } = settings.value;
   const root = document.documentElement;
-  root.dataset.theme = theme;
+  root.dataset.theme = shownTheme.value;
   root.style.setProperty("--font-size", `${fontSize}px`);
   root.style.setProperty("--own-font", fontFamily === "" ? "ui-monospace" : `"${fontFamily.replaceAll('"', "")}"`);
   root.classList.toggle("still", !cursorBlinks);

@@ -14,7 +14,7 @@ import { Miniatures } from "./miniatures.ts";
 import { Notices } from "./notices.ts";
 import { type Open, paletteQueries } from "./open.ts";
 import { needing, SessionList, sessions, type Told } from "./sessions.ts";
-import { settings } from "./settings.ts";
+import { settings, shownTheme } from "./settings.ts";
 import { Tile } from "./tile.ts";
 import { tellError, toast } from "./toasts.ts";
 
@@ -79,10 +79,9 @@ export class Workspace {
       for (const tile of this.tiles.peek()) tile.tellColors();
     };
     effect(() => {
-      void settings.value.theme;
+      void shownTheme.value;
       requestAnimationFrame(recolored);
     });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolored);
     addEventListener("hashchange", () => this.goToAddress());
     addEventListener("online", () => this.retry());
     addEventListener("focus", () => this.retry());
