@@ -162,7 +162,7 @@ function screenAt(text: TerminalText, since: number): ScreenBefore {
   const known = text.givenAt(since);
   if (known !== null) return known;
   const { line } = text.positionAt(since) ?? { line: text.screenTop() };
-  return { offset: since, at: { line, index: 0 }, lines: new Map(), last: line - 1, rows: [] };
+  return { offset: since, at: { line, index: 0 }, lines: new Map(), stood: new Map(), last: line - 1, rows: [] };
 }
 
 /** Blank lines at the end of a screen were not necessarily printed. */

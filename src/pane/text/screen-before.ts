@@ -22,7 +22,7 @@ export function screenNow(text: TerminalText): ScreenBefore {
   for (const line of text.lines(text.screenTop(), last)) {
     lines.set(line.id, line.id === at.line ? line.text.padEnd(at.index) : line.text);
   }
-  return { offset: text.offset, at, lines, last, rows: text.alternateRows() };
+  return { offset: text.offset, at, lines, stood: lines, last, rows: text.alternateRows() };
 }
 
 /** Whether a line shows something else than before. */

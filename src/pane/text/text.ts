@@ -28,6 +28,8 @@ export interface ScreenBefore {
   readonly at: TextPosition;
   /** Lines of the normal screen by id; the cursor's with the blanks before it. */
   readonly lines: ReadonlyMap<number, string>;
+  /** The same with those that have been erased since. */
+  readonly stood: ReadonlyMap<number, string>;
   /** The last of those lines: everything after it is new. */
   readonly last: number;
   /** Rows of the alternate screen; none while it was not shown. */

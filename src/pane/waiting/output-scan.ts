@@ -34,13 +34,15 @@ export interface ScanOrigin {
   readonly since: TextPosition;
   /** Lines of the screen that were there before. */
   readonly before: ReadonlyMap<number, string>;
+  /** The same with those that have been erased since. */
+  readonly stood: ReadonlyMap<number, string>;
   /** Rows of the alternate screen that were there before. */
   readonly rows: readonly string[];
 }
 
 /** Everything after a known screen: every later change of it, above the cursor too. */
-export function originAt({ at, lines, rows }: ScreenBefore): ScanOrigin {
-  return { since: at, before: lines, rows };
+export function originAt({ at, lines, stood, rows }: ScreenBefore): ScanOrigin {
+  return { since: at, before: lines, stood, rows };
 }
 
 /**
@@ -51,12 +53,14 @@ export function originAt({ at, lines, rows }: ScreenBefore): ScanOrigin {
 export function scanOrigin(text: TerminalText, since: TextPosition, alternateCounts: boolean): ScanOrigin {
   const shown = text.lines(text.screenTop(), since.line - 1);
   const before = new Map(shown.map((line) => [line.id, line.text]));
-  return { since, before, rows: alternateCounts ? [] : text.alternateRows() };
+  return { since, before, stood: before, rows: alternateCounts ? [] : text.alternateRows() };
 }
 
 export class OutputScan {
   /** The last seen text of each line of the screen. */
   private readonly seen: Map<number, string>;
+  /** Of lines that were there before: their text, without what something else was printed over. */
+  private readonly standing: Map<number, string>;
   private since: TextPosition;
   private rows: readonly string[];
   /** Number of the last text that was looked at of those written over. */
@@ -77,6 +81,7 @@ export class OutputScan {
   ) {
     this.overwritten = (source.overwritten.since(limits.since)[0]?.number ?? source.overwritten.newest + 1) - 1;
     this.seen = new Map(origin.before);
+    this.standing = new Map(origin.stood);
     this.since = origin.since;
     this.rows = origin.rows;
     this.next = origin.since.line;
@@ -94,7 +99,7 @@ export class OutputScan {
       this.overwritten = number;
       const start = isStanding && line === this.since.line ? this.since.index : 0;
       for (const piece of openPieces(text.length, start, isStanding ? this.source.masks(line, text) : [])) {
-        const match = this.tryFind(text, piece.start, piece.end);
+        const match = this.findNew(line, text, piece.start, piece.end);
         if (match !== null) return { ...match, line };
       }
     }
@@ -161,8 +166,10 @@ export class OutputScan {
     const first = id === this.since.line;
     if (first && before !== undefined && !line.padEnd(index).startsWith(before.slice(0, index))) this.rewritten = true;
     const start = first && !this.rewritten ? index : 0;
+    const stood = this.standing.get(id);
+    if (stood !== undefined) this.standing.set(id, stillStanding(stood, line));
     for (const piece of openPieces(line.length, start, this.source.masks(id, line))) {
-      const match = this.tryFind(line, piece.start, piece.end);
+      const match = this.findNew(id, line, piece.start, piece.end);
       if (match !== null) return { ...match, line: id };
     }
     return null;
@@ -180,10 +187,31 @@ export class OutputScan {
     return null;
   }
 
+  /** A match of text that stood at the same place before, such as a prompt that is drawn again, is not new. */
+  private findNew(id: number, line: string, from: number, to: number): Match | null {
+    const stood = this.standing.get(id);
+    for (let start = from; ; ) {
+      const match = this.tryFind(line, start, to);
+      if (match === null || match.text === "" || stood?.startsWith(match.text, match.start) !== true) return match;
+      start = match.start + match.text.length;
+    }
+  }
+
   private tryFind(line: string, from: number, to: number): Match | null {
     const { budget } = this.limits;
     return budget === null ? this.find(line, from, to) : budget.spend(() => this.find(line, from, to));
   }
+}
+
+/** What a line still shows of an earlier text: blanks count as erased, and what is erased may be drawn again. */
+function stillStanding(stood: string, line: string): string {
+  if (line.startsWith(stood)) return stood;
+  let standing = "";
+  for (let at = 0; at < stood.length; at++) {
+    const shown = line[at] ?? " ";
+    standing += shown === stood[at] || shown === " " ? stood[at] : "\0";
+  }
+  return standing;
 }
 
 /** Lines, the cursor's with the blanks before it, with which a prompt such as "Continue? " ends. */

@@ -5,8 +5,6 @@
 import { WshError } from "../../protocol/errors.ts";
 import { compilePattern } from "../../protocol/pattern.ts";
 
-/** Characters of one line that a pattern sees; of a longer line, its end. */
-const MAX_SEARCHED = 16_384;
 /** Total time that one pattern may take before its share counts, in ms. */
 const FREE_MS = 200;
 /** Share of the time since it began that a pattern may take after that. */
@@ -14,6 +12,8 @@ const MAX_SHARE = 0.1;
 
 export interface Match {
   readonly text: string;
+  /** Its place in the searched line. */
+  readonly start: number;
   /** Groups of the pattern, null for those that did not match; none for a text. */
   readonly groups: readonly (string | null)[] | null;
 }
@@ -24,7 +24,7 @@ export type Finder = (line: string, from: number, to: number) => Match | null;
 export function textFinder(wanted: string): Finder {
   return (line, from, to) => {
     const at = line.indexOf(wanted, from);
-    return at >= 0 && at + wanted.length <= to ? { text: wanted, groups: null } : null;
+    return at >= 0 && at + wanted.length <= to ? { text: wanted, start: at, groups: null } : null;
   };
 }
 
@@ -32,17 +32,14 @@ export function textFinder(wanted: string): Finder {
 export async function regexFinder(pattern: string, flags: string): Promise<Finder> {
   const compiled = await compilePattern(pattern, flags);
   return (line, from, to) => {
-    const end = Math.min(line.length, to);
-    const searched = end === line.length ? line : line.slice(0, end);
-    const skip = Math.max(0, end - MAX_SEARCHED);
-    const part = skip === 0 ? searched : searched.slice(skip);
+    const searched = to < line.length ? line.slice(0, to) : line;
     // The test alone is many times cheaper than a match with groups, and suffices for most lines.
-    if (!compiled.test(part)) return null;
-    const matcher = compiled.matcher(part);
-    if (!matcher.find(Math.max(0, Math.min(from, end) - skip))) return null;
+    if (!compiled.test(searched)) return null;
+    const matcher = compiled.matcher(searched);
+    if (!matcher.find(Math.min(from, searched.length))) return null;
     const groups: (string | null)[] = [];
     for (let n = 1; n <= matcher.groupCount(); n++) groups.push(matcher.group(n));
-    return { text: matcher.group() ?? "", groups };
+    return { text: matcher.group() ?? "", start: matcher.start(), groups };
   };
 }
 
@@ -55,13 +52,14 @@ export class Budget {
     private readonly began = now(),
   ) {}
 
-  /** Runs `work` at the pattern's expense. @throws WshError regex_too_slow */
+  /** Runs `work` at the pattern's expense; a match is returned, whatever it cost. @throws WshError regex_too_slow */
   spend<T>(work: () => T): T {
     const before = this.now();
     const result = work();
     const after = this.now();
     this.used += after - before;
-    if (this.used > FREE_MS && this.used > (after - this.began) * MAX_SHARE) {
+    const isOver = this.used > FREE_MS && this.used > (after - this.began) * MAX_SHARE;
+    if (result === null && isOver) {
       throw new WshError("regex_too_slow", `the pattern took ${Math.round(this.used)} ms of matching`);
     }
     return result;

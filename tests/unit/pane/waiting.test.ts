@@ -245,9 +245,11 @@ describe("the echo of input", () => {
 describe("patterns", () => {
   test("match with groups, within the open part of a line", async () => {
     const find = await regexFinder("(\\w+)=(\\d+)?", "i");
-    expect(find("X a=1 b=", 0, 8)).toEqual({ text: "a=1", groups: ["a", "1"] });
-    expect(find("X a=1 b=", 4, 8)).toEqual({ text: "b=", groups: ["b", null] });
+    expect(find("X a=1 b=", 0, 8)).toEqual({ text: "a=1", start: 2, groups: ["a", "1"] });
+    expect(find("X a=1 b=", 4, 8)).toEqual({ text: "b=", start: 6, groups: ["b", null] });
     expect(find("X a=1 b=", 0, 3)).toBeNull();
+    const long = `${"x".repeat(50_000)}=7${"y".repeat(50_000)}`;
+    expect(find(long, 0, long.length)).toMatchObject({ groups: [long.slice(0, 50_000), "7"] });
   });
 
   test("are refused when they are not RE2 syntax", async () => {
@@ -267,6 +269,7 @@ describe("patterns", () => {
     const budget = new Budget(() => time);
     const work = () => {
       time += 60;
+      return null;
     };
     for (let n = 0; n < 3; n++) budget.spend(work);
     expect(() => budget.spend(work)).toThrow("matching");
@@ -328,6 +331,25 @@ describe("waiting in a session", () => {
     const wait = live.commands.wait({ anyOf: [{ type: "regex", pattern: "^3% of", flags: "" }], ...max });
     live.type("y\r");
     expect(await wait).toMatchObject({ decidedBy: "regex", match: "3% of" });
+  });
+
+  test("for what is new, when a prompt is erased and drawn again with the answer", async () => {
+    await using live = await LivePane.start();
+    const key = "read -rsn1 k";
+    const [erase, draw] = ["printf '\\033[1A\\033[1G\\033[J'", 'printf "Setup\\nname: $a"'];
+    live.type(`a=; ${draw}; for n in 1 2; do ${key}; a=$a$k; ${erase}; ${key}; ${draw}; done; ${key}; echo; ${draw}\r`);
+    const asked = { anyOf: [{ type: "regex", pattern: "name|Setup", flags: "" }], maxWaitMs: 0 } as const;
+    expect(await live.commands.wait({ ...asked, ...max })).toMatchObject({ match: "Setup" });
+    await live.commands.wait({ anyOf: [{ type: "waiting_for_input" }], ...max });
+    const since = live.pane.giveCursor();
+    const changed = live.commands.wait({ ...asked, ...max, since });
+    for (const typed of "a-b-") {
+      live.type(typed);
+      await live.commands.wait({ anyOf: [{ type: "waiting_for_input" }], ...max });
+    }
+    expect(await live.commands.wait({ ...asked, since })).toMatchObject({ decidedBy: "timeout" });
+    live.type("q");
+    expect(await changed).toMatchObject({ match: "Setup" });
   });
 
   test("for text that scrolls by in a flood", async () => {
