@@ -64,7 +64,7 @@ const prelude = `
   const text = (value) => {
     if (typeof value === "string") return value;
     if (value instanceof Error) return value.name + ": " + value.message;
-    return JSON.stringify(value) ?? String(value);
+    return printedJson(value) ?? String(value);
   };
   const log = (...values) => print(values.map(text).join(" "));
   const watch = async (terminal, { text, stack }) => {
@@ -82,7 +82,7 @@ const prelude = `
       if (session !== "") globalThis.t = await wsh.open(session);
       const value = await main();
       await wsh.closeAll();
-      end(JSON.stringify({ value }), "", "");
+      end(printedJson({ value }), "", "");
     } catch (error) {
       await wsh.closeAll().catch(() => {});
       const isError = error instanceof Error;

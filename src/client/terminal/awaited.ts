@@ -1,6 +1,7 @@
 /** Conditions that `waitFor` takes, in a program's form and in the operations' form. Pure. */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { ConditionInput } from "../../protocol/conditions.ts";
+import { printedAs } from "./brief.ts";
 import type { Screen } from "./screen.ts";
 
 /** With several conditions, the first one that holds ends the wait. */
@@ -57,7 +58,8 @@ export function named(what: string): Awaited {
 }
 
 export function matched({ match = "", groups = [], output_cursor = 0 }: OperationOutput<"wait">): Matched {
-  return Object.assign([match, ...groups], { text: match, cursor: output_cursor });
+  const found = Object.assign([match, ...groups], { text: match, cursor: output_cursor });
+  return printedAs(found, () => [...found]);
 }
 
 export function patternOf(grep: string | RegExp): string {

@@ -3,6 +3,9 @@
  */
 import type { Screen } from "./screen.ts";
 
+/** Characters of a screen in a message. */
+const MAX_SCREEN = 3_000;
+
 export interface FailureFacts {
   /** The error's code when an operation failed, else `not_met`. */
   readonly code: string;
@@ -47,9 +50,18 @@ export function pictured(session: string, screen: Screen): string {
   const focused = screen.selected;
   const cursor = `cursor ${visible ? "at" : "hidden, at"} row ${row}, col ${col} (from 0)`;
   const selected = focused === null ? "" : `, selected: ${JSON.stringify(focused.text.slice(0, 60))}`;
-  const shown = screen.text === "" ? ["(blank)"] : screen.text.split("\n");
+  const shown = screen.text === "" ? ["(blank)"] : bounded(screen.text.split("\n"));
   return [
     `Screen of '${session}', ${cols}x${rows}, ${cursor}${selected}`,
     ...shown.map((line) => `│ ${line}`.trimEnd()),
   ].join("\n");
+}
+
+/** Without long runs of blank rows, and without the middle of a large screen. */
+function bounded(rows: readonly string[]): readonly string[] {
+  const text = rows.join("\n").replace(/(?<=\n)\n{3,}/g, (blank) => `[… ${blank.length} blank rows]\n`);
+  if (text.length <= MAX_SCREEN) return text.split("\n");
+  const head = text.slice(0, text.lastIndexOf("\n", MAX_SCREEN / 3)).split("\n");
+  const tail = text.slice(text.indexOf("\n", text.length - (2 * MAX_SCREEN) / 3) + 1).split("\n");
+  return [...head, "[… the screen's middle is left out]", ...tail];
 }

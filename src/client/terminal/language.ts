@@ -1,6 +1,7 @@
 /** The language in which programs drive terminals, for `wsh script`, `wsh test` and `wsh_script`. */
 import type { OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { briefOf } from "./brief.ts";
 import { framesOf, type StepDoubt, type StepWatcher } from "./steps.ts";
 import { type Call, Terminal } from "./terminal.ts";
 
@@ -99,7 +100,9 @@ export function language(call: Call, { watch, doubt, opened: hear, made = {} }: 
 
   return {
     open,
-    sessions: () => call("sessions.list", {}),
+    async sessions() {
+      return (await call("sessions.list", {})).map((each) => briefOf(each, "name", "state", "tags", "exit_code"));
+    },
     async closeAll() {
       await Promise.all([...opened].map((terminal) => terminal.close()));
       opened.clear();

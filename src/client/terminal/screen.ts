@@ -3,6 +3,8 @@ import type { OperationOutput } from "../../operations/table.ts";
 import type { Span } from "../../protocol/screen.ts";
 import { cells, type Found, type SpanStyle, selectedPart } from "../../protocol/selected.ts";
 
+import { briefOf, compact, printedAs } from "./brief.ts";
+
 export type { Found, SpanStyle } from "../../protocol/selected.ts";
 
 export class Screen {
@@ -33,14 +35,10 @@ export class Screen {
     this.state = shown.state;
     this.output_cursor = shown.output_cursor;
     this.generation = shown.generation;
+    printedAs(this, () => compact(this.rows));
   }
 
   toString(): string {
-    return this.text;
-  }
-
-  /** A printed or returned screen is its text. */
-  toJSON(): string {
     return this.text;
   }
 
@@ -62,7 +60,8 @@ export class Screen {
 
   /** The part that a program shows as selected or focused. */
   get selected(): Found | null {
-    return selectedPart(this.styles, this.cursor);
+    const part = selectedPart(this.styles, this.cursor);
+    return part === null ? null : place(part);
   }
 
   private found(row: number, index: number, text: string): Found {
@@ -76,8 +75,12 @@ export class Screen {
       }
       at += own.length;
     }
-    return { text, row, col: cells((this.rows[row] ?? "").slice(0, index)), width: cells(text), style };
+    return place({ text, row, col: cells((this.rows[row] ?? "").slice(0, index)), width: cells(text), style });
   }
+}
+
+function place(found: Found): Found {
+  return briefOf(found, "text", "row", "col");
 }
 
 function occurrences(row: string, text: string): { index: number; text: string }[] {

@@ -20,6 +20,7 @@ import {
   named,
   patternOf,
 } from "./awaited.ts";
+import { brief, briefOf, printedAs } from "./brief.ts";
 import { clickSequence } from "./click.ts";
 import type { FailureFacts } from "./failure.ts";
 import type { ExecOptions, ExecOutcome, ExpectOptions, Outcome, OutputOptions, StepOptions } from "./options.ts";
@@ -61,6 +62,7 @@ export class Terminal implements AsyncDisposable {
     private command?: number | undefined,
   ) {
     this.since = since;
+    printedAs(this, () => this.name);
   }
 
   /** Runs a command at the shell's prompt and waits for its end. */
@@ -82,7 +84,7 @@ export class Terminal implements AsyncDisposable {
         throw new NotMet(`has not ended within ${seconds(timeout)}${waits}; it goes on${output}`);
       }
       const { exit_code = null, output = "" } = result;
-      return { ...result, exit_code, exitCode: exit_code, output };
+      return brief({ ...result, exit_code, exitCode: exit_code, output });
     });
   }
 
@@ -211,21 +213,27 @@ export class Terminal implements AsyncDisposable {
   /** Waits for the end of the command that runs, else of the session's program; at a prompt the last command has ended. */
   async ended({ timeout = this.timeout }: StepOptions = {}): Promise<Outcome> {
     return this.step(this.ended, "ended()", async () => {
-      const { command } = this;
-      const isShell = command === undefined && (await this.status()).last_command !== null;
-      const ends = command !== undefined ? (["command_finished"] as const) : isShell ? (["prompt"] as const) : [];
-      if (!(await this.holds([...ends, "exited"], this.since, timeout)))
-        throw new NotMet(`has not ended within ${seconds(timeout)}`);
-      if (command === undefined) {
-        const status = await this.status();
-        return status.state === "exited" ? status : (status.last_command ?? status);
-      }
-      const record = await this.ask("commands.get", { id: command });
-      if (record.exit_code !== null || record.signal !== null) return record;
-      // A command that ends its shell has the shell's code, which is known when that has ended.
-      const { decided_by } = await this.ask("wait", { any_of: ["exited", "prompt"], max_wait_ms: READY_WAIT_MS });
-      return decided_by === "exited" ? this.status() : record;
+      const outcome = await this.end(timeout);
+      const { exit_code, signal } = outcome;
+      return printedAs(outcome, () => ({ exit_code, ...(signal === null ? {} : { signal }) }));
     });
+  }
+
+  private async end(timeout: number): Promise<Outcome> {
+    const { command } = this;
+    const isShell = command === undefined && (await this.status()).last_command !== null;
+    const ends = command !== undefined ? (["command_finished"] as const) : isShell ? (["prompt"] as const) : [];
+    if (!(await this.holds([...ends, "exited"], this.since, timeout)))
+      throw new NotMet(`has not ended within ${seconds(timeout)}`);
+    if (command === undefined) {
+      const status = await this.status();
+      return status.state === "exited" ? status : (status.last_command ?? status);
+    }
+    const record = await this.ask("commands.get", { id: command });
+    if (record.exit_code !== null || record.signal !== null) return record;
+    // A command that ends its shell has the shell's code, which is known when that has ended.
+    const { decided_by } = await this.ask("wait", { any_of: ["exited", "prompt"], max_wait_ms: READY_WAIT_MS });
+    return decided_by === "exited" ? this.status() : record;
   }
 
   async screen(): Promise<Screen> {
@@ -250,13 +258,16 @@ export class Terminal implements AsyncDisposable {
   }
 
   /** Commands that ran at the prompt, oldest first. */
-  commands(): Promise<OperationOutput<"commands.list">> {
-    return this.ask("commands.list", {});
+  async commands(): Promise<OperationOutput<"commands.list">> {
+    return (await this.ask("commands.list", {})).map((record) => brief(record, "warnings"));
   }
 
   /** The program's state, and the evidence for it. */
-  status(): Promise<OperationOutput<"status.get">> {
-    return this.ask("status.get", {});
+  async status(): Promise<OperationOutput<"status.get">> {
+    const status = await this.ask("status.get", {});
+    const { last_command: last } = status;
+    if (last !== null) briefOf(last, "command", "state", "exit_code", "signal");
+    return briefOf(status, "state", "why", "human_typing", "disorder", "exit_code", "signal", "last_command");
   }
 
   /** Ends the session. */
@@ -270,11 +281,6 @@ export class Terminal implements AsyncDisposable {
     await this.kill().catch((thrown) => {
       if (WshError.from(thrown).code !== "session_not_found") throw thrown;
     });
-  }
-
-  /** A printed or returned terminal is its name. */
-  toJSON(): string {
-    return this.name;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -31,8 +31,8 @@ export const script = tool({
     "await t.exec(cmd,{grep,timeout}) → {exit_code, output}; t.run(cmd) starts and does not wait, t.ended() its exit_code; t.type(text) (\\n is Enter), " +
     't.press("Down","Ctrl+C"), t.paste, t.click(text), t.resize({cols,rows}); t.expect(/re/ or text) what newly comes → [match, groups]; ' +
     't.waitFor("prompt"|"input"|"password"|"fullscreen"|"exit"| shown text | /re/ | {idle,port,screen:(s)=>bool}) → screen; ' +
-    "t.screen() → text, rows, cursor, find(text), selected; t.output({since}), t.commands(). Waits retry and end after 15 s ({timeout}); never sleep. " +
-    "A failure says line, reason, state, screen. print(…) and return are the answer. Examples: " +
+    "t.screen() → text, rows, cursor, find(text), selected; t.output({since}), t.commands(). Waits end after 15 s ({timeout}); never sleep. " +
+    "Failures say line, reason, screen. print(result), print(screen) and return (short) are the answer. Examples: " +
     'await t.run("git add -p"); while (await t.expect(/Stage this hunk/,{orEnd:true})) await t.type("y\\n"); return (await t.exec("git diff --cached --stat")).output; — ' +
     'await t.run("whiptail --menu M 15 40 2 a A b B"); await t.waitFor("Cancel"); while (!(await t.screen()).selected?.text.includes("b")) await t.press("Down"); await t.press("Enter"). ' +
     "Past max_wait_ms: script_id, for resume. Guide: wsh:script.",
