@@ -72,7 +72,10 @@ function checkedItem(lines: readonly Run[][]): Found | null {
 /** Share of the screen that the look of a list's other rows has at least: less is a heading's. */
 const COMMON_SHARE = 0.1;
 
-/** Highlighted rows of lists, one of each list: rows above or below have text in the same columns, and a common look. */
+/**
+ * Highlighted rows of lists, one of each list: rows above or below have text in the same columns, and a common look. A row
+ * between two such counts more than one at an end.
+ */
 function listItems(lines: readonly Run[][]): readonly Run[] {
   const area = new Map<string, number>();
   for (const { key, from, to } of lines.flat()) area.set(key, (area.get(key) ?? 0) + to - from);
@@ -98,7 +101,8 @@ function listItems(lines: readonly Run[][]): readonly Run[] {
       if (sides > 0 && sides >= (best.get(list)?.sides ?? 0)) best.set(list, { run, sides });
     }
   }
-  return [...best.values()].map(({ run }) => run);
+  const most = Math.max(...[...best.values()].map(({ sides }) => sides));
+  return [...best.values()].filter(({ sides }) => sides === most).map(({ run }) => run);
 
   function isHighlighted(run: Run): boolean {
     return run.style.bg !== undefined && areaOf(run) < Math.max(...area.values());

@@ -61,12 +61,7 @@ const prelude = `
     if (answer.error !== undefined) throw WshError.fromBody(answer.error);
     return answer.result;
   };
-  const text = (value) => {
-    if (typeof value === "string") return value;
-    if (value instanceof Error) return value.name + ": " + value.message;
-    return printedJson(value) ?? String(value);
-  };
-  const log = (...values) => print(values.map(text).join(" "));
+  const log = (...values) => print(values.map(printedText).join(" "));
   const watch = async (terminal, { text, stack }) => {
     step(text, stack);
     return async () => {};
@@ -86,7 +81,7 @@ const prelude = `
     } catch (error) {
       await wsh.closeAll().catch(() => {});
       const isError = error instanceof Error;
-      end("", isError ? (error.name === "TerminalFailure" ? error.message : error.name + ": " + error.message) : text(error), isError ? error.stack ?? "" : "");
+      end("", isError ? (error.name === "TerminalFailure" ? error.message : error.name + ": " + error.message) : printedText(error), isError ? error.stack ?? "" : "");
     }
   };
 })();

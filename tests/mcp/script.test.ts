@@ -86,6 +86,34 @@ test("past its time a program says where it stands, goes on, and can be stopped 
   expect(await it.shows("dev", /^kept$/m)).not.toContain("never\n$ echo never");
 });
 
+test("a result, a command and a screen print what answers; the whole is in a copy", async () => {
+  const code = `const r = await t.exec("printf '\\u250c\\u2500 Box \\u2500\\u2510\\n\\n \\u2502  a       b  \\u2502\\n'; (exit 3)");
+    print(r, [await t.exec("true")]);
+    const [command] = (await t.commands()).slice(-2);
+    print(command, await t.ended(), (await t.screen()).findAll("Box").at(-1));
+    print(await t.status());
+    print(await t.exec("seq 3000"));
+    await t.exec("clear; tput cup 3; printf '\\u2502 1         2 \\u2502\\n--------------------\\n'");
+    print(await t.screen());
+    return [r, Object.keys({ ...r }).includes("command_id")];`;
+  const { output, value } = (await run({ session: "dev", code })).value;
+  const [first, second, third, ...rest] = output.split("\n");
+  const box = "┌─ Box ─┐\n\n │  a       b  │";
+  expect(first).toBe(`${JSON.stringify({ exit_code: 3, output: box })} [{"exit_code":0,"output":""}]`);
+  expect(second).toMatch(
+    /^\{"id":\d+,"command":"printf.*","exit_code":3\} \{"exit_code":0\} \{"text":"Box","row":\d+,"col":3\}$/,
+  );
+  expect(JSON.parse(third)).toEqual({
+    state: "prompt",
+    why: expect.any(String),
+    last_command: { command: "true", state: "finished", exit_code: 0 },
+  });
+  expect(rest[0].length).toBeLessThan(2_600);
+  expect(rest[0]).toMatch(/characters: print\(result\.output\)/);
+  expect(rest.slice(1)).toEqual(["1  2", "---…", "$"]);
+  expect(value).toEqual([{ exit_code: 3, output: box }, true]);
+});
+
 test("what is printed is bounded", async () => {
   const { value } = await run({
     code: 'for (let i = 0; i < 3000; i++) print("line " + i); return "x".repeat(5000)',

@@ -22,6 +22,16 @@ interface TestOptions {
   readonly results: string;
 }
 
+const EXAMPLE = `
+Example:
+  import { test, expect } from "wsh/test";
+  test("asks before it deletes", { command: "./clean --all" }, async (t) => {
+    await expect(t).toShow(/Delete 3 files\\?/);
+    await t.type("n\\n");
+    await expect(t).toHaveExited(1);
+    await expect(t).toMatchScreen(); // __terminals__/NAME.txt and .svg
+  });`;
+
 export function register(program: Command): void {
   program
     .command("test [files...]")
@@ -38,7 +48,8 @@ export function register(program: Command): void {
     .option("--retry <n>", "run a failed test again, at most N times (default: never)", wholeNumber(0))
     .option("--timeout <ms>", `longest time of a test in ms (default: ${TEST_MS})`, wholeNumber(1))
     .option("--junit <file>", "write a JUnit report")
-    .option("--results <dir>", "where traces of failures go", "test-results")
+    .option("--results <dir>", "where traces of failures go: a page of steps and screens, a recording", "test-results")
+    .addHelpText("after", EXAMPLE)
     .action(async (files: string[], options: TestOptions, command: Command) => {
       const projects = projectsOf(options);
       const { testNamePattern, parallel, rerunEach, retry, timeout = TEST_MS, junit, update = false } = options;

@@ -50,6 +50,14 @@ export function printedAs<T extends object>(value: T, shown: () => unknown): T {
   return Object.defineProperty(value, INSPECT, { value: inspected, configurable: true });
 }
 
+/** A value as a program prints it. */
+export function printedText(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (value instanceof Error) return `${value.name}: ${value.message}`;
+  const json = printedJson(value) ?? String(value);
+  return typeof value === "object" && json.startsWith('"') ? JSON.parse(json) : json;
+}
+
 /** JSON of what a program prints or returns. */
 export function printedJson(value: unknown): string | undefined {
   isPrinting = true;

@@ -8,7 +8,7 @@ import { Runs } from "../script/runs.ts";
 import { type Ask, parseParameters, TargetField, tool } from "./tool.ts";
 
 /** Bytes of a program's output in one answer. */
-const OUTPUT_BYTES = 8_192;
+const OUTPUT_BYTES = 4_096;
 const MAX_OUTPUT_BYTES = 262_144;
 /** Longest program, in characters. */
 const MAX_CODE = 262_144;
@@ -32,7 +32,7 @@ export const script = tool({
     't.press("Down","Ctrl+C"), t.paste, t.click(text), t.resize({cols,rows}); t.expect(/re/ or text) what newly comes → [match, groups]; ' +
     't.waitFor("prompt"|"input"|"password"|"fullscreen"|"exit"| shown text | /re/ | {idle,port,screen:(s)=>bool}) → screen; ' +
     "t.screen() → text, rows, cursor, find(text), selected; t.output({since}), t.commands(). Waits end after 15 s ({timeout}); never sleep. " +
-    "Failures say line, reason, screen. print(result), print(screen) and return (short) are the answer. Examples: " +
+    "Failures say line, reason, screen. print(result), print(screen), return (short) are the answer. Examples: " +
     'await t.run("git add -p"); while (await t.expect(/Stage this hunk/,{orEnd:true})) await t.type("y\\n"); return (await t.exec("git diff --cached --stat")).output; — ' +
     'await t.run("whiptail --menu M 15 40 2 a A b B"); await t.waitFor("Cancel"); while (!(await t.screen()).selected?.text.includes("b")) await t.press("Down"); await t.press("Enter"). ' +
     "Past max_wait_ms: script_id, for resume. Guide: wsh:script.",

@@ -21,7 +21,17 @@ const menu = processes.map((row, at) => {
   return [at === 1 ? on(2, text) : at === 5 ? on(6, text) : plain(text), plain(" "), ...row];
 });
 
+/** The same with one process, whose heading and tabs have more text than the list. */
+const short = [
+  [plain("  "), on(2, "[Main]"), plain(" "), on(4, "[I/O]")],
+  [on(2, "Send signal:   "), plain(" "), on(2, "  PID USER      COMMAND")],
+  ...["1 HUP", "2 INT"].map((text) => [plain(text)]),
+  [on(6, "15 TERM        ")],
+  [plain("18 CONT")],
+];
+
 test.each([
+  ["a menu's item between two others, not a tab above a heading", short, "15 TERM"],
   ["a list's row, not a tab", processes, "11 root  0.3  htop"],
   ["the item of a menu beside a list", menu, "15 TERM"],
   [
