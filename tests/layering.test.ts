@@ -50,7 +50,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "launch",
     "settings",
   ],
-  cluster: ["base", "protocol", "operations", "instance", "wire", "registry", "launch"],
+  cluster: ["base", "protocol", "operations", "platform", "instance", "wire", "registry", "launch"],
   history: ["protocol", "operations", "platform", "instance", "events", "launch"],
   mcp: ["base", "protocol", "operations", "platform", "instance", "wire", "registry", "launch"],
   tmux: [

@@ -1,17 +1,14 @@
 /**
  * A request to another machine that survives lost connections. It has an id there, so it is repeated as soon as the
  * machine answers: it gets the same answer, or waits for the running request, and nothing is done twice. The caller
- * gives up at its own deadline, unless the machine is reachable and working; without a deadline, AGAIN_MS after the
- * connection was lost, or BEGIN_MS after it was sent, whichever is later. From then on nothing is begun there either,
+ * gives up at its own deadline, unless the machine is reachable and working; without a deadline, `peerAgain` after the
+ * connection was lost, or `peerBegin` after it was sent, whichever is later. From then on nothing is begun there either,
  * and the outcome is unknown.
  */
 import { pause } from "../base/deadline.ts";
+import { intervals } from "../platform/intervals.ts";
 import { WshError } from "../protocol/errors.ts";
 
-/** Longest time until a sent request is begun, in ms: a busy machine, or the time to notice a lost connection. */
-export const BEGIN_MS = 20_000;
-/** Time to restore a lost connection, in ms: a login by ssh and a server's start, or a network that returns. */
-export const AGAIN_MS = 15_000;
 /** Interval between two attempts, in ms. */
 export const RETRY_MS = 500;
 
@@ -62,7 +59,7 @@ export async function untilAnswered<T>(asked: RepeatedRequest, attempt: (firstAt
       else if (lostAt === null) throw thrown;
       else if (code === "session_not_found") throw outcomeUnknown(asked, "its session is gone");
       else if (!passing.has(code)) throw thrown;
-      const patientUntil = asked.isOwn === true ? deadline : Math.max(deadline, lostAt + AGAIN_MS);
+      const patientUntil = asked.isOwn === true ? deadline : Math.max(deadline, lostAt + intervals.peerAgain);
       if (Date.now() > patientUntil) throw outcomeUnknown(asked, "it does not answer");
     }
     before = firstAt;
@@ -105,5 +102,5 @@ export function outcomeUnknown({ machine, operation, id }: RemoteRequest, why: s
 export function beginsUntil(operation: string, input: unknown, own = Number.POSITIVE_INFINITY): number {
   const isDialog = operation === "run" && typeof input === "object" && input !== null && "steps" in input;
   const waits = isDialog && "max_wait_ms" in input ? Number(input.max_wait_ms) : 0;
-  return Math.min(own, Date.now() + BEGIN_MS + (Number.isFinite(waits) ? waits : 0));
+  return Math.min(own, Date.now() + intervals.peerBegin + (Number.isFinite(waits) ? waits : 0));
 }

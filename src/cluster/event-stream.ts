@@ -3,13 +3,13 @@
  * counts as gone. Events are passed on unchanged; invalid ones are dropped.
  */
 import * as v from "valibot";
+import { intervals } from "../platform/intervals.ts";
 import { WshError } from "../protocol/errors.ts";
 import { integerFrom } from "../protocol/fields.ts";
 import type { LinkEvents } from "./link.ts";
 import type { SocketOptions } from "./stream.ts";
 
-/** Interval between liveness questions to the peer, in ms, and how many of them may stay unanswered. */
-const ASK_MS = 5_000;
+/** How many liveness questions may stay unanswered. */
 const MISSED = 2;
 /** Longest time until the stream is open, in ms. */
 const OPEN_MS = 10_000;
@@ -67,7 +67,7 @@ export function openEvents(
       timer = setInterval(() => {
         if (unanswered++ >= MISSED) lost();
         else socket.send(question);
-      }, ASK_MS);
+      }, intervals.peerPing);
       opening.resolve({ [Symbol.dispose]: end });
     } else if ("skipped" in message.output) sink.missed(message.output.skipped);
     else if ("params" in message.output) sink.event(message.output);

@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
+import { intervals } from "../platform/intervals.ts";
 import { defined } from "../protocol/defined.ts";
 import { isRefusal, WshError } from "../protocol/errors.ts";
 import { type LinkHello, LinkHelloSchema, type MachineHealth } from "../protocol/machines.ts";
@@ -34,8 +35,7 @@ const FRESH_MS = 2_000;
 const STALE_MS = 2_000;
 /** Longest wait for the gateway to say who it is, in ms: a round trip around the world, and a busy machine. */
 const HELLO_MS = 5_000;
-/** Interval between pings while a call is unanswered, in ms, and how many of them may stay unanswered. */
-const PING_MS = 5_000;
+/** How many questions may stay unanswered while a call is. */
 const MISSED_PINGS = 2;
 /** Largest answer that is read, in bytes: what an operation returns at most, many times over. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -144,7 +144,7 @@ export class HttpLink implements Link, Carrying {
         },
         () => {}, // counted as not answered
       );
-    }, PING_MS);
+    }, intervals.peerPing);
     return { [Symbol.dispose]: () => clearInterval(timer) };
   }
 

@@ -4,9 +4,10 @@
  * process is silent.
  */
 import { pause } from "../base/deadline.ts";
+import { intervals } from "../platform/intervals.ts";
 import { WshError } from "../protocol/errors.ts";
 import { Connection, type ConnectionEvents, type Dial } from "../wire/connection.ts";
-import { AGAIN_MS, RETRY_MS } from "./ask-again.ts";
+import { RETRY_MS } from "./ask-again.ts";
 import type { Link } from "./link.ts";
 
 /** @throws WshError as Connection.open; machine_unreachable: nothing was sent */
@@ -25,7 +26,7 @@ export async function openThere(
     },
   };
   let isSilent = false;
-  for (const until = performance.now() + AGAIN_MS; ; await pause(RETRY_MS)) {
+  for (const until = performance.now() + intervals.peerAgain; ; await pause(RETRY_MS)) {
     try {
       return await Connection.open(dial, "cli", events);
     } catch (thrown) {

@@ -5,14 +5,14 @@
  * leaves pings unanswered counts as gone: a laptop that slept is not notified of a lost connection.
  */
 import * as v from "valibot";
+import { intervals } from "../platform/intervals.ts";
 import { ReceiveCredit, SendCredit } from "../protocol/credit.ts";
 import { WshError } from "../protocol/errors.ts";
 import { LINK_CHUNK_BYTES, type LinkNote, LinkNoteSchema } from "../protocol/machines.ts";
 import type { Carrier, WireEvents } from "../wire/socket.ts";
 import { errorThere } from "./answer.ts";
 
-/** Interval between pings, in ms, and how many of them may stay unanswered. */
-const PING_MS = 5_000;
+/** How many pings may stay unanswered. */
 const MISSED_PINGS = 2;
 /** Longest time until the other machine has connected to the session's socket, in ms. */
 const OPEN_MS = 10_000;
@@ -154,7 +154,7 @@ class LinkStream implements Carrier {
       if (this.isOpen) return;
       this.isOpen = true;
       clearTimeout(this.timer);
-      this.timer = setInterval(() => this.ping(), PING_MS);
+      this.timer = setInterval(() => this.ping(), intervals.peerPing);
       this.opening.resolve(this);
     } else if ("error" in note) {
       this.opening.reject(errorThere(this.machine, note.error));

@@ -19,6 +19,16 @@ const product = {
   memoryLeft: 60_000,
   /** Since a person had a session before them: so long a running program keeps it. */
   seen: 24 * 3_600_000,
+  /** From one question to the other end of a link whether it is there to the next. */
+  peerPing: 5_000,
+  /** From the loss of a connection to another machine to giving it up: a login and a server's start take that long. */
+  peerAgain: 15_000,
+  /** From sending a request to another machine to the moment from which on it is not begun there. */
+  peerBegin: 20_000,
+  /** From one heartbeat of a fleet's machine at rest to the next. */
+  fleetBeat: 5_000,
+  /** From a notice that nobody took to its second try; the third comes ten times later. */
+  noticeRetry: 2_000,
 };
 
 export type Intervals = Readonly<typeof product>;

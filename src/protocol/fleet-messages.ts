@@ -3,15 +3,6 @@ import * as v from "valibot";
 import { integerFrom } from "./fields.ts";
 import { LinkNoteSchema, ToldTimeSchema } from "./machines.ts";
 
-/**
- * Interval between two heartbeats of a machine at rest, in ms; each is up to a tenth earlier, so that a fleet's
- * heartbeats do not coincide.
- */
-export const BEAT_MS = 5_000;
-/** Age of the last heartbeat at which one is missing, and at which three are, in ms. A partition shows within 15 s. */
-export const STALE_MS = 6_500;
-export const GONE_MS = 14_000;
-
 /** Largest piece of an answer, in bytes: below a NATS server's usual limit of 1 MB with its headers. */
 export const PART_BYTES = 512 * 1024;
 /** Maximum pieces of an answer: 16 MiB. */

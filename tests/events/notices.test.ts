@@ -18,9 +18,6 @@ interface Posted {
   readonly body: Record<string, unknown>;
 }
 
-/** Longer than the pauses before a third try, of 2 and 20 s: a connection may fail on its own, besides the one that must. */
-const RETRIES_MS = 40_000;
-
 const posted: Posted[] = [];
 let failures = 1;
 /** Stands for ntfy.sh, and for any other service. */
@@ -40,6 +37,7 @@ const origin = `http://127.0.0.1:${service.port}`;
 let wsh: Wsh;
 beforeAll(() => {
   wsh = new Wsh({
+    intervals: { noticeRetry: 100 },
     config: `public_url = "https://box.example"
 
 [[notify]]
@@ -124,7 +122,7 @@ test("one way has one notice of a happening, however many tables want it; a fail
   await wsh.session("work");
   await wsh.run("exec", "work", "--", "printf '\\033]9;all done\\033\\\\'; exit 3");
   const flaky = () => posted.filter(({ path }) => path === "/flaky");
-  const found = await until("both", () => (flaky().length >= 2 ? flaky() : null), RETRIES_MS).catch((error) => {
+  const found = await until("both", () => (flaky().length >= 2 ? flaky() : null)).catch((error) => {
     throw new Error(`${error.message}; there are: ${JSON.stringify(posted)}`);
   });
   expect(found.map(({ body }) => body.kind).sort()).toEqual(["command", "notification"]);

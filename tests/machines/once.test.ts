@@ -213,7 +213,8 @@ test("wsh exec over a way that stays lost says what is not known, with what goes
   await far.session("gone");
   await far.ok("wait", "gone", "prompt");
   const command = `${held("gone")}; sh -c 'exit 3'`;
-  const asked = near.run("exec", "m1/gone", "--", command);
+  const soon = { WSH_TEST_INTERVALS: JSON.stringify({ peerAgain: 1_000, peerBegin: 5_000, peerPing: 1_000 }) };
+  const asked = near.runWith({ env: soon }, "exec", "m1/gone", "--", command);
   await until("the command to run", () => runsOf("gone") === 1);
   proxy.cut();
   const { code, stderr } = await asked;

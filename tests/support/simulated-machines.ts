@@ -3,7 +3,8 @@
  * program it is a process of its own, which reads its orders (`Orders`) as JSON from standard input.
  */
 import { connect, type Msg, type NatsConnection, usernamePasswordAuthenticator } from "@nats-io/transport-node";
-import { BEAT_MS, type Beat } from "../../src/protocol/fleet-messages.ts";
+import { intervals } from "../../src/platform/intervals.ts";
+import type { Beat } from "../../src/protocol/fleet-messages.ts";
 import { beatSubject, encodeToken, requestsTo, serviceSubject } from "../../src/protocol/fleet-subjects.ts";
 import { PROTOCOL_VERSION } from "../../src/protocol/messages.ts";
 
@@ -60,7 +61,7 @@ class SimulatedMachines {
       const size = Math.ceil(orders.count / TURNS);
       this.beat(this.turn * size, Math.min(orders.count, (this.turn + 1) * size));
       this.turn = (this.turn + 1) % TURNS;
-    }, BEAT_MS / TURNS);
+    }, intervals.fleetBeat / TURNS);
   }
 
   private beat(from: number, to: number): void {

@@ -1,6 +1,7 @@
 /** How a command of `wsh exec` ended, requested from its session instead of read from its stream. */
 import { pause } from "../../base/deadline.ts";
-import { AGAIN_MS, RETRY_MS } from "../../cluster/ask-again.ts";
+import { RETRY_MS } from "../../cluster/ask-again.ts";
+import { intervals } from "../../platform/intervals.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -24,7 +25,7 @@ export async function endedAfterLoss(
   look: () => Promise<CommandRecord>,
 ): Promise<CommandRecord> {
   if (session.machine === null || !isAway(thrown)) throw thrown;
-  for (const until = performance.now() + AGAIN_MS; ; await pause(RETRY_MS, signal)) {
+  for (const until = performance.now() + intervals.peerAgain; ; await pause(RETRY_MS, signal)) {
     try {
       return await look();
     } catch (again) {

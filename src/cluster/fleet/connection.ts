@@ -5,14 +5,12 @@
  * late, or never. Published data is copied first, since the client keeps a reference until it writes.
  */
 import type { ConnectionOptions, Msg, MsgHdrs, NatsConnection, Status } from "@nats-io/transport-node";
+import { intervals } from "../../platform/intervals.ts";
 import { defined } from "../../protocol/defined.ts";
 import type { Credentials, FleetRole } from "../../protocol/fleet.ts";
 import { inboxSubject } from "../../protocol/fleet-subjects.ts";
 
-/**
- * Interval between pings to the server, in ms, and how many may stay unanswered: a dead connection is known after 10 s.
- */
-const PING_MS = 5_000;
+/** How many pings to the server may stay unanswered: a dead connection is known after 10 s. */
 const MISSED_PINGS = 2;
 /** Pause before the client reconnects, in ms, and a random addition, so that a fleet does not return at once. */
 const RECONNECT_MS = 250;
@@ -277,7 +275,7 @@ export async function connectAs(client: Client, identity: FleetIdentity): Promis
     name: `wsh ${user}`,
     ...(login === null ? {} : { authenticator: authenticatorOf(client, login) }),
     inboxPrefix: `_INBOX.${user}`,
-    pingInterval: PING_MS,
+    pingInterval: intervals.peerPing,
     maxPingOut: MISSED_PINGS,
     reconnectTimeWait: RECONNECT_MS,
     reconnectJitter: RECONNECT_JITTER_MS,

@@ -4,12 +4,16 @@
  * concurrently under one name are two machines: `conflict`, until one of them is silent. A restarted machine has one
  * incarnation after the other. A machine once known stays listed, with the time of that.
  */
-import { type Beat, GONE_MS, STALE_MS } from "../../protocol/fleet-messages.ts";
+import { intervals } from "../../platform/intervals.ts";
+import type { Beat } from "../../protocol/fleet-messages.ts";
 import type { MachineHealth } from "../../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import { countsOf, type SessionInfo } from "../../protocol/session.ts";
 import { type ListedSession, listedSession } from "../listed.ts";
 
+/** Age of the last heartbeat at which one is missing, and at which three are, in ms. A partition shows within 15 s. */
+const STALE_MS = 1.3 * intervals.fleetBeat;
+const GONE_MS = 2.8 * intervals.fleetBeat;
 /** Time by which an older incarnation must outlive the first heartbeat of a newer one to be another machine, in ms. */
 const OVERLAP_MS = 500;
 const MAX_MEMBERS = 20_000;

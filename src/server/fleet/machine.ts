@@ -6,9 +6,10 @@
 import { FleetConnection, type FleetIdentity, type FleetMessage } from "../../cluster/fleet/connection.ts";
 import type { RememberedMember } from "../../cluster/fleet/remembered-members.ts";
 import type { CallContext } from "../../operations/call.ts";
+import { intervals } from "../../platform/intervals.ts";
 import type { LifecycleEvent } from "../../protocol/events.ts";
 import { MACHINES_BUCKET } from "../../protocol/fleet.ts";
-import { BEAT_MS, type Beat } from "../../protocol/fleet-messages.ts";
+import type { Beat } from "../../protocol/fleet-messages.ts";
 import {
   beatSubject,
   eventSubject,
@@ -136,7 +137,8 @@ export class FleetMachine {
     clearTimeout(this.telling ?? undefined);
     this.telling = null;
     clearTimeout(this.beating ?? undefined);
-    if (!leaving) this.beating = setTimeout(() => this.beat(), BEAT_MS * (1 - Math.random() / 10));
+    // Up to a tenth earlier, so that a fleet's heartbeats do not coincide.
+    if (!leaving) this.beating = setTimeout(() => this.beat(), intervals.fleetBeat * (1 - Math.random() / 10));
     const beat = this.now();
     this.said = { settled: beat.settled, at: performance.now() };
     const said = leaving ? { ...beat, leaving } : beat;

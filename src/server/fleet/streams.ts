@@ -4,6 +4,7 @@
  */
 import type { FleetConnection, FleetMessage } from "../../cluster/fleet/connection.ts";
 import type { CallContext } from "../../operations/call.ts";
+import { intervals } from "../../platform/intervals.ts";
 import { WshError } from "../../protocol/errors.ts";
 import {
   decodeStreamMessage,
@@ -14,8 +15,8 @@ import {
 import { downSubject, isInbox, parseUpSubject, type StreamSubject } from "../../protocol/fleet-subjects.ts";
 import type { RelayPeer, SessionRelay } from "../machines/session-relay.ts";
 
-/** Silence after which the peer counts as gone, in ms: it pings every 5 s. */
-const SILENCE_MS = 16_000;
+/** Silence after which the peer counts as gone, in ms: three of its pings, and a second. */
+const SILENCE_MS = 3 * intervals.peerPing + 1_000;
 
 export interface FleetStreamsOptions {
   readonly connection: FleetConnection;

@@ -3,12 +3,13 @@
  * Nothing of the answer is used but its status. A failure is tried again; a refusal (4xx) is not.
  */
 import fs from "node:fs";
+import { intervals } from "../../platform/intervals.ts";
 import type { Notice, Notify } from "../../protocol/notices.ts";
 import type { RecordedEvent } from "../../protocol/recorded-events.ts";
 
 /** Time of one try, and pauses before further ones, in ms. */
 const TRY_MS = 10_000;
-const PAUSES_MS = [2_000, 20_000] as const;
+const PAUSES_MS = [intervals.noticeRetry, 10 * intervals.noticeRetry] as const;
 /** Largest token in a file, in bytes. */
 const MAX_TOKEN_BYTES = 4_096;
 
