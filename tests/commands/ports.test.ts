@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import fs from "node:fs";
 import { join } from "node:path";
 import type { OperationOutput } from "../../src/operations/table.ts";
+import { freePort } from "../support/free-ports.ts";
 import { failure, Http } from "../support/http.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { SessionApi } from "../support/session-api.ts";
@@ -27,13 +28,6 @@ afterAll(async () => {
 type Answer = OperationOutput<"exec">;
 
 const canUnshare = Bun.spawnSync(["sh", "-c", "unshare -n true"], { stderr: "ignore" }).success;
-
-/** A port that is free now. */
-function freePort(): number {
-  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  server.stop(true);
-  return server.port;
-}
 
 /** Somebody who is no descendant of any session. */
 function occupied(): { readonly port: number } & Disposable {

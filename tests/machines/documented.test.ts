@@ -5,7 +5,7 @@
 import { expect, setDefaultTimeout } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { freePorts } from "../support/nats-server.ts";
+import { freePorts } from "../support/free-ports.ts";
 import { testWith } from "../support/programs.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";

@@ -9,7 +9,8 @@ import { joinedFile, readCredentials } from "../../src/cluster/fleet/creds-file.
 import { type FleetRole, fleetRoles } from "../../src/protocol/fleet.ts";
 import { contentOf } from "../support/content-of.ts";
 import { refusals, TestFleet } from "../support/fleet.ts";
-import { freePorts, permissionsOf } from "../support/nats-server.ts";
+import { freePorts } from "../support/free-ports.ts";
+import { permissionsOf } from "../support/nats-server.ts";
 import { isMissing, pathOf, testWith } from "../support/programs.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";

@@ -7,6 +7,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { makeTasks } from "../support/agent-tasks.ts";
 import { CountedCalls } from "../support/counted-calls.ts";
+import { freePort } from "../support/free-ports.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { testWith } from "../support/programs.ts";
 import { doTasks } from "../support/task-script.ts";
@@ -15,12 +16,6 @@ const MAX_CALLS = 22;
 const MAX_BYTES = 8_000;
 const JOB_SECONDS = 2;
 const SEEDS = process.env.WSH_TEST_FULL === "1" ? [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] : [1];
-
-/** A TCP port that nobody has now. */
-function freePort(): number {
-  using listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  return listener.port;
-}
 
 for (const seed of SEEDS) {
   testWith(

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
+import { freePort } from "../support/free-ports.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { stopProcess } from "../support/processes.ts";
 import { testWith } from "../support/programs.ts";
@@ -23,11 +24,6 @@ async function good(name: string, args: Record<string, unknown>) {
   const answer = await call(client, name, args);
   if (answer.isError) throw new Error(`${name} ${JSON.stringify(args)}: ${answer.texts[0]}`);
   return answer.value;
-}
-
-function freePort(): number {
-  using listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  return listener.port;
 }
 
 describe("a session that a call makes", () => {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
 import { unpackInvitation } from "../../src/cluster/authority/invitation.ts";
 import { type Credentials, type FleetRole, parseCredentials } from "../../src/protocol/fleet.ts";
-import { freePorts } from "./nats-server.ts";
+import { freePorts } from "./free-ports.ts";
 import { pathOf } from "./programs.ts";
 import { until } from "./until.ts";
 import { Wsh } from "./wsh.ts";

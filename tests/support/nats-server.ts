@@ -5,6 +5,7 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import type { FleetRole } from "../../src/protocol/fleet.ts";
+import { freePorts } from "./free-ports.ts";
 import { pathOf } from "./programs.ts";
 import { until } from "./until.ts";
 
@@ -21,16 +22,6 @@ export interface NatsServerOptions {
   readonly jetstream?: boolean;
   /** Users that may say and hear everything. */
   readonly trusted?: readonly string[];
-}
-
-/** Ports of the loopback interface that nobody has at this moment. */
-export function freePorts(count: number): number[] {
-  const listeners = Array.from({ length: count }, () =>
-    Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } }),
-  );
-  const ports = listeners.map(({ port }) => port);
-  for (const listener of listeners) listener.stop(true);
-  return ports;
 }
 
 const page = fs.readFileSync(join(import.meta.dir, "../../docs/machines.md"), "utf8");

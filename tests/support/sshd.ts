@@ -2,6 +2,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
+import { freePort } from "./free-ports.ts";
 import { pathOf } from "./programs.ts";
 import { until } from "./until.ts";
 
@@ -32,9 +33,7 @@ export class Sshd implements AsyncDisposable {
     }
     fs.copyFileSync(join(dir, "user.pub"), join(dir, "authorized"));
     fs.mkdirSync("/run/sshd", { recursive: true });
-    const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-    const { port } = listener;
-    listener.stop(true);
+    const port = freePort();
     const options = ["StrictModes=no", "UsePAM=no", "PidFile=none", `AuthorizedKeysFile=${dir}/authorized`];
     // Not the tester's own home, whose shells run what he has written there. Of two SetEnv ssh takes the first.
     fs.mkdirSync(join(dir, "home"));
