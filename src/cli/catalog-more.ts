@@ -18,13 +18,6 @@ export const moreCommands: CatalogGroup = {
       load: async () => (await import("./commands/config.ts")).register,
     },
     {
-      name: "env",
-      isRare: true,
-      usage: "[NAME] [--shell]",
-      summary: "print what the attached terminal has brought",
-      load: async () => (await import("./commands/env.ts")).register,
-    },
-    {
       name: "ports",
       isRare: true,
       usage: "[PORT] [--json]",
@@ -37,6 +30,13 @@ export const moreCommands: CatalogGroup = {
       usage: "COMMAND_ID",
       summary: "print a signed statement of a command, or verify one",
       load: async () => (await import("./commands/receipt.ts")).register,
+    },
+    {
+      name: "notify",
+      isRare: true,
+      usage: "MESSAGE",
+      summary: "show a message at the attached terminals",
+      load: async () => (await import("./commands/notify.ts")).register,
     },
     {
       name: "completions",

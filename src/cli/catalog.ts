@@ -273,6 +273,20 @@ export const catalog: readonly CatalogGroup[] = [
         summary: "run a program in a popup and return its result",
         load: async () => (await import("./commands/popup.ts")).register,
       },
+      {
+        name: "grant",
+        isRare: true,
+        usage: "--may RIGHTS [-- COMMAND…]",
+        summary: "lend a sandbox some rights, at a socket of its own",
+        load: async () => (await import("./commands/grant.ts")).register,
+      },
+      {
+        name: "env",
+        isRare: true,
+        usage: "[NAME] [--shell]",
+        summary: "print what the attached terminal has brought",
+        load: async () => (await import("./commands/env.ts")).register,
+      },
     ],
   },
   {

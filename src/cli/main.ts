@@ -7,6 +7,7 @@ import { CommanderError } from "commander";
 import { WshError } from "../protocol/errors.ts";
 import { UsageError } from "./arguments.ts";
 import { findEntry } from "./catalog.ts";
+import { requireServed } from "./grant/inside.ts";
 import { rootHelp } from "./help.ts";
 import { fullProgram, openProgram } from "./parser.ts";
 import { complain, print } from "./print.ts";
@@ -29,6 +30,7 @@ async function run(args: readonly string[]): Promise<number> {
       await print(rootHelp());
       return 0;
     }
+    requireServed(word?.startsWith("-") === true ? undefined : word);
     if (word === "tmux" && !isHelp(args[at + 1])) {
       const { tmuxCommandLine } = await import("./tmux/command-line.ts");
       return await tmuxCommandLine(args.slice(at + 1), args.slice(0, at));

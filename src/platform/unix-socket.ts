@@ -50,8 +50,8 @@ function closeOnExec(fd: number): void {
   ttyLibc().fcntl(fd, constants.F_SETFD, constants.FD_CLOEXEC);
 }
 
-/** The pid of the listener at the other end; null when the system does not report it. */
-function peerPid(fd: number): number | null {
+/** The pid of the process at the other end; null when the system does not report it. */
+export function peerPid(fd: number): number | null {
   const value = new Int32Array(peerOption.bytes / 4);
   const length = new Uint32Array([peerOption.bytes]);
   const result = libc().getsockopt(fd, peerOption.level, peerOption.name, ptr(value), ptr(length));

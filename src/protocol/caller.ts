@@ -32,6 +32,8 @@ export interface Caller {
   readonly connected: boolean;
   /** Id of the only session that it may use (a token made for it); absent: all. */
   readonly only?: string;
+  /** Process id of the only program of a pane that it may act on: a restored pane has another. */
+  readonly program?: number;
   /** Absent: a process of this account, on a Unix socket. */
   readonly via?: Admission;
 }

@@ -33,6 +33,7 @@ const CallerSchema = v.pipe(
     agent: v.optional(v.string()),
     connected: v.boolean(),
     only: v.optional(v.string()),
+    program: v.optional(v.number()),
     via: v.optional(
       v.object({
         token: v.string(),
@@ -43,9 +44,9 @@ const CallerSchema = v.pipe(
     ),
   }),
   v.transform(
-    ({ name, agent, only, via, ...caller }): Caller => ({
+    ({ name, agent, only, program, via, ...caller }): Caller => ({
       ...caller,
-      ...defined({ name, agent, only }),
+      ...defined({ name, agent, only, program }),
       ...(via === undefined ? {} : { via: admission(via) }),
     }),
   ),

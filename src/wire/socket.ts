@@ -16,6 +16,7 @@ import { errorCode } from "../base/errno.ts";
 import type { ByteReader } from "../platform/byte-reader.ts";
 import { duplicate } from "../platform/descriptors.ts";
 import { platform } from "../platform/platform.ts";
+import { peerPid } from "../platform/unix-socket.ts";
 
 /** First pause when a resting connection takes nothing, in ms: its reader empties 200 KB faster than that. */
 const FIRST_RETRY_MS = 1;
@@ -99,6 +100,12 @@ export class Wire implements Carrier {
   resume(): void {
     this.isPaused = false;
     this.carrier?.resume();
+  }
+
+  /** Process id at the other end, by the kernel; null where it says nothing, or the connection rests. */
+  get peerPid(): number | null {
+    const fd = descriptorOf(this.socket);
+    return fd === null ? null : peerPid(fd);
   }
 
   /** Closes the connection. */

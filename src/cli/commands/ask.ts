@@ -11,6 +11,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
 import { listSessions } from "../../registry/registry.ts";
 import { collect, seconds, UsageError } from "../arguments.ts";
+import { GRANTED_PANE, grantSocket } from "../grant/inside.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";
 import { exitCodeOf, printAnswer } from "../session/answer.ts";
@@ -117,6 +118,7 @@ async function ask(instance: Instance, input: OperationInput<"ask">, options: As
 
 /** Null when nobody is attached anywhere. @throws UsageError, WshError session_not_found */
 async function sessionOf(instance: Instance, options: AskOptions, isSecret: boolean): Promise<SessionClient | null> {
+  if (grantSocket() !== null) return SessionClient.open(instance, GRANTED_PANE);
   if (options.session !== undefined) return SessionClient.open(instance, options.session);
   if (isSecret || options.waitForPerson === true) throw new UsageError("name the session with --session");
   let best: { readonly session: SessionClient; readonly acted: number } | null = null;

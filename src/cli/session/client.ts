@@ -20,6 +20,7 @@ import type { SessionEntry } from "../../registry/directories.ts";
 import { processState } from "../../registry/liveness.ts";
 import { cleanStale, findSession } from "../../registry/registry.ts";
 import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
+import { grantSocket } from "../grant/inside.ts";
 import { settingsOf } from "../instance.ts";
 
 const agent = agentAbove(process.ppid);
@@ -55,8 +56,15 @@ export class SessionClient implements Disposable {
   /** @throws WshError session_not_found, session_unavailable, version_mismatch; of another machine those of its link */
   static async open(instance: Instance, place: string, events: ConnectionEvents = {}): Promise<SessionClient> {
     const { machine, target } = parsePlace(place);
+    const socket = grantSocket();
+    if (socket !== null && machine !== null) throw new WshError("access_denied", "a grant reaches no other machine");
     const parsed = parseTarget(target);
-    const where = machine === null ? await placeHere(instance, target) : await placeThere(instance, machine, target);
+    const where =
+      socket !== null
+        ? atGrant(socket, target)
+        : machine === null
+          ? await placeHere(instance, target)
+          : await placeThere(instance, machine, target);
     const client = await SessionClient.connect(where, target, events).catch((thrown) => {
       throw where.failure(thrown);
     });
@@ -223,6 +231,17 @@ async function placeHere(instance: Instance, target: string): Promise<Where> {
       if (error.code !== "session_not_found") return error;
       return new WshError("session_not_found", `session '${called}' no longer has a process`, {}, { cause: thrown });
     },
+  };
+}
+
+/** The socket of a grant serves all of its panes. */
+function atGrant(path: string, target: string): Where {
+  return {
+    called: target,
+    first: (events) => Connection.open(path, "cli", events),
+    isHere: () => true,
+    pane: (_, events) => Connection.open(path, "cli", events),
+    failure: (thrown) => new WshError("session_unavailable", `the grant at ${path} is over`, {}, { cause: thrown }),
   };
 }
 

@@ -82,6 +82,7 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
     throw new WshError("unknown_method", `this session process does not support the operation '${request.op}'`);
   }
   const { target } = request;
+  if (request.caller.program !== undefined) requireProgram(parts.localFor(target).pane, request.caller.program);
   requireMay(request, operation, parts.owner(request)(), request.input);
   for (const named of targetsIn(request, operation, request.input)) findOwn(parts.instance, request, named);
   await parts.permission.require(request, operation, () => subjectOf(parts, request));
@@ -111,6 +112,11 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
   if (view?.own != null && ownFocusHandlers(call, view, request.op, input)) return {};
   const handler = handlerOf(ofLayout, request.op);
   return view?.own == null ? handler(call, input, context) : withOwnFocus(view, handler, call, input, context);
+}
+
+/** A restored pane has its id, and another program. @throws WshError access_denied */
+function requireProgram({ id, pid }: Pane, program: number): void {
+  if (pid !== null && pid !== program) throw new WshError("access_denied", `pane '${id}' runs another program now`);
 }
 
 /** What else a call is about needs leave where it is: panes that it shows, the session that takes one. */

@@ -1,0 +1,122 @@
+/** `wsh grant`: lends a sandbox some rights, at a socket of its own (docs/grants.md). */
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { codeOf } from "../../attach/outcome.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { canTypeIntoTerminal } from "../../platform/typed-input.ts";
+import { hideMemory } from "../../platform/undumpable.ts";
+import { agentNamePattern } from "../../protocol/agent.ts";
+import { GRANT_VARIABLE, type GrantRight, grantRights } from "../../protocol/grants.ts";
+import { plainWords } from "../../shell/resumed-line.ts";
+import { collect, UsageError } from "../arguments.ts";
+import { Broker } from "../grant/broker.ts";
+import { type GrantedPane, isOfWsh } from "../grant/rules.ts";
+import { instanceOf, warn } from "../instance.ts";
+import { print } from "../print.ts";
+import { paneAround } from "../session/around.ts";
+import { requirePerson, SessionClient } from "../session/client.ts";
+import { splitAtDashes } from "../shell-words.ts";
+
+interface GrantOptions {
+  readonly may: ReadonlySet<GrantRight>;
+  readonly in?: string;
+  readonly lend?: readonly string[];
+  readonly session?: string;
+  readonly at?: string;
+  readonly name: string;
+}
+
+export function register(program: Command): void {
+  program
+    .command("grant [words...]")
+    .usage("--may RIGHTS [options] [-- COMMAND…]")
+    .description(
+      "Run COMMAND, usually a sandbox, with a socket in WSH_GRANT at which just these rights exist; wsh inside uses " +
+        "it. Without COMMAND: print the socket's path and serve it until Ctrl+C.\n" +
+        `Rights: ${grantRights.join(", ")}: asking the person, messages to them, reports of an agent's hooks, and panes ` +
+        "that are lent, or made inside of the sandbox. The socket ends with COMMAND, whose exit code is returned.",
+    )
+    .requiredOption("--may <rights>", "what it may do, separated by commas", rightsOf)
+    .option("--in <words>", "the words that run a program in the sandbox: panes that it makes begin with them")
+    .option("--lend <pane>", "a pane that it may use, such as @7 (repeatable)", collect)
+    .option("--session <name>", "the session that it is about (default: this one)")
+    .option("--at <path>", "a place for the socket, in a directory of yours alone (default: one of its own)")
+    .option("--name <name>", "how dialogs name it", nameOf, "grant")
+    .action(async (words: string[], options: GrantOptions, command: Command) => {
+      const instance = instanceOf(command);
+      const { before, after } = splitAtDashes(words, process.argv);
+      if (before.length > 0) throw new UsageError(`unexpected argument '${before[0]}'`, "Write the command after --.");
+      if (after !== null && after.length === 0) throw new UsageError("the command after -- is missing");
+      await requirePerson(instance, "wsh grant");
+      await serve(instance, options, after);
+    });
+}
+
+async function serve(instance: Instance, options: GrantOptions, words: readonly string[] | null): Promise<void> {
+  const target = options.session ?? paneAround(process.env)?.pane;
+  if (target === undefined) throw new UsageError("not inside a session: name one with --session");
+  const inside = options.in === undefined ? null : plainWords(options.in);
+  if (options.in !== undefined && inside === null)
+    throw new UsageError(
+      `'${options.in}' is not plain words`,
+      "Give a program and its arguments, without shell syntax.",
+    );
+  const lent = await Promise.all((options.lend ?? []).map((pane) => paneAt(instance, pane)));
+  const state = {
+    ...{ name: options.name, may: options.may, inside, reporter: process.pid, asks: new Set<string>() },
+    home: await paneAt(instance, target),
+    panes: new Map(lent.map((pane) => [pane.id, pane])),
+  };
+  hideMemory();
+  await using broker = new Broker(instance, state, options.at === undefined ? null : resolve(options.at));
+  if (words !== null) {
+    process.exitCode = await run(words, broker.path, state);
+    return;
+  }
+  const over = Promise.withResolvers<void>();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => over.resolve());
+  await print(`${broker.path}\n`);
+  await over.promise;
+}
+
+/** Runs the program with nothing of ours but the socket's path; @returns its exit code */
+async function run(words: readonly string[], path: string, state: { name: string; reporter: number }): Promise<number> {
+  const [text = ""] = words;
+  if (process.stdin.isTTY && canTypeIntoTerminal())
+    warn(
+      "this kernel lets COMMAND type into your terminal (TIOCSTI): start it in a terminal of its own (--new-session)",
+    );
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOfWsh(name)));
+  const child = Bun.spawn(words.length === 1 ? ["sh", "-c", text] : [...words], {
+    env: { ...env, [GRANT_VARIABLE]: path, WSH_AGENT: state.name },
+    stdio: ["inherit", "inherit", "inherit"],
+  });
+  state.reporter = child.pid;
+  // Its own: the terminal sends it the key's signal.
+  process.on("SIGINT", () => {});
+  for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
+  const code = await child.exited;
+  return child.signalCode === null ? code : codeOf(null, String(child.signalCode));
+}
+
+async function paneAt(instance: Instance, target: string): Promise<GrantedPane> {
+  using session = await SessionClient.open(instance, target);
+  if (session.machine !== null || session.info === null)
+    throw new UsageError(`'${target}' is not on this machine`, "A grant is for sessions of this machine.");
+  return { id: session.pane, session: session.info.id };
+}
+
+/** @throws UsageError */
+function rightsOf(text: string): ReadonlySet<GrantRight> {
+  const named = text.split(",").map((word) => word.trim());
+  const known = named.filter((word): word is GrantRight => grantRights.some((right) => right === word));
+  const unknown = named.find((word) => !grantRights.some((right) => right === word));
+  if (unknown === undefined) return new Set(known);
+  throw new UsageError(`'${unknown}' is not a right`, `Rights are ${grantRights.join(", ")}.`);
+}
+
+/** @throws UsageError */
+function nameOf(text: string): string {
+  if (agentNamePattern.test(text)) return text;
+  throw new UsageError(`'${text}' is not a name`, "Use up to 32 of a-z 0-9 . _ -, with a letter or digit first.");
+}

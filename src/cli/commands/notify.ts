@@ -1,0 +1,17 @@
+/** `wsh notify`: shows a message at the terminals of a session. */
+import type { Command } from "commander";
+import { atTarget } from "../panes/target.ts";
+
+export function register(program: Command): void {
+  program
+    .command("notify <message>")
+    .description(
+      "Show a message at the terminals that are attached to a session. Exit code 1 when none is.\n" +
+        "A program in a pane can print OSC 9, 99 or 777 instead, which notices carry on (see the manual).",
+    )
+    .option("--session <name>", "the session (default: this one)")
+    .action(async (message: string, { session }: { readonly session?: string }, command: Command) => {
+      const { terminals } = await atTarget(command, session, (at) => at.call("terminal.show", { message }));
+      if (terminals === 0) process.exitCode = 1;
+    });
+}

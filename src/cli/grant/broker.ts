@@ -1,0 +1,204 @@
+/**
+ * Serves a grant: a socket at which a sandbox makes the few requests that rules.ts lets through. It owns the socket's
+ * directory, the connections, and the list of panes and questions that are the grant's.
+ *
+ * Invariants: what a peer says of itself (caller, access) is never read; each request goes on as this grant, with the
+ * access `operate` for one session, and for the program that the pane was made for; no connection is passed on: streams
+ * are refused. Who can open the socket has just these rights. At the end nothing more is begun, and questions close.
+ */
+import fs from "node:fs";
+import { dirname, join } from "node:path";
+import * as v from "valibot";
+import { randomToken } from "../../base/random-token.ts";
+import { ensureOwnDir, removeIfPossible } from "../../instance/owned-files.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { isAlive } from "../../platform/alive.ts";
+import { platform } from "../../platform/platform.ts";
+import type { Caller } from "../../protocol/caller.ts";
+import type { Hello } from "../../protocol/control.ts";
+import { defined } from "../../protocol/defined.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { ArrangementSchema } from "../../protocol/layout.ts";
+import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import { requireInTime } from "../../protocol/requests.ts";
+import { VERSION } from "../../protocol/version.ts";
+import { findSession } from "../../registry/registry.ts";
+import { Connection } from "../../wire/connection.ts";
+import { Peer, type PeerHandler, type PeerRequest } from "../../wire/peer.ts";
+import { Wire } from "../../wire/socket.ts";
+import { type GrantedPane, type GrantState, granted } from "./rules.ts";
+
+/** Most connections and most requests without an answer: what a sandbox needs, and no flood. */
+const MAX_PEERS = 32;
+const MAX_REQUESTS = 32;
+/** Most panes that a grant makes. */
+const MAX_PANES = 32;
+/** Letters of the directory's name, and of the caller's id. */
+const NAME_LETTERS = 8;
+/** Maximum processes between a hook and the served program. */
+const MAX_DEPTH = 32;
+const DIRECTORY = /^grant\.(\d+)\.\w+$/;
+
+const ListedSchema = v.array(v.looseObject({ id: v.string() }));
+const AskedSchema = v.looseObject({ ask_id: v.optional(v.string()) });
+const OpenSchema = v.array(v.looseObject({ ask_id: v.string(), asked_by: v.string() }));
+
+export class Broker implements AsyncDisposable {
+  readonly path: string;
+  /** The socket's own; null: the socket has a place that a person chose. */
+  private readonly directory: string | null;
+  private readonly id = `grant:${randomToken(NAME_LETTERS)}`;
+  private readonly peers = new Set<Peer>();
+  private readonly listener: { stop(): void };
+  private running = 0;
+  private isOver = false;
+
+  constructor(
+    private readonly instance: Instance,
+    private readonly state: GrantState,
+    at: string | null,
+  ) {
+    sweep(instance);
+    this.directory =
+      at === null ? join(instance.runtimeDir, `grant.${process.pid}.${randomToken(NAME_LETTERS)}`) : null;
+    if (this.directory !== null) fs.mkdirSync(this.directory, { mode: 0o700 });
+    this.path = this.directory === null ? freePlace(at ?? "") : join(this.directory, "sock");
+    this.listener = Wire.listen(this.path, (wire) => this.accept(wire));
+    fs.chmodSync(this.path, 0o600);
+  }
+
+  private accept(wire: Wire): ReturnType<Parameters<typeof Wire.listen>[1]> {
+    const pid = wire.peerPid;
+    const handler: PeerHandler = {
+      hello: (): Hello => ({ wsh: PROTOCOL_VERSION, version: VERSION, role: "session" }),
+      request: (request) => this.request(request, pid),
+      stream: (_, peer) => peer.close(),
+      closed: (peer) => void this.peers.delete(peer),
+    };
+    const peer = new Peer(wire, handler);
+    this.peers.add(peer);
+    if (this.isOver || this.peers.size > MAX_PEERS) peer.close();
+    return peer.events;
+  }
+
+  private async request({ op, input, target, signal, deadline }: PeerRequest, pid: number | null): Promise<unknown> {
+    if (this.isOver) throw new WshError("session_unavailable", "the grant is over");
+    if (this.running >= MAX_REQUESTS) throw new WshError("resource_limit_reached", "too many requests at a time");
+    requireInTime(deadline);
+    this.running++;
+    try {
+      const { state } = this;
+      const asked = granted({ ...state, reporter: this.reporterOf(pid) }, op, input, target);
+      if (op === "window.list") return [];
+      if (op === "pane.list") return await this.list(signal);
+      if (op === "pane.split" && state.panes.size >= MAX_PANES)
+        throw new WshError("resource_limit_reached", `a grant has at most ${MAX_PANES} panes`);
+      return this.taken(op, await this.ask(asked.pane, op, asked.input, signal));
+    } finally {
+      this.running--;
+    }
+  }
+
+  /** Asks the process that has the pane now, as this grant. */
+  private async ask(pane: GrantedPane, op: string, input: object, signal?: AbortSignal): Promise<unknown> {
+    const { socket } = findSession(this.instance, parseTarget(pane.id));
+    const { connection } = await Connection.open(socket, "cli");
+    try {
+      return await connection.request(op, input, {
+        ...{ caller: this.callerAt(pane), access: "operate", target: pane.id },
+        ...defined({ signal }),
+      });
+    } finally {
+      connection.close();
+    }
+  }
+
+  private callerAt({ session, program }: GrantedPane): Caller {
+    const { id, state } = this;
+    const via = { token: state.name, id, peer: null };
+    return { ...{ kind: "http", id, name: state.name, connected: true, only: session, via }, ...defined({ program }) };
+  }
+
+  /** Notes what has become the grant's, and leaves out of an answer what is not. */
+  private taken(op: string, result: unknown): unknown {
+    const { state } = this;
+    if (op === "ask") {
+      const { ask_id } = v.parse(AskedSchema, result);
+      if (ask_id !== undefined) state.asks.add(ask_id);
+    }
+    if (op !== "pane.split" && op !== "pane.update") return result;
+    const made = v.parse(ArrangementSchema, result);
+    if (op === "pane.split") {
+      const info = made.windows.flatMap(({ panes }) => panes).find(({ id }) => id === made.pane);
+      // A program that has ended already is followed by none.
+      const program = info?.pid ?? 0;
+      state.panes.set(made.pane, { id: made.pane, session: made.session_id, program });
+    }
+    return { ...made, windows: [] };
+  }
+
+  /** The grant's panes as their sessions list them; those that are gone leave. */
+  private async list(signal: AbortSignal): Promise<unknown[]> {
+    const listed: unknown[] = [];
+    for (const pane of this.state.panes.values()) {
+      const answered = await this.ask(pane, "pane.list", {}, signal).catch((thrown) => WshError.from(thrown));
+      if (answered instanceof WshError) continue;
+      const found = v.parse(ListedSchema, answered).find(({ id }) => id === pane.id);
+      if (found !== undefined) listed.push(found);
+    }
+    return listed;
+  }
+
+  /** The process that a hook reports from, where it runs below this one; else what is served. */
+  private reporterOf(pid: number | null): number {
+    const { processes } = platform();
+    let at = pid ?? 0;
+    for (let depth = 0; at > 1 && depth < MAX_DEPTH; depth++) {
+      if (at === process.pid) return pid ?? this.state.reporter;
+      at = processes.stat(at)?.ppid ?? 0;
+    }
+    return this.state.reporter;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.listener.stop();
+    for (const peer of [...this.peers]) peer.close();
+    if (this.directory === null) removeIfPossible(this.path);
+    else removeDirectory(this.directory);
+    const { home, name } = this.state;
+    const open = await this.ask(home, "ask.list", {}).catch(() => []);
+    for (const { ask_id, asked_by } of v.is(OpenSchema, open) ? open : []) {
+      if (asked_by === name) await this.ask(home, "ask.cancel", { ask_id }).catch(() => {});
+    }
+  }
+}
+
+/** @throws WshError unsafe_path for a directory that others may enter, invalid_request for a path that is in use */
+function freePlace(path: string): string {
+  ensureOwnDir(dirname(path));
+  const isDead = platform().sockets.connect(path).kind === "refused" && fs.lstatSync(path).isSocket();
+  if (isDead) removeIfPossible(path);
+  if (!fs.existsSync(path)) return path;
+  throw new WshError("invalid_request", `'${path}' is in use`, { hint: "Name a path that does not exist." });
+}
+
+/** Removes the sockets of grants whose process is gone. */
+function sweep({ runtimeDir }: Instance): void {
+  for (const name of fs.readdirSync(runtimeDir)) {
+    const pid = DIRECTORY.exec(name)?.[1];
+    if (pid !== undefined && !isAlive(Number(pid))) removeDirectory(join(runtimeDir, name));
+  }
+}
+
+/** Only the socket and its directory: what else a sandbox has put there stays, and no link is followed. */
+function removeDirectory(directory: string): void {
+  try {
+    fs.rmSync(join(directory, "sock"), { force: true });
+    fs.rmdirSync(directory);
+  } catch {
+    // Something else is in it.
+  }
+}

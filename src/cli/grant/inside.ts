@@ -1,0 +1,25 @@
+/** The command line inside of a sandbox that has a grant: its one socket, and the subcommands that it serves. */
+import { WshError } from "../../protocol/errors.ts";
+import { GRANT_VARIABLE } from "../../protocol/grants.ts";
+
+/** Stands for the pane that the grant is about, which the broker knows. */
+export const GRANTED_PANE = "@1";
+
+const served: ReadonlySet<string> = new Set([
+  ...["ask", "notify", "hook", "split", "pane", "send", "run", "exec", "screen", "output", "wait", "status"],
+  ...["commands", "signal", "help", "completions", "skill"],
+]);
+
+/** Path of the socket; null outside of a sandbox. */
+export function grantSocket(): string | null {
+  return process.env[GRANT_VARIABLE] || null;
+}
+
+/** @throws WshError access_denied */
+export function requireServed(word: string | undefined): void {
+  if (grantSocket() === null || (word !== undefined && served.has(word))) return;
+  const what = word === undefined ? "wsh" : `wsh ${word}`;
+  throw new WshError("access_denied", `'${what}' is not available in this sandbox: it has a grant`, {
+    hint: `Available are ${[...served].slice(0, -3).join(", ")}, for what the grant may do (WSH_GRANT).`,
+  });
+}

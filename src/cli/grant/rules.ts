@@ -1,0 +1,173 @@
+/**
+ * What a grant lets through. Pure: a request becomes one that the grant may make, or is refused. The operations are those
+ * of operations/granted.ts, for the rights that were given; every other one is refused, and every field that a
+ * sandbox could reach out by (other panes, views, environments, floats, focus, transcripts) is absent from what is
+ * passed on.
+ */
+import * as v from "valibot";
+import { grantRightOf } from "../../operations/granted.ts";
+import { inputSchema } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { GrantRight } from "../../protocol/grants.ts";
+import { parse } from "../../protocol/parse.ts";
+import { quote } from "../../shell/words.ts";
+
+/** A pane that a grant may act on. */
+export interface GrantedPane {
+  readonly id: string;
+  /** Id of the session in which it was lent or made: elsewhere it is no longer the grant's. */
+  readonly session: string;
+  /** The program for which it was made; absent: it was lent, whatever runs in it. */
+  readonly program?: number;
+}
+
+export interface GrantState {
+  /** How dialogs and messages name it. */
+  readonly name: string;
+  readonly may: ReadonlySet<GrantRight>;
+  /** Pane and session that `ask`, `notify` and `hook` are about, and beside which panes are made. */
+  readonly home: GrantedPane;
+  readonly panes: Map<string, GrantedPane>;
+  /** Questions of this grant. */
+  readonly asks: Set<string>;
+  /** The words that run a program in the sandbox; null: no pane can be made. */
+  readonly inside: readonly string[] | null;
+  /** The process that an agent's hook is to stand for. */
+  readonly reporter: number;
+}
+
+export interface Granted {
+  readonly op: string;
+  readonly input: object;
+  readonly pane: GrantedPane;
+}
+
+/** Kinds of questions that type nothing and hand over no terminal. */
+const plainKinds: ReadonlySet<string> = new Set(["choice", "text", "confirm"]);
+/** Fields by which a call would make a session. */
+const CREATING = ["create", "cwd", "env", "port", "tags", "shell", "name_prefix"];
+
+const WaitSchema = v.looseObject({ any_of: v.array(v.unknown()) });
+const AnswerSchema = v.looseObject({ type: v.literal("answer"), ask_id: v.string() });
+const ShellSchema = v.picklist(["left", "right", "up", "down"]);
+const SplitSchema = v.object({
+  command: v.optional(v.nullable(v.string())),
+  cwd: v.optional(v.nullable(v.string())),
+  title: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(256)))),
+  keep_after_exit: v.optional(v.nullable(v.union([v.boolean(), v.literal("failed")]))),
+  direction: v.optional(ShellSchema),
+  cells: v.optional(v.number()),
+  percent: v.optional(v.number()),
+});
+
+/** @param target as the caller wrote it @throws WshError access_denied, invalid_request */
+export function granted(grant: GrantState, op: string, input: unknown, target: string | undefined): Granted {
+  const right = grantRightOf(op);
+  if (right === null) throw refused(grant, op);
+  const given = parse(v.record(v.string(), v.unknown()), input ?? {});
+  const home = (shaped: object): Granted => ({ op, input: shaped, pane: grant.home });
+  if (op === "wait" && isForAnswers(given)) {
+    requireRight(grant, op, "ask");
+    requireOwnQuestions(grant, given);
+    return home(given);
+  }
+  requireRight(grant, op, right);
+  switch (op) {
+    case "ask": {
+      const { kind = "text" } = parse(inputSchema("ask"), given);
+      if (!plainKinds.has(kind)) throw refused(grant, `ask of kind '${kind}'`);
+      return home(given);
+    }
+    case "ask.cancel":
+      if (!grant.asks.has(String(given.ask_id))) throw new WshError("question_not_found", "no question of this grant");
+      return home(given);
+    case "terminal.show": {
+      const { message } = parse(inputSchema("terminal.show"), given);
+      if (message === undefined) throw refused(grant, "terminal.show without a message");
+      return home({ message: `${grant.name}: ${message}` });
+    }
+    case "agent.report": {
+      // The line that resumes a conversation would run outside of the sandbox; its transcript is any file's name.
+      const { conversation: _, ...report } = parse(inputSchema("agent.report"), { ...given, pid: grant.reporter });
+      return home(report);
+    }
+    case "pane.split":
+      return home(splitOf(grant, given));
+    case "pane.list":
+    case "window.list":
+      return home({});
+    default: {
+      const pane = grant.panes.get(target ?? "");
+      if (pane === undefined) throw notOwn(target);
+      const { length } = CREATING.filter((field) => field in given);
+      if (length > 0)
+        throw new WshError("invalid_request", `a grant makes no session: leave out ${CREATING.join(", ")}`);
+      if (op === "wait" && namesAnswer(given)) requireOwnQuestions(grant, given);
+      return { op, input: given, pane };
+    }
+  }
+}
+
+/** A new pane's program, inside of the sandbox, whatever shell the person uses. */
+function splitOf(grant: GrantState, given: object): object {
+  const { inside } = grant;
+  if (inside === null) {
+    throw new WshError("access_denied", "this grant makes no panes: they would run outside of the sandbox", {
+      hint: "Start it with --in 'bwrap …', the words that run a program inside.",
+    });
+  }
+  const { command, cwd, ...rest } = parse(SplitSchema, given);
+  const script = `${cwd == null ? "" : `cd -- ${quote(cwd)} && `}${command ?? "exec sh"}`;
+  const words = [...withoutRights(grant.name), ...inside, "sh", "-c", script];
+  // The person sees which panes are a sandbox's.
+  const title = `${grant.name}: ${rest.title ?? command ?? "sh"}`.slice(0, 256);
+  return { ...rest, title, focus: false, float: false, shell: "sh", cwd: "/", command: words.map(quote).join(" ") };
+}
+
+/** Variables by which a program would find wsh's sockets. */
+export function isOfWsh(name: string): boolean {
+  return /^(?:WSH_|TMUX)/.test(name);
+}
+
+/** The words before a pane's program that take what leads to more rights out of its environment. */
+function withoutRights(name: string): string[] {
+  const unset = ["WSH_SOCKET", "WSH_PANE", "WSH_SESSION", "WSH_SERVER_NAME", "WSH_CONFIG", "WSH_TOKEN"];
+  const gone = [...unset, "TMUX", "TMUX_PANE", "TMUX_TMPDIR"].flatMap((variable) => ["-u", variable]);
+  return ["env", ...gone, `WSH_AGENT=${name}`];
+}
+
+function conditionsOf(given: object): readonly unknown[] {
+  const parsed = v.safeParse(WaitSchema, given);
+  return parsed.success ? parsed.output.any_of : [];
+}
+
+function isForAnswers(given: object): boolean {
+  const conditions = conditionsOf(given);
+  return conditions.length > 0 && conditions.every((each) => v.is(AnswerSchema, each));
+}
+
+function namesAnswer(given: object): boolean {
+  return conditionsOf(given).some((each) => v.is(AnswerSchema, each));
+}
+
+function requireOwnQuestions({ asks }: GrantState, given: object): void {
+  for (const each of conditionsOf(given)) {
+    if (v.is(AnswerSchema, each) && !asks.has(each.ask_id))
+      throw new WshError("question_not_found", "no question of this grant");
+  }
+}
+
+function requireRight(grant: GrantState, op: string, right: GrantRight): void {
+  if (!grant.may.has(right)) throw refused(grant, op);
+}
+
+function refused({ may, name }: GrantState, what: string): WshError {
+  return new WshError("access_denied", `'${what}' is not among the rights of ${name}: ${[...may].join(", ")}`);
+}
+
+function notOwn(target: string | undefined): WshError {
+  const what = target === undefined || target === "" ? "no pane" : `'${target}'`;
+  return new WshError("session_not_found", `${what} is not a pane of this grant`, {
+    hint: "`wsh pane list` shows those that it has, by id.",
+  });
+}

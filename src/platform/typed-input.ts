@@ -1,0 +1,13 @@
+/** Whether a program can type into its terminal (TIOCSTI), and so into the shell that has it next. */
+import fs from "node:fs";
+
+/** Where Linux says so, since 6.2. */
+const LEGACY_TIOCSTI = "/proc/sys/dev/tty/legacy_tiocsti";
+
+export function canTypeIntoTerminal(): boolean {
+  try {
+    return fs.readFileSync(LEGACY_TIOCSTI, "utf8").trim() !== "0";
+  } catch {
+    return true; // an earlier kernel, or another system
+  }
+}
