@@ -1,398 +1,130 @@
-/**
- * Every subcommand: its usage in short, its purpose, and where its code is. Help and dispatch read this table, so `wsh
- * list` loads the code of `list` alone and `wsh --help` loads none.
- */
-import type { CatalogEntry, CatalogGroup } from "./catalog-entry.ts";
-import { moreCommands } from "./catalog-more.ts";
+/** Every subcommand: its usage in short and its purpose, as help, dispatch and the manual read them. */
+import { loaders, type Register } from "./loaders.ts";
+
+type CommandName = keyof typeof loaders;
+
+export interface CatalogEntry {
+  readonly name: CommandName;
+  readonly alias: string | undefined;
+  /** Arguments in short, for the overview. */
+  readonly usage: string;
+  readonly summary: string;
+  /** Shown in the overview by its name alone. */
+  readonly isRare: boolean;
+}
+
+interface CatalogGroup {
+  readonly title: string;
+  readonly entries: readonly CatalogEntry[];
+}
+
+function often(name: CommandName, usage: string, summary: string, alias?: string): CatalogEntry {
+  return { name, usage, summary, alias, isRare: false };
+}
+
+function rare(name: CommandName, usage: string, summary: string): CatalogEntry {
+  return { name, usage, summary, alias: undefined, isRare: true };
+}
 
 /** Groups in the overview's order: the most needed first. */
 export const catalog: readonly CatalogGroup[] = [
   {
     title: "Every day",
     entries: [
-      {
-        name: "attach",
-        alias: "a",
-        usage: "[NAME]",
-        summary: "show a session here and type into it",
-        load: async () => (await import("./commands/attach.ts")).register,
-      },
-      {
-        name: "list",
-        alias: "ls",
-        usage: "[--all] [--json]",
-        summary: "show the sessions",
-        load: async () => (await import("./commands/list.ts")).register,
-      },
-      {
-        name: "agents",
-        usage: "[--json]",
-        summary: "show AI agents, those that need you first",
-        load: async () => (await import("./commands/agents.ts")).register,
-      },
-      {
-        name: "new",
-        usage: "[NAME] [-- COMMAND…]",
-        summary: "start a session without attaching to it",
-        load: async () => (await import("./commands/new.ts")).register,
-      },
-      {
-        name: "exec",
-        usage: "[NAME] -- COMMAND…",
-        summary: "run a command and exit with its code",
-        load: async () => (await import("./commands/exec.ts")).register,
-      },
-      {
-        name: "kill",
-        usage: "NAME…",
-        summary: "kill sessions and their programs",
-        load: async () => (await import("./commands/kill.ts")).register,
-      },
-      {
-        name: "setup",
-        usage: "[HOST]",
-        summary: "add wsh to an AI host's configuration",
-        load: async () => (await import("./commands/setup.ts")).setupCommand,
-      },
-      {
-        name: "doctor",
-        usage: "",
-        summary: "check this installation and suggest fixes",
-        load: async () => (await import("./commands/doctor.ts")).register,
-      },
+      often("attach", "[NAME]", "show a session here and type into it", "a"),
+      often("list", "[--all] [--json]", "show the sessions", "ls"),
+      often("agents", "[--json]", "show AI agents, those that need you first"),
+      often("new", "[NAME] [-- COMMAND…]", "start a session without attaching to it"),
+      often("exec", "[NAME] -- COMMAND…", "run a command and exit with its code"),
+      often("kill", "NAME…", "kill sessions and their programs"),
+      often("setup", "[HOST]", "add wsh to an AI host's configuration"),
+      often("doctor", "", "check this installation and suggest fixes"),
     ],
   },
   {
     title: "Sessions",
     entries: [
-      {
-        name: "detach",
-        usage: "NAME…",
-        summary: "disconnect the terminals from a session",
-        load: async () => (await import("./commands/detach.ts")).register,
-      },
-      {
-        name: "clients",
-        isRare: true,
-        usage: "[NAME] [--json]",
-        summary: "show the attached terminals",
-        load: async () => (await import("./commands/clients.ts")).register,
-      },
-      {
-        name: "events",
-        isRare: true,
-        usage: "[NAME…] [--type EVENT] [--since CURSOR]",
-        summary: "print what happens in sessions, as JSON lines",
-        load: async () => (await import("./commands/events.ts")).register,
-      },
-      {
-        name: "keys",
-        usage: "[--json]",
-        summary: "show the key bindings",
-        load: async () => (await import("./commands/keys.ts")).register,
-      },
-      {
-        name: "rename",
-        isRare: true,
-        usage: "NAME NEW",
-        summary: "rename a session",
-        load: async () => (await import("./commands/rename.ts")).register,
-      },
-      {
-        name: "tag",
-        isRare: true,
-        usage: "NAME [--add T] [--remove T]",
-        summary: "show or change a session's tags",
-        load: async () => (await import("./commands/tag.ts")).register,
-      },
-      {
-        name: "split",
-        usage: "[TARGET] [-- COMMAND…]",
-        summary: "open a pane beside another one",
-        load: async () => (await import("./commands/split.ts")).register,
-      },
-      {
-        name: "window",
-        isRare: true,
-        usage: "[ACTION] [TARGET]",
-        summary: "list, create, change and close windows",
-        load: async () => (await import("./commands/window.ts")).register,
-      },
-      {
-        name: "pane",
-        isRare: true,
-        usage: "[ACTION] [TARGET]",
-        summary: "list, move, change and close panes",
-        load: async () => (await import("./commands/pane.ts")).register,
-      },
-      {
-        name: "layout",
-        isRare: true,
-        usage: "[ACTION] [TARGET]",
-        summary: "show, change and save layouts",
-        load: async () => (await import("./commands/layout.ts")).register,
-      },
-      {
-        name: "restore",
-        usage: "[NAME | --all]",
-        summary: "make a crashed session run again",
-        load: async () => (await import("./commands/restore.ts")).register,
-      },
-      {
-        name: "forget",
-        usage: "NAME | --all",
-        summary: "delete the checkpoints of a crashed session",
-        isRare: true,
-        load: async () => (await import("./commands/forget.ts")).register,
-      },
-      {
-        name: "checkpoint",
-        isRare: true,
-        usage: "ACTION [NAME] [LABEL]",
-        summary: "save a session under a label, restore it",
-        load: async () => (await import("./commands/checkpoint.ts")).register,
-      },
+      often("detach", "NAME…", "disconnect the terminals from a session"),
+      rare("clients", "[NAME] [--json]", "show the attached terminals"),
+      rare("events", "[NAME…] [--type EVENT] [--since CURSOR]", "print what happens in sessions, as JSON lines"),
+      often("keys", "[--json]", "show the key bindings"),
+      rare("rename", "NAME NEW", "rename a session"),
+      rare("tag", "NAME [--add T] [--remove T]", "show or change a session's tags"),
+      often("split", "[TARGET] [-- COMMAND…]", "open a pane beside another one"),
+      rare("window", "[ACTION] [TARGET]", "list, create, change and close windows"),
+      rare("pane", "[ACTION] [TARGET]", "list, move, change and close panes"),
+      rare("layout", "[ACTION] [TARGET]", "show, change and save layouts"),
+      often("restore", "[NAME | --all]", "make a crashed session run again"),
+      rare("forget", "NAME | --all", "delete the checkpoints of a crashed session"),
+      rare("checkpoint", "ACTION [NAME] [LABEL]", "save a session under a label, restore it"),
     ],
   },
   {
     title: "Programs in a session",
     entries: [
-      {
-        name: "run",
-        usage: "NAME TEXT…",
-        summary: "type a line and wait for its outcome",
-        load: async () => (await import("./commands/run.ts")).register,
-      },
-      {
-        name: "send",
-        usage: "NAME [TEXT…] [--keys K…]",
-        summary: "type text or keys",
-        load: async () => (await import("./commands/send.ts")).register,
-      },
-      {
-        name: "screen",
-        usage: "NAME",
-        summary: "print the session's screen",
-        load: async () => (await import("./commands/screen.ts")).register,
-      },
-      {
-        name: "output",
-        usage: "NAME [--since N]",
-        summary: "print the session's output",
-        load: async () => (await import("./commands/output.ts")).register,
-      },
-      {
-        name: "wait",
-        usage: "NAME [CONDITION…]",
-        summary: "wait for a prompt, text, silence, exit",
-        load: async () => (await import("./commands/wait.ts")).register,
-      },
-      {
-        name: "script",
-        usage: "FILE [ARGS…]",
-        summary: "run a program that drives terminals",
-        load: async () => (await import("./commands/script.ts")).register,
-      },
-      {
-        name: "test",
-        isRare: true,
-        usage: "[FILES…]",
-        summary: "run tests of terminal programs",
-        load: async () => (await import("./commands/test.ts")).register,
-      },
-      {
-        name: "ask",
-        usage: "QUESTION",
-        summary: "ask the person at an attached terminal",
-        load: async () => (await import("./commands/ask.ts")).register,
-      },
-      {
-        name: "commands",
-        usage: "NAME",
-        summary: "list the commands that ran, with exit codes",
-        load: async () => (await import("./commands/commands.ts")).register,
-      },
-      {
-        name: "buffer",
-        isRare: true,
-        usage: "list | show | set | load | save | paste … [NAME]",
-        summary: "texts that were copied, of all sessions",
-        load: async () => (await import("./commands/buffer.ts")).register,
-      },
-      {
-        name: "private",
-        isRare: true,
-        usage: "[NAME] on|off",
-        summary: "keep a session's data off the disk",
-        load: async () => (await import("./commands/private.ts")).register,
-      },
-      {
-        name: "history",
-        usage: "[WORDS…]",
-        summary: "search the commands of all sessions",
-        load: async () => (await import("./commands/history.ts")).register,
-      },
-      {
-        name: "status",
-        usage: "[NAME]",
-        summary: "show the state of a session or the server",
-        load: async () => (await import("./commands/status.ts")).register,
-      },
-      {
-        name: "signal",
-        isRare: true,
-        usage: "NAME SIGNAL",
-        summary: "send a signal to the foreground program",
-        load: async () => (await import("./commands/signal.ts")).register,
-      },
-      {
-        name: "clear",
-        isRare: true,
-        usage: "NAME",
-        summary: "clear a session's screen and history",
-        load: async () => (await import("./commands/clear.ts")).register,
-      },
-      {
-        name: "restart",
-        isRare: true,
-        usage: "NAME",
-        summary: "restart a session's program",
-        load: async () => (await import("./commands/restart.ts")).register,
-      },
-      {
-        name: "resize",
-        isRare: true,
-        usage: "NAME COLSxROWS",
-        summary: "set the size of a session's terminal",
-        load: async () => (await import("./commands/resize.ts")).register,
-      },
-      {
-        name: "popup",
-        isRare: true,
-        usage: "[TARGET] [-- COMMAND…]",
-        summary: "run a program in a popup and return its result",
-        load: async () => (await import("./commands/popup.ts")).register,
-      },
-      {
-        name: "grant",
-        isRare: true,
-        usage: "--may RIGHTS [-- COMMAND…]",
-        summary: "lend a sandbox some rights, at a socket of its own",
-        load: async () => (await import("./commands/grant.ts")).register,
-      },
-      {
-        name: "env",
-        isRare: true,
-        usage: "[NAME] [--shell]",
-        summary: "print what the attached terminal has brought",
-        load: async () => (await import("./commands/env.ts")).register,
-      },
+      often("run", "NAME TEXT…", "type a line and wait for its outcome"),
+      often("send", "NAME [TEXT…] [--keys K…]", "type text or keys"),
+      often("screen", "NAME", "print the session's screen"),
+      often("output", "NAME [--since N]", "print the session's output"),
+      often("wait", "NAME [CONDITION…]", "wait for a prompt, text, silence, exit"),
+      often("script", "FILE [ARGS…]", "run a program that drives terminals"),
+      rare("test", "[FILES…]", "run tests of terminal programs"),
+      often("ask", "QUESTION", "ask the person at an attached terminal"),
+      often("commands", "NAME", "list the commands that ran, with exit codes"),
+      rare("buffer", "list | show | set | load | save | paste … [NAME]", "texts that were copied, of all sessions"),
+      rare("private", "[NAME] on|off", "keep a session's data off the disk"),
+      often("history", "[WORDS…]", "search the commands of all sessions"),
+      often("status", "[NAME]", "show the state of a session or the server"),
+      rare("signal", "NAME SIGNAL", "send a signal to the foreground program"),
+      rare("clear", "NAME", "clear a session's screen and history"),
+      rare("restart", "NAME", "restart a session's program"),
+      rare("resize", "NAME COLSxROWS", "set the size of a session's terminal"),
+      rare("popup", "[TARGET] [-- COMMAND…]", "run a program in a popup and return its result"),
+      rare("grant", "--may RIGHTS [-- COMMAND…]", "lend a sandbox some rights, at a socket of its own"),
+      rare("env", "[NAME] [--shell]", "print what the attached terminal has brought"),
     ],
   },
   {
     title: "Server and agents",
     entries: [
-      {
-        name: "server",
-        usage: "[--bind ADDRESS]",
-        summary: "serve HTTP, WebSocket and MCP",
-        load: async () => (await import("./commands/server.ts")).register,
-      },
-      {
-        name: "mcp",
-        usage: "",
-        summary: "speak MCP on stdin and stdout, for an AI host",
-        load: async () => (await import("./commands/mcp.ts")).register,
-      },
-      {
-        name: "tmux",
-        isRare: true,
-        usage: "COMMAND…",
-        summary: "carry out a command line of tmux",
-        load: async () => (await import("./commands/tmux.ts")).register,
-      },
-      {
-        name: "agent",
-        isRare: true,
-        usage: "start | prompt",
-        summary: "start an AI agent, and give it prompts",
-        load: async () => (await import("./commands/agent.ts")).register,
-      },
-      {
-        name: "hook",
-        isRare: true,
-        usage: "AGENT EVENT",
-        summary: "report an agent's state, from its hook",
-        load: async () => (await import("./commands/hook.ts")).register,
-      },
-      {
-        name: "stop",
-        usage: "",
-        summary: "stop the server and all sessions",
-        load: async () => (await import("./commands/stop.ts")).register,
-      },
-      {
-        name: "servers",
-        isRare: true,
-        usage: "[list|add|remove|info|reload]",
-        summary: "other machines, whose sessions are NAME/SESSION",
-        load: async () => (await import("./commands/servers.ts")).register,
-      },
-      {
-        name: "fleet",
-        isRare: true,
-        usage: "init|invite|list|revoke|join|leave",
-        summary: "many machines, over your own NATS servers",
-        load: async () => (await import("./commands/fleet.ts")).register,
-      },
-      {
-        name: "open",
-        isRare: true,
-        usage: "[NAME]",
-        summary: "show the sessions in a browser",
-        load: async () => (await import("./commands/open-page.ts")).register,
-      },
-      {
-        name: "share",
-        isRare: true,
-        usage: "NAME",
-        summary: "create a link to one session",
-        load: async () => (await import("./commands/share.ts")).register,
-      },
-      {
-        name: "prune",
-        usage: "[--dry-run]",
-        summary: "end the sessions that agents have left",
-        isRare: true,
-        load: async () => (await import("./commands/prune.ts")).register,
-      },
-      {
-        name: "persist",
-        isRare: true,
-        usage: "[on|off]",
-        summary: "keep the server after its last session",
-        load: async () => (await import("./commands/persist.ts")).register,
-      },
-      {
-        name: "token",
-        usage: "[create|list|revoke]",
-        summary: "print the token for TCP, manage others",
-        load: async () => (await import("./commands/token.ts")).register,
-      },
-      {
-        name: "service",
-        isRare: true,
-        usage: "systemd|launchd",
-        summary: "print a unit that keeps the server running",
-        load: async () => (await import("./commands/service.ts")).register,
-      },
+      often("server", "[--bind ADDRESS]", "serve HTTP, WebSocket and MCP"),
+      often("mcp", "", "speak MCP on stdin and stdout, for an AI host"),
+      rare("tmux", "COMMAND…", "carry out a command line of tmux"),
+      rare("agent", "start | prompt", "start an AI agent, and give it prompts"),
+      rare("hook", "AGENT EVENT", "report an agent's state, from its hook"),
+      often("stop", "", "stop the server and all sessions"),
+      rare("servers", "[list|add|remove|info|reload]", "other machines, whose sessions are NAME/SESSION"),
+      rare("fleet", "init|invite|list|revoke|join|leave", "many machines, over your own NATS servers"),
+      rare("open", "[NAME]", "show the sessions in a browser"),
+      rare("share", "NAME", "create a link to one session"),
+      rare("prune", "[--dry-run]", "end the sessions that agents have left"),
+      rare("persist", "[on|off]", "keep the server after its last session"),
+      often("token", "[create|list|revoke]", "print the token for TCP, manage others"),
+      rare("service", "systemd|launchd", "print a unit that keeps the server running"),
     ],
   },
-  moreCommands,
+  {
+    title: "More",
+    entries: [
+      often("info", "", "show paths, server and limits"),
+      rare("config", "[reload]", "print every setting with value and origin"),
+      rare("ports", "[PORT] [--json]", "show who listens on which port"),
+      rare("receipt", "COMMAND_ID", "print a signed statement of a command, or verify one"),
+      rare("notify", "MESSAGE", "show a message at the attached terminals"),
+      often("completions", "bash|zsh|fish", "print completions for a shell"),
+      rare("skill", "[NAME]", "print a guide for agents"),
+      rare("shell-integration", "bash|zsh|fish", "print the script that sessions load"),
+      rare("reset-terminal", "[NAME]", "reset a terminal left in a bad state"),
+    ],
+  },
 ];
 
 export const catalogEntries: readonly CatalogEntry[] = catalog.flatMap((group) => group.entries);
 
 export function findEntry(name: string): CatalogEntry | undefined {
   return catalogEntries.find((entry) => entry.name === name || entry.alias === name);
+}
+
+export async function loadCommand({ name }: CatalogEntry): Promise<Register> {
+  return (await loaders[name]()).register;
 }

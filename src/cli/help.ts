@@ -3,8 +3,7 @@
  * of their group by name alone.
  */
 import { VERSION } from "../protocol/version.ts";
-import { catalog } from "./catalog.ts";
-import type { CatalogEntry } from "./catalog-entry.ts";
+import { type CatalogEntry, catalog } from "./catalog.ts";
 import { bold } from "./print.ts";
 
 /** Where the summaries begin, in cells: past the longest usage. */
@@ -12,8 +11,8 @@ const SUMMARY_COLUMN = 35;
 
 export function rootHelp(): string {
   const groups = catalog.flatMap(({ title, entries }) => {
-    const rare = entries.filter(({ isRare }) => isRare === true).map(({ name }) => name);
-    const often = entries.filter(({ isRare }) => isRare !== true);
+    const rare = entries.filter(({ isRare }) => isRare).map(({ name }) => name);
+    const often = entries.filter(({ isRare }) => !isRare);
     return [bold(title), ...often.map(line), ...(rare.length === 0 ? [] : [alsoLine(rare)])];
   });
   return `${[
@@ -24,7 +23,7 @@ export function rootHelp(): string {
   ].join("\n")}\n`;
 }
 
-function line({ name, usage, summary }: Pick<CatalogEntry, "name" | "usage" | "summary">): string {
+function line({ name, usage, summary }: Pick<CatalogEntry, "usage" | "summary"> & { readonly name: string }): string {
   return `  ${`${name} ${usage}`.padEnd(SUMMARY_COLUMN - 2)}${summary}`;
 }
 

@@ -4,8 +4,7 @@
  */
 import { Command, Help, Option } from "commander";
 import { VERSION } from "../protocol/version.ts";
-import { catalogEntries, findEntry } from "./catalog.ts";
-import type { CatalogEntry } from "./catalog-entry.ts";
+import { type CatalogEntry, catalogEntries, findEntry, loadCommand } from "./catalog.ts";
 import { rootHelp } from "./help.ts";
 import { takesColor } from "./print.ts";
 
@@ -30,7 +29,7 @@ export function wholeProgram(): Promise<Command> {
 
 async function programOf(entries: readonly CatalogEntry[]): Promise<Command> {
   const program = addGlobalFlags(base()).enablePositionalOptions().usage("[options] [command]");
-  const registers = await Promise.all(entries.map((entry) => entry.load()));
+  const registers = await Promise.all(entries.map(loadCommand));
   for (const register of registers) register(program, wholeProgram);
   for (const command of program.commands) {
     const entry = entries.find(({ name }) => name === command.name());

@@ -34,7 +34,7 @@ interface SetupOptions {
 }
 
 /** Adds `setup [host]` to the program. */
-export function setupCommand(program: Command): void {
+export function register(program: Command): void {
   program
     .command("setup")
     .description(

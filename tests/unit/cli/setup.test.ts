@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Command } from "commander";
 import { parse } from "smol-toml";
-import { setupCommand } from "../../../src/cli/commands/setup.ts";
+import { register as registerSetup } from "../../../src/cli/commands/setup.ts";
 import { type AiHost, aiHosts, type Places } from "../../../src/cli/setup/ai-hosts.ts";
 import { applyChange, planChange } from "../../../src/cli/setup/config-change.ts";
 import { readJsonc, removeFromJsonc, setInJsonc } from "../../../src/cli/setup/jsonc.ts";
@@ -282,7 +282,7 @@ describe("every host", () => {
 
 test("an unknown host is a usage error", () => {
   const program = new Command().exitOverride().configureOutput({ writeErr: () => {} });
-  setupCommand(program);
+  registerSetup(program);
   program.commands[0]?.exitOverride().configureOutput({ writeErr: () => {} });
   expect(() => program.parse(["setup", "emacs"], { from: "user" })).toThrow("Allowed choices are claude-code");
 });
