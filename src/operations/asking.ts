@@ -24,7 +24,6 @@ export const askingOperations = [
     summary: "Open questions of the session, in display order",
     input: NothingSchema,
     output: v.array(PendingQuestionSchema),
-    errors: [],
     http: [{ method: "GET", path: "/sessions/:name/ask" }],
     ws: ["list_asks"],
   }),
@@ -58,9 +57,6 @@ export const askingOperations = [
     summary: "Number of people who can answer at the session's terminals, and the time of their last activity",
     input: NothingSchema,
     output: v.object({ people: v.number(), acted_ms: v.nullable(v.number()) }),
-    errors: [],
-    http: [],
-    ws: [],
   }),
   operation({
     name: "ask.any",

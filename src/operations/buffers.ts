@@ -23,7 +23,6 @@ export const bufferOperations = [
     summary: "Paste buffers, newest first",
     input: NothingSchema,
     output: v.array(PasteBufferSchema),
-    errors: [],
     http: [{ method: "GET", path: "/sessions/:name/buffers" }],
     ws: ["list_buffers"],
   }),

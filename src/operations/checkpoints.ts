@@ -110,7 +110,6 @@ export const checkpointOperations = [
       incomplete: optional(v.boolean(), "with search: not everything was searched (5 s, or removed meanwhile)"),
       unreadable: described(v.array(FailureSchema), "damaged ones, and those of a later version"),
     }),
-    errors: [],
     http: [{ method: "GET", path: "/checkpoints" }],
     ws: ["checkpoints"],
   }),

@@ -222,9 +222,6 @@ export const commandOperations = [
       extend: optional(v.boolean(), "keep the ended session for longer when the answer leaves output out", true),
     }),
     output: v.object({ ...StepResultSchema.entries, ...untilFields, warnings: ExecResultSchema.entries.warnings }),
-    errors: [],
-    http: [],
-    ws: [],
   }),
   operation({
     name: "commands.result",
@@ -239,8 +236,6 @@ export const commandOperations = [
     }),
     output: v.object({ ...StepResultSchema.entries, session: v.string() }),
     errors: ["command_not_found", "invalid_cursor", "regex_too_slow"],
-    http: [],
-    ws: [],
   }),
   operation({
     name: "commands.stop",
@@ -250,8 +245,6 @@ export const commandOperations = [
     input: v.object({ id: CommandIdSchema, how: v.picklist(["interrupt", "kill"]) }),
     output: CommandRecordSchema,
     errors: ["command_not_found", "invalid_cursor"],
-    http: [],
-    ws: [],
   }),
   operation({
     name: "wait",
@@ -311,7 +304,6 @@ export const commandOperations = [
     summary: "State of the session's program, and the evidence for it",
     input: NothingSchema,
     output: StatusSchema,
-    errors: [],
     http: [{ method: "GET", path: "/sessions/:name/status" }],
     ws: ["get_status"],
   }),
@@ -324,7 +316,6 @@ export const commandOperations = [
       limit: optional(integerFrom(0), "the newest N", 100),
     }),
     output: v.array(CommandRecordSchema),
-    errors: [],
     http: [{ method: "GET", path: "/sessions/:name/commands" }],
     ws: ["list_commands"],
   }),

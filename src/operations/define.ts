@@ -60,11 +60,15 @@ export interface Operation<
   readonly ws: readonly string[];
 }
 
+type Lists = "errors" | "http" | "ws";
+type WithoutEmpty<O extends Operation> = Omit<O, Lists> & Partial<Pick<O, Lists>>;
+
+/** Lists that are left out are empty. */
 export function operation<
   const N extends string,
   I extends v.GenericSchema,
   O extends v.GenericSchema,
   const S extends Scope,
->(definition: Operation<N, I, O, S>): Operation<N, I, O, S> {
-  return definition;
+>(definition: WithoutEmpty<Operation<N, I, O, S>>): Operation<N, I, O, S> {
+  return { errors: [], http: [], ws: [], ...definition };
 }

@@ -42,7 +42,6 @@ export const paneOperations = [
     summary: "The panes of a session, in order of window and position",
     input: NothingSchema,
     output: v.array(v.object({ ...PaneInfoSchema.entries, window: v.string() })),
-    errors: [],
     http: [{ method: "GET", path: "/sessions/:name/panes" }],
     ws: ["list_panes"],
   }),

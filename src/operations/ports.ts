@@ -11,7 +11,6 @@ export const portOperations = [
     summary: "The TCP ports on which programs of sessions listen, with session, pane, process and start",
     input: ListPortsSchema,
     output: PortsSchema,
-    errors: [],
     http: [{ method: "GET", path: "/ports" }],
     ws: ["list_ports"],
   }),

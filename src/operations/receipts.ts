@@ -24,7 +24,6 @@ export const receiptOperations = [
     summary: "The public key by which receipts of the session's commands are signed",
     input: NothingSchema,
     output: ReceiptKeySchema,
-    errors: [],
     http: [{ method: "GET", path: "/sessions/:name/receipt-key" }],
     ws: ["get_receipt_key"],
   }),

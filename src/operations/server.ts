@@ -17,9 +17,7 @@ export const serverOperations = [
     summary: "The servers whose sessions this one reaches: itself, and the machines that were added",
     input: NothingSchema,
     output: v.array(ServerEntrySchema),
-    errors: [],
     http: [{ method: "GET", path: "/servers" }],
-    ws: [],
   }),
   operation({
     name: "servers.get",
@@ -31,7 +29,6 @@ export const serverOperations = [
     output: ServerEntrySchema,
     errors: ["server_not_found"],
     http: [{ method: "GET", path: "/servers/:hostname" }],
-    ws: [],
   }),
   operation({
     name: "servers.add",
@@ -59,7 +56,6 @@ export const serverOperations = [
       "resource_limit_reached",
     ],
     http: [{ method: "POST", path: "/servers", status: 201 }],
-    ws: [],
   }),
   operation({
     name: "servers.remove",
@@ -70,7 +66,6 @@ export const serverOperations = [
     output: NothingSchema,
     errors: ["machine_not_found"],
     http: [{ method: "DELETE", path: "/servers/:hostname", status: 204 }],
-    ws: [],
   }),
   operation({
     name: "servers.reload",
@@ -79,9 +74,7 @@ export const serverOperations = [
     summary: "Read the added machines again and reconnect to each",
     input: NothingSchema,
     output: v.array(ServerEntrySchema),
-    errors: [],
     http: [{ method: "POST", path: "/servers/reload" }],
-    ws: [],
   }),
   operation({
     name: "server.info",
@@ -102,7 +95,6 @@ export const serverOperations = [
       addresses: v.array(v.string()),
       limits: v.record(v.string(), v.number()),
     }),
-    errors: [],
     http: [{ method: "GET", path: "/server/info" }],
     ws: ["server_info"],
   }),
@@ -113,9 +105,7 @@ export const serverOperations = [
     summary: "Whether the server stays when its last session ends",
     input: NothingSchema,
     output: v.object({ persistent: v.boolean() }),
-    errors: [],
     http: [{ method: "GET", path: "/server/persist" }],
-    ws: [],
   }),
   operation({
     name: "server.persist.set",
@@ -124,7 +114,6 @@ export const serverOperations = [
     summary: "Make the server persistent or ephemeral",
     input: v.object({ persistent: v.boolean() }),
     output: v.object({ persistent: v.boolean() }),
-    errors: [],
     http: [
       { method: "PUT", path: "/server/persist" },
       { method: "POST", path: "/server/persist", alias: true },
@@ -138,9 +127,7 @@ export const serverOperations = [
     summary: "End every session and the server",
     input: NothingSchema,
     output: v.object({ sessions: v.number() }),
-    errors: [],
     http: [{ method: "POST", path: "/server/stop" }],
-    ws: [],
   }),
   operation({
     name: "idle.any",
