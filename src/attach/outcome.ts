@@ -33,6 +33,7 @@ export function outcomeOf(end: StreamEnd | null): Outcome {
     case "detached":
       return { kind: "detached" };
     case "killed":
+    case "owner_gone":
       return { kind: "killed" };
     case "server_stopped":
       return { kind: "stopped" };

@@ -50,7 +50,7 @@ const ONCE_LIMITS = { ids: 8_192, bytes: 2 * 1024 * 1024 } as const;
 
 /** Messages that keep a connection or a terminal alive, and do nothing else. */
 const unrecorded: ReadonlySet<string> = new Set(
-  "ping watch caller_gone shown_in help look written focus watched keys command release give_back colors settings"
+  "ping watch caller_gone owner_gone shown_in help look written focus watched keys command release give_back colors settings"
     .split(" ")
     .map((name) => `peer.${name}`),
 );
@@ -213,6 +213,9 @@ export class SessionServer implements PeerHandler {
         return this.watch();
       case "peer.caller_gone":
         session.keyboard.callerGone(v.parse(CallerGoneSchema, request.input).id);
+        return {};
+      case "peer.owner_gone":
+        session.events.emit("ownerGone", undefined);
         return {};
       case "peer.shown_in":
         return this.shownIn(session);

@@ -1,7 +1,7 @@
 /** The specification of a new session process, as JSON on its stdin: which session to make, for whom, and where. */
 import * as v from "valibot";
 import { HooksSchema } from "../protocol/hooks.ts";
-import { OwnerSchema } from "../protocol/owner.ts";
+import { OwnerProcessSchema, OwnerSchema } from "../protocol/owner.ts";
 import { OnceSchema } from "../protocol/requests.ts";
 import { CreateSessionSchema } from "../protocol/session.ts";
 import { WorktreeSchema } from "../protocol/worktree.ts";
@@ -63,6 +63,8 @@ export const SessionSpecSchema = v.object({
   stdout_path: v.optional(v.string()),
   /** Who makes it; absent: the person at the command line. */
   owner: v.optional(OwnerSchema),
+  /** With `owner_bound`: the process that it ends with; absent: the server says when its maker is gone. */
+  owner_process: v.optional(OwnerProcessSchema),
   /** Which process starts it; a server has logged the call already. */
   starter: v.optional(v.picklist(["server", "cli"]), "cli"),
   restored: v.optional(RestoredSchema),

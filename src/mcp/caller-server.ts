@@ -18,6 +18,7 @@ import type { AskResult } from "../protocol/ask-result.ts";
 import type { Access, Admission } from "../protocol/caller.ts";
 import { DEFAULT_WAIT_MS } from "../protocol/conditions.ts";
 import { defined } from "../protocol/defined.ts";
+import type { OwnerProcess } from "../protocol/owner.ts";
 import { VERSION } from "../protocol/version.ts";
 import { askClient, askedState, clientAnswer, mayElicit } from "./elicitation.ts";
 import { instructionsFor } from "./instructions.ts";
@@ -67,6 +68,8 @@ export interface McpCaller {
   /** The caller's directory and environment, for programs that it starts. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** The process that speaks for it, on this machine. */
+  readonly process?: OwnerProcess;
   /** How it was admitted, and the only session that it may access. */
   readonly via?: Admission;
   /** Aborts when the token by which it was admitted ends. */
@@ -144,7 +147,7 @@ function asker(
       connected: caller.connected,
       ...defined({ name: client, agent: caller.agent, via: caller.via, only: caller.only }),
     },
-    ...defined({ ended: caller.ended, cwd: caller.cwd, env: caller.env, machine }),
+    ...defined({ ended: caller.ended, cwd: caller.cwd, env: caller.env, process: caller.process, machine }),
   };
   return (name, input, session) =>
     settings.call(name, input, session === undefined ? context : { ...context, session });

@@ -1,6 +1,7 @@
 /** How a transport calls an operation, whichever process handles it. */
 
 import type { Acting } from "../protocol/caller.ts";
+import type { OwnerProcess } from "../protocol/owner.ts";
 import { fieldError, parse } from "../protocol/parse.ts";
 import type { Once } from "../protocol/requests.ts";
 import type { Operation } from "./define.ts";
@@ -20,6 +21,8 @@ export interface CallContext extends Acting {
   /** The caller's own directory and environment, for the programs it starts. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** The caller's process, on this machine: what is bound to its owner ends with it. */
+  readonly process?: OwnerProcess;
   /** The machine whose server is asked, if the target does not name it; absent: this one. */
   readonly machine?: string;
   /** The request has an id: it is executed once, however often it is repeated. */

@@ -3,6 +3,7 @@
  * the environment of the pane's program. What the agent's own programs remove from their environment changes nothing.
  */
 
+import type { OwnerProcess } from "../protocol/owner.ts";
 import { agentTable } from "./known-agents.ts";
 import { platform } from "./platform.ts";
 
@@ -28,6 +29,24 @@ export function agentAbove(pid: number): string | null {
     at = stat.ppid;
   }
   return null;
+}
+
+/**
+ * The process with which the work of an agent ends: the agent's, or the program of the pane that an agent owns. @returns
+ * without one, `pid` itself
+ */
+export function ownerProcessAbove(pid: number): OwnerProcess | null {
+  const match = agentTable();
+  const { processes, listeners } = platform();
+  let owner = processes.stat(pid);
+  for (let at = owner, depth = 0; at !== null && at.pid > 1 && depth < MAX_DEPTH; depth++) {
+    const args = processes.args(at.pid);
+    if (match({ name: at.name, args }) !== null) return { pid: at.pid, started: at.started };
+    if (isOurs(args)) break;
+    if (listeners?.environment(at.pid).some((each) => each.startsWith(OWNED)) === true) owner = at;
+    at = processes.stat(at.ppid);
+  }
+  return owner === null ? null : { pid: owner.pid, started: owner.started };
 }
 
 /** A session's process or a server: the agent that started it does not own its panes and hooks. */

@@ -29,6 +29,10 @@ const product = {
   fleetBeat: 5_000,
   /** From a notice that nobody took to its second try; the third comes ten times later. */
   noticeRetry: 2_000,
+  /** From the end of the owner that a session is bound to, to its own end: a host starts its MCP client again. */
+  ownerGrace: 60_000,
+  /** Between two looks whether that owner's process runs. */
+  ownerLook: 10_000,
 };
 
 export type Intervals = Readonly<typeof product>;

@@ -111,6 +111,7 @@ export const StreamEndSchema = v.object({
     "detached",
     "session_crashed",
     "server_stopped",
+    "owner_gone",
     // The pane is in another session now, which the caller may not use.
     "moved_away",
     // For a raw stream: it may not type, or the program does not read its input.

@@ -13,6 +13,10 @@ export const OwnerSchema = v.object({
 });
 export type Owner = v.InferOutput<typeof OwnerSchema>;
 
+/** The process that a session is bound to: no other has its start time. */
+export const OwnerProcessSchema = v.object({ pid: v.number(), started: v.number() });
+export type OwnerProcess = v.InferOutput<typeof OwnerProcessSchema>;
+
 /** The agent that a call is from; null: another caller. */
 export function agentOfCaller({ kind, name, agent }: Caller): string | null {
   if (agent !== undefined) return agent;

@@ -144,7 +144,7 @@ export type CrashInfo = v.InferOutput<typeof CrashInfoSchema>;
 /** The end of an unused session, of which people are warned. */
 export const SessionEndingSchema = v.object({
   at: described(v.number(), "Unix time in ms"),
-  why: described(v.picklist(["idle"]), "idle: its idle_limit"),
+  why: described(v.picklist(["idle", "owner_gone"]), "idle: its idle_limit; owner_gone: owner_bound"),
 });
 export type SessionEnding = v.InferOutput<typeof SessionEndingSchema>;
 
@@ -300,6 +300,7 @@ export const CreateSessionSchema = v.object({
   ),
   port: FreePortField,
   idle_limit: IdleLimitField,
+  owner_bound: optional(v.boolean(), "end it a minute after its maker: the agent's process, or the connection"),
   private: optional(v.boolean(), "keep nothing of the session on disk, and its commands out of the history"),
   /** Prefix of the session's number where no name is given. */
   name_prefix: optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,32}$/)), "prefix of the automatic name"),
@@ -322,5 +323,5 @@ export const UpdateSessionSchema = v.object({
 });
 
 /** Why a session is gone. */
-export const EndReasonSchema = v.picklist(["exited", "killed", "session_crashed", "server_stopped"]);
+export const EndReasonSchema = v.picklist(["exited", "killed", "session_crashed", "server_stopped", "owner_gone"]);
 export type EndReason = v.InferOutput<typeof EndReasonSchema>;

@@ -125,7 +125,7 @@ export function buildGateway(
   const webSockets = new WebSocketRoutes({
     ...{ call, sockets, tickets, audit, limits: settings, changed, farEvents: new FarEvents(machines) },
     sources: new SessionsEverywhere(proxies, machines, options.hostname),
-    callerGone: (id) => proxies.keyboards.callerGone(id),
+    callerGone: (id) => callerGone(proxies, id),
     viewKeys: options.viewKeys ?? defaultKeys,
   });
   const sessionListeners = new Set<(id: string) => void>();
@@ -199,6 +199,12 @@ export function buildGateway(
   return { app, proxies, sockets, mcp, lifecycle, announcements, memory, machines, linkEnd, membership, hooks };
 }
 
+/** A caller's connection has ended, and with it what it held; what was bound to it follows. */
+function callerGone({ keyboards, bound }: SessionProxies, id: string): void {
+  keyboards.callerGone(id);
+  bound.callerGone(id);
+}
+
 /** Default keys of terminals in pages. */
 const defaultKeys = async (): Promise<ViewKeys> => ({ prefix: "Ctrl+\\" });
 
@@ -263,7 +269,7 @@ function createMcp(
       sessionListeners.add(listener);
       return { [Symbol.dispose]: () => void sessionListeners.delete(listener) };
     },
-    callerGone: (id) => proxies.keyboards.callerGone(id),
+    callerGone: (id) => callerGone(proxies, id),
     changed,
   });
 }

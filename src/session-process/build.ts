@@ -274,9 +274,12 @@ async function assemble(
   if (!isRead) {
     recordSession(session, recorder, restored !== undefined);
     const limit = session.idleLimit;
-    if (limit !== null) {
-      const { endUnused } = await import("./unused-end.ts");
-      endUnused(session, limit, restored !== undefined || session.owner?.kind === "person");
+    const isBound = spec.create.owner_bound === true;
+    if (limit !== null || isBound) {
+      const { endUnused, endWithOwner } = await import("./unused-end.ts");
+      const isSeen = restored !== undefined || session.owner?.kind === "person";
+      if (limit !== null) endUnused(session, limit, isSeen);
+      if (isBound) endWithOwner(session, spec.owner_process ?? null, isSeen);
     }
   }
   return { sessionProcess, keeper, life: claim.life, hooks, personFiles, tmux, links };

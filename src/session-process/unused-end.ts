@@ -1,11 +1,13 @@
 /**
- * Ends a session that nobody uses any more: after its idle_limit. Invariants: an attached terminal keeps it; so does a
- * running program that a person has seen in the last day; people are warned before. Nothing is read while it is in use:
- * one timer waits until it may have been idle for long enough.
+ * Ends a session that nobody needs any more: after its idle_limit, or when the owner that it is bound to is gone.
+ * Invariants: an attached terminal keeps it; so does a running program that a person has seen in the last day; people are
+ * warned before. Nothing is read while it is in use: one timer waits until it may have been unused for long enough.
  */
 import { programsIn } from "../endpoint/operations/running.ts";
 import { intervals } from "../platform/intervals.ts";
+import { platform } from "../platform/platform.ts";
 import { durationOf } from "../protocol/moment.ts";
+import type { OwnerProcess } from "../protocol/owner.ts";
 import type { Session } from "../session/session.ts";
 import type { Content } from "./panes/content.ts";
 
@@ -17,25 +19,36 @@ const LOOK_SHARE = 0.25;
 const LOOK_LEAST_MS = 1_000;
 const LOOK_MOST_MS = 5 * 60_000;
 
-export class UnusedEnd implements Disposable {
+/** When a session counts as unused. */
+interface Rule {
+  readonly why: "idle" | "owner_gone";
+  /** Time without use after which it ends, and from the warning to the end, in ms. */
+  readonly limitMs: number;
+  readonly warningMs: number;
+  /** Time since it was used, in ms. */
+  unusedMs(): number;
+  /** Longest interval between two looks, in ms. */
+  readonly lookMs: number;
+}
+
+class UnusedEnd implements Disposable {
   private timer: Timer | null = null;
   /** When a person last had it before them, in ms of performance.now. */
   private seenAt: number;
   private isChecking = false;
-  /** Time from the warning to the end, in ms. */
-  private readonly warningMs: number;
+  /** When it ends, in ms of performance.now, once people are warned. */
+  private endsAt: number | null = null;
 
   /** @param isSeen a person has made or restored it */
   constructor(
     private readonly session: Session<Content>,
-    private readonly limitMs: number,
+    private readonly rule: Rule,
     isSeen: boolean,
   ) {
-    this.warningMs = Math.min(limitMs * WARNING_SHARE, WARNING_MS);
     this.seenAt = isSeen ? performance.now() : -Infinity;
     session.events.on("viewer", () => this.seen());
     session.events.on("destroyed", () => this[Symbol.dispose]());
-    this.later(limitMs - this.warningMs);
+    this.later(rule.limitMs - rule.warningMs);
   }
 
   [Symbol.dispose](): void {
@@ -45,19 +58,19 @@ export class UnusedEnd implements Disposable {
 
   private seen(): void {
     this.seenAt = performance.now();
-    if (this.session.info().ends === undefined) return;
-    this.session.willEnd(null);
-    this.later(this.limitMs - this.warningMs);
+    if (this.endsAt === null) return;
+    this.calm();
+    this.later(this.rule.limitMs - this.rule.warningMs);
   }
 
   private later(ms: number): void {
     clearTimeout(this.timer ?? undefined);
-    // setTimeout takes 24 days at most.
-    this.timer = setTimeout(() => void this.check(), Math.min(Math.max(ms, 1), LOOK_MOST_MS * 12));
+    this.timer = setTimeout(() => void this.check(), Math.min(Math.max(ms, 1), this.rule.lookMs));
     this.timer.unref();
   }
 
-  private async check(): Promise<void> {
+  /** Looks now. */
+  async check(): Promise<void> {
     if (this.isChecking) return;
     this.isChecking = true;
     try {
@@ -70,12 +83,13 @@ export class UnusedEnd implements Disposable {
 
   /** @returns ms until the next look; null: it ends */
   private async decide(): Promise<number | null> {
-    const { session, limitMs, warningMs } = this;
-    const { pane: content, viewers, lifetime } = session;
+    const { session, rule } = this;
+    const { why, limitMs, warningMs } = rule;
+    const { viewers, lifetime } = session;
     if (lifetime.isEnding || lifetime.isOver) return null;
     const now = performance.now();
     if (viewers.count > 0) this.seenAt = now;
-    const left = limitMs - Math.min(content.activity.idleMs(), now - this.seenAt);
+    const left = limitMs - Math.min(rule.unusedMs(), now - this.seenAt);
     if (left > warningMs || session.exit !== null) {
       this.calm();
       return session.exit === null ? left - warningMs : limitMs;
@@ -84,18 +98,23 @@ export class UnusedEnd implements Disposable {
       this.calm();
       return Math.min(Math.max(limitMs * LOOK_SHARE, LOOK_LEAST_MS), LOOK_MOST_MS);
     }
-    if (left > 0) {
-      if (session.info().ends === undefined) session.willEnd({ at: Math.round(Date.now() + left), why: "idle" });
-      return left;
+    // A late look, as after a program that kept it, warns all the same.
+    if (this.endsAt === null) {
+      const ms = Math.max(left, warningMs);
+      this.endsAt = performance.now() + ms;
+      session.willEnd({ at: Math.round(Date.now() + ms), why });
     }
+    if (performance.now() < this.endsAt) return this.endsAt - performance.now();
     // It may have been used while its programs were read.
-    if (viewers.count > 0 || content.activity.idleMs() < limitMs) return 1;
-    await lifetime.kill("killed");
+    if (viewers.count > 0 || rule.unusedMs() < limitMs) return 1;
+    await lifetime.kill(why === "idle" ? "killed" : why);
     return null;
   }
 
   private calm(): void {
-    if (this.session.info().ends !== undefined) this.session.willEnd(null);
+    if (this.endsAt === null) return;
+    this.endsAt = null;
+    this.session.willEnd(null);
   }
 
   private async isWorking(): Promise<boolean> {
@@ -107,5 +126,39 @@ export class UnusedEnd implements Disposable {
 
 /** @param limit a duration: `12h` */
 export function endUnused(session: Session<Content>, limit: string, isSeen: boolean): void {
-  new UnusedEnd(session, durationOf(limit) ?? Number.POSITIVE_INFINITY, isSeen);
+  const limitMs = durationOf(limit) ?? Number.POSITIVE_INFINITY;
+  const warningMs = Math.min(limitMs * WARNING_SHARE, WARNING_MS);
+  const unusedMs = (): number => session.pane.activity.idleMs();
+  // setTimeout takes 24 days at most.
+  new UnusedEnd(session, { why: "idle", limitMs, warningMs, unusedMs, lookMs: LOOK_MOST_MS * 12 }, isSeen);
+}
+
+/**
+ * @param owner the process that it ends with; null: a connection, of whose end the server tells (the event `ownerGone`),
+ * after the time that it has to come back
+ */
+export function endWithOwner(session: Session<Content>, owner: OwnerProcess | null, isSeen: boolean): void {
+  let goneAt: number | null = null;
+  const graceMs = intervals.ownerGrace;
+  const unusedMs = (): number => {
+    if (owner !== null && goneAt === null && !isRunning(owner)) goneAt = performance.now();
+    return goneAt === null ? 0 : performance.now() - goneAt;
+  };
+  const rule = {
+    why: "owner_gone",
+    limitMs: graceMs,
+    warningMs: graceMs,
+    unusedMs,
+    lookMs: intervals.ownerLook,
+  } as const;
+  const end = new UnusedEnd(session, rule, isSeen);
+  session.events.on("ownerGone", () => {
+    goneAt ??= performance.now();
+    void end.check();
+  });
+}
+
+function isRunning({ pid, started }: OwnerProcess): boolean {
+  const stat = platform().processes.stat(pid);
+  return stat !== null && stat.state !== "ended" && stat.started === started;
 }

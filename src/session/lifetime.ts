@@ -109,17 +109,17 @@ export class Lifetime {
   }
 
   /** Sends SIGHUP and SIGCONT, then SIGKILL after the grace; resolves when the session is over. */
-  kill(reason: "killed" | "server_stopped"): Promise<void> {
+  kill(reason: Exclude<EndReason, "exited" | "session_crashed">): Promise<void> {
     this.killing ??= this.endProgram(reason);
     return this.killing;
   }
 
-  private async endProgram(reason: "killed" | "server_stopped"): Promise<void> {
+  private async endProgram(reason: Exclude<EndReason, "exited" | "session_crashed">): Promise<void> {
     const { pane, events, registry, viewers } = this.port;
     events.emit("ending", undefined);
     pane.silence.dispose(this.gone()); // viewers lose the session at once, even if its program ends later
     const left = registry.leave(this.port.name()).catch(() => {}); // tried again when the session is over
-    for (const viewer of viewers.all) viewer.end({ reason });
+    for (const viewer of viewers.all) viewer.end({ reason: reason === "server_stopped" ? reason : "killed" });
     await this.restarting?.catch(() => {});
     await pane.lifetime.end(reason);
     await left;

@@ -160,6 +160,8 @@ export interface SessionEvents {
   /** The session was asked to end: its name is free and it can no longer be found, whatever its program still does. */
   ending: undefined;
   /** The session is over. */
+  /** The connection of the one who made it has been gone for so long that it will not come back. */
+  ownerGone: undefined;
   destroyed: { readonly reason: EndReason; readonly exit: PtyExit };
   resized: Size;
   /** So many questions wait for the person now. */

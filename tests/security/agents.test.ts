@@ -6,12 +6,14 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import type { Client } from "@modelcontextprotocol/client";
+import { type Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { operations } from "../../src/operations/table.ts";
 import { WshError } from "../../src/protocol/errors.ts";
 import { parseTarget } from "../../src/protocol/names.ts";
+import { listenerPid } from "../../src/registry/liveness.ts";
 import { findSession } from "../../src/registry/registry.ts";
 import { Connection } from "../../src/wire/connection.ts";
+import { stored } from "../reliability/checkpoints/crashed-sessions.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
@@ -19,7 +21,10 @@ import { program } from "../support/wsh-program.ts";
 
 setDefaultTimeout(60_000);
 
-const wsh = new McpInstance({}, { config: "# agents_may has its default\n", intervals: { seen: 4_000 } });
+const wsh = new McpInstance(
+  {},
+  { config: "# agents_may has its default\n", intervals: { seen: 4_000, ownerGrace: 500, ownerLook: 100 } },
+);
 const self = program.map((word) => `'${word}'`).join(" ");
 let client: Client;
 let claude: string;
@@ -223,6 +228,63 @@ test("a session ends after its idle limit, with a warning; a program that a pers
   const [{ at }] = (await ended("seen")).slice(-1);
   const [{ at: unseen }] = (await ended("unseen")).slice(-1);
   expect(at - unseen).toBeGreaterThan(1_000);
+});
+
+test("a session bound to its owner ends after it, with what an exec has left; a terminal keeps it", async () => {
+  const names = async (): Promise<string[]> => (await wsh.list()).map(({ name }) => name);
+  // An agent of its own, which lives until its standard input ends.
+  fs.writeFileSync(join(wsh.dir, "codex"), `#!/bin/bash\n${self} "$@"; echo ready; read\n`, { mode: 0o700 });
+  const agent = (...args: readonly string[]) =>
+    Bun.spawn([join(wsh.dir, "codex"), ...args], { env: wsh.env, stdin: "pipe", stdout: "ignore", stderr: "ignore" });
+  const makers = [
+    agent("new", "bound", "--owner-bound", "--", "sleep 300"),
+    agent("new", "held", "--owner-bound"),
+    agent("exec", "--background", "--", "sleep 301"),
+    agent("new", "free", "--", "sleep 302"),
+  ];
+  await until("all have begun", async () => {
+    const now = await names();
+    return ["bound", "held", "free"].every((name) => now.includes(name)) && now.some((name) => /^exec-/.test(name));
+  });
+  const terminal = await EmulatorTerminal.attach(wsh, "held", { seen: "$", rows: 24, cols: 100 });
+  const client = await wsh.client();
+  // Without a process here it is the session of MCP over HTTP.
+  const far = await wsh.httpClient(null);
+  for (const each of [client, far])
+    await each.callTool({ name: "wsh_exec", arguments: { command: "sleep 304", background: true } });
+  const execs = async (): Promise<number> => (await names()).filter((name) => /^exec-/.test(name)).length;
+  expect(await execs()).toBe(3);
+  await Bun.sleep(700);
+  expect(await names()).toEqual(expect.arrayContaining(["bound", "held", "free"]));
+  for (const maker of makers) maker.stdin.end();
+  await client.close();
+  if (far.transport instanceof StreamableHTTPClientTransport) await far.transport.terminateSession();
+  await until("what was bound has ended", async () => !(await names()).includes("bound") && (await execs()) === 0);
+  expect(await names()).toEqual(expect.arrayContaining(["held", "free"]));
+  const events = (await wsh.ok("events", "--since", "start", "--no-follow")).trim().split("\n");
+  const ends = events
+    .map((line) => JSON.parse(line))
+    .filter(({ event, session }) => session === "bound" && /ending|destroyed/.test(event));
+  expect(ends.map(({ event, reason }) => [event, reason]).slice(-2)).toEqual([
+    ["session_ending", "owner_gone"],
+    ["session_destroyed", "owner_gone"],
+  ]);
+  await terminal[Symbol.asyncDispose]();
+  await until("nobody looks any more", async () => !(await names()).includes("held"));
+});
+
+test("an idle limit outlives a crash; an agent has so many sessions at most, by the command line, too", async () => {
+  await wsh.session("lasting", "--idle-limit", "2s");
+  const { id, socket, session } = findSession(wsh.instance, parseTarget("lasting"));
+  await until("it is written down", () => stored(wsh, id, session ?? 0) !== null);
+  process.kill(listenerPid(socket) ?? 0, "SIGKILL");
+  await until("it can be restored", async () => (await wsh.run("restore", "lasting")).code === 0);
+  expect((await wsh.list()).find(({ name }) => name === "lasting")?.idle_limit).toBe("2s");
+  await until("it has ended", async () => !(await wsh.list()).some(({ name }) => name === "lasting"));
+  fs.appendFileSync(wsh.instance.configFile, "max_agent_sessions = 1\n");
+  await byAgent("new", "first");
+  const { code, error } = await byAgent("new", "second");
+  expect([code, error]).toEqual([1, expect.stringContaining("as many as it may")]);
 });
 
 test("the person decides: once, for the session, or not; an answer by a call is none", async () => {

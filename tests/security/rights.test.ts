@@ -146,7 +146,7 @@ const streams: Readonly<Record<string, Access>> = {
 };
 const ownProcesses: readonly string[] = [
   ...["adopt", "caller_gone", "checkpoint", "end", "end_pane", "give_way", "go", "keys", "leave", "named_pane"],
-  ...["pane", "reload", "restart_pane", "shown_in", "watch"],
+  ...["owner_gone", "pane", "reload", "restart_pane", "shown_in", "watch"],
 ].map((name) => `peer.${name}`);
 
 interface Kind {

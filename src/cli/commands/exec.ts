@@ -20,7 +20,7 @@ import { collectCondition } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, printRendered, whenReaderGoes } from "../print.ts";
 import { paneAround } from "../session/around.ts";
-import { SessionClient } from "../session/client.ts";
+import { cliCaller, SessionClient } from "../session/client.ts";
 import { sayReady, sayTyped, TIMED_OUT, UNKNOWN } from "../session/exec-answers.ts";
 import { endedAfterLoss, untilFinished } from "../session/exec-end.ts";
 import type { ExecOptions, PipelineStep } from "../session/exec-options.ts";
@@ -237,6 +237,8 @@ export async function execFresh(
       rows: 24,
       cols: 80,
       ...defined({ port: options.port }),
+      // What an agent's command leaves running ends with the agent.
+      ...(cliCaller.agent === undefined ? {} : { owner_bound: true }),
       ...(options.stdin === true ? { stdin: await Bun.stdin.text() } : {}),
       ...start,
       command,

@@ -29,6 +29,7 @@ interface NewOptions {
   readonly worktree?: string;
   readonly port?: "free";
   readonly idleLimit?: string;
+  readonly ownerBound?: boolean;
   readonly layout?: string;
   readonly place?: readonly string[];
   readonly json?: boolean;
@@ -57,6 +58,7 @@ export function register(program: Command): void {
     )
     .option("--port <free>", "give it a free TCP port of its own, in PORT", freePort)
     .option("--idle-limit <time>", "end it after so long without use (30m, 12h, 7d): see the manual")
+    .option("--owner-bound", "end it a minute after its maker: the agent above this command, or this shell")
     .option("--private", "keep nothing on disk: no command history, no checkpoints")
     .option("--size <colsxrows>", "size of its terminal (default: 80x24)")
     .option("--layout <file>", "windows and panes with their programs: TOML, JSON, or tmux's own")
@@ -177,7 +179,7 @@ async function newByLayout(
 }
 
 function createOf(name: string | undefined, after: readonly string[] | null, options: NewOptions) {
-  const { cwd, shell, tag = [], env, size, worktree, port, idleLimit, private: isPrivate } = options;
+  const { cwd, shell, tag = [], env, size, worktree, port, idleLimit, ownerBound, private: isPrivate } = options;
   if (after !== null && after.length === 0) throw new UsageError("the command after -- is missing");
   return {
     name: name ?? null,
@@ -186,7 +188,7 @@ function createOf(name: string | undefined, after: readonly string[] | null, opt
     shell: shell ?? null,
     tags: [...tag],
     env: env === undefined ? null : variables(env),
-    ...defined({ worktree, port, idle_limit: idleLimit }),
+    ...defined({ worktree, port, idle_limit: idleLimit, owner_bound: ownerBound }),
     ...(isPrivate === true ? { private: true } : {}),
     ...(size === undefined ? { rows: 24, cols: 80 } : parseSize(size)),
   };

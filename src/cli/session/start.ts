@@ -7,15 +7,25 @@ import * as v from "valibot";
 import { type Instance, sessionSocket } from "../../instance/paths.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
 import type { SessionSpec } from "../../launch/session-spec.ts";
+import { ownerProcessAbove } from "../../platform/agent-above.ts";
 import { ownDirectory } from "../../platform/directory.ts";
+import { requireAgentRoom } from "../../protocol/agent-sessions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { ownerOf } from "../../protocol/owner.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
-import { warn } from "../instance.ts";
+import { settingsOf, warn } from "../instance.ts";
 import { cliCaller } from "./client.ts";
 
 const ReportSchema = v.object({ info: SessionInfoSchema, warnings: v.array(v.string()) });
+
+/** @throws WshError max_sessions_reached: an agent has as many running sessions as one may */
+async function requireRoom(instance: Instance): Promise<void> {
+  if (cliCaller.agent === undefined) return;
+  const [{ findAll }, { values }] = await Promise.all([import("./listed.ts"), settingsOf(instance)]);
+  const listed = (await findAll(instance)).flatMap((one) => ("info" in one ? [one.info] : []));
+  requireAgentRoom(listed, ownerOf(cliCaller), values.max_agent_sessions);
+}
 
 export interface Started {
   readonly info: SessionInfo;
@@ -43,11 +53,13 @@ export async function startSession(
   naming: SessionSpec["naming"],
   { followed = false, opened = false, stdinPath, stdoutPath }: StartOptions = {},
 ): Promise<Started> {
+  await requireRoom(instance);
   const stdin = stdinPath === undefined ? {} : { stdin_path: stdinPath };
   const stdout = stdoutPath === undefined ? {} : { stdout_path: stdoutPath };
   const starter = {
     starter: "cli" as const,
     owner: ownerOf(cliCaller),
+    ...(create.owner_bound === true ? { owner_process: ownerProcessAbove(process.ppid) ?? undefined } : {}),
     naming,
     followed,
     opened: opened && cliCaller.agent === undefined,

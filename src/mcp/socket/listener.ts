@@ -5,8 +5,10 @@
  */
 
 import * as v from "valibot";
+import { platform } from "../../platform/platform.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
+import type { OwnerProcess } from "../../protocol/owner.ts";
 import { parse } from "../../protocol/parse.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { Wire, type WireEvents } from "../../wire/socket.ts";
@@ -109,7 +111,8 @@ class BridgeConnection implements WireEvents {
         if (this.helloSize <= MAX_HELLO_BYTES) return;
         throw new WshError("invalid_request", `the first line exceeds ${MAX_HELLO_BYTES} bytes`);
       }
-      const caller = callerOf(Buffer.concat(this.hello).toString());
+      const process_ = processAt(this.wire.peerPid);
+      const caller = { ...callerOf(Buffer.concat(this.hello).toString()), ...defined({ process: process_ }) };
       this.hello = [];
       this.say({ wsh_mcp: MCP_SOCKET_VERSION, version: VERSION, pid: process.pid } satisfies ServerHello);
       this.wire.pause();
@@ -136,6 +139,12 @@ class BridgeConnection implements WireEvents {
     conversation.transport.push(rest);
     this.wire.resume();
   }
+}
+
+/** The bridge: it lives as long as its host wants it. */
+function processAt(pid: number | null): OwnerProcess | undefined {
+  const stat = pid === null ? null : platform().processes.stat(pid);
+  return stat === null ? undefined : { pid: stat.pid, started: stat.started };
 }
 
 /** @throws WshError invalid_request */

@@ -14,6 +14,7 @@ const {
   private: _private,
   port: _port,
   idle_limit: _idleLimit,
+  owner_bound: _ownerBound,
   ...createFields
 } = CreateSessionSchema.entries;
 const CreateParameters = v.object(createFields);

@@ -7,13 +7,14 @@ import type { StepFiles } from "../../launch/pipeline.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
+import { requireAgentRoom } from "../../protocol/agent-sessions.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName } from "../../protocol/names.ts";
-import { isSameOwner, type Owner, ownerOf } from "../../protocol/owner.ts";
+import { ownerOf } from "../../protocol/owner.ts";
 import { firstCursor } from "../../protocol/pane-numbers.ts";
 import { type Once, REMEMBERED_MS } from "../../protocol/requests.ts";
-import { type CreatedSession, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
+import { type CreatedSession, SessionInfoSchema } from "../../protocol/session.ts";
 import { madeFor } from "../../registry/made-requests.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { CONTEXT } from "../sessions/session-proxy.ts";
@@ -36,10 +37,15 @@ export async function createSession(
   const { once, deadline } = context;
   const before = once === undefined ? null : await madeBefore(state, once);
   if (before !== null) return before;
-  await requireRoom(proxies, state, ownerOf(context.caller));
+  const owner = ownerOf(context.caller);
+  const most = state.limits.max_agent_sessions ?? Number.POSITIVE_INFINITY;
+  if (owner.kind === "agent") requireAgentRoom(await proxies.list(), owner, most);
+  if (create.owner_bound === true && context.process === undefined && !context.caller.connected)
+    throw new WshError("invalid_request", "'owner_bound' needs a caller with a connection: MCP or a WebSocket");
   const spec = sessionSpecOf(state.instance, create, {
     starter: "server",
-    owner: ownerOf(context.caller),
+    owner,
+    ...defined({ owner_process: context.process }),
     naming: "number",
     max_sessions: state.limits.max_sessions,
     env: context.env ?? process.env,
@@ -63,6 +69,7 @@ export async function createSession(
   }
   state.sessionCreated();
   const info = v.parse(SessionInfoSchema, ready.info);
+  if (create.owner_bound === true && context.process === undefined) proxies.bound.add(context.caller.id, info.id);
   await proxies.find(info.id);
   // The caller has read nothing yet, whatever the shell has printed by now.
   const lost = create.cwd == null && context.cwd !== undefined && !isDirectory(context.cwd) ? context.cwd : null;
@@ -71,19 +78,6 @@ export async function createSession(
       ? {}
       : { warnings: [`the caller's directory '${lost}' does not exist; the session starts in the home directory`] };
   return { ...info, output_cursor: firstCursor(info.pane_id), ...warnings };
-}
-
-/** @throws WshError max_sessions_reached: an agent has as many running sessions as one may */
-async function requireRoom(proxies: SessionProxies, state: ServerState, owner: Owner): Promise<void> {
-  if (owner.kind !== "agent") return;
-  const most = state.limits.max_agent_sessions ?? Number.POSITIVE_INFINITY;
-  const isOwn = (info: SessionInfo): boolean =>
-    info.running && info.owner !== undefined && isSameOwner(info.owner, owner);
-  const own = (await proxies.list()).filter(isOwn);
-  if (own.length < most) return;
-  throw new WshError("max_sessions_reached", `${owner.name} has ${own.length} running sessions, as many as it may`, {
-    hint: "Kill those that are done, as 'wsh prune' does, or raise max_agent_sessions.",
-  });
 }
 
 function isDirectory(path: string): boolean {

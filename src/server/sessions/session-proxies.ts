@@ -20,6 +20,7 @@ import { watchRegistry } from "../../registry/registry-watch.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import { Connection } from "../../wire/connection.ts";
 import { askThrough, paneIn, ResolvedSchema } from "./asked-pane.ts";
+import { BoundSessions } from "./bound-sessions.ts";
 import { CapturedKeyboards } from "./keyboards.ts";
 import { CONTEXT, means, SessionProxy, sessionOf, unavailable, unresponsive } from "./session-proxy.ts";
 import type { StreamedPane } from "./streamed-session.ts";
@@ -44,6 +45,7 @@ export interface ProxyListener {
 
 export class SessionProxies {
   readonly keyboards = new CapturedKeyboards();
+  readonly bound = new BoundSessions(() => this.all);
   private readonly proxies = new Map<number, SessionProxy>();
   private readonly opening = new Map<number, Promise<void>>();
   private readonly hanging = new Set<SessionProxy>();

@@ -11,6 +11,7 @@ import { defined } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { requireCombinable } from "../../../protocol/exec-rules.ts";
 import { stepFilters } from "../../../protocol/output-filter.ts";
+import { agentOfCaller } from "../../../protocol/owner.ts";
 import type { CreatedSession } from "../../../protocol/session.ts";
 import type { SessionProxies } from "../../sessions/session-proxies.ts";
 import { askedForStep, requireNotBegun } from "./once.ts";
@@ -120,6 +121,10 @@ function skipped(step: Step, before: Result): Result {
   return { ...skippedStep(step, output_cursor), ...defined({ session }) };
 }
 
+function isBindable({ process, caller }: CallContext): boolean {
+  return process !== undefined || caller.connected;
+}
+
 async function runInOwnSession(
   proxies: SessionProxies,
   create: CreateSession,
@@ -143,6 +148,8 @@ async function runInOwnSession(
       if_exists: "error",
       name_prefix: "exec-",
       ...defined({ port: input.port }),
+      // What an agent's command leaves running ends with the agent.
+      ...(agentOfCaller(context.caller) !== null && isBindable(context) ? { owner_bound: true } : {}),
       ...(input.stdin === undefined || stdin_path !== undefined ? {} : { stdin: input.stdin }),
     },
     context,

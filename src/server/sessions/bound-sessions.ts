@@ -1,0 +1,27 @@
+/**
+ * Sessions that end with the connection of their maker (`owner_bound`), where it has no process on this machine. A session
+ * process sees no connection but the server's: it is told, and ends after the time that it gives.
+ */
+import { CONTEXT, type SessionProxy } from "./session-proxy.ts";
+
+export class BoundSessions {
+  /** Ids of sessions by the caller that made them. */
+  private readonly made = new Map<string, Set<string>>();
+
+  constructor(private readonly sessions: () => readonly SessionProxy[]) {}
+
+  add(caller: string, session: string): void {
+    const known = this.made.get(caller) ?? new Set();
+    this.made.set(caller, known.add(session));
+  }
+
+  /** A caller's connection has ended. */
+  callerGone(caller: string): void {
+    const ids = this.made.get(caller);
+    if (ids === undefined) return;
+    this.made.delete(caller);
+    for (const proxy of this.sessions()) {
+      if (ids.has(proxy.info.id)) proxy.connection?.request("peer.owner_gone", {}, CONTEXT).catch(() => {});
+    }
+  }
+}
