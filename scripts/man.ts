@@ -7,7 +7,7 @@ import type { Command, Option } from "commander";
 import { catalog } from "../src/cli/catalog.ts";
 import { wholeProgram } from "../src/cli/parser.ts";
 import { VERSION } from "../src/protocol/version.ts";
-import { settingFacts, settingNames } from "../src/settings/table.ts";
+import { settingNames, settingOf } from "../src/settings/table.ts";
 
 /** Text as roff takes it: no escapes, no line that looks like a request. */
 function roff(text: string): string {
@@ -39,7 +39,7 @@ export async function manual(): Promise<string> {
     return `.SS ${roff(title)}\n${commands.join("\n")}`;
   });
   const settings = settingNames.map((name) => {
-    const { doc, env } = settingFacts(name);
+    const { doc, env } = settingOf(name);
     const variable = env === undefined ? "" : ` (${env})`;
     return `.TP\n.B ${roff(name)}\n${roff(doc)}${roff(variable)}`;
   });

@@ -194,6 +194,20 @@ test("the gateway, the attach client and a session never load the emulator", asy
   }
 });
 
+test("a session loads none of the modules that would cost it a megabyte", async () => {
+  const transpiler = new Bun.Transpiler({ loader: "ts" });
+  const files = new Set([join(src, "session-process/main.ts")]);
+  const modules = new Set<string>();
+  for (const file of files) {
+    for (const { kind, path } of transpiler.scanImports(await Bun.file(file).text())) {
+      if (kind !== "import-statement") continue;
+      if (path.startsWith(".") && path.endsWith(".ts")) files.add(join(file, "..", path));
+      else if (path.includes(":")) modules.add(path);
+    }
+  }
+  expect([...modules].sort()).toEqual(["bun:ffi", "node:fs", "node:os", "node:path"]);
+});
+
 /** Lines of the longest file. */
 const MAX_LINES = 420;
 

@@ -8,7 +8,6 @@
  * ended after a few seconds. Its answer, or the lack of one, is cached for some minutes in the state directory, so that
  * a slow startup file does not delay every conversation.
  */
-import { randomUUID } from "node:crypto";
 import fs from "node:fs";
 import { basename, join } from "node:path";
 import * as v from "valibot";
@@ -76,7 +75,7 @@ export async function askLoginShell(
   signal: AbortSignal,
   ms: number = ASK_MS,
 ): Promise<string | null> {
-  const mark = randomUUID();
+  const mark = crypto.randomUUID();
   const given = passed.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
   let child: Bun.Subprocess<"ignore", "pipe", "ignore">;
   try {

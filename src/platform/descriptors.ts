@@ -1,6 +1,6 @@
 /** Calls on any file descriptor: flock, fcntl, dup2, FIONREAD. This module keeps no descriptor. */
 import fs from "node:fs";
-import { getSystemErrorName } from "node:util";
+import { constants } from "node:os";
 import { WshError } from "../protocol/errors.ts";
 import { onFirstUse, openLibc, prepareErrno, readErrno } from "./libc.ts";
 import { system } from "./system.ts";
@@ -35,7 +35,7 @@ export type FlockOutcome =
 export function tryFlock(fd: number, mode: "exclusive" | "shared" = "exclusive"): FlockOutcome {
   if (libc().flock(fd, (mode === "shared" ? LOCK_SH : LOCK_EX) | LOCK_NB) === 0) return { kind: "taken" };
   const errno = readErrno();
-  const code = errno === 0 ? "" : getSystemErrorName(-errno);
+  const code = Object.entries(constants.errno).find(([, number]) => number === errno)?.[0] ?? "";
   if (!lockRefusals.has(code)) return { kind: "held" };
   return { kind: "refused", error: Object.assign(new Error(`${code}: refused by the system`), { code }) };
 }

@@ -1,10 +1,20 @@
 /** The platform that this process runs on; tests replace it before the tested code reads it. */
-import { darwinPlatform } from "./darwin/platform.ts";
-import { linuxPlatform } from "./linux/platform.ts";
+import type * as Darwin from "./darwin/platform.ts";
+import type * as Linux from "./linux/platform.ts";
 import type { Platform } from "./port.ts";
 import { system } from "./system.ts";
 
-let current: Platform = system.name === "darwin" ? darwinPlatform : linuxPlatform;
+let current = load();
+
+/** Only one of them is in a process's memory. */
+function load(): Platform {
+  if (system.name === "darwin") {
+    const { darwinPlatform }: typeof Darwin = require("./darwin/platform.ts");
+    return darwinPlatform;
+  }
+  const { linuxPlatform }: typeof Linux = require("./linux/platform.ts");
+  return linuxPlatform;
+}
 
 export function platform(): Platform {
   return current;

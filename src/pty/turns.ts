@@ -51,7 +51,7 @@ export interface TurnsPort {
 }
 
 const readers = new Set<TurnReader>();
-const buffer = Buffer.alloc(MOST_BYTES);
+const buffer = Buffer.allocUnsafeSlow(MOST_BYTES);
 let lookForKeys = (): void => {};
 let typed: { readonly reader: TurnReader; readonly at: number } | null = null;
 let isRunning = false;

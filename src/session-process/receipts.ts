@@ -6,7 +6,6 @@
  * was not seen is missing with its reason, never filled in later: the tree before a command is taken only while exec
  * holds the prompt.
  */
-import { createHash } from "node:crypto";
 import type { ChildShell } from "../pane/commands/child-shells.ts";
 import type { Pane } from "../pane/pane.ts";
 import { hideMemory } from "../platform/undumpable.ts";
@@ -178,7 +177,7 @@ export class Witness implements Disposable {
     const whole = { from: 1, to: stored.total };
     const missing = stored.missing(whole);
     if (missing !== null) return { output: null, no_output: `kept are ${missing.searched} lines: ${missing.because}` };
-    const hash = createHash("sha256");
+    const hash = new Bun.CryptoHasher("sha256");
     let bytes = 0;
     for (const { lines } of stored.parts(whole)) {
       const text = lines.map((line) => `${line}\n`).join("");

@@ -1,11 +1,12 @@
-/** The kinds of settings: each makes the schema of one, with what is said of it. */
-import * as v from "valibot";
-import { integerBetween } from "../protocol/fields.ts";
+/**
+ * The kinds of settings: each makes one, with what is said of it. Plain checks and no schemas: those of a hundred
+ * settings would cost every process a quarter of a megabyte (m).
+ */
 
 /** How a setting's text (environment, flag) becomes its value. */
 type SettingKind = "integer" | "boolean" | "choice" | "text" | "list" | "table";
 
-/** Properties of a setting besides its schema. */
+/** What is said of a setting. */
 export interface SettingFacts {
   readonly kind: SettingKind;
   readonly doc: string;
@@ -17,17 +18,21 @@ export interface SettingFacts {
   readonly expected: string;
 }
 
-type Extra = Pick<SettingFacts, "unit" | "env">;
-
-export function integer(initial: number, min: number, max: number, doc: string, extra: Extra = {}) {
-  const range = integerBetween(min, max);
-  const facts: SettingFacts = { kind: "integer", doc, expected: `an integer from ${min} to ${max}`, ...extra };
-  return v.pipe(v.optional(range, initial), v.metadata({ ...facts }));
+export interface Setting<T = unknown> extends SettingFacts {
+  readonly default: T;
+  isValid(value: unknown): value is T;
 }
 
-export function boolean(initial: boolean, doc: string, extra: Extra = {}) {
-  const facts: SettingFacts = { kind: "boolean", doc, expected: "true or false", ...extra };
-  return v.pipe(v.optional(v.boolean(), initial), v.metadata({ ...facts }));
+type Extra = Pick<SettingFacts, "unit" | "env">;
+
+export function integer(initial: number, min: number, max: number, doc: string, extra: Extra = {}): Setting<number> {
+  const isValid = (value: unknown): value is number =>
+    typeof value === "number" && Number.isInteger(value) && value >= min && value <= max;
+  return { kind: "integer", doc, expected: `an integer from ${min} to ${max}`, default: initial, isValid, ...extra };
+}
+
+export function boolean(initial: boolean, doc: string, extra: Extra = {}): Setting<boolean> {
+  return { kind: "boolean", doc, expected: "true or false", default: initial, isValid: isBoolean, ...extra };
 }
 
 export function choice<const T extends readonly [string, ...string[]]>(
@@ -35,24 +40,45 @@ export function choice<const T extends readonly [string, ...string[]]>(
   initial: T[number],
   doc: string,
   extra: Extra = {},
-) {
-  const facts: SettingFacts = { kind: "choice", doc, expected: `one of ${options.join(", ")}`, ...extra };
-  return v.pipe(v.optional(v.picklist(options), initial), v.metadata({ ...facts }));
+): Setting<T[number]> {
+  const isValid = (value: unknown): value is T[number] => options.some((option) => option === value);
+  return { kind: "choice", doc, expected: `one of ${options.join(", ")}`, default: initial, isValid, ...extra };
 }
 
-export function text(initial: string, pattern: RegExp, expected: string, doc: string, extra: Extra = {}) {
-  const facts: SettingFacts = { kind: "text", doc, expected, ...extra };
-  return v.pipe(v.optional(v.pipe(v.string(), v.regex(pattern)), initial), v.metadata({ ...facts }));
+export function text(
+  initial: string,
+  pattern: RegExp,
+  expected: string,
+  doc: string,
+  extra: Extra = {},
+): Setting<string> {
+  return { kind: "text", doc, expected, default: initial, isValid: isMatching(pattern), ...extra };
 }
 
-export function list(pattern: RegExp, expected: string, doc: string, extra: Extra = {}) {
-  const facts: SettingFacts = { kind: "list", doc, expected, ...extra };
-  return v.pipe(v.optional(v.array(v.pipe(v.string(), v.regex(pattern))), []), v.metadata({ ...facts }));
+export function list(pattern: RegExp, expected: string, doc: string, extra: Extra = {}): Setting<readonly string[]> {
+  const isItem = isMatching(pattern);
+  const isValid = (value: unknown): value is string[] => Array.isArray(value) && value.every(isItem);
+  return { kind: "list", doc, expected, default: [], isValid, ...extra };
 }
 
-export function variables(doc: string) {
-  const facts: SettingFacts = { kind: "table", doc, expected: 'a table of variables, such as EDITOR = "vim"' };
-  const name = v.pipe(v.string(), v.regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/));
-  const table = v.record(name, v.pipe(v.string(), v.regex(/^[^\0]*$/)));
-  return v.pipe(v.optional(table, {}), v.metadata({ ...facts }));
+const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+
+export function variables(doc: string): Setting<Readonly<Record<string, string>>> {
+  const expected = 'a table of variables, such as EDITOR = "vim"';
+  return { kind: "table", doc, expected, default: {}, isValid: isVariables };
+}
+
+function isBoolean(value: unknown): value is boolean {
+  return typeof value === "boolean";
+}
+
+function isMatching(pattern: RegExp): (value: unknown) => value is string {
+  return (value): value is string => typeof value === "string" && pattern.test(value);
+}
+
+function isVariables(value: unknown): value is Readonly<Record<string, string>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.entries(value).every(
+    ([name, text]) => variableName.test(name) && typeof text === "string" && !text.includes("\0"),
+  );
 }

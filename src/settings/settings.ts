@@ -6,7 +6,6 @@
  */
 
 import fs from "node:fs";
-import * as v from "valibot";
 import { errorCode } from "../base/errno.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { LogLevel } from "../log/log.ts";
@@ -19,7 +18,7 @@ import type { Wanted } from "../protocol/wanted.ts";
 import { type ConfigText, parseConfig } from "./config-file.ts";
 import { hooksIn, noticesIn, type WantedInFile, wantedTables } from "./hooks.ts";
 import type { SettingFacts } from "./kinds.ts";
-import { isSettingName, type SettingName, type Settings, settingFacts, settingNames, settingsSchema } from "./table.ts";
+import { isSettingName, type SettingName, type Settings, settingNames, settingOf, valuesOf } from "./table.ts";
 
 /** Largest config.toml, in bytes: a larger file is there by mistake. */
 const largestConfigBytes = 256 * 1024;
@@ -112,7 +111,7 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
     given[name] = value;
   }
   return {
-    values: v.parse(settingsSchema, given),
+    values: valuesOf(given),
     originOf: (name) => origins.get(name) ?? { from: "default" },
     keys: boundKeys(config, path),
     theme: themeEntries(config, path, orElse),
@@ -160,7 +159,7 @@ interface Source {
 }
 
 function pick(name: SettingName, { flags, env }: SettingSources, config: ConfigText | null, path: string): Source {
-  const facts = settingFacts(name);
+  const facts = settingOf(name);
   const flag = flags?.[name];
   if (flag !== undefined) {
     return { value: typeof flag === "string" ? fromText(facts, flag) : flag, origin: { from: "flag" } };
@@ -203,11 +202,10 @@ function fromText({ kind }: SettingFacts, text: string): unknown {
 }
 
 function checkValue(name: SettingName, value: unknown, origin: SettingOrigin): unknown {
-  const result = v.safeParse(settingsSchema.entries[name], value);
-  if (result.success) return result.output;
+  const { isValid, expected } = settingOf(name);
+  if (isValid(value)) return value;
   const place = origin.from === "file" ? { file: origin.path, line: origin.line } : {};
   const shown = JSON.stringify(value) ?? String(value);
-  const { expected } = settingFacts(name);
   const source = origin.from === "flag" ? `the flag of ${name}` : formatOrigin(origin);
   const message = `${source}: ${name} is ${shown}, expected ${expected}`;
   throw new WshError("invalid_setting", message, { key: name, ...place });
@@ -285,7 +283,7 @@ function checkKeys(config: ConfigText | null, path: string, orElse: OrElse): str
 function checkKey(key: string, config: ConfigText | null, path: string): string[] {
   const line = config?.lineOf(key) ?? 1;
   if (isSettingName(key)) {
-    if (settingFacts(key).kind === "table") refuseStray(key, config, path, line);
+    if (settingOf(key).kind === "table") refuseStray(key, config, path, line);
     return [];
   }
   if ((key === KEYS || key === THEME) && isTable(config?.values[key])) return [];

@@ -5,12 +5,10 @@
  * settings.
  */
 
-import * as v from "valibot";
 import { agentAlerts } from "../protocol/agent.ts";
 import { alertWays } from "../protocol/attention.ts";
-import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
-import { boolean, choice, integer, list, type SettingFacts, text, variables } from "./kinds.ts";
+import { boolean, choice, integer, list, type Setting, text, variables } from "./kinds.ts";
 
 /** Largest duration in ms that a timer can hold: 2^31 - 1. */
 const longestMs = 2_147_483_647;
@@ -19,7 +17,7 @@ const most = 1_000_000;
 const mib = 1024 * 1024;
 const path = /^[^\0]*$/;
 
-export const settingsSchema = v.object({
+const settings = {
   // The session
   pty: choice(["bun", "bun-pty"], "bun", "Adapter that runs programs on a pseudo-terminal.", { env: "WSH_PTY" }),
   default_shell: text(
@@ -378,34 +376,32 @@ export const settingsSchema = v.object({
     "Record every call, with digests of the input by the key NAME.audit.key; applies to processes started from now on.",
   ),
   audit_file: text("", path, "a path", "File of the audit log; empty: in the state directory."),
-});
+};
 
-export type Settings = Readonly<v.InferOutput<typeof settingsSchema>>;
-export type SettingName = keyof Settings;
-
-const names = new Set<string>(Object.keys(settingsSchema.entries));
+export type SettingName = keyof typeof settings;
+export type Settings = {
+  readonly [K in SettingName]: (typeof settings)[K] extends Setting<infer T> ? T : never;
+};
 
 export function isSettingName(text: string): text is SettingName {
-  return names.has(text);
+  return Object.hasOwn(settings, text);
 }
 
 /** All keys, in the order of the table. */
-export const settingNames: readonly SettingName[] = Object.keys(settingsSchema.entries).filter(isSettingName);
+export const settingNames: readonly SettingName[] = Object.keys(settings).filter(isSettingName);
 
 /** A setting's entry in the table. */
-export function settingFacts(name: SettingName): SettingFacts & { readonly default: unknown } {
-  const schema = settingsSchema.entries[name];
-  const { kind, doc, expected, unit, env } = factsOf(schema);
-  return {
-    kind,
-    doc,
-    expected,
-    default: v.getDefault(schema),
-    ...defined({ unit, env }),
-  };
+export function settingOf(name: SettingName): Setting {
+  return settings[name];
 }
 
-function factsOf(schema: (typeof settingsSchema.entries)[SettingName]): SettingFacts {
-  for (const action of schema.pipe) if (action.type === "metadata") return action.metadata;
-  throw new WshError("internal_error", "a setting without facts");
+/** These values, and the defaults of all others. @param given as checked, by isValid of each */
+export function valuesOf(given: Partial<Record<SettingName, unknown>>): Settings {
+  const values = { ...Object.fromEntries(settingNames.map((name) => [name, settings[name].default])), ...given };
+  if (!areSettings(values)) throw new WshError("internal_error", "a setting has no valid value");
+  return values;
+}
+
+function areSettings(values: Partial<Record<SettingName, unknown>>): values is Settings {
+  return settingNames.every((name) => settings[name].isValid(values[name]));
 }

@@ -9,7 +9,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { themeRoleNames, themeRoles } from "../../protocol/theme.ts";
 import { visible } from "../../protocol/visible.ts";
 import { formatOrigin, type LoadedSettings } from "../../settings/settings.ts";
-import { settingFacts, settingNames } from "../../settings/table.ts";
+import { settingNames, settingOf } from "../../settings/table.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, say, table } from "../print.ts";
 import { bindingsNote, bindingsOf } from "../session/bindings.ts";
@@ -53,7 +53,7 @@ export function register(program: Command): void {
         return printJson(all.map(({ origin, ...row }) => ({ ...row, origin: formatOrigin(origin) })));
       }
       const others = await differing(instance, settings);
-      const described = [...rows.map((row) => ({ ...row, ...settingFacts(row.name) })), ...looks];
+      const described = [...rows.map((row) => ({ ...row, ...settingOf(row.name) })), ...looks];
       const lines = described.map(({ name, value, origin, doc, ...facts }) => {
         const unit = "unit" in facts ? facts.unit : "";
         return [name, `${JSON.stringify(value)} ${unit ?? ""}`.trim(), formatOrigin(origin), doc];

@@ -7,7 +7,7 @@ import { VERSION } from "../../protocol/version.ts";
 import { visibleCell } from "../../protocol/visible.ts";
 import { askServer } from "../../registry/server-client.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
-import { isSettingName, settingFacts } from "../../settings/table.ts";
+import { isSettingName, settingOf } from "../../settings/table.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { print, printJson, table } from "../print.ts";
 import { findAll } from "../session/listed.ts";
@@ -87,7 +87,7 @@ async function limitsOf(instance: Instance): Promise<Record<string, number>> {
 
 function limitsTable(limits: Readonly<Record<string, number>>): string {
   const rows = Object.entries(limits).map(([name, value]) => {
-    const facts = isSettingName(name) ? settingFacts(name) : null;
+    const facts = isSettingName(name) ? settingOf(name) : null;
     const error = otherErrors[name] ?? "resource_limit_reached";
     return [name, `${value} ${facts?.unit ?? ""}`.trim(), error, facts?.doc ?? ""];
   });

@@ -9,7 +9,7 @@ import {
   logLevelFor,
   nearSettings,
 } from "../../../src/settings/settings.ts";
-import { settingFacts, settingNames } from "../../../src/settings/table.ts";
+import { settingNames, settingOf } from "../../../src/settings/table.ts";
 import { testInstance } from "../../support/registry.ts";
 
 type Flags = Parameters<typeof loadSettings>[1]["flags"];
@@ -158,11 +158,11 @@ test("a file that was named must exist, and be a file of sensible size", () => {
 
 test("every setting has a sentence, an expectation, and a default that it accepts itself", () => {
   for (const name of settingNames) {
-    const facts = settingFacts(name);
+    const facts = settingOf(name);
     expect(facts.doc).toMatch(/^[A-Z].*\.$/);
     expect(facts.expected).not.toBe("");
     expect(load(`${name} = ${JSON.stringify(facts.default)}\n`).originOf(name).from).toBe("file");
   }
-  const variables = settingNames.flatMap((name) => settingFacts(name).env ?? []);
+  const variables = settingNames.flatMap((name) => settingOf(name).env ?? []);
   expect(new Set(variables).size).toBe(variables.length);
 });
