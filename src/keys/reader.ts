@@ -16,6 +16,8 @@ export interface KeyActions {
   /** A report of the terminal. It answers our own queries; the session process answers those of programs. */
   reply(bytes: Uint8Array): void;
   detach(): void;
+  /** A table waits for its key: an operation is likely to follow. */
+  waits?(): void;
   /** Show the keys of a table, which may follow; null: one was pressed, or the table's time is over. */
   help(table: string | null): void;
   /** A key of a table was pressed, or one that it does not have. */
@@ -156,6 +158,7 @@ export class KeyReader {
     const waits = state !== null && state.takes !== "repeatable";
     if (!waits || state.name !== before?.name) this.showMap(null);
     if (!waits) return;
+    this.actions.waits?.();
     if (state.until !== Number.POSITIVE_INFINITY)
       this.tableTimer = setTimeout(() => this.entered(null, performance.now()), state.until - now);
     if (this.helping === null) this.mapTimer ??= setTimeout(() => this.showMap(state.name), this.person.keyHelpMs);

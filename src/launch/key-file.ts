@@ -32,7 +32,7 @@ export class KeyFile {
 
   /** Writes the file; call before each start of the shell. @throws the system's error */
   offer(): void {
-    removeLeft(this.instance);
+    removeLeftOnce(this.instance);
     this.offered = true;
     this.withdraw();
     const file = inKeptDir(this.instance, "keys", (directory) => this.write(join(directory, this.name)));
@@ -58,7 +58,12 @@ export class KeyFile {
   }
 }
 
-function removeLeft(instance: Instance): void {
+let isLeftRemoved = false;
+
+/** At the first start of a shell in each process: often enough, and off the way of a split. */
+function removeLeftOnce(instance: Instance): void {
+  if (isLeftRemoved) return;
+  isLeftRemoved = true;
   const old = Date.now() - LEFT_MS;
   for (const directory of [...keptDirs(instance, "keys"), instance.runtimeDir]) {
     for (const name of namesIn(directory)) {

@@ -11,18 +11,28 @@ const LINE = "@(#)Bash version ";
 /** Characters after it that contain the version. */
 const VERSION_CHARACTERS = 16;
 
-/** Null for an unreadable file or one without a version, such as a script in front of bash. Takes about 1 ms. */
-export function bashVersion(file: string): BashVersion | null {
+/** The file that was read last: reading one takes about 1 ms, and a session's shells are one file. */
+let last: { readonly file: string; readonly version: BashVersion | null } | null = null;
+
+/** Null for an unreadable file or one without a version, such as a script in front of bash. */
+export function bashVersion(path: string): BashVersion | null {
   try {
-    const { size } = fs.statSync(file);
+    const { dev, ino, size, mtimeMs } = fs.statSync(path);
     if (size > MAX_BYTES) return null;
-    const bytes = fs.readFileSync(file);
-    const at = bytes.indexOf(LINE);
-    if (at === -1) return null;
-    const text = bytes.toString("latin1", at + LINE.length, at + LINE.length + VERSION_CHARACTERS);
-    const [, major, minor] = /^(\d+)\.(\d+)/.exec(text) ?? [];
-    return major === undefined ? null : { major: Number(major), minor: Number(minor) };
+    const file = `${dev} ${ino} ${size} ${mtimeMs}`;
+    if (last?.file !== file) last = { file, version: readVersion(path) };
+    return last.version;
   } catch {
     return null; // unreadable: the script itself checks the version
   }
+}
+
+/** @throws the system's error */
+function readVersion(path: string): BashVersion | null {
+  const bytes = fs.readFileSync(path);
+  const at = bytes.indexOf(LINE);
+  if (at === -1) return null;
+  const text = bytes.toString("latin1", at + LINE.length, at + LINE.length + VERSION_CHARACTERS);
+  const [, major, minor] = /^(\d+)\.(\d+)/.exec(text) ?? [];
+  return major === undefined ? null : { major: Number(major), minor: Number(minor) };
 }

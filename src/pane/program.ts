@@ -50,7 +50,8 @@ export interface ProgramSink extends TerminalSink {
 /** RIS: a restarted program starts on a terminal in its initial state. */
 const RESET = new TextEncoder().encode("\x1bc");
 
-function possible({ rows, cols }: { readonly rows: number; readonly cols: number }) {
+/** The size of a program for a pane of this size. */
+export function possibleSize({ rows, cols }: { readonly rows: number; readonly cols: number }) {
   return { rows: Math.max(MIN_PANE_ROWS, rows), cols: Math.max(MIN_PANE_COLS, cols) };
 }
 
@@ -89,7 +90,7 @@ export class Program implements ProgramPort {
   ) {
     const { spawn, historyLines, historyBytes, nonce, childNonces, profile, hideClipboard, hideTitles } = options;
     const { firstOffset } = options;
-    this.size = possible(spawn);
+    this.size = possibleSize(spawn);
     this.taken = firstOffset;
     this.asked = this.size;
     this.terminal = new TerminalModel(
@@ -181,7 +182,7 @@ export class Program implements ProgramPort {
 
   /** Of several sizes requested while a chunk is parsed, the last counts. */
   async resize(rows: number, cols: number): Promise<void> {
-    this.asked = possible({ rows, cols });
+    this.asked = possibleSize({ rows, cols });
     await this.terminal.atRest(() => {
       const { rows, cols } = this.asked;
       if (rows === this.size.rows && cols === this.size.cols) return;

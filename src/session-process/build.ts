@@ -255,6 +255,8 @@ async function assemble(
     audit: options.audit,
     wanted: options.wanted,
   });
+  // Loading what carries out the key takes as long as a split itself, less than a hand needs for the next key.
+  session.events.on("keyAwaited", () => void sessionProcess.load());
   const startedByProgram = spec.starter === "server";
   try {
     for (const { request, id, planned } of first) {

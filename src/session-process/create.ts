@@ -16,6 +16,7 @@ import type { RestoredSpec, SessionSpec } from "../launch/session-spec.ts";
 import { writeStdinFile } from "../launch/stdin-file.ts";
 import type { ChildKey } from "../pane/commands/child-shells.ts";
 import { defaultCommandLimits } from "../pane/commands/commands-port.ts";
+import { type EarlyStart, startEarly } from "../pane/early-start.ts";
 import type { SpoolLimits } from "../pane/output/spool.ts";
 import { Pane } from "../pane/pane.ts";
 import {
@@ -120,6 +121,7 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
   });
   const replayed = restored === undefined ? null : await replayOf(restored, create, plan);
   let stdinFile: string | null = null;
+  let early: EarlyStart | null = null;
   const { rows, cols } = create;
   return {
     replayed,
@@ -127,21 +129,24 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
       if (create.stdin !== undefined) stdinFile = writeStdinFile(instance, create.stdin);
       const env = { ...environmentFor(session, paneId(id), tmux, owner), ...plan.set };
       for (const name of plan.unset) delete env[name];
+      const program = {
+        ...printingTo(request.printPath, programOf(plan, stdinOf(stdinFile, request.stdin_path), request.stdout_path)),
+        ...{ cwd, env, openFiles: request.nofile, rows, cols },
+        inputLimitBytes: settings.max_input_bytes,
+      };
+      const start = {
+        open: await openPty(settings.pty),
+        ...(plan.integration.active ? { keyFile: startFiles(keyFile, scriptsDir) } : {}),
+      };
+      // What a pane had comes before what its program prints.
+      if (replayed === null) early = startEarly(program, start);
       return new Pane({
         id: paneId(id),
         command: plan.displayCommand,
-        spawn: {
-          ...printingTo(
-            request.printPath,
-            programOf(plan, stdinOf(stdinFile, request.stdin_path), request.stdout_path),
-          ),
-          ...{ cwd, env, openFiles: request.nofile, rows, cols },
-          inputLimitBytes: settings.max_input_bytes,
-        },
-        open: await openPty(settings.pty),
+        spawn: program,
+        ...(early ?? start),
         nonce,
         ...(integration ? { newKey: () => childKey(instance, scriptsDir) } : {}),
-        ...(plan.integration.active ? { keyFile: startFiles(keyFile, scriptsDir) } : {}),
         shell: {
           kind: plan.kind,
           command: create.command === plan.displayCommand ? plan.displayCommand : null,
@@ -155,6 +160,7 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
       });
     },
     discard() {
+      early?.discard();
       keyFile.withdraw();
       if (stdinFile !== null) fs.rmSync(stdinFile, { force: true });
     },

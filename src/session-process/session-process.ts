@@ -19,7 +19,7 @@ import { meantWindow } from "../protocol/window-target.ts";
 import { claimPane, linkWindow, releasePane } from "../registry/panes.ts";
 import type { Entered } from "../session/entered.ts";
 import type { Session } from "../session/session.ts";
-import { type AskedFirst, askedFirst, endsPrograms } from "../session/windows/asked-first.ts";
+import { type AskedFirst, askedFirst, mayAsk } from "../session/windows/asked-first.ts";
 import { activeWindow, findPlace, type Subject, type Windows } from "../session/windows/state.ts";
 import type { Settings } from "../settings/table.ts";
 import type { Shown } from "../viewer/terminal/shown.ts";
@@ -156,7 +156,7 @@ export class SessionProcess implements SessionParts, Served {
   }
 
   async askedFirst(binding: Binding, shown: Shown): Promise<AskedFirst | null> {
-    if (!this.settings.confirm_close && endsPrograms(binding)) return null;
+    if (!mayAsk(binding, this.settings.confirm_close)) return null;
     await this.content.refresh();
     const session = { name: this.session.name, windows: this.content.windows() };
     return askedFirst(binding, session, shown.pointed.active, programsIn);
@@ -371,7 +371,7 @@ export class SessionProcess implements SessionParts, Served {
     return this.port.socket;
   }
 
-  private load(): Promise<typeof import("./operations/dispatch.ts")> {
+  load(): Promise<typeof import("./operations/dispatch.ts")> {
     this.operations ??= import("./operations/dispatch.ts");
     return this.operations;
   }

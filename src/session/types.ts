@@ -178,6 +178,8 @@ export interface SessionEvents {
   drawn: undefined;
   /** A person typed; only as much as others may know. */
   typed: TypedKey & { readonly pane: string; readonly target?: string };
+  /** A person has pressed the prefix key, or another that leads to a table of keys. */
+  keyAwaited: undefined;
   inputMode: InputMode;
   screenMode: ScreenMode;
 }

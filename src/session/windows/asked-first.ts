@@ -101,8 +101,10 @@ export const ending: ReadonlySet<string> = new Set([
   ...["session.clear", "server.stop", "history.delete", "checkpoint.forget"],
 ]);
 
-export function endsPrograms({ operation }: { readonly operation: string }): boolean {
-  return endingPrograms.includes(operation);
+/** Whether a key's operation may ask something first. */
+export function mayAsk({ operation }: { readonly operation: string }, confirmsEnds: boolean): boolean {
+  if (endingPrograms.includes(operation)) return confirmsEnds;
+  return operation === "window.update" || operation === "session.clear";
 }
 
 /** Whether a call of the person needs a confirmation first. */

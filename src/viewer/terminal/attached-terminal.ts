@@ -148,13 +148,13 @@ export class TerminalStream implements Viewer {
       credit: this.inPage?.credit ?? null,
       ownMouse: this.mouse,
     });
-    this.typing = new Typing(session, shown, this, {
-      ...{ own: this.own, presence: this.presence, presentation: this.presentation },
-    });
+    const { own, presence, presentation } = this;
+    this.typing = new Typing(session, shown, this, { own, presence, presentation });
     this.keys = new KeyReader(person, {
       forward: (bytes) => this.typing.typed(bytes),
       reply: () => {},
       detach: () => this.detach(),
+      waits: () => session.events.emit("keyAwaited", undefined),
       help: (table) => this.own.showMap(table),
       isFree: () => this.own.isFree,
       bound: ({ table, key, raw }) => this.own.press({ table, key, bytes: [...raw] }),
