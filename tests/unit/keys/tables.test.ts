@@ -166,17 +166,22 @@ describe("keys in tables", () => {
 
 test("a reader is not at rest in a table, shows its keys after a while, and leaves it when its time is over", async () => {
   const seen: string[] = [];
+  let waits = 0;
   const keys = new KeyReader(
     { key: parsePrefix("C-b"), tables: new KeyTables(own), repeatMs: 500, escapeMs: 10, keyHelpMs: 400 },
     {
       forward: (bytes) => seen.push(Buffer.from(bytes).toString()),
       ...{ reply: () => {}, detach: () => {}, release: () => {} },
+      waits: () => {
+        waits += 1;
+      },
       help: (table) => seen.push(`map ${table}`),
       bound: ({ key }) => seen.push(key),
     },
   );
   const push = (text: string): void => keys.push(Buffer.from(text));
   push("\x1b[15~");
+  expect(waits).toBe(1);
   expect(keys.isAtRest).toBe(false);
   await until("its end", () => keys.isAtRest);
   push("x");
