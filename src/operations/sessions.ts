@@ -175,6 +175,7 @@ export const sessionOperations = [
     input: v.object({
       view: v.optional(v.picklist(["windows", "sessions", "agents", "look_back", "go"]), "windows"),
       target: optional(v.string(), "go: the session, window or pane"),
+      client: optional(v.pipe(v.number(), v.integer()), "only this one of session.clients"),
       act: optional(LookActSchema, "look_back: an action of copy mode that is on"),
       message: optional(v.pipe(v.string(), v.maxLength(MAX_MESSAGE)), "in place of a view"),
     }),

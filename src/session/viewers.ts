@@ -149,17 +149,21 @@ export class Viewers {
     this.changed(null);
   }
 
-  /** Shows a message at each terminal. @returns how many */
-  say(message: string): number {
-    for (const viewer of this.terminalsOfPeople) viewer.say(message);
-    return this.terminalsOfPeople.length;
+  /** Shows a message at one terminal, or at each. @returns how many */
+  say(message: string, client?: number): number {
+    const shown = this.terminalsOfPeople.filter(({ id }) => client === undefined || id === client);
+    for (const viewer of shown) viewer.say(message);
+    return shown.length;
   }
 
-  /** Opens a view at the terminal in use, or at the next one. @returns terminals that did @throws WshError */
-  async open(view: OpenedView): Promise<number> {
+  /** Opens a view at one terminal, that in use, or the next one. @returns terminals that did @throws WshError */
+  async open(view: OpenedView, client?: number): Promise<number> {
     const terminals = this.terminalsOfPeople;
-    const used = terminals.find(({ id }) => id === this.inUse) ?? terminals.at(-1);
-    this.awaited = used === undefined && view.view !== "go" && view.act === undefined ? view : null;
+    const used =
+      terminals.find(({ id }) => id === (client ?? this.inUse)) ??
+      (client === undefined ? terminals.at(-1) : undefined);
+    this.awaited =
+      used === undefined && client === undefined && view.view !== "go" && view.act === undefined ? view : null;
     await used?.own.open(view);
     return used === undefined ? 0 : 1;
   }

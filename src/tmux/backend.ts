@@ -43,6 +43,12 @@ export interface Subscription {
   readonly format: string;
 }
 
+/** Which ways a pipe goes: from the pane, and into it. */
+export interface PipeWays {
+  readonly reads: boolean;
+  readonly types: boolean;
+}
+
 export interface KeySettings {
   /** `C-b`; `none`. */
   readonly prefix: string;
@@ -65,6 +71,10 @@ export interface Backend {
   readonly control: ControlClient | null;
   /** `@7`, the pane that this process runs in; null outside of the instance's sessions. */
   readonly pane: string | null;
+  /** The AI agent for which the commands act; null: a person, or a program. */
+  readonly agent: string | null;
+  /** The same for an AI agent, with its rights. */
+  as(agent: string): Backend & Disposable;
   /** Whether this process has a terminal, which can attach. */
   readonly hasTerminal: boolean;
   /** A person's key at an attached terminal runs it. */
@@ -109,10 +119,14 @@ export interface Backend {
   /** Asks a client in control mode to leave. */
   detach(pid: number): void;
   end(pid: number): void;
-  /** Gives what a pane writes from now on to a shell command. @returns the process that does */
-  pipe(pane: string, command: string): number;
+  /** Gives what a pane prints from now on to a shell command, and types what that prints. @returns the process that does */
+  pipe(pane: string, command: string, ways: PipeWays): number;
+  /** Does it, where this process was started for that. @returns false where it was not */
+  carryPipe(): Promise<boolean>;
   sleep(ms: number): Promise<void>;
   isDirectory(path: string): boolean;
+  /** A shell command that prints the standard input, to its end. */
+  shownInput(): Promise<string>;
   readFile(path: string): Promise<Uint8Array>;
   writeFile(path: string, data: Uint8Array, append: boolean): Promise<void>;
   print(text: string): Promise<void>;

@@ -96,7 +96,8 @@ function windowOf(info: WindowInfo, state: State): Window | null {
   const active = panes.find((pane) => pane.info.active) ?? panes.find((pane) => pane.info.last) ?? panes[0];
   if (active === undefined) return null;
   const name = shownName(state, info.id, info.name);
-  return { id: info.id.replace("@w", "@"), name, index: info.index, target: info.id, info, panes, active };
+  const id = (state.panes[info.id] ?? info.id).replace("@w", "@");
+  return { id, name, index: info.index, target: info.id, info, panes, active };
 }
 
 function shownName(state: State, id: string, name: string): string {

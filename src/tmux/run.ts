@@ -10,7 +10,7 @@ import { expand, type Scope } from "./formats/expand.ts";
 import { type Around, type Facts, variable } from "./formats/variables.ts";
 import { Model, type Place, placeOf } from "./model.ts";
 import { eventsOfHooks, hookBehind, hooksOfEvent } from "./options/hooks.ts";
-import { optionAt } from "./options/options.ts";
+import { hookAt, optionAt } from "./options/options.ts";
 import { optionTable } from "./options/table.ts";
 import { type Arguments, orderedWords, parseArguments, type Syntax } from "./parse/arguments.ts";
 import { prune, type State } from "./state.ts";
@@ -46,6 +46,8 @@ export class Run {
   private hooked: Extra | null = null;
   /** Keys were bound or unbound; terminals learn of it once the commands have ended. */
   hasNewKeys = false;
+  /** It carries out what wsh itself has asked for: nothing is behind that. */
+  isOwn = false;
   private depth = 0;
   private loaded: { readonly model: Model; readonly state: State } | null = null;
 
@@ -130,7 +132,7 @@ export class Run {
     }
     await command.run(this, args);
     const behind = hookBehind(command.name);
-    if (behind !== null) await this.hook(behind);
+    if (behind !== null && !this.isOwn) await this.hook(behind);
   }
 
   /** A command with its full name and its flags in order, as tmux keeps it. @throws TmuxError */
@@ -156,15 +158,28 @@ export class Run {
       ...{ hook_window: window?.id ?? "", hook_window_name: window?.name ?? "", hook_pane: pane?.id ?? "" },
     };
     try {
-      for (const text of (optionAt(state, place, name) ?? "").split("\n"))
-        if (text !== "") await this.commands([["run-shell", "-C", text]]);
+      for (const { text, agent } of hookAt(state, place, name))
+        await this.as(agent, (run) => run.commands([["run-shell", "-C", text]]));
     } finally {
       this.hooked = null;
     }
   }
 
+  /** Has a run act for an AI agent, with its rights. @param agent null: for the caller */
+  private async as(agent: string | null, act: (run: Run) => Promise<unknown>): Promise<void> {
+    if (agent === null || agent === this.backend.agent) return void (await act(this));
+    const { print, complain } = this.backend;
+    using backend = this.backend.as(agent);
+    const run = new Run({ ...backend, print, complain }, this.table);
+    run.made = this.made;
+    run.hooked = this.hooked;
+    await act(run);
+    this.loaded = null;
+  }
+
   /** Carries out the hooks of an event of wsh, by which this process was started. */
   async event(): Promise<void> {
+    this.isOwn = true;
     const { WSH_EVENT: event = "", WSH_EVENT_KEPT, ...said } = this.backend.env;
     const { WSH_EVENT_SESSION_ID: id = "", WSH_EVENT_WINDOW: shown, WSH_EVENT_PANE: pane } = said;
     const { model, state } = await this.load();

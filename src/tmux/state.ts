@@ -32,7 +32,7 @@ export const StateSchema = v.object({
   own: each,
   environment: v.optional(variables, {}),
   environments: v.optional(v.record(v.string(), variables), {}),
-  /** A respawned pane keeps the id that tmux's callers know: `@9` is shown as `@7`. */
+  /** Respawned panes and windows in another session keep the ids that tmux's callers know: `@9` is shown as `@7`. */
   panes: values,
   /** Names that wsh does not take: what it has instead, and what is shown. */
   names: v.optional(v.record(v.string(), v.object({ own: v.string(), shown: v.string() })), {}),
@@ -54,6 +54,8 @@ export const StateSchema = v.object({
   prompts: v.optional(v.record(v.string(), v.array(v.string())), {}),
   /** The window that a session showed when its focus last changed; known while a hook is about that. */
   shown: values,
+  /** Commands of hooks that an AI agent has set: they are run as the agent's. By scope, hook and command. */
+  hookAgents: values,
   marked: v.optional(v.nullable(v.string()), null),
   /** What `bind-key` and `unbind-key` changed, by the table. */
   tables: v.optional(v.record(v.string(), boundTable), {}),
@@ -76,6 +78,10 @@ export function prune(state: State, living: ReadonlySet<string>): void {
     state.shown,
   ])
     for (const id of Object.keys(table)) if (!living.has(id)) delete (table as Record<string, unknown>)[id];
+  for (const key of Object.keys(state.hookAgents)) {
+    const [scope = ""] = key.split(" ");
+    if (scope.startsWith("@") && !living.has(scope)) delete state.hookAgents[key];
+  }
   for (const [name, { session }] of Object.entries(state.clients)) if (!living.has(session)) delete state.clients[name];
   if (state.marked !== null && !living.has(state.marked)) state.marked = null;
 }

@@ -171,6 +171,16 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
   expect((await ran(["switch-client", "-t", "dev"])).stderr).toBe("");
   await shows("dev");
   await boundKeys(wsh, terminal, ran);
+  const [name = ""] = (await ran(["list-clients", "-F", "#{client_name} #{client_session}"])).stdout.split(" dev\n");
+  expect(name).toMatch(/^\/dev\//);
+  await ran(["display-message", "-c", name, "for this terminal"]);
+  await terminal.sees("for this terminal");
+  expect((await ran(["switch-client", "-c", "nobody", "-t", "dev"])).stderr).toBe("can't find client: nobody\n");
+  await ran(["set-option", "-g", "prefix", "C-a"]);
+  terminal.type("\x01:");
+  await terminal.sees("Esc");
+  terminal.type("\x1b");
+  await ran(["set-option", "-gu", "prefix"]);
   terminal.type("\x1cd");
   expect(await terminal.exited).toBe(0);
   // The program for machines without a tmux, and the socket's path.
@@ -184,7 +194,17 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
     expect(stdout.toString()).toBe("dev\n");
   }
   await converse(tmux(["-C", "new-session", "-s", "one", "-x", "80", "-y", "24", "cat"]).child);
+  if (process.platform === "linux") await slowly(wsh, around);
 });
+
+/** A reader behind the binary that does not read for a while is told of a pause. */
+async function slowly(wsh: Wsh, around: Record<string, string>): Promise<void> {
+  // The pipe of a shell: what Bun gives a child is a socket.
+  const reads = "(sleep 2.5; grep --line-buffered -a -m1 -o '^%pause %[0-9]*')";
+  const line = `(echo 'refresh-client -f pause-after=1'; echo 'send-keys -t dev "seq 300000" Enter'; sleep 5) | tmux -C attach -t dev`;
+  const child = Bun.spawn(["sh", "-c", `${line} | ${reads}`], { env: { ...wsh.env, ...around }, stdout: "pipe" });
+  expect(await new Response(child.stdout).text()).toMatch(/^%pause %\d+\n$/);
+}
 
 /** Copy mode without a key: what a program has the terminal do. */
 async function copying(

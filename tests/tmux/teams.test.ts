@@ -81,11 +81,48 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   );
   expect(brief).toMatch(/^%/);
   await at("set-hook", "-gu", "pane-exited");
+  // What an agent sets is run as the agent, whoever sets it off.
+  const robot = { env: { WSH_AGENT: "Robot" } };
+  const renamed = ["set-hook", "-g", "after-rename-window"];
+  await at(...renamed, `run-shell "echo person=$WSH_AGENT >>${log}"`);
+  await wsh.runWith(
+    robot,
+    "tmux",
+    "set-hook",
+    "-ag",
+    "after-rename-window",
+    `run-shell "echo agent=$WSH_AGENT >>${log}"`,
+  );
+  await at("rename-window", "-t", "two", "again");
+  expect(await Bun.file(log).text()).toEndWith("person=\nagent=Robot\n");
+  await wsh.runWith(robot, "tmux", ...renamed, "kill-session -t dev");
+  expect((await wsh.run("tmux", "rename-window", "-t", "two", "once")).stderr).toContain("Robot may not session.kill");
+  await at("set-hook", "-gu", "after-rename-window");
+  for (const option of ["prefix", "command-alias", "default-command"])
+    expect((await wsh.runWith(robot, "tmux", "set", "-g", option, "x")).stderr).toContain(
+      "Robot may not use set-option",
+    );
+  // Bytes go through a command, and into a pane.
+  const piped = await at("split-window", "-d", "-t", "two", "-P", "-F", "#{pane_id}", "cat");
+  await at("pipe-pane", "-IO", "-t", piped, `echo typed; exec cat >>${log}`);
+  await until("what a command types, and the pane's bytes", async () =>
+    (await Bun.file(log).text()).endsWith("typed\r\ntyped\r\n"),
+  );
+  await at("kill-pane", "-t", piped);
+  const shown = wsh.spawn(["tmux", "split-window", "-dI", "-t", "two", "-P", "-F", "#{pane_id}"]);
+  shown.stdin.write("from standard input\n");
+  await shown.stdin.end();
+  const pane = (await new Response(shown.stdout).text()).trim();
+  await until("its text", async () => (await at("capture-pane", "-p", "-t", pane)).startsWith("from standard input"));
+  await at("kill-pane", "-t", pane);
+
   // A window goes to another session as it stands, and the last one of a session, too.
   const layouts = ["list-windows", "-t", "dev", "-F", "#{window_index} #{window_layout}"];
   const bare = (text: string): string => text.replace(/ [0-9a-f]{4},/g, " ");
   const standing = bare(await at("list-windows", "-t", "two", "-F", "#{window_index} #{window_layout}"));
+  const window = await at("display-message", "-p", "-t", "two:0", "#{window_id}");
   await at("move-window", "-d", "-s", "two:0", "-t", "dev:5");
+  expect(await at("display-message", "-p", "-t", window, "#S:#I #{window_id}")).toBe(`dev:5 ${window}`);
   expect(
     bare(await at(...layouts))
       .split("\n")
@@ -102,7 +139,7 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
     [["link-window", "-s", "dev", "-t", "dev:7"], "wsh cannot link a window: it stands in one place of one session"],
     [["unlink-window", "-t", "dev"], "window only linked to one session"],
     [["server-access", "-a", "root"], "root owns the server, can't change access"],
-    [["split-window", "-d", "-I"], "command split-window: unknown flag -I"],
+    [["send-keys", "-X", "-t", "dev", "cursor-up"], "not in a mode"],
     [["kill-pane", "-t", "%999"], "can't find pane: %999"],
   ] as const)
     expect(await wsh.run("tmux", ...words)).toEqual({ code: 1, stdout: "", stderr: `${said}\n` });

@@ -5,7 +5,6 @@ import { lookActions, lookKeys } from "../../keys/copy-table.ts";
 import { parsePrefix } from "../../keys/prefix.ts";
 import { flatKey, KeyTables } from "../../keys/tables.ts";
 import { visible } from "../../protocol/visible.ts";
-import { prefixKeyOf } from "../../settings/prefix-key.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, table } from "../print.ts";
 import { bindingsNote, bindingsOf, type PersonBindings } from "../session/bindings.ts";
@@ -23,9 +22,9 @@ export function register(program: Command): void {
     .action(async ({ json }: { readonly json?: boolean }, command: Command) => {
       const instance = instanceOf(command);
       const settings = await settingsOf(instance);
-      const key = parsePrefix(prefixKeyOf(settings));
-      const prefix = key?.label ?? null;
       const bound = await bindingsOf(instance, settings);
+      const key = parsePrefix(bound.prefix);
+      const prefix = key?.label ?? null;
       const tables = new KeyTables(bound.changes);
       const note = bindingsNote(bound.changes);
       if (note !== null) complain(note);

@@ -173,16 +173,15 @@ async function serve(
 
 /** Keys of the person at terminals in pages: as they are set now. @throws WshError invalid_setting */
 async function viewKeys(instance: Instance, isTolerant: boolean): Promise<ViewKeys> {
-  const [settings, { bindingsOf }, { prefixKeyOf }, { parsePrefix }] = await Promise.all([
+  const [settings, { bindingsOf }, { parsePrefix }] = await Promise.all([
     settingsOf(instance, {}, isTolerant),
     import("../session/bindings.ts"),
-    import("../../settings/prefix-key.ts"),
     import("../../keys/prefix.ts"),
   ]);
   const { mode_keys, repeat_time: repeat_ms, escape_ms, key_help_ms } = settings.values;
-  const { changes: bindings } = await bindingsOf(instance, settings, isTolerant ? warn : undefined);
+  const { prefix, changes: bindings } = await bindingsOf(instance, settings, isTolerant ? warn : undefined);
   const delays = { repeat_ms, escape_ms, key_help_ms };
-  return { prefix: parsePrefix(prefixKeyOf(settings))?.label ?? null, mode_keys, ...delays, bindings };
+  return { prefix: parsePrefix(prefix)?.label ?? null, mode_keys, ...delays, bindings };
 }
 
 /** A server that stays is what a login or a start of the machine brings back. What fails is tried again for a while. */

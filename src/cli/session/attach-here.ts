@@ -8,7 +8,6 @@ import { agentAbove } from "../../platform/agent-above.ts";
 import { formatPlace, parseTarget } from "../../protocol/names.ts";
 import { visible } from "../../protocol/visible.ts";
 import { broughtNames } from "../../settings/brought-names.ts";
-import { prefixKeyOf } from "../../settings/prefix-key.ts";
 import { type LoadedSettings, loadSettings, settingsFault } from "../../settings/settings.ts";
 import { watchConfig } from "../../settings/watch.ts";
 import type { Dial } from "../../wire/connection.ts";
@@ -91,10 +90,9 @@ async function personOf(
 ): Promise<Person> {
   const { mode_keys: modeKeys, repeat_time: repeatMs, colours: colors, underlines } = settings.values;
   const { escape_ms: escapeMs, key_help_ms: keyHelpMs } = settings.values;
-  const prefixKey = prefixKeyOf(settings);
   const isFlag = settings.originOf("prefix_key").from === "flag";
+  const { prefix: prefixKey, changes: bindings } = await bindingsOf(instance, settings, fault);
   const prefix = isFlag || fault === undefined ? parsePrefix(prefixKey) : prefixOf(prefixKey, fault);
-  const { changes: bindings } = await bindingsOf(instance, settings, fault);
   return { prefix, modeKeys, repeatMs, escapeMs, keyHelpMs, colors, underlines, bindings };
 }
 

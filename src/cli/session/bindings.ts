@@ -11,6 +11,8 @@ import type { LoadedSettings } from "../../settings/settings.ts";
 import type { tmuxChanges } from "../../tmux/bindings/changes.ts";
 
 export interface PersonBindings {
+  /** The prefix key: that of `wsh tmux set -g prefix`, over the settings'. */
+  readonly prefix: string;
   /** All changes to the default bindings. */
   readonly changes: KeyChanges;
   /** Those of them that `wsh tmux bind-key` makes, over all others. */
@@ -34,16 +36,24 @@ export async function bindingsOf(
   const preset: KeyChanges = values.prefix_preset === "tmux" ? await tmuxPreset() : {};
   const configured = keys.length === 0 ? {} : await configuredIn(settings, fault);
   const before = { ...preset, ...configured };
-  const tmux = await boundByTmux(instance, { modeKeys: values.mode_keys, before });
-  return { changes: { ...before, ...tmux }, tmux, configured };
+  const { tmux, prefix } = await byTmux(instance, { modeKeys: values.mode_keys, before });
+  const isFlag = settings.originOf("prefix_key").from === "flag";
+  const chosen = isFlag || prefix === null ? prefixKeyOf(settings) : prefix;
+  return { prefix: chosen, changes: { ...before, ...tmux }, tmux, configured };
 }
 
-/** What `wsh tmux bind-key` has bound in the instance. */
-async function boundByTmux(instance: Instance, around: Parameters<typeof tmuxChanges>[1]): Promise<KeyChanges> {
+/** What `wsh tmux bind-key` has bound in the instance, and the prefix key that `set -g prefix` has chosen. */
+async function byTmux(
+  instance: Instance,
+  around: Parameters<typeof tmuxChanges>[1],
+): Promise<{ readonly tmux: KeyChanges; readonly prefix: string | null }> {
   const { StateFile } = await import("../../tmux/instance/state-file.ts");
-  const { tables } = new StateFile(instance).read();
-  if (Object.keys(tables).length === 0) return {};
-  return (await import("../../tmux/bindings/changes.ts")).tmuxChanges(tables, around);
+  const { tables, session } = new StateFile(instance).read();
+  const hasKeys = Object.keys(tables).length > 0;
+  const tmux = hasKeys ? (await import("../../tmux/bindings/changes.ts")).tmuxChanges(tables, around) : {};
+  if (session.prefix === undefined) return { tmux, prefix: null };
+  const { optionPrefix } = await import("../../tmux/bindings/key-names.ts");
+  return { tmux, prefix: optionPrefix(session.prefix) };
 }
 
 async function configuredIn({ keys }: LoadedSettings, fault?: (message: string) => void): Promise<KeyChanges> {

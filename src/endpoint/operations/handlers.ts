@@ -25,10 +25,10 @@ export const sessionHandlers: SessionHandlers = {
       ...{ client: id, terminal: device, page, ...size, read_only: readOnly, used: id === inUse },
       ...{ since, last_key: presence.lastKey },
     })),
-  "terminal.show": async ({ viewers }, { message, ...view }, context) => {
+  "terminal.show": async ({ viewers }, { message, client, ...view }, context) => {
     // The person's rights, not the caller's, would find the session.
     if (view.view === "go") requireAllSessions(context, "terminal.show");
-    return { terminals: message === undefined ? await viewers.open(view) : viewers.say(message) };
+    return { terminals: message === undefined ? await viewers.open(view, client) : viewers.say(message, client) };
   },
   "session.resize": async (session, { force, ...size }) => {
     session.requireRunning();

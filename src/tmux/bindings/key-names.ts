@@ -1,6 +1,7 @@
 /** Keys by the names that tmux gives them, and by those of wsh's tables of bindings. Pure. */
 import { nameOf } from "../../keys/configured.ts";
 import { parseKeyName } from "../../keys/names.ts";
+import { parsePrefix } from "../../keys/prefix.ts";
 import { TmuxError } from "../error.ts";
 import { keyNamed } from "../keys.ts";
 
@@ -25,6 +26,18 @@ export function boundName(given: string): string {
     return nameOf(parseKeyName("key" in typed ? typed.key : typed.text));
   } catch {
     throw new TmuxError(`unknown key: ${given}`);
+  }
+}
+
+/** The prefix key that an option means. @throws TmuxError where wsh has no such prefix */
+export function optionPrefix(value: string): string {
+  if (/^none$/i.test(value)) return "none";
+  const name = boundName(value);
+  try {
+    parsePrefix(name);
+    return name;
+  } catch {
+    throw new TmuxError(`wsh cannot have this prefix key: ${value}`);
   }
 }
 

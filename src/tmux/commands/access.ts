@@ -1,7 +1,7 @@
 /** Commands on who may use sessions and terminals. Where wsh has no such thing, they fail: nobody must rely on it. */
 import { TmuxError } from "../error.ts";
 import type { Session } from "../model.ts";
-import { clientFor } from "./clients.ts";
+import { clientFor } from "./client-list.ts";
 import { type Command, command } from "./command.ts";
 
 export const accessCommands: readonly Command[] = [
@@ -13,12 +13,12 @@ export const accessCommands: readonly Command[] = [
     lock([(await run.place(args, "session")).session]);
   }),
   command("lock-client lockc", "t:", [0, 0], "[-t target-client]", async (run, args) => {
-    const { control, session } = await clientFor(run, args.get("t"));
-    if (control === null) lock([session]);
+    const { terminal, session } = await clientFor(run, args.get("t"));
+    if (terminal !== null) lock([session]);
   }),
   command("suspend-client suspendc", "t:", [0, 0], "[-t target-client]", async (run, args) => {
-    const { control } = await clientFor(run, args.get("t"));
-    if (control === null) throw new TmuxError("wsh cannot suspend the program around a terminal");
+    const { terminal } = await clientFor(run, args.get("t"));
+    if (terminal !== null) throw new TmuxError("wsh cannot suspend the program around a terminal");
   }),
   command("server-access", "adlrt:w", [0, 1], "[-adlrw] [-t target-pane] [user]", async (run, args) => {
     if (args.has("l")) return;

@@ -4,8 +4,8 @@ import { TmuxError } from "../error.ts";
 import type { Session } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
-import { terminalFor } from "./clients.ts";
-import { type Command, command } from "./command.ts";
+import { terminalFor } from "./client-list.ts";
+import { type Command, command, wholeNumber } from "./command.ts";
 import { checkText, runText } from "./shell.ts";
 
 /** Time after which an open question counts as dismissed, in ms. */
@@ -92,10 +92,22 @@ async function confirm(run: Run, args: Arguments): Promise<void> {
   const session = await terminalFor(run, args.get("t"));
   const text = args.word(0) ?? "";
   await checkText(run, text);
-  if (args.has("b")) return inBackground(run, ["confirm-before", ...flagsOf(args, "pt"), text]);
+  if (args.has("b"))
+    return inBackground(run, ["confirm-before", ...flagsOf(args, "cpt"), ...switchesOf(args, "y"), text]);
+  const key = args.get("c");
+  if (key !== undefined && !/^[!-~]$/.test(key)) throw new TmuxError("invalid confirm key");
   const usual = `Confirm '${text.trim().split(/\s/)[0]}'?`;
   const question = await run.format(args.get("p") ?? usual, placeIn(session));
-  if ((await ask(run, session, { question, kind: "confirm" })) !== true) run.status = 1;
+  // A key of its own is typed.
+  const answer =
+    key === undefined
+      ? await ask(run, session, { question, kind: "confirm", default: args.has("y") })
+      : await ask(run, session, {
+          question: `${question} (${key})`,
+          kind: "text",
+          ...(args.has("y") ? { default: key } : {}),
+        });
+  if (answer !== true && (key === undefined || answer !== key)) run.status = 1;
   else await runText(run, text, placeIn(session));
 }
 
@@ -145,7 +157,8 @@ async function menu(run: Run, args: Arguments): Promise<void> {
     if (!name.startsWith("-")) items.push([key === "" ? name : `${name} (${key})`, text]);
   }
   const title = await run.format(args.get("T") ?? "", place);
-  const chosen = await choice(run, session, title, items);
+  const first = args.has("C") ? wholeNumber("starting choice", args.get("C") ?? "", 0, items.length - 1) : 0;
+  const chosen = await choice(run, session, title, items, first);
   if (chosen !== null) await runText(run, await run.format(chosen, place), place);
 }
 
@@ -179,12 +192,18 @@ async function choice(
   session: Session,
   title: string,
   items: readonly (readonly [string, string])[],
+  first = 0,
 ): Promise<string | null> {
   const choices = items.map(([name], i) =>
     items.findIndex(([each]) => each === name) === i ? name : `${name} (${i + 1})`,
   );
   if (choices.length === 0) return null;
-  const answer = await ask(run, session, { question: title || "Choose", kind: "choice", choices });
+  const answer = await ask(run, session, {
+    question: title || "Choose",
+    kind: "choice",
+    choices,
+    default: choices[first] ?? "",
+  });
   return items[choices.indexOf(String(answer))]?.[1] ?? null;
 }
 

@@ -5,13 +5,13 @@ import type { Run } from "../run.ts";
 import { keepName } from "./start.ts";
 
 /**
- * Moves a window, which gets another id there.
+ * Moves a window, which gets another id there; callers of tmux see the same.
  * @param index its number there; null: the next free one
  * @returns the new window's target; `holder`: a window that keeps the session that it has left, which has no other
  */
 export async function moveTo(
   run: Run,
-  { info, name, target, panes }: Window,
+  { id, info, name, target, panes }: Window,
   from: Session,
   { to, index, focus }: { readonly to: Session; readonly index: number | null; readonly focus: boolean },
 ): Promise<{ readonly window: string; readonly holder: string | null }> {
@@ -34,6 +34,9 @@ export async function moveTo(
   }
   if (layout !== undefined && others.length > 0) await ask("layout.set", { tmux: layout }, window);
   await run.refresh();
+  await run.change((state) => {
+    state.panes[window] = id.replace("@", "@w");
+  });
   // One that is named by its program goes on to be.
   if (automaticName(panes.find((each) => each.info.active)?.info ?? first.info) === info.name)
     return { window, holder };

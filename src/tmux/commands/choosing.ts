@@ -3,7 +3,7 @@ import { isTrue } from "../formats/syntax.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { offer } from "./asking.ts";
-import { terminalFor } from "./clients.ts";
+import { terminalFor } from "./client-list.ts";
 import { type Command, command } from "./command.ts";
 
 const FLAGS = "[-F format] [-f filter] [-K key-format] [-O sort-order] [-t target-pane] [template]";

@@ -3,11 +3,11 @@ import { WshError } from "../../protocol/errors.ts";
 import type { ControlClient } from "../backend.ts";
 import { TmuxError } from "../error.ts";
 import { isTrue } from "../formats/syntax.ts";
-import { placeOf, type Session } from "../model.ts";
+import { placeOf } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
-import type { State } from "../state.ts";
 import { around } from "../targets.ts";
+import { type Client, clientFor, clientsOf } from "./client-list.ts";
 import { type Command, command } from "./command.ts";
 import { hasTable } from "./keys.ts";
 
@@ -15,26 +15,14 @@ const CLIENT =
   "#{client_name}: #{session_name} [#{client_width}x#{client_height} #{client_termname}]" +
   "#{?client_flags, (,}#{client_flags}#{?client_flags,),}";
 
-/** What a command about a client means: one in control mode, or the terminal that was used last in a session. */
-export type Client =
-  | { readonly control: string; readonly pid: number; readonly session: Session }
-  | { readonly control: null; readonly session: Session };
-
 export const clientCommands: readonly Command[] = [
   command("list-clients lsc", "F:f:t:", [0, 0], "[-F format] [-t target-session]", async (run, args) => {
-    const { model, state } = await run.load();
+    const { model } = await run.load();
     const sessions = args.has("t") ? [(await run.place(args, "session")).session] : model.sessions;
-    for (const session of sessions) {
-      const own = controlling(run, state, session).map(([name, { pid, flags }]) => ({
-        ...clientOf(session, 0),
-        ...{ client_name: name, client_flags: flags, client_control_mode: "1", client_pid: String(pid) },
-      }));
-      const people = Array.from({ length: session.info.attached }, (_, i) => clientOf(session, i));
-      for (const extra of [...own, ...people]) {
-        const filter = args.get("f");
-        if (filter !== undefined && !isTrue(await run.format(filter, placeOf(session), extra))) continue;
-        await run.print(await run.format(args.get("F") ?? CLIENT, placeOf(session), extra));
-      }
+    for (const { session, variables } of await clientsOf(run, sessions)) {
+      const filter = args.get("f");
+      if (filter !== undefined && !isTrue(await run.format(filter, placeOf(session), variables))) continue;
+      await run.print(await run.format(args.get("F") ?? CLIENT, placeOf(session), variables));
     }
   }),
   command(
@@ -60,82 +48,24 @@ export const clientCommands: readonly Command[] = [
   ),
 ];
 
-function clientOf(session: Session, index: number) {
-  const { rows, cols } = session.info;
-  return {
-    ...{ client_name: `wsh-${session.name}-${index}`, client_session: session.name, client_termname: "xterm-256color" },
-    ...{ client_width: String(cols), client_height: String(rows), client_utf8: "1", client_flags: "" },
-    ...{ client_readonly: "0", client_prefix: "0", client_control_mode: "0" },
-  };
-}
-
-/**
- * The client that a flag names; without it the caller's own: the client in control mode that asks, the terminal at the
- * caller's session, or else one at any.
- * @throws TmuxError `no current client`, `can't find client: x`
- */
-export async function clientFor(run: Run, named: string | undefined): Promise<Client> {
-  const { model, state } = await run.load();
-  const all: readonly (Client & { readonly name: string })[] = model.sessions.flatMap((session) => [
-    ...controlling(run, state, session).map(([name, { pid }]) => ({ name, control: name, pid, session })),
-    ...Array.from({ length: session.info.attached }, (_, i) => ({
-      ...{ name: clientOf(session, i).client_name, control: null, session },
-    })),
-  ]);
-  if (named !== undefined) {
-    const found = all.find(({ name }) => name === named.replace(/:$/, ""));
-    if (found === undefined) throw new TmuxError(`can't find client: ${named.replace(/:$/, "")}`);
-    return found;
-  }
-  const { current } = await run.targets();
-  const own = all.find(({ control }) => control !== null && control === run.backend.control?.name);
-  const people = all.filter(({ control }) => control === null);
-  const here = [...people, ...all].find(({ session }) => session.id === current?.session.id);
-  const any = people.toSorted((a, b) => b.session.info.last_activity_ms - a.session.info.last_activity_ms)[0];
-  const found = own ?? here ?? any ?? all[0];
-  if (found === undefined) throw new TmuxError("no current client");
-  return found;
-}
-
-/** The same, where a person must see something. @throws TmuxError */
-export async function terminalFor(run: Run, named: string | undefined): Promise<Session> {
-  const { control, session } = await clientFor(run, named);
-  if (control !== null && session.info.attached === 0) throw new TmuxError("no current client");
-  return session;
-}
-
 async function detach(run: Run, args: Arguments): Promise<void> {
   if (args.has("E") || args.has("P"))
     throw new TmuxError("wsh cannot run or end the program around a terminal that it detaches");
-  const { model, state } = await run.load();
-  if (args.has("s")) {
-    const { session } = await run.place(args, "session", "s");
-    await clientFor(run, undefined);
-    for (const [, { pid }] of controlling(run, state, session)) run.backend.detach(pid);
-    await run.backend.call("session.detach", {}, session.target);
-    return;
-  }
-  const client = await clientFor(run, args.get("t"));
-  if (!args.has("a")) {
-    if (client.control === null) await run.backend.call("session.detach", { which: "used" }, client.session.target);
-    else if (client.control === run.backend.control?.name) run.backend.control.leave();
-    else run.backend.detach(client.pid);
-    return;
-  }
-  for (const session of model.sessions) {
-    const isKept = client.control === null && session.id === client.session.id;
-    for (const [name, { pid }] of controlling(run, state, session))
-      if (name !== client.control) run.backend.detach(pid);
-    if (session.info.attached > 0)
-      await run.backend.call("session.detach", { which: isKept ? "others" : "all" }, session.target);
-  }
+  const { model } = await run.load();
+  const here = args.has("s") ? [(await run.place(args, "session", "s")).session] : model.sessions;
+  const client = await clientFor(run, args.has("s") ? undefined : args.get("t"));
+  const all = args.has("s") || args.has("a") ? await clientsOf(run, here) : [client];
+  for (const each of all) if (args.has("s") || !args.has("a") || each.name !== client.name) await leave(run, each);
 }
 
-/** Clients in control mode that show a session. */
-function controlling({ backend }: Run, state: State, { target }: Session) {
-  return Object.entries(state.clients).filter(
-    ([, { pid, session }]) => session === target && pid > 1 && backend.isAlive(pid),
-  );
+async function leave(run: Run, { name, session, pid, terminal }: Client): Promise<void> {
+  if (terminal !== null) {
+    await run.backend.call("session.detach", { client: terminal }, session.target).catch((thrown) => {
+      // It has left meanwhile.
+      if (WshError.from(thrown).code !== "client_not_found") throw thrown;
+    });
+  } else if (name === run.backend.control?.name) run.backend.control.leave();
+  else if (pid !== null) run.backend.detach(pid);
 }
 
 /** The client in control mode that asks. @throws TmuxError where another is meant, or none asks */
@@ -167,12 +97,12 @@ async function switchClient(run: Run, args: Arguments): Promise<void> {
   const { session, window, pane } = to;
   if (isPlace && window !== session.current) await run.backend.call("window.select", {}, window.target);
   if (isPlace && pane !== window.active) await run.backend.call("pane.select", {}, pane.target);
-  if (client.control !== null) {
-    if (client.control !== run.backend.control?.name) throw new TmuxError(`can't find client: ${client.control}`);
+  if (client.terminal === null) {
+    if (client.name !== run.backend.control?.name) throw new TmuxError(`can't find client: ${client.name}`);
     return run.backend.control.show(session.target);
   }
-  if (session.id !== client.session.id)
-    await run.backend.call("terminal.show", { view: "go", target: session.target }, client.session.target);
+  const go = { view: "go", target: session.target, client: client.terminal } as const;
+  if (session.id !== client.session.id) await run.backend.call("terminal.show", go, client.session.target);
 }
 
 async function refresh(run: Run, args: Arguments): Promise<void> {

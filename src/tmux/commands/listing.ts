@@ -6,7 +6,7 @@ import { type Around, variableNames } from "../formats/variables.ts";
 import { placeOf } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
-import { clientFor } from "./clients.ts";
+import { clientFor } from "./client-list.ts";
 import { type Command, command } from "./command.ts";
 
 /** Messages that `show-messages` lists. */
@@ -118,19 +118,24 @@ async function displayMessage(run: Run, args: Arguments): Promise<void> {
     return run.print(await run.format(all, place ?? {}));
   }
   const given = args.get("F") ?? args.word(0) ?? MESSAGE;
-  // -l of later versions: the text itself.
-  const text = args.has("l") ? given : await run.format(given, place ?? {}, {}, true);
-  if (args.has("p")) return run.print(text);
   // Without a client, as in tmux, nobody is shown it.
-  const client = await clientFor(run, args.get("c")).catch((thrown) => {
-    if (args.has("c")) throw thrown;
-    return null;
-  });
+  const isPrinted = args.has("p");
+  const client =
+    isPrinted && !given.includes("client_")
+      ? null
+      : await clientFor(run, args.get("c")).catch((thrown) => {
+          if (args.has("c")) throw thrown;
+          return null;
+        });
+  // -l of later versions: the text itself.
+  const text = args.has("l") ? given : await run.format(given, place ?? {}, client?.variables ?? {}, true);
+  if (isPrinted) return run.print(text);
   if (client === null || text === "") return;
   await run.change((state) => {
     state.messages = [...state.messages, `${timeText(new Date(), "%H:%M:%S")}: message: ${text}`].slice(-MOST_MESSAGES);
   });
-  if (client.control === null)
-    await run.backend.call("terminal.show", { message: text.slice(0, 1_000) }, client.session.target);
-  else if (client.control === run.backend.control?.name) run.backend.control.notify(`%message ${text}`);
+  const message = text.slice(0, 1_000);
+  if (client.terminal !== null)
+    await run.backend.call("terminal.show", { message, client: client.terminal }, client.session.target);
+  else if (client.name === run.backend.control?.name) run.backend.control.notify(`%message ${text}`);
 }

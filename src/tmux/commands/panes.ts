@@ -16,9 +16,9 @@ const sides = { L: "left", R: "right", U: "up", D: "down" } as const;
 export const paneCommands: readonly Command[] = [
   command(
     "split-window splitw",
-    "bc:de:fF:hl:p:Pt:vZ",
+    "bc:de:fF:hIl:p:Pt:vZ",
     [0, null],
-    "[-bdefhPvZ] [-c start-directory] [-e environment] [-F format] [-l size] [-t target-pane][shell-command]",
+    "[-bdefhIPvZ] [-c start-directory] [-e environment] [-F format] [-l size] [-t target-pane][shell-command]",
     split,
   ),
   command("kill-pane killp", "at:", [0, 0], "[-a] [-t target-pane]", async (run, args) => {
@@ -89,7 +89,10 @@ function sizeOf(args: Arguments, room: number): { readonly cells?: number } {
 async function split(run: Run, args: Arguments): Promise<void> {
   const place = await run.place(args, "pane");
   const focus = takesFocus(run, args, place);
-  const input = { ...besides(args, place), ...(await programOf(run, args, place)), focus };
+  const shown = args.has("I") ? await run.backend.shownInput() : null;
+  const program = await programOf(run, shown === null ? args : args.saying([shown]), place);
+  const kept = shown === null ? {} : { keep_after_exit: true };
+  const input = { ...besides(args, place), ...program, ...kept, focus };
   let made: { readonly pane: string };
   try {
     made = await run.backend.call("pane.split", input, place.pane.target);

@@ -1,9 +1,11 @@
 /** Options and environments: read, set, and what an option changes in wsh. */
+import { optionPrefix } from "../bindings/key-names.ts";
 import { TmuxError } from "../error.ts";
 import type { Place } from "../model.ts";
 import {
   chainOf,
   checkedValue,
+  hookKey,
   type OptionName,
   type OptionScope,
   optionAt,
@@ -92,15 +94,33 @@ async function set(run: Run, args: Arguments, isWindow: boolean): Promise<void> 
   const isOne = index !== null && own !== undefined;
   const next =
     isUnset && isOne ? without(own, index) : isUnset ? undefined : changedValue(option, value, before, args.has("a"));
+  if (reaching.includes(name) && (scope.kind !== "own" || name === "prefix"))
+    run.backend.requirePerson(`set-option ${name}`);
+  if (name === "prefix" && next !== undefined) optionPrefix(next);
   const panes = place?.window.panes ?? [];
+  const { agent } = run.backend;
   await run.change((changed) => {
     const values = valuesOf(changed, scope);
     if (next === undefined) delete values[name];
     else values[name] = next;
+    if (kind?.type === "command") {
+      const key = hookKey(scope, name, oneLine(value ?? ""));
+      if (agent === null || next === undefined) delete changed.hookAgents[key];
+      else changed.hookAgents[key] = agent;
+    }
     if (args.has("U")) for (const { target } of panes) delete changed.own[target]?.[name];
   });
   if (kind?.type === "command") await run.hooksChanged();
+  if (name === "prefix") run.hasNewKeys = true;
   await apply(run, name, scope, place);
+}
+
+/** Options by which what people and other callers do becomes something else. */
+const reaching: readonly string[] = ["command-alias", "default-command", "default-shell", "prefix"];
+
+/** A command of a hook, as it is kept. */
+function oneLine(text: string): string {
+  return text.replace(/\s*\n\s*/g, " ");
 }
 
 /** A list without one of its values, whose place stays. */
@@ -124,10 +144,11 @@ function changedValue(
     const lines = before === "" ? [] : before.split("\n");
     if (index !== null) {
       while (lines.length <= index) lines.push("");
-      lines[index] = isAdded ? `${lines[index]}${given}` : given;
+      const text = kind.type === "command" ? oneLine(given) : given;
+      lines[index] = isAdded && kind.type !== "command" ? `${lines[index]}${text}` : text;
       return lines.join("\n");
     }
-    if (kind.type === "command") return [...(isAdded ? lines : []), given.replace(/\s*\n\s*/g, " ")].join("\n");
+    if (kind.type === "command") return [...(isAdded ? lines : []), oneLine(given)].join("\n");
     const added = given.split(name === "update-environment" ? /[ ,]/ : ",").filter((each) => each !== "");
     return [...(isAdded ? lines : []), ...added].join("\n");
   }

@@ -108,6 +108,8 @@ export async function commandsIn(
 
 async function sourceFiles(run: Run, args: Arguments): Promise<void> {
   let failed = false;
+  // What its lines mean without a target of their own.
+  if (args.has("t")) run.means((await run.place(args, "pane")).pane.target);
   for (const given of args.words) {
     const path = args.has("F") ? await run.format(given, (await run.targets()).current ?? {}) : given;
     const paths = /[*?[]/.test(path)
@@ -201,9 +203,12 @@ async function waitFor(run: Run, args: Arguments): Promise<void> {
 }
 
 async function pipePane(run: Run, args: Arguments): Promise<void> {
+  if (await run.backend.carryPipe()) {
+    run.isOwn = true;
+    return;
+  }
   const place = await run.place(args, "pane");
   const { pane } = place;
-  if (args.has("I")) throw new TmuxError("command pipe-pane: unknown flag -I");
   const { state } = await run.load();
   const before = state.pipes[pane.target];
   const wasOpen = before !== undefined && run.backend.isAlive(before);
@@ -215,7 +220,11 @@ async function pipePane(run: Run, args: Arguments): Promise<void> {
   }
   const text = args.word(0);
   if (text === undefined || text === "" || (args.has("o") && wasOpen)) return;
-  const pid = run.backend.pipe(pane.target, await run.format(text, place, {}, true));
+  const types = args.has("I");
+  const pid = run.backend.pipe(pane.target, await run.format(text, place, {}, true), {
+    types,
+    reads: args.has("O") || !types,
+  });
   await run.change((changed) => {
     changed.pipes[pane.target] = pid;
   });

@@ -85,14 +85,21 @@ export const windowCommands: readonly Command[] = [
   ),
   command(
     "resize-window resizew",
-    "DLRt:Ux:y:",
+    "aADLRt:Ux:y:",
     [0, 1],
-    "[-DLRU] [-x width] [-y height] [-t target-window] [adjustment]",
+    "[-aADLRU] [-x width] [-y height] [-t target-window] [adjustment]",
     async (run, args) => {
       const { session, window } = await run.place(args, "window");
       const by = wholeNumber("adjustment", args.word(0) ?? "1", 1, 1000);
       const step = (more: string, less: string): number => (args.has(more) ? by : args.has(less) ? -by : 0);
       const { info } = window;
+      if (args.has("a") || args.has("A")) {
+        // The smallest or the largest of the terminals that show the session.
+        const all = session.info.attached === 0 ? [] : await run.backend.call("session.clients", {}, session.target);
+        const of = (sizes: readonly number[]): number => (args.has("a") ? Math.min(...sizes) : Math.max(...sizes));
+        const size = { rows: of(all.map(({ rows }) => rows)), cols: of(all.map(({ cols }) => cols)), force: true };
+        return void (all.length > 0 && (await run.backend.call("session.resize", size, session.target)));
+      }
       const [wide, high] = [step("R", "L"), step("D", "U")];
       const cols = args.get("x") ?? (wide === 0 ? undefined : String(Math.max(2, info.cols + wide)));
       const rows = args.get("y") ?? (high === 0 ? undefined : String(Math.max(1, info.rows + high)));

@@ -21,6 +21,9 @@ import { SessionsWatch } from "./watch.ts";
 
 /** Longest line of a client, in characters. */
 const MOST_LINE = 1024 * 1024;
+/** Most characters of lines that wait, and bytes of answers that the client has not taken before the next line is done. */
+const MOST_WAITING = 64 * MOST_LINE;
+const MOST_UNREAD = 1024 * 1024;
 /** Commands behind which nothing can have changed. */
 const LOOKING = /^(list-|show-|display-|has-|capture-|save-|send-|wait-)/;
 
@@ -51,6 +54,8 @@ export class ControlMode implements ControlClient {
   private readonly decoder = new TextDecoder();
   private text = "";
   private readonly lines: string[] = [];
+  /** Characters in them. */
+  private waiting = 0;
   private isAtEnd = false;
   private isWorking = true;
   /** The sessions may have changed while a line was carried out. */
@@ -126,14 +131,19 @@ export class ControlMode implements ControlClient {
       this.port.isDouble ? /\r\n|\r|\n/ : "\n",
     );
     this.text = lines.pop() ?? "";
-    this.lines.push(...lines);
-    if (this.text.length > MOST_LINE) this.end({ status: 1, message: "too long a line" });
+    for (const line of lines) {
+      this.lines.push(line);
+      this.waiting += line.length + 1;
+    }
+    if (this.text.length > MOST_LINE || this.waiting > MOST_WAITING)
+      this.end({ status: 1, message: "too long a line" });
     void this.work();
   }
 
   /** The client has taken what was written. */
   drained(): void {
     this.outputs.pump();
+    void this.work();
   }
 
   /** No more lines come. */
@@ -192,13 +202,16 @@ export class ControlMode implements ControlClient {
   private async work(): Promise<void> {
     if (this.isWorking) return;
     this.isWorking = true;
-    for (let line = this.lines.shift(); line !== undefined && !this.isOver; line = this.lines.shift()) {
+    while (!this.isOver && this.port.pending < MOST_UNREAD) {
+      const line = this.lines.shift();
+      if (line === undefined) break;
+      this.waiting -= line.length + 1;
       // An empty line detaches.
       if (line === "") this.leave();
       else await this.line(line).catch((thrown) => this.end({ status: 1, message: messageOf(thrown) }));
     }
     this.isWorking = false;
-    if (this.isAtEnd) this.leave();
+    if (this.isAtEnd && this.lines.length === 0) this.leave();
     else if (this.isStale) void this.refresh();
   }
 

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
-import { isAbsolute, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import * as v from "valibot";
 import { SetHooks } from "../../events/set-hooks.ts";
 import { hostname } from "../../instance/hostname.ts";
@@ -10,6 +10,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { selfCommand } from "../../launch/launch.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
 import type { OperationOutput } from "../../operations/table.ts";
+import { agentAbove } from "../../platform/agent-above.ts";
 import { ownerOf, requireNoAgent } from "../../protocol/owner.ts";
 import { PaneTerminalSchema } from "../../protocol/pane-terminal.ts";
 import { SessionInfoSchema } from "../../protocol/session.ts";
@@ -17,7 +18,9 @@ import { prefixKeyOf } from "../../settings/prefix-key.ts";
 import { loadSettings } from "../../settings/settings.ts";
 import { quote, shellText } from "../../shell/words.ts";
 import { type Backend, TMUX_VERSION } from "../backend.ts";
+import { optionPrefix } from "../bindings/key-names.ts";
 import { TmuxError } from "../error.ts";
+import { carryPipe, PIPE } from "./pipe.ts";
 import { Sessions } from "./sessions.ts";
 import { StateFile } from "./state-file.ts";
 
@@ -41,9 +44,13 @@ export interface ClientSide
 
 export type InstanceBackend = Backend & { readonly sessionsOf: Sessions } & Disposable;
 
-export function backendOf(instance: Instance, client: ClientSide): InstanceBackend {
+export function backendOf(
+  instance: Instance,
+  client: ClientSide,
+  agent: string | null = agentAbove(client.caller),
+): InstanceBackend {
   const state = new StateFile(instance);
-  const sessions = new Sessions(instance, client.caller);
+  const sessions = new Sessions(instance, client.caller, agent);
   const at = ["--socket", instance.httpSocket];
   const self = (...args: readonly string[]): string =>
     selfCommand([...args])
@@ -51,9 +58,8 @@ export function backendOf(instance: Instance, client: ClientSide): InstanceBacke
       .join(" ");
   const { uid, username } = os.userInfo();
   const { env, cwd, caller, pane, hasTerminal, isByKey = false, socketPath, print, complain } = client;
-  const { agent } = sessions.context.caller;
   // A program that a session's process starts for an agent acts for it.
-  const place = { env: { ...definedIn(env), ...(agent === undefined ? {} : { WSH_AGENT: agent }) }, cwd };
+  const place = { env: { ...definedIn(env), ...(agent === null ? {} : { WSH_AGENT: agent }) }, cwd };
   return {
     ...{ env, cwd, caller, pane, hasTerminal, isByKey, socketPath, print, complain },
     version: TMUX_VERSION,
@@ -61,6 +67,8 @@ export function backendOf(instance: Instance, client: ClientSide): InstanceBacke
     account: { uid, name: username },
     pid: process.pid,
     control: null,
+    agent,
+    as: (other) => backendOf(instance, client, other),
     sessionsOf: sessions,
 
     sessions: () => sessions.list(),
@@ -90,8 +98,7 @@ export function backendOf(instance: Instance, client: ClientSide): InstanceBacke
     stateChange: () => (client.gone === undefined ? state.changed() : Promise.race([state.changed(), client.gone])),
 
     runAtEvents(events) {
-      const marked = agent === undefined ? "" : `env ${quote(`WSH_AGENT=${agent}`)} `;
-      const run = ["sh", "-c", `exec ${marked}${self(...at, "tmux")} set-hook -R wsh-event`];
+      const run = ["sh", "-c", `exec ${self(...at, "tmux")} set-hook -R wsh-event`];
       // In the order in which they happen.
       const hook = { event: [...events], run, at_once: 1, a_minute: EVENTS_A_MINUTE, timeout_seconds: EVENT_SECONDS };
       new SetHooks(instance).hooks = events.length === 0 ? [] : [hook];
@@ -109,7 +116,12 @@ export function backendOf(instance: Instance, client: ClientSide): InstanceBacke
     keySettings() {
       const settings = loadSettings(instance, { env: process.env, tolerant: true });
       const isPreset = settings.values.prefix_preset === "tmux";
-      return { prefix: prefixKeyOf(settings), isPreset, configured: settings.keys };
+      const { prefix } = state.read().session;
+      return {
+        prefix: prefix === undefined ? prefixKeyOf(settings) : optionPrefix(prefix),
+        isPreset,
+        configured: settings.keys,
+      };
     },
 
     async shell(command) {
@@ -148,10 +160,18 @@ export function backendOf(instance: Instance, client: ClientSide): InstanceBacke
         // It has ended.
       }
     },
-    pipe: (pane, command) =>
-      background(`${self("output", ...at, "--lines", "0", "--follow", pane)} | (${command})`, place),
+    pipe(pane, command, ways) {
+      const [shell, given] = [`exec ${self(...at, "tmux", "pipe-pane")}`, JSON.stringify({ pane, command, ...ways })];
+      return background(shell, { ...place, env: { ...place.env, [PIPE]: given } });
+    },
+    carryPipe: () => carryPipe(sessions, env, cwd),
     sleep: (ms) => Bun.sleep(ms),
     isDirectory: (path) => fs.statSync(resolve(cwd, path), { throwIfNoEntry: false })?.isDirectory() === true,
+    async shownInput() {
+      const file = join(fs.mkdtempSync(join(os.tmpdir(), "wsh-tmux-")), "input");
+      await fs.promises.writeFile(file, await client.input(), { mode: 0o600 });
+      return `cat ${quote(file)}; rm -r ${quote(dirname(file))}`;
+    },
     async readFile(path) {
       if (path === "-") return client.input();
       try {

@@ -4,7 +4,6 @@
  */
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
-import { agentAbove } from "../../platform/agent-above.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
@@ -33,9 +32,10 @@ export class Sessions implements Disposable {
     private readonly instance: Instance,
     /** Process id of the caller. */
     pid: number,
+    /** The AI agent for which it acts. */
+    agent: string | null,
   ) {
     const caller = { kind: "cli", id: `cli:${pid}`, name: "tmux", connected: true } as const;
-    const agent = agentAbove(pid);
     this.context = { caller: { ...caller, ...(agent === null ? {} : { agent }) }, access: "admin" } as const;
   }
 

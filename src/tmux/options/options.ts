@@ -66,6 +66,25 @@ export function optionAt(state: State, place: Partial<Place>, name: string): str
   if (!/^[@a-z]/.test(name)) return undefined;
   const kind = name.startsWith("@") ? undefined : optionTable[name];
   if (kind === undefined && !name.startsWith("@")) return undefined;
+  return valueIn(state, scopesAt(place, kind), { name, index: null, kind });
+}
+
+/** The commands of a hook that holds at a place, with the AI agent that has set each. */
+export function hookAt(state: State, place: Partial<Place>, name: string): { text: string; agent: string | null }[] {
+  const scope = scopesAt(place, optionTable[name]).find((each) => valuesOf(state, each)[name] !== undefined);
+  if (scope === undefined) return [];
+  const texts = valuesOf(state, scope)[name]?.split("\n") ?? [];
+  return texts.flatMap((text) =>
+    text === "" ? [] : [{ text, agent: state.hookAgents[hookKey(scope, name, text)] ?? null }],
+  );
+}
+
+/** Whose a command of a hook is. */
+export function hookKey(scope: OptionScope, name: string, text: string): string {
+  return `${scope.kind === "own" ? scope.id : scope.kind} ${name} ${text}`;
+}
+
+function scopesAt(place: Partial<Place>, kind: OptionKind | undefined): readonly OptionScope[] {
   const own = (level: "session" | "window" | "pane", id: string | undefined): OptionScope[] =>
     id === undefined ? [] : [{ kind: "own", level, id }];
   const panes: OptionScope[] = [
@@ -75,15 +94,8 @@ export function optionAt(state: State, place: Partial<Place>, name: string): str
   ];
   const sessions: OptionScope[] = [...own("session", place.session?.target), { kind: "session" }];
   const server: OptionScope = { kind: "server" };
-  const scopes =
-    kind === undefined
-      ? [...panes, ...sessions, server]
-      : kind.scope === "server"
-        ? [server]
-        : kind.scope === "session"
-          ? sessions
-          : panes;
-  return valueIn(state, scopes, { name, index: null, kind });
+  if (kind === undefined) return [...panes, ...sessions, server];
+  return kind.scope === "server" ? [server] : kind.scope === "session" ? sessions : panes;
 }
 
 /**

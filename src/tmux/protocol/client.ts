@@ -12,6 +12,7 @@ import type { ControlMode } from "../control/mode.ts";
 import { TmuxError } from "../error.ts";
 import type { ClientSide, InstanceBackend } from "../instance/backend.ts";
 import { runTmux } from "../main.ts";
+import { DirectOutput } from "./direct-output.ts";
 import { encodeFrame, type Frame, FrameDecoder, FrameError, MAX_DATA_BYTES } from "./frames.ts";
 import { clientFlags, messages, numberAt, packed, textOf, wordsOf } from "./messages.ts";
 
@@ -50,6 +51,7 @@ export class ProtocolClient {
   private flushed: (() => void) | null = null;
   private reading: { parts: Uint8Array[]; bytes: number; done: PromiseWithResolvers<Uint8Array> } | null = null;
   private control: ControlMode | null = null;
+  private direct: DirectOutput | null = null;
   private hasRun = false;
   private isOver = false;
   private isAttached = false;
@@ -85,7 +87,8 @@ export class ProtocolClient {
     const error = new TmuxError("the client is gone");
     this.reading?.done.reject(error);
     this.gone.reject(error);
-    this.control?.close();
+    this.control?.leave();
+    this.direct?.close();
     this.flushed?.();
   }
 
@@ -179,16 +182,20 @@ export class ProtocolClient {
     const { ControlMode } = await import("../control/mode.ts");
     if (this.isOver) return;
     const { port } = this;
+    const direct = DirectOutput.open(this.pid, () => this.control?.drained());
+    this.direct = direct;
     this.control = new ControlMode(backend, {
       isDouble: (this.flags & clientFlags.controlControl) !== 0,
       waitsForExit: (does) => this.setWaitExit(does),
-      write: (text) => this.print(STDOUT, text),
+      write: (text) =>
+        direct === null ? this.print(STDOUT, text) : direct.write(typeof text === "string" ? Buffer.from(text) : text),
       get pending() {
-        return port.pending;
+        return (direct ?? port).pending;
       },
     });
     this.send(messages.readOpen, packed([INPUT_STREAM, STDIN], "-\0"));
     const { status, message } = await this.control.run(words);
+    await direct?.end();
     await this.exit(status, message);
   }
 

@@ -1,0 +1,97 @@
+/** The clients of an instance: terminals that are attached to its sessions, and clients in control mode. */
+import type { OperationOutput } from "../../operations/table.ts";
+import { TmuxError } from "../error.ts";
+import type { Session } from "../model.ts";
+import type { Extra, Run } from "../run.ts";
+
+/** What a command about a client means. */
+export interface Client {
+  readonly name: string;
+  readonly session: Session;
+  /** In control mode: its process. */
+  readonly pid: number | null;
+  /** A terminal: its number in the session; null: in control mode. */
+  readonly terminal: number | null;
+  /** It was used last in its session. */
+  readonly isUsed: boolean;
+  /** What formats say of it. */
+  readonly variables: Extra;
+}
+
+/** In the order of their sessions, and of the time at which they came. */
+export async function clientsOf(run: Run, sessions: readonly Session[]): Promise<readonly Client[]> {
+  const { state } = await run.load();
+  const all = sessions.map(async (session) => {
+    // A session that has ended meanwhile has none.
+    const terminals =
+      session.info.attached === 0 ? [] : await run.backend.call("session.clients", {}, session.target).catch(() => []);
+    const controls = Object.entries(state.clients).flatMap(([name, { pid, session: shown, flags }]): Client[] => {
+      if (shown !== session.target || pid <= 1 || !run.backend.isAlive(pid)) return [];
+      const { rows, cols } = session.info;
+      const own = { client_flags: flags, client_control_mode: "1", client_pid: String(pid) };
+      const variables = { ...usual(run, session, { name, rows, cols }), ...own };
+      return [{ name, session, pid, terminal: null, isUsed: false, variables }];
+    });
+    return [...controls, ...terminals.map((each) => terminalOf(run, session, each))];
+  });
+  return (await Promise.all(all)).flat();
+}
+
+function terminalOf(run: Run, session: Session, of: OperationOutput<"session.clients">[number]): Client {
+  const { client, terminal, page, rows, cols, read_only: isReadOnly, used, since, last_key: lastKey } = of;
+  const name = terminal ?? `${page === null ? "wsh" : "page"}-${session.name}-${client}`;
+  const flags = ["attached", used ? "focused" : "", isReadOnly ? "read-only" : "", "UTF-8"];
+  const seconds = (ms: number): string => String(Math.floor(ms / 1000));
+  const own = {
+    ...{ client_flags: flags.filter((flag) => flag !== "").join(","), client_readonly: isReadOnly ? "1" : "0" },
+    ...{ client_tty: terminal ?? "", client_created: seconds(since), client_activity: seconds(lastKey ?? since) },
+  };
+  const variables = { ...usual(run, session, { name, rows, cols }), ...own };
+  return { name, session, pid: null, terminal: client, isUsed: used, variables };
+}
+
+function usual(
+  { backend }: Run,
+  session: Session,
+  { name, rows, cols }: { readonly name: string; readonly rows: number; readonly cols: number },
+): Extra {
+  return {
+    ...{ client_name: name, client_session: session.name, client_termname: "xterm-256color", client_tty: "" },
+    ...{ client_width: String(cols), client_height: String(rows), client_utf8: "1", client_key_table: "root" },
+    ...{ client_readonly: "0", client_prefix: "0", client_control_mode: "0", client_user: backend.account.name },
+    ...{ client_uid: String(backend.account.uid), client_pid: "" },
+  };
+}
+
+/**
+ * The client that a flag names; without it the caller's own: the client in control mode that asks, the terminal that was
+ * used last in the caller's session, or else one at any.
+ * @throws TmuxError `no current client`, `can't find client: x`
+ */
+export async function clientFor(run: Run, named: string | undefined): Promise<Client> {
+  const { model } = await run.load();
+  const all = await clientsOf(run, model.sessions);
+  if (named !== undefined) {
+    const name = named.replace(/:$/, "");
+    const found = all.find((each) => each.name === name || each.name === `/dev/${name}`);
+    if (found === undefined) throw new TmuxError(`can't find client: ${name}`);
+    return found;
+  }
+  const { current } = await run.targets();
+  const own = all.find(({ name, pid }) => pid !== null && name === run.backend.control?.name);
+  const people = all
+    .filter(({ terminal }) => terminal !== null)
+    .toSorted((a, b) => Number(b.isUsed) - Number(a.isUsed));
+  const here = [...people, ...all].find(({ session }) => session.id === current?.session.id);
+  const any = people.toSorted((a, b) => b.session.info.last_activity_ms - a.session.info.last_activity_ms)[0];
+  const found = own ?? here ?? any ?? all[0];
+  if (found === undefined) throw new TmuxError("no current client");
+  return found;
+}
+
+/** The same, where a person must see something. @throws TmuxError */
+export async function terminalFor(run: Run, named: string | undefined): Promise<Session> {
+  const { terminal, session } = await clientFor(run, named);
+  if (terminal === null && session.info.attached === 0) throw new TmuxError("no current client");
+  return session;
+}

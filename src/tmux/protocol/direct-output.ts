@@ -1,0 +1,85 @@
+/**
+ * The standard output of a client in control mode, written by this process: the binary `tmux` keeps whatever it is sent
+ * in its own memory, and only the pipe or terminal behind it tells whether the reader keeps up. On Linux, for a client
+ * whose output can be opened again (no socket); for others what they are sent goes through them.
+ *
+ * Invariant: bytes are written in their order; nothing blocks; the descriptor is closed once.
+ */
+import fs from "node:fs";
+import { descriptorFile } from "../../platform/own-process.ts";
+import { platform } from "../../platform/platform.ts";
+import { Outbox } from "../../wire/outbox.ts";
+
+/** Interval between two tries while the reader does not read, in ms. */
+const RETRY_MS = 10;
+const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = fs.constants;
+
+export class DirectOutput {
+  private readonly outbox = new Outbox((bytes) => this.send(bytes));
+  private timer: Timer | null = null;
+  private isClosed = false;
+  private flushed: (() => void) | null = null;
+
+  private constructor(
+    private readonly descriptor: number,
+    private readonly drained: () => void,
+  ) {}
+
+  /** Null where it cannot be opened. */
+  static open(pid: number, drained: () => void): DirectOutput | null {
+    // Of another process with this number, as in a container, nothing is opened.
+    if (platform().processes.stat(pid)?.name.startsWith("tmux") !== true) return null;
+    if (!/^(?:pipe:|\/dev\/(?:pts|tty))/.test(descriptorFile(pid, 1) ?? "")) return null;
+    try {
+      return new DirectOutput(fs.openSync(`/proc/${pid}/fd/1`, O_WRONLY | O_NONBLOCK | O_NOCTTY), drained);
+    } catch {
+      return null;
+    }
+  }
+
+  get pending(): number {
+    return this.outbox.pending;
+  }
+
+  write(bytes: Uint8Array): void {
+    if (this.isClosed) return;
+    this.outbox.write(bytes);
+    this.wait();
+  }
+
+  /** Resolves when everything is written, or nobody reads any more. */
+  async end(): Promise<void> {
+    if (!this.isClosed && this.pending > 0) await new Promise<void>((resolve) => (this.flushed = resolve));
+    this.close();
+  }
+
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    clearTimeout(this.timer ?? undefined);
+    this.outbox.clear();
+    fs.closeSync(this.descriptor);
+    this.flushed?.();
+  }
+
+  private send(bytes: Uint8Array): number {
+    try {
+      return fs.writeSync(this.descriptor, bytes);
+    } catch (thrown) {
+      if (thrown instanceof Error && "code" in thrown && thrown.code === "EAGAIN") return 0;
+      // Nobody reads any more.
+      return bytes.length;
+    }
+  }
+
+  private wait(): void {
+    if (this.pending === 0) this.flushed?.();
+    else
+      this.timer ??= setTimeout(() => {
+        this.timer = null;
+        this.outbox.drain();
+        this.wait();
+        this.drained();
+      }, RETRY_MS);
+  }
+}
