@@ -2,6 +2,8 @@
 import * as v from "valibot";
 
 export const PaneTerminalSchema = v.object({
+  /** Its device; null: its program has ended. */
+  tty: v.nullable(v.string()),
   cursor: v.object({ row: v.number(), col: v.number(), visible: v.boolean(), character: v.string() }),
   alternate: v.boolean(),
   /** Rows above the screen, and their bytes by estimate. */

@@ -1,10 +1,14 @@
 /** What `wsh tmux` says of a pane's terminal in formats: modes, margins, tab stops, cursors, copy mode. */
+import { platform } from "../../platform/platform.ts";
 import type { PaneTerminal } from "../../protocol/pane-terminal.ts";
 import type { Viewers } from "../../session/viewers.ts";
 import type { LocalPane } from "./local-pane.ts";
 
 export function paneTerminal({ id, looking, pane }: LocalPane, { all }: Viewers): Promise<PaneTerminal> {
-  const { terminal } = pane;
+  const { terminal, pid } = pane;
+  const { processes } = platform();
+  const stat = pid === null ? null : processes.stat(pid);
+  const tty = stat === null ? null : processes.terminalPath(stat.tty);
   return terminal.atRest(() => {
     const { cursor, modes, historyBytes: history_bytes } = terminal;
     const history = Math.max(0, terminal.totalLines - terminal.rows);
@@ -12,6 +16,7 @@ export function paneTerminal({ id, looking, pane }: LocalPane, { all }: Viewers)
     const { bracketedPaste, applicationCursor, applicationKeypad, mouseTracking, mouseEncoding, ...others } = modes;
     return {
       ...{
+        tty,
         cursor: { ...cursor, character },
         history,
         history_bytes,

@@ -4,7 +4,7 @@ import { TmuxError } from "../error.ts";
 import type { Session } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
-import { terminalFor } from "./client-list.ts";
+import { clientFor, terminalFor } from "./client-list.ts";
 import { type Command, command, wholeNumber } from "./command.ts";
 import { checkText, runText } from "./shell.ts";
 
@@ -45,7 +45,7 @@ export const askingCommands: readonly Command[] = [
     },
   ),
   command("show-messages showmsgs", "JTt:", [0, 0], "[-JT] [-t target-client]", async (run, args) => {
-    await terminalFor(run, args.get("t"));
+    await clientFor(run, args.get("t"));
     const { state } = await run.load();
     if (args.has("J") || args.has("T")) return;
     for (const message of state.messages.toReversed()) await run.print(message);

@@ -234,6 +234,7 @@ async function print(
   };
   if (kind?.list !== true) return one(name, value);
   const lines = value === "" ? [] : value.split("\n");
+  if (index !== null && kind.type === "command" && (lines[index] ?? "") === "") return run.print(`${name}[${index}] `);
   if (index !== null) return lines[index] === undefined ? undefined : one(`${name}[${index}]`, lines[index] ?? "");
   if (lines.length === 0 && !args.has("v")) return run.print(`${name}${isInherited ? "*" : ""}`);
   for (const [i, line] of lines.entries()) if (line !== "" || kind.type !== "command") await one(`${name}[${i}]`, line);

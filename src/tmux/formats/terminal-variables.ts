@@ -30,6 +30,7 @@ export const terminalVariables: Readonly<Record<string, (of: PaneTerminal) => st
   pane_in_mode: ({ copy_mode }) => copy_mode,
   pane_mode: ({ copy_mode }) => (copy_mode ? "copy-mode" : ""),
   pane_tabs: ({ tabs }) => tabs.join(","),
+  pane_tty: ({ tty }) => tty ?? "",
   scroll_region_lower: ({ bottom }) => bottom,
   scroll_region_upper: ({ top }) => top,
   synchronized_output_flag: ({ modes }) => modes.synchronized,

@@ -120,7 +120,6 @@ const ofPane: Values<Place> = {
   pane_last: ({ pane }) => pane.info.last === true,
   pane_title: ({ pane }, { hostname }) => pane.info.title || hostname,
   pane_pid: ({ pane }) => pane.info.pid ?? "",
-  pane_tty: () => "",
   pane_width: ({ pane }) => pane.info.cols,
   pane_height: ({ pane }) => pane.info.rows,
   pane_top: ({ pane }) => boxOf(pane).top,
