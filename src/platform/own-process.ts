@@ -38,3 +38,14 @@ export function descriptorFile(pid: number, fd: number): string | null {
     return null;
   }
 }
+
+/** Opens a pipe or terminal again that another process has open as `fd`, to write without waiting; null: it cannot be. */
+export function openForWriting(pid: number, fd: number): number | null {
+  const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = fs.constants;
+  if (!/^(?:pipe:|\/dev\/(?:pts|tty))/.test(descriptorFile(pid, fd) ?? "")) return null;
+  try {
+    return fs.openSync(`/proc/${pid}/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+  } catch {
+    return null;
+  }
+}

@@ -11,6 +11,7 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   const [lead = ""] = (await at("list-panes", "-t", "dev", "-F", "#{pane_id}")).split("\n");
   expect(await at("display-message", "-t", lead, "-p", "#{window_id}")).toMatch(/^@\d+$/);
   expect(await at("show", "-Av", "mouse")).toBe("off");
+  expect(await at("display-message", "-t", lead, "-p", "#{pane_tty}")).toMatch(/^\/dev\/\w/);
 
   const made = await at("split-window", "-d", "-t", lead, "-h", "-l", "70%", "-P", "-F", "#{pane_id}", "--", "cat");
   expect(made).toMatch(/^%\d+$/);

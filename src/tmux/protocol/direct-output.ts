@@ -6,13 +6,12 @@
  * Invariant: bytes are written in their order; nothing blocks; the descriptor is closed once.
  */
 import fs from "node:fs";
-import { descriptorFile } from "../../platform/own-process.ts";
+import { openForWriting } from "../../platform/own-process.ts";
 import { platform } from "../../platform/platform.ts";
 import { Outbox } from "../../wire/outbox.ts";
 
 /** Interval between two tries while the reader does not read, in ms. */
 const RETRY_MS = 10;
-const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = fs.constants;
 
 export class DirectOutput {
   private readonly outbox = new Outbox((bytes) => this.send(bytes));
@@ -29,12 +28,8 @@ export class DirectOutput {
   static open(pid: number, drained: () => void): DirectOutput | null {
     // Of another process with this number, as in a container, nothing is opened.
     if (platform().processes.stat(pid)?.name.startsWith("tmux") !== true) return null;
-    if (!/^(?:pipe:|\/dev\/(?:pts|tty))/.test(descriptorFile(pid, 1) ?? "")) return null;
-    try {
-      return new DirectOutput(fs.openSync(`/proc/${pid}/fd/1`, O_WRONLY | O_NONBLOCK | O_NOCTTY), drained);
-    } catch {
-      return null;
-    }
+    const descriptor = openForWriting(pid, 1);
+    return descriptor === null ? null : new DirectOutput(descriptor, drained);
   }
 
   get pending(): number {
