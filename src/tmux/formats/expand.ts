@@ -5,6 +5,7 @@
  * Every rule is that of tmux 3.3a, whose text this is compared with by a test: a format that cannot be read ends the
  * expansion where it stands, a variable that is not known is empty.
  */
+import { TmuxError } from "../error.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { colorHex } from "./colors.ts";
 import { type Modifier, readModifiers } from "./modifiers.ts";
@@ -30,6 +31,19 @@ export interface Scope {
 /** Deepest nesting, as in tmux. */
 const MAX_DEPTH = 100;
 
+/** Characters that one expansion may read and write in all: a session's process does it for any caller. */
+const MOST_WORK = 2 * 1024 * 1024;
+
+class Work {
+  private left = MOST_WORK;
+
+  /** @throws TmuxError `format too long` */
+  spend(characters: number): void {
+    this.left -= characters;
+    if (this.left < 0) throw new TmuxError("format too long");
+  }
+}
+
 /** `#S` and its like. */
 const short: Readonly<Record<string, string>> = {
   ...{ D: "pane_id", F: "window_flags", H: "host", I: "window_index", P: "pane_index", S: "session_name" },
@@ -37,7 +51,7 @@ const short: Readonly<Record<string, string>> = {
 };
 
 export function expand(scope: Scope, format: string, isTimed = false): string {
-  return new Expansion(scope, isTimed, 0).text(format);
+  return new Expansion(scope, isTimed, 0, new Work()).text(format);
 }
 
 /** A format that cannot be read: what was read so far is the result. */
@@ -48,6 +62,7 @@ class Expansion {
     private readonly scope: Scope,
     private readonly isTimed: boolean,
     private depth: number,
+    private readonly work: Work,
   ) {}
 
   text(template: string): string {
@@ -55,6 +70,7 @@ class Expansion {
     this.depth++;
     const format = this.isTimed && template.includes("%") ? timeText(new Date(), template) : template;
     const out = this.parts(format);
+    this.work.spend(template.length + out.length);
     this.depth--;
     return out;
   }
@@ -158,7 +174,7 @@ class Expansion {
     return each
       .map(({ scope, active }) => {
         const use = sides === null ? copy : active ? sides[1] : sides[0];
-        return new Expansion(scope, this.isTimed, this.depth).text(use);
+        return new Expansion(scope, this.isTimed, this.depth, this.work).text(use);
       })
       .join("");
   }
@@ -174,7 +190,7 @@ class Expansion {
     const isCaseless = flags.includes("i");
     if (flags.includes("r")) {
       const pattern = extended(text, isCaseless);
-      return String(pattern === null ? 0 : this.scope.search((line) => pattern.test(line)));
+      return String(pattern === null ? 0 : this.scope.search((line) => pattern(line)));
     }
     return String(this.scope.search((line) => fnmatch(`*${text}*`, line, isCaseless)));
   }
@@ -208,7 +224,7 @@ class Expansion {
       default: {
         const isCaseless = flags.includes("i");
         if (!flags.includes("r")) return fnmatch(left, right, isCaseless);
-        return extended(left, isCaseless)?.test(right) ?? false;
+        return extended(left, isCaseless)?.(right) ?? false;
       }
     }
   }
@@ -231,11 +247,13 @@ class Expansion {
   private shaped(list: readonly Modifier[], first: string): string {
     let value = first;
     if (list.some(({ name }) => name === "E")) value = this.text(value);
-    else if (list.some(({ name }) => name === "T")) value = new Expansion(this.scope, true, this.depth).text(value);
+    else if (list.some(({ name }) => name === "T"))
+      value = new Expansion(this.scope, true, this.depth, this.work).text(value);
     for (const { name, arguments: given } of list) {
       const [pattern = "", by = "", flags = ""] = given;
       if (name === "s" && given.length >= 2)
         value = substitute(value, this.text(pattern), this.text(by), flags.includes("i"));
+      this.work.spend(value.length);
     }
     const limit = list.findLast(({ name, arguments: given }) => name === "=" && given.length > 0);
     if (limit !== undefined) {
@@ -244,7 +262,11 @@ class Expansion {
       value = kept === value ? value : wholeNumber(count) > 0 ? `${kept}${marker}` : `${marker}${kept}`;
     }
     const width = list.findLast(({ name, arguments: given }) => name === "p" && given.length > 0);
-    if (width !== undefined) value = padded(value, wholeNumber(width.arguments[0] ?? ""));
+    if (width !== undefined) {
+      const cells = wholeNumber(width.arguments[0] ?? "");
+      this.work.spend(Math.abs(cells));
+      value = padded(value, cells);
+    }
     if (list.some(({ name }) => name === "n")) value = String(Buffer.byteLength(value));
     if (list.some(({ name }) => name === "w")) value = String(displayWidth(value));
     return value;

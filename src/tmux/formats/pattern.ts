@@ -1,4 +1,11 @@
-/** Patterns of tmux's formats and targets: fnmatch(3) and POSIX extended regular expressions. Pure. */
+/**
+ * Patterns of tmux's formats and targets: fnmatch(3) and POSIX extended regular expressions. Matched in time linear in the
+ * text: a session's process runs them for any caller. Pure.
+ */
+import { RE2JS } from "re2js";
+
+/** Most characters of a text with its replacements. */
+const MOST = 256 * 1024;
 
 /** Whether a text matches a shell pattern as a whole. */
 export function fnmatch(pattern: string, text: string, isCaseless = false): boolean {
@@ -14,33 +21,40 @@ export function fnmatch(pattern: string, text: string, isCaseless = false): bool
     } else if (char === "\\" && i + 1 < pattern.length) source += literal(pattern[++i] ?? "");
     else source += literal(char);
   }
-  return compiled(`^(?:${source})$`, isCaseless ? "is" : "s")?.test(text) ?? false;
+  return compiled(source, isCaseless)?.matches(text) ?? false;
 }
 
-/** An extended regular expression; null where it is none. */
-export function extended(pattern: string, isCaseless: boolean): RegExp | null {
-  return compiled(pattern.replace(/\[\^?\]?(?:\[:[a-z]+:\]|[^\]])*\]/g, classes), isCaseless ? "is" : "s");
+/** The test of an extended regular expression; null where it is none. */
+export function extended(pattern: string, isCaseless: boolean): ((text: string) => boolean) | null {
+  const found = expression(pattern, isCaseless);
+  return found && ((text) => found.matcher(text).find());
 }
 
-function compiled(source: string, flags: string): RegExp | null {
+function expression(pattern: string, isCaseless: boolean): RE2JS | null {
+  return compiled(pattern.replace(/\[\^?\]?(?:\[:[a-z]+:\]|[^\]])*\]/g, classes), isCaseless);
+}
+
+function compiled(source: string, isCaseless: boolean): RE2JS | null {
   try {
-    return new RegExp(source, flags);
+    return RE2JS.compile(source, RE2JS.DOTALL | (isCaseless ? RE2JS.CASE_INSENSITIVE : 0));
   } catch {
     return null;
   }
 }
 
-/** As regsub of tmux: every match is replaced, `\1` is a group; an empty match replaces nothing but at the start. */
+/** As regsub of tmux: every match is replaced, `\1` is a group; an empty match replaces nothing. */
 export function substitute(text: string, pattern: string, by: string, isCaseless: boolean): string {
-  if (text === "") return "";
-  const one = extended(pattern, isCaseless);
-  if (one === null) return text;
-  const all = new RegExp(one.source, `${one.flags}g`);
-  return text.replace(all, (...found: unknown[]) => {
-    const whole = String(found[0]);
-    if (whole === "") return "";
-    return by.replace(/\\(\d)/g, (_, group: string) => String(found[Number(group)] ?? ""));
-  });
+  const matcher = text === "" ? null : expression(pattern, isCaseless)?.matcher(text);
+  if (matcher == null) return text;
+  let [out, from] = ["", 0];
+  while (out.length < MOST && matcher.find()) {
+    if (matcher.end() === matcher.start()) continue;
+    const group = (digit: string): string =>
+      Number(digit) > matcher.groupCount() ? "" : (matcher.group(Number(digit)) ?? "");
+    out += text.slice(from, matcher.start()) + by.replace(/\\(\d)/g, (_, digit: string) => group(digit));
+    from = matcher.end();
+  }
+  return out + text.slice(from);
 }
 
 function literal(char: string): string {
