@@ -1,4 +1,5 @@
 /** Commands on windows and their layouts. */
+import { WshError } from "../../protocol/errors.ts";
 import { TmuxError } from "../error.ts";
 import { type Place, placeOf, type Session, type Window } from "../model.ts";
 import { optionAt } from "../options/options.ts";
@@ -166,7 +167,11 @@ async function newWindow(run: Run, args: Arguments): Promise<void> {
     await run.backend.call("window.update", { index }, made.window);
   }
   await run.refresh();
-  if (name !== undefined) await nameWindow(run, made.window, name);
+  if (name !== undefined)
+    await nameWindow(run, made.window, name).catch((thrown) => {
+      // Its program has ended at once.
+      if (!WshError.from(thrown).code.endsWith("_not_found")) throw thrown;
+    });
   await printMade(run, args, made.pane, focus);
 }
 
