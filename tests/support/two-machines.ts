@@ -4,6 +4,7 @@
  */
 import fs from "node:fs";
 import { join } from "node:path";
+import { socketsOf } from "../../src/cluster/ssh/places.ts";
 import { Sshd, type SshdPlace } from "./sshd.ts";
 import { Wsh, type WshOptions } from "./wsh.ts";
 import { program } from "./wsh-program.ts";
@@ -21,8 +22,6 @@ export interface MachinesSetup {
 }
 
 export class TwoMachines implements AsyncDisposable {
-  private readonly began = Date.now();
-
   private constructor(
     readonly near: Wsh,
     readonly far: Wsh,
@@ -54,12 +53,7 @@ export class TwoMachines implements AsyncDisposable {
 
   /** The process of the near machine's ssh master, which hides its environment; null while there is none. */
   masterPid(): number | null {
-    const dirs = [join(this.near.instance.runtimeDir, "ssh"), `/tmp/wsh-${process.getuid?.()}-ssh`];
-    const files = dirs.flatMap((dir) => (fs.existsSync(dir) ? fs.readdirSync(dir).map((name) => join(dir, name)) : []));
-    for (const path of files) {
-      // The second directory is everybody's whose runtime directory has a long path; a master may end meanwhile.
-      const made = fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-      if (!path.endsWith(".c") || made < this.began) continue;
+    for (const path of socketsOf(this.near.instance).controls) {
       const control = `ControlPath=${path}`;
       const { stderr } = Bun.spawnSync(["ssh", "-F", "none", "-o", control, "-O", "check", "m1"]);
       const pid = /pid=(\d+)/.exec(stderr.toString())?.[1];

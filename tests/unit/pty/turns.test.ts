@@ -1,3 +1,4 @@
+// Alone: measures how fast terminals are read beside floods.
 /** The order in which terminals are read: what a person types into comes first, nobody starves, and nothing is lost. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { openPty } from "../../../src/pty/open.ts";
