@@ -4,12 +4,16 @@
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
+import { join } from "node:path";
+import { STUCK_MS } from "../../src/pane/commands/step-watch.ts";
 import { failure, Http } from "../support/http.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
+import { hasEnded, stopProcess } from "../support/processes.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
 import { Sshd } from "../support/sshd.ts";
 import { until } from "../support/until.ts";
+import { hostOf } from "../support/wsh.ts";
 
 setDefaultTimeout(60_000);
 
@@ -176,6 +180,25 @@ describe("bash", () => {
     await api.type("exit 8\r");
     expect(await inside.outside("echo level=$level")).toMatchObject({ output: "level=" });
     expect(await inside.command("bash --norc")).toMatchObject({ state: "finished", exit_code: 8 });
+  });
+
+  test("that ends while the session's process is held up takes its command along: its code is not the shell's outside", async () => {
+    await using inside = await Inside.start("bash --norc", { shell: "/bin/bash" });
+    const { api } = inside;
+    const shell = (await api.status()).foreground?.pid ?? 0;
+    const runs = join(wsh.dir, "runs");
+    // Between Enter and the mark of the command.
+    await api.exec(`PS0='$(touch ${runs}; sleep 0.5)'`, { integrate: "bash" });
+    const host = hostOf((await http.session(api.name)).pid);
+    const exited = api.exec("exit 7");
+    await until("Enter to be read", () => fs.existsSync(runs));
+    await stopProcess(host);
+    await until("the shell to be gone", () => hasEnded(shell));
+    // Longer than the process waits for a command to begin before it looks at the shell.
+    await Bun.sleep(STUCK_MS + 100);
+    process.kill(host, "SIGCONT");
+    expect(await exited).toMatchObject({ state: "lost", exit_code: null });
+    expect(await inside.outside("echo outside")).toMatchObject({ output: "outside" });
   });
 
   test("that is suspended lets the shell outside go on, and comes back", async () => {
