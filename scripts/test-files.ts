@@ -2,6 +2,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
+import { ProcessorTime } from "./processor-time.ts";
 import { TestReport, type TestRun } from "./test-run.ts";
 
 /** Longest time of a file, in times of a test: one that hangs without a way to stop it ends the run of its file only. */
@@ -10,6 +11,8 @@ const TESTS_IN_A_FILE = 10;
 export interface FileRun {
   readonly file: string;
   readonly ms: number;
+  /** Processor time of all that it started, in seconds. */
+  readonly processor: number;
   /** What it printed. */
   readonly output: string;
   readonly result: TestRun;
@@ -42,7 +45,8 @@ export async function runFiles(files: readonly string[], options: FilesOptions):
 
 async function runFile(file: string, { root: cwd, env, timeoutMs }: FilesOptions): Promise<FileRun> {
   const started = performance.now();
-  const command = [process.execPath, "test", "--timeout", String(timeoutMs), file];
+  using processor = ProcessorTime.open();
+  const command = processor.command([process.execPath, "test", "--timeout", String(timeoutMs), file]);
   // A file, not a pipe, which a process that the tests left would hold open.
   const dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-check-"));
   try {
@@ -53,7 +57,8 @@ async function runFile(file: string, { root: cwd, env, timeoutMs }: FilesOptions
     const output = await log.text();
     const report = new TestReport(file);
     report.read(output);
-    return { file, ms: performance.now() - started, output, result: report.result(code) };
+    const used = processor.seconds(Number(run.resourceUsage()?.cpuTime.total ?? 0));
+    return { file, ms: performance.now() - started, processor: used, output, result: report.result(code) };
   } finally {
     fs.rmSync(dir, { recursive: true, force: true });
   }

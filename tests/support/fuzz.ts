@@ -28,10 +28,11 @@ function corpusOf(name: string): Uint8Array[] {
     .map((line) => new Uint8Array(Buffer.from(String(JSON.parse(line)), "latin1")));
 }
 
-/** Calls `check` with every input; what it throws fails with the input. */
+/** Calls `check` with every input, and with so many mutations of them; what it throws fails with the input. */
 export async function fuzz(
   name: string,
   check: (input: Uint8Array, random: Random) => void | Promise<void>,
+  briefRounds: number = BRIEF_ROUNDS,
 ): Promise<void> {
   const corpus = corpusOf(name);
   const random = seededRandom(seed);
@@ -47,7 +48,7 @@ export async function fuzz(
   };
   for (const input of corpus) await attempt(input);
   const deadline = performance.now() + FULL_MS;
-  for (let round = 0; full ? performance.now() < deadline : round < BRIEF_ROUNDS; round++) {
+  for (let round = 0; full ? performance.now() < deadline : round < briefRounds; round++) {
     let input = pick(corpus, random);
     for (let changes = 1 + below(6, random); changes > 0; changes--) input = mutate(input, corpus, random);
     await attempt(input.subarray(0, MAX_LENGTH));

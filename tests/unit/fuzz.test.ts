@@ -133,7 +133,8 @@ async function show(input: Uint8Array, random: Random): Promise<void> {
 test(
   "output: a screen of the right size, answers that type nothing, titles without controls",
   async () => {
-    await fuzz("output", show);
+    // Two terminals for each input.
+    await fuzz("output", show, 1_000);
   },
   PATIENCE_MS,
 );

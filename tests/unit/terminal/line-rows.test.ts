@@ -115,7 +115,7 @@ function compare(rows: readonly PlacedRow[], shown: readonly Row[]): void {
   expect(ours.length).toBe(theirs.length);
 }
 
-for (let seed = 1; seed <= (full ? 40 : 4); seed++) {
+for (let seed = 1; seed <= (full ? 40 : 2); seed++) {
   test(`rows and matches of text ${seed} are those of screen and history`, async () => {
     const random = seededRandom(seed);
     const terminal = open(7, 24, seed % 3 === 0 ? 200 : 10_000);
