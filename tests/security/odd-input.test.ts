@@ -75,15 +75,17 @@ const full = process.env.WSH_TEST_FULL === "1";
 /** In a brief run a field gets every thirteenth value, the next field those behind; where they cost, every second field gets one. */
 const BRIEF_STEP = 13;
 const COSTLY_STEP = 2 * fewValues.length;
+/** Over WebSocket and MCP, which read the same inputs, a field gets one value. */
+const DOOR_STEP = allValues.length;
 /** And every third value of a query. */
 const QUERY_STEP = 3;
 
 /** JSON texts of inputs: each field in turn with each value. */
-function inputsOf(fields: readonly string[], more = "", of = ""): string[] {
+function inputsOf(fields: readonly string[], more = "", of = "", plainStep = BRIEF_STEP): string[] {
   const command = costly.has(of) && fields.includes("command") ? '"command":"true"' : "";
   const others = [AT_ONCE, more, command].filter((text) => text !== "").join(",");
   const values = costly.has(of) ? fewValues : allValues;
-  const briefStep = costly.has(of) ? COSTLY_STEP : BRIEF_STEP;
+  const briefStep = costly.has(of) ? COSTLY_STEP : plainStep;
   const step = full ? 1 : briefStep;
   const all = [...fields, ...names];
   return all.flatMap((field, nth) =>
@@ -202,7 +204,7 @@ describe("over WebSocket", () => {
     if (method === undefined) continue;
     test(operation.name, async () => {
       const ws = await gateway.ws("/ws/json");
-      for (const [at, input] of inputsOf(fieldsOf(operation.input), "", operation.name).entries()) {
+      for (const [at, input] of inputsOf(fieldsOf(operation.input), "", operation.name, DOOR_STEP).entries()) {
         const id = `${method}-${at}`;
         const said = await ask(ws, `{"id":"${id}","method":"${method}","session":"constructor","params":${input}}`, id);
         expect(faults(said), `${method} ${input.slice(0, 200)}: ${said}`).toBe(false);
@@ -260,6 +262,7 @@ describe("over MCP", () => {
         [...tool.parameterNames].filter((name) => name !== "session"),
         known,
         tool.name,
+        DOOR_STEP,
       )) {
         const said = await call("tools/call", `{"name":"${tool.name}","arguments":${input}}`);
         expect(faults(said), `${tool.name} ${input.slice(0, 200)}: ${said}`).toBe(false);

@@ -1,12 +1,15 @@
-/** What `wsh screen` and `wsh list --json` print, without their processes: what is looked at until it is there. */
-import { SessionClient } from "../../src/cli/session/client.ts";
+/** What `wsh screen`, `wsh list --json` and `wsh new NAME --json` do, without their processes: tests do it often. */
+import { cliCaller, SessionClient } from "../../src/cli/session/client.ts";
 import { asJson, findAll, isEnded } from "../../src/cli/session/listed.ts";
 import type { Instance } from "../../src/instance/paths.ts";
+import { sessionSpecOf, startSessionProcess } from "../../src/launch/session-process.ts";
 import { parsePlace, parseTarget } from "../../src/protocol/names.ts";
+import { ownerOf } from "../../src/protocol/owner.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
 import { visibleRendered } from "../../src/protocol/visible.ts";
 import { processState } from "../../src/registry/liveness.ts";
 import { findSession } from "../../src/registry/registry.ts";
+import { program } from "./wsh-program.ts";
 
 /** Looks at one session, again and again: as long as it answers, over one connection. */
 export class ScreenLook implements Disposable {
@@ -46,4 +49,24 @@ export class ScreenLook implements Disposable {
 export async function readList(instance: Instance): Promise<SessionInfo[]> {
   const sessions = (await findAll(instance)).filter((one) => !isEnded(one));
   return JSON.parse(JSON.stringify(sessions.map(asJson)));
+}
+
+/** Starts a session of the shell with this environment, as `wsh new NAME` typed in `dir` does. */
+export async function startHere(
+  { instance, env, dir: cwd }: { instance: Instance; env: Readonly<Record<string, string>>; dir: string },
+  name: string,
+): Promise<SessionInfo> {
+  const create = { name, command: null, cwd: null, shell: null, tags: [], env: null, rows: 24, cols: 80 };
+  const starter = {
+    starter: "cli" as const,
+    owner: ownerOf(cliCaller),
+    naming: "number" as const,
+    followed: false,
+    opened: cliCaller.agent === undefined,
+    env,
+    cwd,
+  };
+  const spec = sessionSpecOf(instance, create, starter);
+  const command = (args: readonly string[]): string[] => [...program, ...args];
+  return (await startSessionProcess(instance, spec, { env, command })).info as SessionInfo;
 }

@@ -109,8 +109,9 @@ export class Wsh implements AsyncDisposable {
     return stdout;
   }
 
-  /** Starts a session in the background. */
+  /** Starts a session in the background; without a command unless there are options. */
   async session(name: string, ...args: readonly string[]): Promise<SessionInfo> {
+    if (args.length === 0) return (await import("./looks.ts")).startHere(this, name);
     return JSON.parse(await this.ok("new", name, "--json", ...args));
   }
 
