@@ -139,14 +139,14 @@ for (const [command, kind, program] of shells) {
 }
 
 describe("in a nested shell", () => {
-  test("colour, carriage returns and ten megabytes are rendered, and cut as everywhere", async () => {
+  test("colour, carriage returns and megabytes are rendered, and cut as everywhere", async () => {
     await using nested = await Nested.start("dash");
     const painted = await nested.exec("printf 'a\\033[31mred\\033[0m\\r\\nabc\\rX\\n'");
     expect(painted).toMatchObject({ output: "ared\nXbc" });
-    const flood = await nested.exec("yes 0123456789012345678901234567890123456789 | head -c 10000000; echo; echo last");
+    const flood = await nested.exec("yes 0123456789012345678901234567890123456789 | head -c 3000000; echo; echo last");
     expect(flood).toMatchObject({ state: "finished", exit_code: 0 });
     expect(flood.output).toMatch(/^0123[\s\S]*last$/);
-    expect(flood.omitted_lines).toBeGreaterThan(200_000);
+    expect(flood.omitted_lines).toBeGreaterThan(50_000);
   });
 
   test("set -x shows the command and nothing of ours that prints", async () => {

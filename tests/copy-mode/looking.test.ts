@@ -125,7 +125,7 @@ describe("looking back", () => {
     const found = JSON.stringify(await person.rows());
     person.type("V");
     await until("the selection", async () => JSON.stringify(await person.rows()) !== found);
-    await wsh.ok("send", "dev", "clear; seq 1 200000; clear; echo over", "--enter");
+    await wsh.ok("send", "dev", "clear; seq 1 30000; clear; echo over", "--enter");
     await until("the flood is over", async () => (await wsh.screen("dev")).includes("over"));
     expect(await person.text()).toMatch(/^keep this line/m);
     person.type("y");
