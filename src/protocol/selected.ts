@@ -74,7 +74,7 @@ const COMMON_SHARE = 0.1;
 
 /**
  * Highlighted rows of lists, one of each list: rows above or below have text in the same columns, and a common look. A row
- * between two such counts more than one at an end.
+ * between two such counts more than one at an end, and as much as a row that is highlighted as a whole.
  */
 function listItems(lines: readonly Run[][]): readonly Run[] {
   const area = new Map<string, number>();
@@ -95,7 +95,8 @@ function listItems(lines: readonly Run[][]): readonly Run[] {
       const isBar = [line[at - 1], line[at + 1]].some((each) => each !== undefined && isHighlighted(each));
       const isLabel = row === lines.length - 1 && line.length > 1;
       if (!isHighlighted(run) || run.text === "" || isBar || isLabel) continue;
-      const sides = [lines[row - 1], lines[row + 1]].filter((other) => isItem(run, other)).length;
+      const isWholeRow = line.length === 1 && run.from === 0 && row > 0;
+      const sides = isWholeRow ? 2 : [lines[row - 1], lines[row + 1]].filter((other) => isItem(run, other)).length;
       const list = `${run.from} ${run.to}`;
       // A heading is above its list.
       if (sides > 0 && sides >= (best.get(list)?.sides ?? 0)) best.set(list, { run, sides });

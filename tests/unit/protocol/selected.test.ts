@@ -30,7 +30,18 @@ const short = [
   [plain("18 CONT")],
 ];
 
+/** A list with one row. */
+const lone = [
+  [plain("Tasks: 20 ".repeat(9))],
+  ...short.slice(0, 1),
+  processes[1] ?? [],
+  processes[2] ?? [],
+  [],
+  [plain("F1"), on(6, "Help  ")],
+];
+
 test.each([
+  ["a list's only row, not a tab", lone, "11 root  0.3  htop"],
   ["a menu's item between two others, not a tab above a heading", short, "15 TERM"],
   ["a list's row, not a tab", processes, "11 root  0.3  htop"],
   ["the item of a menu beside a list", menu, "15 TERM"],
