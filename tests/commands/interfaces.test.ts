@@ -1,7 +1,11 @@
-/** One result, with the same doubts, whatever a command is run over: the command line, HTTP, WebSocket and MCP. */
+/**
+ * One result, with the same doubts, whatever a command is run over: the command line, HTTP, WebSocket, MCP, the client
+ * library and scripts.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import type { Client } from "@modelcontextprotocol/client";
+import { connect, type OperationName, terminals, type WshClient } from "../../src/client/client.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { until } from "../support/until.ts";
 import { TestSocket } from "../support/websocket.ts";
@@ -13,15 +17,18 @@ const ALTERNATE = "the command ended on the alternate screen, whose text is not 
 const mcp = new McpInstance();
 let client: Client;
 let socket: TestSocket;
+let library: WshClient;
 
 beforeAll(async () => {
   client = await mcp.client();
   socket = new TestSocket(`ws+unix://${mcp.instance.httpSocket}:/ws/json`, {});
   await socket.opened;
+  library = await connect({ socket: mcp.instance.httpSocket });
   for (const n of ways.keys()) await mcp.ok("new", `s${n}`, "--cwd", mcp.dir);
 });
 afterAll(async () => {
   socket.close();
+  library.close();
   await mcp[Symbol.asyncDispose]();
 });
 
@@ -51,6 +58,10 @@ async function cli(...args: readonly string[]): Promise<Fields> {
 async function ws(method: string, session: string | null, params: Fields): Promise<Fields> {
   const answer = await socket.call(method, params, session === null ? {} : { session });
   return answer.result ?? answer.error;
+}
+
+function asked(operation: OperationName, session: string, input: Fields): Promise<Fields> {
+  return library.call(operation, input as never, session) as Promise<Fields>;
 }
 
 const fieldsOf = ({ timeout, tail, cwd }: { timeout?: number; tail?: number; cwd?: string } = {}): Fields => ({
@@ -231,3 +242,155 @@ test("run has one result", async () => {
   expect(results[0]).toMatchObject({ exit_code: 4, warnings: [ALTERNATE] });
   for (const { way, ...result } of results) expect({ ...result, way }).toEqual({ ...results[0], way });
 });
+
+test("the client library and scripts have the same result of a command, and its output", async () => {
+  const command = "echo out; (exit 3)";
+  const [first] = ways;
+  const expected = comparable((await first?.exec("s0", command)) ?? {});
+  expect(comparable(await asked("exec", "s0", { command }))).toEqual(expected);
+  await using terminal = await terminals(library).open("s0");
+  const { exitCode, ...result } = { ...(await terminal.exec(command)) };
+  expect({ exitCode, result: comparable(result) }).toEqual({ exitCode: 3, result: expected });
+  expect(await terminal.output({ command: result.command_id ?? 0 })).toBe("out");
+});
+
+interface Question {
+  readonly http: readonly [path: string, body: object | null];
+  readonly cli: readonly string[];
+  readonly ws: readonly [method: string, params: Fields];
+  readonly library: readonly [operation: OperationName, input: Fields];
+  readonly mcp: readonly [tool: string, params: Fields];
+  readonly expected: Fields;
+}
+
+test("questions about output, waits, typing and a broken terminal have one answer each", async () => {
+  const session = "s0";
+  const exec = (command: string) => asked("exec", session, { command, max_wait_ms: 20_000 });
+  const written = await exec(String.raw`printf '[1] step\rnote: cached\r[2] step of two !!\ndone\n'`);
+  const record = await asked("commands.get", session, { id: written.command_id });
+  const long = await exec("printf '%040000d needle=42 %040000d\\n' 1 2");
+  const many = await exec("seq 3000");
+  const output = (
+    flags: readonly string[],
+    input: Readonly<Record<string, string | number>>,
+  ): Omit<Question, "expected"> => ({
+    http: [`output?${new URLSearchParams(Object.entries(input).map(([key, value]) => [key, `${value}`]))}`, null],
+    cli: ["output", session, ...flags, "--json"],
+    ws: ["get_output", input],
+    library: ["output.get", input],
+    mcp: ["wsh_get_output", input],
+  });
+  const wait = { any_of: [{ type: "text", text: "note: cached" }], since: record.output_start };
+  const several = { input: "true\nfalse", submit: true };
+  const lines: Record<string, Question> = {
+    "what was written over is found": {
+      ...output(["--command", `${written.command_id}`, "--grep", "note"], {
+        command_id: written.command_id as number,
+        grep: "note",
+      }),
+      expected: { text: "1:note: cached", matches: 1 },
+    },
+    "also by a wait since then": {
+      http: ["wait", wait],
+      cli: ["wait", session, "--text", "note: cached", "--since", `${record.output_start}`, "--json"],
+      ws: ["wait", wait],
+      library: ["wait", wait],
+      mcp: ["wsh_wait", wait],
+      expected: { decided_by: "text", match: "note: cached" },
+    },
+    "a long line is shown around its match": {
+      ...output(["--command", `${long.command_id}`, "--grep", "needle", "--max-bytes", "400"], {
+        command_id: long.command_id as number,
+        grep: "needle",
+        max_bytes: 400,
+      }),
+      expected: { text: expect.stringMatching(/^.{0,400}needle=42.{0,400}$/s), matches: 1 },
+    },
+    "an output has a limit, and says what it leaves out": {
+      ...output(["--command", `${many.command_id}`, "--max-bytes", "200"], {
+        command_id: many.command_id as number,
+        max_bytes: 200,
+      }),
+      expected: {
+        total_lines: 3000,
+        omitted_bytes: expect.any(Number),
+        text: expect.stringMatching(/^1\n2\n[\s\S]*omitted[\s\S]*\n3000$/),
+      },
+    },
+    "one answer lists all commands that ended": {
+      http: ["run", several],
+      cli: ["run", session, "--json", several.input],
+      ws: ["run", several],
+      library: ["run", several],
+      mcp: ["wsh_run_command", several],
+      expected: {
+        commands: [
+          expect.objectContaining({ command: "true", exit_code: 0 }),
+          expect.objectContaining({ command: "false", exit_code: 1 }),
+        ],
+      },
+    },
+    "a dialog whose end is not there yet still runs": {
+      http: ["run", { input: "", keys: ["Enter"], until: ["exited"], max_wait_ms: 100 }],
+      cli: ["run", session, "--json", "--until", "exited", "--timeout", "0.1", "--keys", "Enter"],
+      ws: ["run", { input: "", keys: ["Enter"], until: ["exited"], max_wait_ms: 100 }],
+      library: ["run", { input: "", keys: ["Enter"], until: ["exited"], max_wait_ms: 100 }],
+      mcp: ["wsh_run_command", { input: "", keys: ["Enter"], until: ["exited"], max_wait_ms: 100 }],
+      expected: { decided_by: "timeout", state: "prompt" },
+    },
+  };
+  for (const [name, { expected, ...question }] of Object.entries(lines)) await answered(name, question, expected);
+  await asked("exec", session, { command: "sleep 60", background: true });
+  const [typed, unread] = [{ data: "a" }, [expect.stringContaining("sleep does not read its input now")]];
+  await answered(
+    "typing at what does not read is said",
+    {
+      http: ["input", typed],
+      cli: ["send", session, "a", "--json"],
+      ws: ["send_input", typed],
+      library: ["input.send", typed],
+      mcp: ["wsh_send_input", { input: "a" }],
+    },
+    { warnings: unread },
+  );
+  await asked("input.send", session, { keys: ["Ctrl+C"] });
+  await asked("wait", session, { any_of: ["prompt"] });
+  await asked("run", session, { input: "PS1='in$ ' exec sh -i", submit: true });
+  await asked("run", session, { input: String.raw`printf '\033[5;7r\033(0'`, submit: true });
+  const disorder = ["scroll region", "line drawing or another character set"];
+  await answered(
+    "a broken terminal is said to be so",
+    {
+      http: ["status", null],
+      cli: ["status", session, "--json"],
+      ws: ["get_status", {}],
+      library: ["status.get", {}],
+      mcp: ["wsh_get_status", {}],
+    },
+    { disorder },
+  );
+  expect(await mcp.ok("reset-terminal", session)).toBe(`${disorder.join("\n")}\n`);
+
+  async function answered(
+    name: string,
+    { http: [path, body], ...question }: Omit<Question, "expected">,
+    expected: Fields,
+  ): Promise<void> {
+    const response = await mcp.fetch(
+      `/sessions/${session}/${path}`,
+      body === null
+        ? {}
+        : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) },
+    );
+    const warning = response.headers.get("wsh-warning");
+    const answers: Record<string, Fields> = {
+      HTTP: response.status === 204 ? { warnings: [warning] } : ((await response.json()) as Fields),
+      "the command line": await cli(...question.cli),
+      WebSocket: await ws(question.ws[0], session, question.ws[1]),
+      "the client library": await asked(question.library[0], session, question.library[1]),
+      MCP: (await call(client, question.mcp[0], { session, ...question.mcp[1] })).value,
+    };
+    for (const [way, answer] of Object.entries(answers))
+      expect({ name, way, ...answer }).toMatchObject({ name, way, ...expected });
+  }
+}, 60_000);
