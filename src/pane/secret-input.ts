@@ -31,6 +31,11 @@ export class SecretInput {
     };
   }
 
+  /** Makes the terminal echo what is typed. @returns whether it does now */
+  switchEchoOn(): boolean {
+    return this.program.pty?.switchEchoOn() === true;
+  }
+
   /** Types a secret if that program still reads one; overwrites the bytes. @returns whether it got it */
   async type({ group }: Pick<SecretPrompt, "group">, secret: Uint8Array): Promise<boolean> {
     const { pty, input } = this.program;

@@ -3,6 +3,8 @@ import { system } from "./system.ts";
 import { libc } from "./tty-calls.ts";
 
 const { ICANON, ECHO, OPOST, ONLCR } = system.constants;
+/** TCSANOW of tcsetattr, the same on every system. */
+const AT_ONCE = 0;
 /** Room for a struct termios of any system, in bytes; the largest known has 72. */
 export const TERMIOS_BYTES = 256;
 
@@ -26,4 +28,11 @@ export function lineFlags(fd: number): LineFlags | null {
   const local = localFlags.getUint32(0, true);
   const addsCr = (outputFlags.getUint32(0, true) & (OPOST | ONLCR)) === (OPOST | ONLCR);
   return { canonical: (local & ICANON) !== 0, echo: (local & ECHO) !== 0, addsCr };
+}
+
+/** Makes the terminal echo what is typed. @returns whether it does now */
+export function switchEchoOn(fd: number): boolean {
+  if (libc().tcgetattr(fd, termios) !== 0) return false;
+  localFlags.setUint32(0, localFlags.getUint32(0, true) | ECHO, true);
+  return libc().tcsetattr(fd, AT_ONCE, termios) === 0;
 }

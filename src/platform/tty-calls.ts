@@ -13,6 +13,7 @@ const common = {
   poll: { args: ["ptr", "usize", "i32"], returns: "i32" },
   ptsname: { args: ["i32"], returns: "cstring" },
   tcgetattr: { args: ["i32", "ptr"], returns: "i32" },
+  tcsetattr: { args: ["i32", "i32", "ptr"], returns: "i32" },
   tcgetpgrp: { args: ["i32"], returns: "i32" },
   getpgid: { args: ["i32"], returns: "i32" },
   getrlimit: { args: ["i32", "ptr"], returns: "i32" },

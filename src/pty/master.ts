@@ -13,7 +13,7 @@ import { closeSync, constants, openSync, readdirSync } from "node:fs";
 import { duplicate } from "../platform/descriptors.ts";
 import { platform } from "../platform/platform.ts";
 import { system } from "../platform/system.ts";
-import { lineFlags } from "../platform/termios.ts";
+import { lineFlags, switchEchoOn } from "../platform/termios.ts";
 import { libc } from "../platform/tty-calls.ts";
 import type { PtyFlags } from "./port.ts";
 import { TurnReader, type TurnsPort } from "./turns.ts";
@@ -182,6 +182,10 @@ export class Master {
 
   flags(): PtyFlags | null {
     return this.#closed ? null : lineFlags(this.fd);
+  }
+
+  switchEchoOn(): boolean {
+    return !this.#closed && switchEchoOn(this.fd);
   }
 
   /** The process group that holds the terminal; null when none does. */

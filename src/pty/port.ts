@@ -92,6 +92,8 @@ export interface Pty {
   ack(n: number): void;
   resize(rows: number, cols: number): void;
   flags(): PtyFlags | null;
+  /** Makes the terminal echo what is typed. @returns whether it does now */
+  switchEchoOn(): boolean;
   /** Signals the foreground process group of the terminal, the child's own group, or the child alone. */
   /** @returns whether there was anything to signal */
   signal(name: NodeJS.Signals, to: SignalTarget): boolean;

@@ -42,7 +42,11 @@ describe("line programs", () => {
     expect(await run("for i in range(2):")).toMatchObject({ output: "", prompt: "... " });
     expect(await run("    print(i)\n")).toMatchObject({ output: "0\n1", prompt: ">>> " });
     const unsent = await run("6*7", { submit: false });
-    expect(unsent).toMatchObject({ output: "", prompt: ">>> 6*7", warnings: [expect.stringContaining("submit")] });
+    expect(unsent).toMatchObject({
+      output: "",
+      prompt: ">>> 6*7",
+      warnings: [expect.stringContaining("without Enter")],
+    });
     expect((await run("")).output).toBe("42");
     expect(await run("exit()")).toMatchObject({ state: "prompt", exit_code: 0, output: "" });
   });
@@ -145,6 +149,23 @@ test("a terminal that a program without our integration has broken is said to be
   expect(after.output).toStartWith("mended");
   expect(after).not.toHaveProperty("warnings");
 });
+
+test.if(process.platform === "linux")(
+  "a shell whose terminal does not echo is said to be so, and reset mends it; one that reads a password is not",
+  async () => {
+    const { run, use } = await shell();
+    await run("PS1='in$ ' exec sh -i");
+    expect((await run("stty -echo")).warnings).toEqual([expect.stringContaining("left with no echo")]);
+    expect((await use("wsh_get_screen", {})).disorder).toEqual(["no echo"]);
+    expect((await use("wsh_manage_session", { action: "reset" })).mended).toEqual(["no echo"]);
+    expect(await run("echo done")).toMatchObject({ output: "done", prompt: "in$ " });
+    expect((await use("wsh_get_screen", {})).screen).toContain("in$ echo done\ndone");
+    await run("bash -c 'read -s -p \"Key> \" k'", { max_wait_ms: 5_000 });
+    const asking = await use("wsh_get_screen", {});
+    expect(asking).toMatchObject({ state: "password" });
+    expect(asking).not.toHaveProperty("disorder");
+  },
+);
 
 describe("full-screen programs", () => {
   testWith("git", "vim")("an interactive rebase: vim's screen, then all that git prints", async () => {

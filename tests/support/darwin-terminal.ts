@@ -93,6 +93,10 @@ export class DarwinTerminal implements TerminalDevice {
     return this.real.flags();
   }
 
+  switchEchoOn(): boolean {
+    return this.real.switchEchoOn();
+  }
+
   foreground(): number | null {
     return this.real.foreground();
   }

@@ -214,7 +214,7 @@ class Run implements Disposable {
       throw new WshError("cancelled", "the caller stopped waiting; the program keeps running");
     const warnings =
       this.started.length === 0 && decidedBy !== "timeout" && this.isTextAlone() && this.output.standsAtCursor
-        ? ["the input has no newline, so nothing ran: set submit to press Enter"]
+        ? ["the text was typed without Enter, so nothing ran"]
         : [];
     const now = state ?? observer.observe();
     const unread = !this.atPrompt && this.started.length === 0 && isText(this.request.input) ? unreadBy(now) : null;

@@ -118,6 +118,11 @@ export function isInteractiveShell({ name, args }: ProcessFacts): boolean {
   return options.every((arg) => /^[-+]/.test(arg) && !/^-[a-z]*c$/.test(arg));
 }
 
+/** A shell to be typed into that leaves editing and echo to the terminal. */
+export function isPlainShell(process: ProcessFacts): boolean {
+  return plainShells.has(process.name) && isInteractiveShell(process);
+}
+
 /** Whether a process relays an inner terminal, so that facts about it say nothing about what the person sees. */
 function carriesTerminal(process: ProcessFacts, alone: boolean): boolean {
   if (remoteTerminals.has(process.name) || process.name.startsWith("tmux")) return true;

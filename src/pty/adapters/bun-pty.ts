@@ -142,6 +142,10 @@ class BunPtyPty implements Pty {
     return this.#master.flags();
   }
 
+  switchEchoOn() {
+    return this.#master.switchEchoOn();
+  }
+
   foreground(): number | null {
     return this.#master.foreground();
   }

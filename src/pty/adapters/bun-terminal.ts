@@ -159,6 +159,10 @@ class BunTerminalPty implements Pty {
     return this.#master.flags();
   }
 
+  switchEchoOn() {
+    return this.#master.switchEchoOn();
+  }
+
   foreground(): number | null {
     return this.#master.foreground();
   }

@@ -335,7 +335,7 @@ function status(pane: Pane): OperationOutput<"status.get"> {
       mouse: modes.mouseTracking !== "none",
       mouse_sgr: modes.mouseEncoding === "sgr",
     },
-    ...disorderOf(terminal, program.state),
+    ...disorderOf(pane),
     shell_integration: pane.integration(),
     output_cursor: pane.giveCursor(),
     exit_code: pane.exit?.code ?? null,

@@ -1,6 +1,9 @@
 /** The screen of a pane as operations return it. */
+import type { Pane } from "../../pane/pane.ts";
+import { isPlainShell } from "../../pane/state/classify.ts";
 import type { Format, Screen } from "../../protocol/screen.ts";
 import { selectedPart } from "../../protocol/selected.ts";
+import { isSecret } from "../../pty/port.ts";
 import type { TerminalModel } from "../../terminal/model.ts";
 
 /** Characters of a selected part: more is a bar, and says no more. */
@@ -26,19 +29,34 @@ function lastLines<L extends string | readonly unknown[]>(lines: readonly L[], c
   return lines.slice(Math.max(0, end - count), end);
 }
 
+/** Text before the cursor at a shell's prompt. */
+const PROMPT_END = /[$#%>]\s*$/;
+export const NO_ECHO = "no echo";
+
 /** Programs that draw a screen need such modes; where a line is read, and at a prompt, they are left over. */
-export function disorderOf(terminal: TerminalModel, state: string): { disorder?: string[] } {
-  const isFull = terminal.alternate && state !== "prompt";
-  const disorder = isFull ? [] : terminal.disorder;
+export function disorderOf(pane: Pane): { disorder?: string[] } {
+  const { terminal } = pane;
+  if (terminal.alternate && pane.commands.state().state !== "prompt") return {};
+  const disorder = [...terminal.disorder, ...(lacksEcho(pane) ? [NO_ECHO] : [])];
   return disorder.length === 0 ? {} : { disorder };
+}
+
+/** A shell shows its prompt, and its terminal does not echo: a program that reads a password shows none. */
+export function lacksEcho(pane: Pane): boolean {
+  const { text, commands } = pane;
+  if (!isSecret(pane.flags())) return false;
+  const { state, foreground } = commands.state();
+  if (state !== "password" || foreground === null || !isPlainShell(foreground)) return false;
+  const { line, index } = text.position();
+  return PROMPT_END.test((text.line(line) ?? "").slice(0, index));
 }
 
 /** Programs that read lines hide the cursor, too, and menus ask for the mouse. */
 const USUAL: ReadonlySet<string> = new Set(["hidden cursor", "mouse reports", "focus reports", "synchronized output"]);
 
 /** Said beside output that the terminal shows wrong. */
-export function disorderWarnings(terminal: TerminalModel, state: string): string[] {
-  const { disorder = [] } = disorderOf(terminal, state);
+export function disorderWarnings(pane: Pane): string[] {
+  const { disorder = [] } = disorderOf(pane);
   if (disorder.every((name) => USUAL.has(name))) return [];
   return [`the terminal was left with ${disorder.join(", ")}: its text may be wrong until it is reset`];
 }

@@ -9,7 +9,7 @@ import { cleanPaste } from "../../session/paste-buffers.ts";
 import { quote } from "../../shell/words.ts";
 import { containing, type TerminalModel } from "../../terminal/model.ts";
 import type { PaneHandlers } from "./context.ts";
-import { disorderOf, shownScreen } from "./shown-screen.ts";
+import { disorderOf, lacksEcho, NO_ECHO, shownScreen } from "./shown-screen.ts";
 import { decodeFor, typeInto } from "./typing.ts";
 
 /** Lines of a page that take milliseconds to read, so that several such pages in a row would hold up everybody. */
@@ -36,7 +36,7 @@ export const terminalHandlers: Pick<
   "session.reset": (pane) => {
     const { terminal } = pane;
     return terminal.atRest(() => {
-      const mended = terminal.disorder;
+      const mended = [...terminal.disorder, ...(lacksEcho(pane) && pane.secrets.switchEchoOn() ? [NO_ECHO] : [])];
       const bytes = terminal.mend(pane.flags()?.canonical === false);
       if (bytes !== null) pane.events.emit("chunk", { offset: terminal.offset, bytes });
       return { mended, output_cursor: pane.giveCursor() };
@@ -80,7 +80,7 @@ export const terminalHandlers: Pick<
         last_activity_ms: pane.activity.idleMs(),
         title: pane.terminal.title,
         state,
-        ...disorderOf(pane.terminal, state),
+        ...disorderOf(pane),
         output_cursor: pane.giveCursor(),
         generation: pane.activity.generation,
       };
