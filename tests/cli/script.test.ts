@@ -269,6 +269,13 @@ test("expect finds what has left the history", async () => {
   expect(await wsh.ok("script", "-e", code)).toBe("code 4711 12345 39999\n");
 });
 
+test("a shell whose start takes longer than the server waits for a prompt is waited for", async () => {
+  written(".bash_profile", "sleep 6\n");
+  const code = `const t = await wsh.open({ env: { HOME: "${wsh.dir}" } }); console.log((await t.exec("echo ready")).output);`;
+  expect(await wsh.ok("script", "-e", code)).toBe("ready\n");
+  fs.rmSync(join(wsh.dir, ".bash_profile"));
+});
+
 test("what has ended is known at once: to expect, and to a later script", async () => {
   const began = `const t = await wsh.open("again", { create: true }); await t.run("echo asked; cat; false"); await t.expect("asked");`;
   await wsh.ok("script", "-e", began);

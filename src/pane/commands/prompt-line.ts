@@ -164,7 +164,9 @@ export class PromptLine {
       observer.requireRunning();
       if (signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting");
       if (log.active) throw this.notAtPrompt();
-      throw new WshError("no_shell_integration", "the integrated shell has not shown a prompt yet");
+      throw new WshError("not_at_prompt", "the shell has not shown its prompt yet", {
+        state: observer.observe().state,
+      });
     }
     if (log.shellHoldsTerminal() === false) throw this.notAtPrompt();
     const { shell } = target;
