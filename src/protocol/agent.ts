@@ -11,9 +11,10 @@ export const AgentStateSchema = described(
 export type AgentState = v.InferOutput<typeof AgentStateSchema>;
 
 export const AgentSourceSchema = described(
-  v.picklist(["hook", "notification", "progress", "program"]),
+  v.picklist(["hook", "notification", "progress", "kernel", "program"]),
   "the evidence for the state: the agent's own hooks; a notification (OSC 9, 99, 777) or the progress (OSC 9;4) that it " +
-    "printed; or only whether it prints or waits for a key: needs_input then does not say what it needs",
+    "printed; kernel: a process that it has started works, although it says that it rests; or only whether it prints or " +
+    "waits for a key: needs_input then does not say what it needs",
 );
 export type AgentSource = v.InferOutput<typeof AgentSourceSchema>;
 
@@ -21,6 +22,29 @@ export type AgentSource = v.InferOutput<typeof AgentSourceSchema>;
 export function urgencyOf({ state, source }: Pick<AgentInfo, "state" | "source">): number {
   const rank = agentStates.indexOf(state) * 2;
   return state === "needs_input" && source === "program" ? rank + 1 : rank;
+}
+
+const words: Readonly<Record<AgentState, string>> = {
+  needs_input: "needs input",
+  done: "done",
+  idle: "idle",
+  working: "working",
+};
+
+/**
+ * The state in words, with what says so: `done (hook)`, `working (screen)`, `needs input? (kernel)` where only its rest
+ * indicates it, and by the kernel `busy (npm test)`.
+ */
+export function agentWords({ state, source, busy }: Pick<AgentInfo, "state" | "source" | "busy">): string {
+  if (busy !== undefined) return `busy (${agentMessage(busy)})`;
+  const isGuess = source === "program" && state === "needs_input";
+  return `${words[state]}${isGuess ? "?" : ""} (${evidenceOf({ state, source })})`;
+}
+
+/** What a state rests on: the agent's hooks, the kernel, or what it prints. */
+export function evidenceOf({ state, source }: Pick<AgentInfo, "state" | "source">): "hook" | "kernel" | "screen" {
+  if (source === "hook" || source === "kernel") return source;
+  return source === "program" && state === "needs_input" ? "kernel" : "screen";
 }
 
 /** Maximum stored characters of an agent's message. */
@@ -56,6 +80,7 @@ export const AgentInfoSchema = v.object({
   state: AgentStateSchema,
   source: AgentSourceSchema,
   why: described(v.string(), "the evidence, in words"),
+  busy: optional(v.string(), "the command of its child that works, though the agent says that it rests"),
   since: described(v.number(), "when the state began, Unix time in ms"),
   message: optional(v.string(), "the agent's own words: untrusted data"),
   conversation: optional(ConversationSchema, "by its hooks, or by its arguments"),

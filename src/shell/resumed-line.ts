@@ -60,6 +60,10 @@ const rules: Readonly<Record<string, Rule>> = {
   codex: resumes("codex resume --last"),
 };
 
+/** A line with a program that runs another one with fewer rights, or elsewhere. */
+const confining =
+  /(?:^|[\s/;&|("'])(?:bwrap|docker|podman|nerdctl|firejail|nsjail|sandbox-exec|systemd-run|unshare|chroot|sudo|su|doas|ssh|wsh)\s/;
+
 /**
  * The line that brings back the program that a line started.
  * @param program name of the program that held the terminal, if known: one that the line does not name was started by
@@ -75,7 +79,8 @@ export function resumedLine(
   talk: { readonly agent: string; readonly id: string } | null = null,
 ): ResumedLine {
   const words = plainWords(line);
-  const its = talk === null ? null : resumeLine(talk.agent, talk.agent, talk.id);
+  // What an agent does in a sandbox, a container or on another machine goes on there.
+  const its = talk === null || confining.test(line) ? null : resumeLine(talk.agent, talk.agent, talk.id);
   if (words === null) return { line: its ?? line, runs: false };
   const [file = "", ...args] = words;
   const name = file.slice(file.lastIndexOf("/") + 1);

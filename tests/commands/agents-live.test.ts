@@ -37,7 +37,7 @@ test("the view is live: it sorts by who needs somebody, keeps the choice, attach
   const order = async () => ((await view.text()).match(/(?:claude|codex) +(?:one|two)/g) ?? []).join();
   view.forgetBytes();
   await the.say("two", "9;may I push?");
-  await view.sees(/needs input +\d+s +codex +two +may I push\?/);
+  await view.sees(/needs input \(screen\) +\d+s +codex +two +may I push\?/);
   await until("the urgent one first", async () => (await order()).startsWith("codex"));
   await view.sees(/2 agents, \d waiting for you/);
   expect(view.bytes.split("\x07")).toHaveLength(2);

@@ -92,7 +92,7 @@ test("what an agent's hooks report is in the list, in waits and in wsh agents, a
     { session: "two", name: "claude", state: "done", source: "hook" },
   ]);
   const table = await wsh.ok("agents");
-  expect(table.split("\n")[1]).toMatch(/^needs input +\d+\w +claude +one +.*may I\?$/);
+  expect(table.split("\n")[1]).toMatch(/^needs input \(hook\) +\d+\w +claude +one +.*may I\?$/);
   expect(await wsh.ok("list")).toContain("claude: needs input");
 
   await type("one", "bye");

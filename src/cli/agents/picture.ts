@@ -1,7 +1,8 @@
 /** The picture of `wsh agents` on a terminal: one row per agent, cut to the terminal's size. Pure. */
+import { agentWords } from "../../protocol/agent.ts";
 import { visibleCell } from "../../protocol/visible.ts";
 import { shorten } from "../print.ts";
-import { type AgentRow, age, agentWords, conversationWords, needsPerson, reason, shortPath } from "./rows.ts";
+import { type AgentRow, age, conversationWords, needsPerson, reason, shortPath } from "./rows.ts";
 
 export interface PictureOptions {
   readonly rows: number;

@@ -1,5 +1,5 @@
 /** The agents of all sessions as rows, those that need a person first. Pure. */
-import { type AgentInfo, type AgentState, urgencyOf } from "../../protocol/agent.ts";
+import { type AgentInfo, urgencyOf } from "../../protocol/agent.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 
 export interface AgentRow {
@@ -31,18 +31,6 @@ export function agentRows(sessions: readonly SessionInfo[]): AgentRow[] {
 /** Whether a person should look. */
 export function needsPerson({ state }: AgentInfo): boolean {
   return state === "needs_input" || state === "done";
-}
-
-const words: Readonly<Record<AgentState, string>> = {
-  needs_input: "needs input",
-  done: "done",
-  idle: "idle",
-  working: "working",
-};
-
-/** The state in words; with a question mark when only the program's rest indicates it. */
-export function agentWords({ state, source }: AgentInfo): string {
-  return state === "needs_input" && source === "program" ? "needs input?" : words[state];
 }
 
 const units = [

@@ -1,11 +1,12 @@
 /** `wsh agents`: the AI agents in all sessions, those that need a person first; live on a terminal. */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
+import { agentWords } from "../../protocol/agent.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { findSession } from "../../registry/registry.ts";
 import { watchAgents } from "../agents/live.ts";
-import { type AgentRow, age, agentRows, agentWords, conversationWords, reason, shortPath } from "../agents/rows.ts";
+import { type AgentRow, age, agentRows, conversationWords, reason, shortPath } from "../agents/rows.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { print, printJson, say, shorten, table } from "../print.ts";
 import { requirePerson, SessionClient } from "../session/client.ts";

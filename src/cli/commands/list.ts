@@ -1,12 +1,12 @@
 /** `wsh list`: shows the sessions of the instance, and what runs in them. */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
+import { agentWords } from "../../protocol/agent.ts";
 import { isRefusal, type WshError } from "../../protocol/errors.ts";
 import { paneId } from "../../protocol/names.ts";
 import { type CrashInfo, commandNow, type PaneInfo, type SessionInfo } from "../../protocol/session.ts";
 import { visibleCell } from "../../protocol/visible.ts";
 import { listSessions } from "../../registry/registry.ts";
-import { agentWords } from "../agents/rows.ts";
 import { collect } from "../arguments.ts";
 import { ago, took } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";

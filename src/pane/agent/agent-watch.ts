@@ -19,7 +19,15 @@ import { type AgentInfo, type AgentState, agentMessage, type ReportedConversatio
 import type { Attention } from "../../terminal/model.ts";
 import type { ProgramState } from "../state/classify.ts";
 import { Conversations } from "./conversations.ts";
-import { type AgentKnowledge, afterOutput, type Judgement, judge, nothingKnown, REST_MS } from "./judge.ts";
+import {
+  type AgentKnowledge,
+  afterOutput,
+  BUSY_LOOK_MS,
+  type Judgement,
+  judge,
+  nothingKnown,
+  REST_MS,
+} from "./judge.ts";
 import { type AgentProcess, findAgent, type Lineage, lineageOf, reporter } from "./lineage.ts";
 
 /** Time from output to the look that it causes, in ms: an agent is there for minutes. */
@@ -62,6 +70,8 @@ export interface AgentWatchPort {
   readonly foreground: () => number | null;
   /** Reads the terminal's holder and calls `observed`. */
   readonly look: () => void;
+  /** The command of a working child of a process; null: none. @param except not this one */
+  readonly busyChild: (pid: number, except: number) => string | null;
   readonly changed: (agent: AgentInfo | null) => void;
 }
 
@@ -93,6 +103,7 @@ export class AgentWatch {
   private lookedAt = Number.NEGATIVE_INFINITY;
   private nextLookAt = 0;
   private lookMs = LOOK_MS;
+  private busyLookAt = 0;
 
   constructor(private readonly port: AgentWatchPort) {
     this.alarm = new Alarm(port.clock, () => this.ring());
@@ -102,12 +113,13 @@ export class AgentWatch {
   get info(): AgentInfo | null {
     const { current } = this;
     if (current === null) return null;
-    const { state, source, why, message } = this.judged(current);
+    const { state, source, why, message, busy } = this.judged(current);
     const { name, pid } = current.process;
     const words = message === undefined || message === "" ? {} : { message };
     const conversation = current.conversations.newest;
     const talk = conversation === null ? {} : { conversation };
-    return { name, pid, state, source, why, since: current.since, ...words, ...talk };
+    const works = busy === undefined ? {} : { busy };
+    return { name, pid, state, source, why, ...works, since: current.since, ...words, ...talk };
   }
 
   /** Whether hooks of the agent in the foreground have reported. */
@@ -164,7 +176,9 @@ export class AgentWatch {
     if (state !== null) {
       const why = `its hook ${event} reported it`;
       const message = report.message === undefined ? undefined : agentMessage(report.message);
-      kept.known = { ...kept.known, hook: { state, source: "hook", why, message, at: port.clock.now() } };
+      this.busyLookAt = port.clock.now() + BUSY_LOOK_MS;
+      const busy = isResting(state) ? port.busyChild(process.pid, report.pid) : null;
+      kept.known = { ...kept.known, busy, hook: { state, source: "hook", why, message, at: port.clock.now() } };
     }
     if (report.moment === "prompted" && kept === this.current) this.isTypedInto = false;
     port.look();
@@ -266,9 +280,19 @@ export class AgentWatch {
     else if (current === null && now >= this.nextLookAt) this.lookAgain(now);
     // Output without an agent: the same group may have become one.
     else if (current === null) this.alarm.set(this.nextLookAt);
+    this.lookAtChildren(now);
     if (this.current !== null) this.watchRest(this.current, now);
     this.pending = {};
     this.tell();
+  }
+
+  /** Whether the child still works for which the agent counts as busy. */
+  private lookAtChildren(now: number): void {
+    const { current } = this;
+    if (current === null || current.known.busy === null || now < this.busyLookAt) return;
+    this.busyLookAt = now + BUSY_LOOK_MS;
+    const { known, process } = current;
+    current.known = { ...known, busy: this.port.busyChild(process.pid, process.pid) };
   }
 
   /** Finds out whether the agent rests, once it has been quiet, and rings when time alone may change its state. */
@@ -322,6 +346,11 @@ export class AgentWatch {
     this.lastTold = told;
     this.port.changed(info);
   }
+}
+
+/** Whether a state says that nothing is being done. */
+function isResting(state: AgentState): boolean {
+  return state === "done" || state === "idle";
 }
 
 function withAttention(known: AgentKnowledge, attention: Attention, at: number): AgentKnowledge {

@@ -20,6 +20,8 @@ export const REST_MS = 3_000;
 const INTERRUPTED_MS = 5_000;
 /** The same without input, in ms: agents that work redraw, and a hook that ends a turn can be lost. */
 const HOOKS_STOPPED_MS = 300_000;
+/** Interval between two looks whether a child of an agent that says it rests still works, in ms. */
+export const BUSY_LOOK_MS = 3_000;
 
 /** The last report of an agent's hook, or a conclusion from it. */
 export interface Told {
@@ -43,6 +45,8 @@ export interface AgentKnowledge {
   readonly burstAt: number;
   /** The kernel reports that it waits for a key, or hides it; false while it computes or waits for something else. */
   readonly isAtRest: boolean;
+  /** The command of a child that works, though its hooks say that it rests; null: none does. */
+  readonly busy: string | null;
 }
 
 export const nothingKnown: AgentKnowledge = {
@@ -53,6 +57,7 @@ export const nothingKnown: AgentKnowledge = {
   outputAt: Number.NEGATIVE_INFINITY,
   burstAt: Number.NEGATIVE_INFINITY,
   isAtRest: false,
+  busy: null,
 };
 
 export interface Judgement {
@@ -60,6 +65,8 @@ export interface Judgement {
   readonly source: AgentSource;
   readonly why: string;
   readonly message?: string | undefined;
+  /** The command of its child that works. */
+  readonly busy?: string;
   /** When the answer may change though nothing happens; Infinity for never. */
   readonly until: number;
 }
@@ -72,6 +79,14 @@ export function afterOutput(known: AgentKnowledge, now: number): AgentKnowledge 
 
 /** @param was judged by the program alone, the state does not change while its output may be an echo */
 export function judge(known: AgentKnowledge, now: number, was: AgentState): Judgement {
+  const judged = judgeItself(known, now, was);
+  const { busy } = known;
+  if (busy === null || (judged.state !== "done" && judged.state !== "idle")) return judged;
+  const why = `${judged.why}, but ${busy} works`;
+  return { state: "working", source: "kernel", why, busy, until: now + BUSY_LOOK_MS };
+}
+
+function judgeItself(known: AgentKnowledge, now: number, was: AgentState): Judgement {
   const { hook } = known;
   const announced = judgeAnnounced(known, now, was);
   if (hook === null) return announced ?? judgeProgram(known, now, was);

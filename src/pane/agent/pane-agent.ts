@@ -1,6 +1,7 @@
 /** The agent of a pane, combined with the pane's facts about its program and the kernel's about processes. */
 import type { Clock } from "../../base/clock.ts";
 import type { Emitter } from "../../base/emitter.ts";
+import { busyChild } from "../../platform/busy-child.ts";
 import { agentTable } from "../../platform/known-agents.ts";
 import { platform } from "../../platform/platform.ts";
 import type { Commands } from "../commands/commands.ts";
@@ -26,6 +27,7 @@ export function agentOf(
     lineage: identityOf,
     pid: () => program.pid,
     foreground: () => program.foreground(),
+    busyChild,
     look: () => void commands().state(),
     changed: (agent) => {
       commands().agentChanged(agent);

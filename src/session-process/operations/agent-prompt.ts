@@ -91,7 +91,10 @@ async function deliver(
       `${agent.name} takes no pastes: a text of several lines cannot be typed into it`,
     );
   if (signal.aborted) throw new WshError("cancelled", "the prompt was cancelled; nothing was typed");
-  const queued = agent.state === "working" && agent.source !== "program" ? { queued: true as const } : {};
+  const queued =
+    agent.state === "working" && agent.source !== "program" && agent.busy === undefined
+      ? { queued: true as const }
+      : {};
   const since = await pane.terminal.atRest(() => pane.giveCursor());
   const reports = new Reports(pane, agent.pid);
   const is = (delivered: Output["delivered"], why: string) => ({ delivered, why, ...queued, since, reports });

@@ -5,7 +5,7 @@
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
 import { requireMay } from "../../operations/rights.ts";
-import { urgencyOf } from "../../protocol/agent.ts";
+import { agentWords, urgencyOf } from "../../protocol/agent.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -129,7 +129,7 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
         says: window.active ? "shown" : "",
       },
       ...window.panes.map((pane): SwitcherRow => {
-        const said = pane.agent === undefined ? pane.state : `${pane.agent.name} ${pane.agent.state}`;
+        const said = pane.agent === undefined ? pane.state : `${pane.agent.name} ${agentWords(pane.agent)}`;
         return {
           ...{ ...own, kind: "pane", target: pane.id, pane: pane.id, depth: 2 },
           name: `${pane.id} ${pane.title === "" ? commandNow(pane) : pane.title}`,

@@ -1,5 +1,5 @@
 /** A session's state in a few words for the list. Pure. */
-import type { AgentInfo } from "../../protocol/agent.ts";
+import { type AgentInfo, evidenceOf } from "../../protocol/agent.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 
 /** Kinds that the style has colours for. */
@@ -29,7 +29,8 @@ export function stateOf({ state, agent }: Pick<SessionInfo, "state" | "agent">):
 } {
   if (agent !== undefined) {
     const [words, tone] = agentStates[agent.state];
-    return { words: `${agent.name} ${words}`, tone };
+    const doing = agent.busy === undefined ? words : `is busy: ${agent.busy}`;
+    return { words: `${agent.name} ${doing} (${evidenceOf(agent)})`, tone };
   }
   const [words, tone] = states[state];
   return { words, tone };

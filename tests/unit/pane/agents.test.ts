@@ -8,10 +8,12 @@ import { AgentWatch } from "../../../src/pane/agent/agent-watch.ts";
 import type { ProcessIdentity } from "../../../src/pane/agent/lineage.ts";
 import { beginningOf, lastReply, readTranscript } from "../../../src/pane/agent/transcript.ts";
 import type { ProgramState } from "../../../src/pane/state/classify.ts";
+import { busyChild } from "../../../src/platform/busy-child.ts";
 import { agentTable } from "../../../src/platform/known-agents.ts";
 import type { AgentInfo, AgentState } from "../../../src/protocol/agent.ts";
 import { KittyNotifications, parseOsc9, parseOsc777 } from "../../../src/terminal/attention.ts";
 import { manualClock } from "../../support/manual-clock.ts";
+import { until } from "../../support/until.ts";
 
 const process = (pid: number, ppid: number, ...args: string[]): ProcessIdentity => ({
   pid,
@@ -59,6 +61,7 @@ class FakePane {
   ancestors: number[] = [];
   doing: ProgramState["doing"] = "ready";
   looks = 0;
+  busy: string | null = null;
 
   constructor() {
     this.watch = new AgentWatch({
@@ -68,6 +71,7 @@ class FakePane {
       pid: () => 10,
       foreground: () => this.foreground[0] ?? null,
       look: () => this.look(),
+      busyChild: () => this.busy,
       changed: (agent) => void this.told.push(agent),
     });
   }
@@ -506,4 +510,27 @@ test("a hook that stopped coming is noticed: a working agent that waits for a ke
   expect(pane.told.at(-1)?.state).toBe("needs_input");
   pane.hook("claude", "Stop");
   expect(pane.state).toBe("done");
+});
+
+test("an agent that says it is done is busy while a child of its works; then it is done", () => {
+  const pane = new FakePane();
+  pane.run(process(20, 10, "claude"));
+  pane.busy = "npm test";
+  pane.hook("claude", "Stop");
+  expect(pane.watch.info).toMatchObject({ state: "working", source: "kernel", busy: "npm test" });
+  pane.clock.pass(4_000);
+  expect(pane.watch.info?.busy).toBe("npm test");
+  pane.busy = null;
+  pane.clock.pass(4_000);
+  expect(pane.watch.info).toMatchObject({ state: "done", source: "hook" });
+  expect(pane.watch.info).not.toHaveProperty("busy");
+});
+
+test("a child is busy while something below it works; servers at rest, and the hook itself, are not", async () => {
+  const started = (...args: readonly string[]) => Bun.spawn([...args], { stdin: "pipe", stdout: "ignore" });
+  await using parent = started("bash", "-c", "bash -c 'sleep 30 & cat' & cat; wait");
+  const sleeps = () => busyChild(parent.pid, 0);
+  await until("it works", () => sleeps() === "sleep 30");
+  await using server = started("bash", "-c", "cat | cat");
+  await until("it rests", () => busyChild(server.pid, 0) === null);
 });

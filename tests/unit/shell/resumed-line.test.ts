@@ -54,6 +54,18 @@ test("agents go on with their own conversation", () => {
   expect(resumedLine("codex", "codex")).toEqual({ line: "codex resume --last", runs: true });
 });
 
+test("an agent in a sandbox or elsewhere does not come back outside of it", () => {
+  const talk = { agent: "claude", id: "5f0a1b2c-0000-4000-8000-000000000001" };
+  for (const line of [
+    'wsh grant --may ask -- bwrap --bind "$PWD" "$PWD" claude',
+    "bwrap --ro-bind / / claude",
+    "docker run --rm -it box claude",
+    "ssh -t far claude",
+  ])
+    expect(resumedLine(line, "claude", [], talk)).toEqual({ line, runs: false });
+  expect(resumedLine("cd x && claude", "claude", [], talk).line).toBe(`claude --resume ${talk.id}`);
+});
+
 test("a person's own entries", () => {
   expect(resumedLine("btop -p 1", "btop", ["btop"])).toEqual({ line: "btop -p 1", runs: true });
   expect(resumedLine("tool work", "tool", ["tool=tool --resume"])).toEqual({ line: "tool --resume", runs: true });

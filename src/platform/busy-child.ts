@@ -1,0 +1,40 @@
+/** Whether something that a process has started still works, though the process itself rests. */
+
+import { platform } from "./platform.ts";
+import type { Stat } from "./port.ts";
+
+/** Most processes that are looked at, and the longest name that is shown, in characters. */
+const MAX_LOOKED = 256;
+const MAX_NAME = 40;
+const shell = /^-?(?:ba|z|fi|da|a|k|mk)?sh$/;
+
+/**
+ * Looks at what descends from a process, until one is on a processor, waits for the disk or sleeps until a time: a server
+ * or a client at rest does none of these. @param except not this one and what it has started @returns the command that
+ * it belongs to; null: none, or unknown
+ */
+export function busyChild(pid: number, except: number): string | null {
+  const { processes, listeners } = platform();
+  const queue: { readonly pid: number; readonly command: Stat | null }[] = [{ pid, command: null }];
+  for (let at = 0; at < queue.length && at < MAX_LOOKED; at++) {
+    const { pid: parent, command } = queue[at] ?? { pid: 0, command: null };
+    for (const child of listeners?.children(parent) ?? []) {
+      const stat = child === except ? null : processes.stat(child);
+      if (stat === null || stat.state === "ended" || isHook(processes.args(child))) continue;
+      const named = command !== null && !shell.test(command.name) ? command : stat;
+      if (processes.activity(stat, stat.tty, null) === "working") return nameOf(named, processes.args(named.pid));
+      queue.push({ pid: child, command: named });
+    }
+  }
+  return null;
+}
+
+/** `wsh hook`: the report itself. */
+function isHook(args: readonly string[]): boolean {
+  return args.slice(1, 3).includes("hook");
+}
+
+function nameOf({ name }: Stat, [first = name, ...rest]: readonly string[]): string {
+  const text = [first.slice(first.lastIndexOf("/") + 1), ...rest].join(" ").replace(/\s+/g, " ").trim();
+  return text.length > MAX_NAME ? `${text.slice(0, MAX_NAME - 1).toWellFormed()}…` : text;
+}
