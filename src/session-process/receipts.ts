@@ -8,6 +8,7 @@
  */
 import type { ChildShell } from "../pane/commands/child-shells.ts";
 import type { Pane } from "../pane/pane.ts";
+import { seesOurFiles } from "../platform/file-view.ts";
 import { hideMemory } from "../platform/undumpable.ts";
 import type { CommandRecord } from "../protocol/commands.ts";
 import { defined } from "../protocol/defined.ts";
@@ -166,6 +167,10 @@ export class Witness implements Disposable {
   /** @param shell the one inside that runs the command; a remote one names directories of its own machine */
   private async tree(cwd: string | null, shell: ChildShell | null): Promise<Tree> {
     if (shell !== null && shell.pid === null) return { missing: "the command ran on another machine" };
+    const pid = shell?.pid ?? this.port.pane.pid;
+    const isOurs = pid === null ? true : seesOurFiles(pid);
+    if (isOurs === false) return { missing: "the command ran in a container, which has other files" };
+    if (isOurs === null) return { missing: "which files the command saw is not known: its shell is another user's" };
     const { gitTree } = await import("../receipts/git-tree.ts");
     return gitTree(cwd);
   }

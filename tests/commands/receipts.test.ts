@@ -145,3 +145,12 @@ test("there is no receipt of what was not seen, and no key in reach", async () =
   const hidden = Bun.spawnSync([process.execPath, "-e", program], { cwd: join(import.meta.dir, "../..") });
   expect(hidden.stdout.toString()).toBe("true\n");
 });
+
+testWith("unshare")("a shell in a container that is seen here has other files: there is no tree of ours", async () => {
+  await wsh.session("box", "--cwd", repo);
+  await wsh.ok("run", "box", "unshare -Urm bash --norc");
+  const { command_id: id } = JSON.parse(await wsh.ok("exec", "box", "--integrate", "bash", "--json", "--", "true"));
+  expect(statementOf(await wsh.ok("receipt", String(id))).predicate.git).toEqual({
+    ...{ before: null, after: null, missing: expect.stringContaining("in a container") },
+  });
+});
