@@ -377,6 +377,8 @@ export class Emulator {
     const onNormal = active.type === "normal";
     if (what === 2 || (what === 0 && onNormal && active.cursorX === 0 && active.cursorY === 0)) {
       if (onNormal) this.hot.retireScreen();
+      // Blank rows do not go to history, and what is printed there is new all the same.
+      if (onNormal) this.sink.erasedBelow?.(this.hot.position(0, 0));
       this.sink.reset("clear_screen");
     } else if (what === 0 && onNormal) this.erasingBelow();
     if (what === 3 && onNormal) {
