@@ -110,7 +110,7 @@ interface Machines extends AsyncDisposable {
 }
 
 async function bySsh(): Promise<Machines> {
-  const two = await TwoMachines.start();
+  const two = await TwoMachines.start({ far: { config: 'agents_may = "everything"\n' } });
   const file = two.sshd.clientConfig("m1");
   const text = fs.readFileSync(file, "utf8");
   const proxy = await CutProxy.to(Number(/Port (\d+)/.exec(text)?.[1]));

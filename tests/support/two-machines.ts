@@ -19,6 +19,7 @@ export interface MachinesSetup {
   /** The far machine's network. */
   readonly at?: SshdPlace;
   readonly near?: WshOptions;
+  readonly far?: WshOptions;
 }
 
 export class TwoMachines implements AsyncDisposable {
@@ -29,8 +30,15 @@ export class TwoMachines implements AsyncDisposable {
   ) {}
 
   /** The far machine is `m1`, and is added unless told. */
-  static async start({ sshd = [], bashrc, bare = false, at, near = {} }: MachinesSetup = {}): Promise<TwoMachines> {
-    const far = new Wsh();
+  static async start({
+    sshd = [],
+    bashrc,
+    bare = false,
+    at,
+    near = {},
+    far: options = {},
+  }: MachinesSetup = {}): Promise<TwoMachines> {
+    const far = new Wsh(options);
     const bin = join(far.dir, "bin");
     fs.mkdirSync(bin);
     if (!bare) fs.writeFileSync(join(bin, "wsh"), `#!/bin/sh\nexec ${program.join(" ")} "$@"\n`, { mode: 0o755 });
