@@ -227,6 +227,18 @@ export interface OuterEffect {
   readonly change: LastingChange | null;
 }
 
+/** The same, as a session with a view learns of it. */
+export const EffectEventSchema = v.object({
+  event: v.literal("effect"),
+  bytes: v.pipe(v.string(), v.base64()),
+  isNotification: v.boolean(),
+  change: v.nullable(v.picklist(lastingChanges)),
+});
+
+export function effectEvent({ bytes, ...rest }: OuterEffect): v.InferOutput<typeof EffectEventSchema> {
+  return { event: "effect", ...rest, bytes: btoa(String.fromCharCode(...bytes)) };
+}
+
 /** A person pressed this key, by its name in the table of bindings: after the prefix key, or in another table. */
 export const BoundKeySchema = v.object({
   key: KeyNameSchema,

@@ -22,6 +22,8 @@ test("a view of a session that is renamed, hangs, and ends: it goes on, stands s
   await until("the renamed session", async () => /^renamed/m.test(await right()));
   await until("its new name", async () => (await panes("dev"))[1]?.view === "other");
   expect(await wsh.ok("layout", "save", "dev", "-")).toContain('view = "other"');
+  await wsh.ok("exec", "other", "--", "printf '\\033]9;build is done\\007'");
+  await until("its notification", () => person.bytes.includes("\x1b]9;build is done\x07"));
 
   const process_ = hostOf(shown.pid);
   await stopProcess(process_);

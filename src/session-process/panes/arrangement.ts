@@ -249,6 +249,7 @@ export class Arrangement {
       painted: () => events.emit("painted", pane),
       echoed: (bytes) => events.emit("echoed", { pane, bytes }),
       rang: () => events.emit("rang", pane),
+      effect: (effect) => events.emit("effect", { pane, effect }),
       copied: (clipboard) => events.emit("copied", { pane, ...clipboard }),
       listed: () => events.emit("listed", undefined),
       // A view's agent is reported by the view's session.
@@ -265,7 +266,6 @@ export class Arrangement {
     pane.placed({
       ...this.eventsOf(id),
       printed: (bytes) => events.emit("printed", { pane: id, bytes }),
-      effect: (effect) => events.emit("effect", { pane: id, effect }),
       resizing: () => events.emit("resizing", id),
       reset: () => events.emit("reset", id),
       endTold: () => events.emit("endTold", id),

@@ -11,7 +11,7 @@ import { composeFrame } from "../../compositor/compose.ts";
 import { frameModes } from "../../compositor/frame-modes.ts";
 import { KeyTables } from "../../keys/tables.ts";
 import type { Pane } from "../../pane/pane.ts";
-import { type LookInput, LookSchema, type OuterEffect, type TerminalColors } from "../../protocol/attach.ts";
+import { type LookInput, LookSchema, type TerminalColors } from "../../protocol/attach.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import type { PaneInfo } from "../../protocol/session.ts";
@@ -44,8 +44,6 @@ const NO_KEYS = new KeyTables({});
 export interface LocalPaneEvents extends PlacedPaneEvents {
   /** Its program printed. Runs per chunk. */
   printed(bytes: Uint8Array): void;
-  /** Its next output has a sequence with an effect besides the screen. */
-  effect(effect: OuterEffect): void;
   /** Its screen is about to be rewrapped, and has been replaced. */
   resizing(): void;
   reset(): void;

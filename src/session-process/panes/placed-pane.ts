@@ -1,6 +1,6 @@
 /** A pane in the session's windows: one that runs here, or a view of another process's pane. Types only. */
 import type { AgentInfo } from "../../protocol/agent.ts";
-import type { LookInput, TerminalColors } from "../../protocol/attach.ts";
+import type { LookInput, OuterEffect, TerminalColors } from "../../protocol/attach.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import type { PaneInfo } from "../../protocol/session.ts";
 import type { Size } from "../../protocol/size.ts";
@@ -52,6 +52,8 @@ export interface PlacedPaneEvents {
   /** The echo of a key, which the next picture contains. */
   echoed(bytes: Uint8Array): void;
   rang(): void;
+  /** Its output has a sequence with an effect besides the screen. */
+  effect(effect: OuterEffect): void;
   copied(clipboard: { readonly selection: string; readonly base64: string }): void;
   /** The pane's entry in lists may have changed. */
   listed(): void;

@@ -7,7 +7,13 @@
  */
 import * as v from "valibot";
 import { AgentInfoSchema } from "../../protocol/agent.ts";
-import { type Attach, composedAttach, type LookInput, type TerminalColors } from "../../protocol/attach.ts";
+import {
+  type Attach,
+  composedAttach,
+  EffectEventSchema,
+  type LookInput,
+  type TerminalColors,
+} from "../../protocol/attach.ts";
 import { EventSchema, type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -268,6 +274,11 @@ export class ViewLink implements PlacedPane {
   }
 
   private event(value: unknown): void {
+    const did = v.safeParse(EffectEventSchema, value);
+    if (did.success) {
+      this.port.effect({ ...did.output, bytes: Buffer.from(did.output.bytes, "base64") });
+      return;
+    }
     const event = v.safeParse(EventSchema, value);
     if (!event.success) return;
     if (event.output.event === "stale") {

@@ -351,8 +351,8 @@ export class WindowView implements Shown {
    */
   private did(pane: string, effect: OuterEffect): void {
     const isShown = effect.change === "progress" ? this.rings(pane) : pane === this.active;
-    const program = this.arrangement.localOf(pane)?.pane.terminal;
-    if (program === undefined || !(isShown || effect.isNotification)) return;
+    if (!(isShown || effect.isNotification)) return;
+    const program = this.arrangement.localOf(pane)?.pane.terminal ?? null;
     this.each((listener) => listener.effect?.(effect, program));
   }
 

@@ -12,7 +12,7 @@
  * picture.
  */
 import { outerSize } from "../../compositor/panel-layout.ts";
-import type { LastingChange, OuterEffect } from "../../protocol/attach.ts";
+import { effectEvent, type LastingChange, type OuterEffect } from "../../protocol/attach.ts";
 import type { FrameUpdate } from "../../protocol/frame-codec.ts";
 import { messageTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
@@ -218,15 +218,16 @@ export class Presentation {
   }
 
   /** A program's sequence with an effect besides the screen: a relayed terminal gets it with the program's bytes. */
-  effect({ bytes, change }: OuterEffect, program: ShownProgram): void {
-    // Pages and sessions that show this one have no such effects; a slow terminal is not flooded.
-    if (this.relaying === program || this.options.credit !== null || this.options.ahead !== null) return;
-    if (this.over || this.current === "opening" || bytes.length > MOST_EFFECT_BYTES || this.pending > 0) return;
-    if (change !== null) this.tellChanges([change]);
-    this.alert(new TextDecoder().decode(bytes));
+  effect(effect: OuterEffect, program: ShownProgram | null): void {
+    const isRelayed = program !== null && this.relaying === program;
+    // Pages have no such effects; a slow terminal is not flooded; a session that shows this one passes them on.
+    if (isRelayed || this.options.credit !== null || this.over || this.current === "opening") return;
+    if (effect.bytes.length > MOST_EFFECT_BYTES || this.pending > 0) return;
+    if (this.options.ahead !== null) return void this.peer.send(messageTypes.event, effectEvent(effect));
+    if (effect.change !== null) this.tellChanges([effect.change]);
+    this.alert(new TextDecoder().decode(effect.bytes));
   }
 
-  /** The session has applied the size as far as possible. */
   applied(): void {
     this.painter.scrollback.outerMoved();
     this.pacer.soon();

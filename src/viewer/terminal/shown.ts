@@ -35,8 +35,8 @@ export interface ShownListener {
   reset(): void;
   bell(): void;
   clipboard(copied: { readonly selection: string; readonly base64: string }): void;
-  /** The next chunk of a program makes a terminal do something besides showing. */
-  effect?(effect: OuterEffect, program: ShownProgram): void;
+  /** The next chunk of a program makes a terminal do something besides showing. @param program null: it runs elsewhere */
+  effect?(effect: OuterEffect, program: ShownProgram | null): void;
 }
 
 /** One program whose own bytes produce the whole picture, and whose lines leave it at the top. */
