@@ -87,7 +87,7 @@ function specOf(instance: Instance, crashed: CrashedSession, restorer: Restorer,
   const { rows, cols, name, tags } = session;
   const { env, nofile } = { env: environmentOf(first, restorer), nofile: first.nofile };
   const tree = { ...(layout.tree as object), name, tags, rows, cols, env, nofile };
-  const create = { name, tags, rows, cols, idle_limit: session.idle_limit };
+  const create = { name, tags, rows, cols, idle_limit: session.idle_limit, on: session.on };
   return { ...oldest, create, env, nofile, split: { owner: processOf(crashed), tree, panes } };
 }
 
@@ -117,6 +117,7 @@ function paneSpec(
     rows,
     cols,
     idle_limit: session.idle_limit,
+    on: session.on,
   };
   const spec = sessionSpecOf(instance, create, {
     ...{ starter, naming: "number", env: environmentOf(pane, restorer), cwd },

@@ -202,6 +202,10 @@ export class SessionView implements Disposable {
         return;
       case "alert":
         this.listener.alert?.(message.text);
+        return;
+      case "keys":
+        // Not asked for.
+        return;
     }
   }
 

@@ -83,6 +83,16 @@ export class HookFiles {
     }
   }
 
+  /** A job that a process has begun, and when, in ms of Unix time: renaming it was its last change. Null: there is none. */
+  begun(job: string, pid: number): { readonly job: HookJob; readonly at: number } | null {
+    const path = this.path(`${job}.${pid}`);
+    try {
+      return { job: v.parse(JobSchema, JSON.parse(fs.readFileSync(path, "utf8"))), at: fs.statSync(path).ctimeMs };
+    } catch {
+      return null;
+    }
+  }
+
   /** @returns whether this process begins it: no other does */
   take(job: string): boolean {
     try {

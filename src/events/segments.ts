@@ -62,6 +62,17 @@ export function endOf(directory: string): Cursor {
   return size < SEGMENT_BYTES ? { segment, offset: size } : { segment: segment + 1, offset: 0 };
 }
 
+/** The last event of a session in the two newest segments; null: none. */
+export function lastEventOf(directory: string, session: string): string | null {
+  for (const segment of segmentsIn(directory).slice(-2).reverse()) {
+    const text = fs.readFileSync(segmentPath(directory, segment), "utf8");
+    const at = text.lastIndexOf(`"session_id":"${session}"`);
+    const found = at === -1 ? null : /^\{"event":"(\w+)"/.exec(text.slice(text.lastIndexOf("\n", at) + 1, at));
+    if (found !== null) return found[1] ?? null;
+  }
+  return null;
+}
+
 /** Before the oldest event that is kept. */
 export function startOf(directory: string): Cursor {
   return { segment: segmentsIn(directory)[0] ?? 1, offset: 0 };

@@ -161,7 +161,9 @@ export const defaultBindings: Bindings = new Map([
   ...bind("close the window", "window.close", [["&", {}]]),
   ...asking("rename the session", "$", "session.update name=%%", "Name of the session", { prepared: "session" }),
   ...asking("go to the window with a number", "'", "window.select index=%%", "Number of the window"),
-  ...asking("give the window another number", ".", "window.update index=%%", "New number of the window"),
+  ...asking("move the window", ".", "window.move to=%%", "New number of the window, or SESSION:NUMBER"),
+  ...bind("move the window to the left", "window.swap", [["ctrl+shift+ArrowLeft", { with: "previous" }]], true),
+  ...bind("move the window to the right", "window.swap", [["ctrl+shift+ArrowRight", { with: "next" }]], true),
   ...asking("find a window", "f", "view.find text=%%", "Text in a window"),
   ...bind("previous, next session", "view.session", [
     ["(", { to: "previous" }],

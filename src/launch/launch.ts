@@ -10,6 +10,7 @@ import { resolve } from "node:path";
 import { orUntil } from "../base/deadline.ts";
 import { type Instance, prepareStateDir } from "../instance/paths.ts";
 import { openLogFile } from "../log/log.ts";
+import { withoutMarks } from "../platform/marked-processes.ts";
 import { type ErrorCode, WshError } from "../protocol/errors.ts";
 import { ownProgram } from "./own-program.ts";
 
@@ -79,7 +80,7 @@ export function launch({ command, env, stdin, log, timeoutMs, failure, what }: L
     child = Bun.spawn({
       cmd: command,
       cwd: "/",
-      env,
+      env: withoutMarks(env),
       // Not the bytes themselves: those would stay in a descriptor of ours until some garbage collection.
       stdin: "pipe",
       stdout: "pipe",

@@ -25,6 +25,7 @@ export interface SessionStarter
     | "cwd"
     | "naming"
     | "followed"
+    | "opened"
     | "once"
     | "deadline"
     | "max_sessions"

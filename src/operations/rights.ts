@@ -135,8 +135,15 @@ export function targetsIn(
 /** Targets in a layout operation's input: panes that a view would show, the place that a pane moves to. */
 export function othersIn(operation: string, input: unknown): string[] {
   if (!/^(pane|popup|window|layout)\./.test(operation) || typeof input !== "object" || input === null) return [];
-  const named = [...viewsIn(input), ...(operation === "pane.move" && "to" in input ? [input.to] : [])];
-  return named.filter((target) => typeof target === "string");
+  const isMove = operation === "pane.move" || operation === "window.move";
+  const place = isMove && "to" in input ? input.to : operation === "window.swap" && "with" in input ? input.with : null;
+  const named = [...viewsIn(input), place].filter((target) => typeof target === "string");
+  return operation.startsWith("window.") ? named.filter((target) => !isWithinSession(target)) : named;
+}
+
+/** A window as `window.move` and `window.swap` name one of the same session. */
+export function isWithinSession(text: string): boolean {
+  return /^(\d+|next|previous|last)$/.test(text);
 }
 
 /** Targets that a pane is to show. */

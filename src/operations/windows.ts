@@ -26,6 +26,7 @@ const WindowNameSchema = described(
   "name of the window, 1 to 64 characters without : / ~",
 );
 const IndexSchema = described(integerBetween(0, 9999), "its number");
+const MakeRoomField = optional(v.boolean(), "windows from that number on go one further, as far as they touch", false);
 
 export const layoutPresetNames = [
   "even-horizontal",
@@ -56,6 +57,7 @@ export const windowOperations = [
     input: v.object({
       name: v.optional(v.nullable(WindowNameSchema)),
       index: v.optional(IndexSchema),
+      make_room: MakeRoomField,
       ...ProgramFields,
       focus: FocusField,
     }),
@@ -106,6 +108,35 @@ export const windowOperations = [
     errors: ["pane_not_found", "invalid_layout"],
     http: [{ method: "PATCH", path: "/sessions/:name/window" }],
     ws: ["update_window"],
+  }),
+  operation({
+    name: "window.move",
+    scope: "layout",
+    access: "operate",
+    summary: "Give a window another number, or move it to another session; the only window of a session ends that",
+    input: v.object({
+      to: optional(v.nullable(v.string()), "a number, a session, or session:number; absent: this session"),
+      index: optional(IndexSchema, "its number there; absent: the first free one"),
+      make_room: MakeRoomField,
+      focus: FocusField,
+    }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found", "invalid_layout", "session_not_found", "session_unavailable"],
+    http: [{ method: "POST", path: "/sessions/:name/window/move" }],
+    ws: ["move_window"],
+  }),
+  operation({
+    name: "window.swap",
+    scope: "layout",
+    access: "operate",
+    summary: "Exchange the places of two windows, also of two sessions",
+    input: v.object({
+      with: described(v.string(), "the other window: its number, next, previous, last, @w5 or session:window"),
+    }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found", "invalid_layout", "session_not_found", "session_unavailable"],
+    http: [{ method: "POST", path: "/sessions/:name/window/swap" }],
+    ws: ["swap_window"],
   }),
   operation({
     name: "window.floats",

@@ -302,6 +302,7 @@ export const CreateSessionSchema = v.object({
   idle_limit: IdleLimitField,
   owner_bound: optional(v.boolean(), "end it a minute after its maker: the agent's process, or the connection"),
   private: optional(v.boolean(), "keep nothing of the session on disk, and its commands out of the history"),
+  opened: optional(v.boolean(), "a person opens it: without a command it runs that of the setting default_command"),
   /** Prefix of the session's number where no name is given. */
   name_prefix: optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,32}$/)), "prefix of the automatic name"),
   /** Standard input of the command, if there is one. */

@@ -32,6 +32,7 @@ export const ViewRequestSchema = v.variant("type", [
     size,
     prefix: optional(v.boolean(), "whether the session reads the prefix key; false: the page does", true),
     name: optional(v.pipe(v.string(), v.maxLength(64)), "shown in lists of viewers"),
+    keys: optional(v.boolean(), "answer with `keys`, now and when they change"),
   }),
   v.object({ type: v.literal("size"), rows: SideSchema, cols: SideSchema, size }),
   v.object({ type: v.literal("shown"), n: integerFrom(0) }),
@@ -72,6 +73,15 @@ export const ViewMessageSchema = v.variant("type", [
     operation: described(v.string(), "action that a key requests of the page: view.sessions, view.keys …"),
   }),
   v.object({ type: v.literal("alert"), text: v.string() }),
+  v.object({
+    type: v.literal("keys"),
+    prefix: described(v.nullable(v.string()), "the prefix key; null: none"),
+    tables: described(
+      v.array(v.object({ name: v.string(), rows: v.array(v.object({ keys: v.array(v.string()), says: v.string() })) })),
+      "the bindings in force: prefix, root, copy, and the person's own",
+    ),
+    word_separators: described(v.string(), "the setting"),
+  }),
   v.object({
     type: v.literal("end"),
     reason: v.string(),

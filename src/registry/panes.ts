@@ -114,7 +114,9 @@ export async function linkPane(instance: Instance, owner: number, session: numbe
 export async function leaveAsCarrier(instance: Instance, known: KnownLinks, of: number): Promise<void> {
   await withDirectoryLock(instance.sessionsDir, () => {
     const { links, ids, panes } = snapshot(instance);
-    relink(instance, known.id, carrierFile(of, known.id));
-    for (const { file, owner } of [...links, ...ids, ...panes]) if (owner === known.id) unlinkName(instance, file);
+    const carrier = carrierFile(of, known.id);
+    relink(instance, known.id, carrier);
+    for (const { file, owner } of [...links, ...ids, ...panes])
+      if (owner === known.id && file !== carrier) unlinkName(instance, file);
   });
 }

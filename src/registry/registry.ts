@@ -14,7 +14,7 @@ import fs from "node:fs";
 import { dirname, join } from "node:path";
 import { errorCode } from "../base/errno.ts";
 import { EventJournal } from "../events/journal.ts";
-import { eventsDir } from "../events/segments.ts";
+import { eventsDir, lastEventOf } from "../events/segments.ts";
 import { withDirectoryLock } from "../instance/lock.ts";
 import { checkRuntimeDir, type Instance, sessionSocket, tmuxPlaces } from "../instance/paths.ts";
 import { refused } from "../instance/refused.ts";
@@ -172,6 +172,8 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
 function recordCrash(instance: Instance, { session, name, isMember }: SessionEntry): void {
   if (session === null || isMember) return;
   const journal = new EventJournal(eventsDir(instance), () => {});
+  // One that died at its very end has said so itself.
+  if (lastEventOf(eventsDir(instance), sessionId(session)) === "session_destroyed") return;
   const fields = { session: name ?? sessionId(session), session_id: sessionId(session), tags: [] };
   const end = { reason: "session_crashed", exit_code: null, signal: null };
   journal.append({ event: "session_destroyed", at: Date.now(), ...fields, ...end } satisfies RecordedEvent);

@@ -2,6 +2,7 @@
 
 import type { McpEndpointOptions } from "../mcp/endpoint.ts";
 import type { Attach } from "../protocol/attach.ts";
+import type { ViewMessage } from "../protocol/view.ts";
 import type { Wanted } from "../protocol/wanted.ts";
 import type { ServerInfo } from "../registry/server-info.ts";
 import type { Settings } from "../settings/table.ts";
@@ -10,7 +11,11 @@ import type { FleetFile } from "./fleet/membership.ts";
 import type { TlsFiles } from "./http/tls-files.ts";
 
 /** Keys of the person at a terminal in a page, as their settings have them. */
-export type ViewKeys = Pick<Attach, "prefix" | "bindings" | "mode_keys" | "repeat_ms" | "escape_ms" | "key_help_ms">;
+export interface ViewKeys
+  extends Pick<Attach, "prefix" | "bindings" | "mode_keys" | "repeat_ms" | "escape_ms" | "key_help_ms"> {
+  /** What the page itself shows of them. */
+  readonly told?: Omit<Extract<ViewMessage, { type: "keys" }>, "type">;
+}
 
 export interface HookCall {
   readonly operation: string;

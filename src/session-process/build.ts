@@ -24,7 +24,7 @@ import { requireInTime } from "../protocol/requests.ts";
 import { isNotify, type Wanted } from "../protocol/wanted.ts";
 import type { Worktree } from "../protocol/worktree.ts";
 import type { LifeLock } from "../registry/life-lock.ts";
-import { linkAll, releasePane } from "../registry/panes.ts";
+import { leaveAsCarrier, linkAll, releasePane } from "../registry/panes.ts";
 import { leasePort } from "../registry/port-lease.ts";
 import type { Claim } from "../registry/register.ts";
 import { type KnownLinks, markEnded, markLive, releaseSession, renameSession } from "../registry/registry.ts";
@@ -200,6 +200,7 @@ async function assemble(
       owner: ownerIn(spec),
       worktree: worktree ?? undefined,
       idleLimit: spec.create.idle_limit,
+      hooks: spec.create.on,
       ...(restored?.run === false ? { lost: { saved_at: restored.saved_at, why: restored.why } } : {}),
     },
     content,
@@ -207,7 +208,11 @@ async function assemble(
       rename: (to) => renameSession(instance, claim.id, to),
       ended: (name) => markEnded(instance, { ...links(), name }),
       live: () => markLive(instance, claim.id),
-      leave: (name) => releaseSession(instance, { ...links(), name }),
+      leave(name) {
+        const home = keeper.guests[0]?.home;
+        if (home == null) return releaseSession(instance, { ...links(), name });
+        return leaveAsCarrier(instance, links(), home.number);
+      },
     },
   );
   const isRead = restored?.run === false;

@@ -116,7 +116,8 @@ export class PaneKeeper {
     const maker = made.owner?.kind === "agent" ? made.owner.name : null;
     const passwords = new PasswordAsk({ pane, questions: session.questions }, maker);
     const recording = recordPane({
-      ...{ pane, settings, recorder: port.recorder },
+      ...{ pane, settings },
+      recorder: { record: (details) => port.recorder.record(details, local.home) },
       window: () => windowWith(arrangement.state, id),
       isPrivate: () => session.isPrivate,
       looked: (state) => passwords.looked(state),

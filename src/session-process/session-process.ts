@@ -107,7 +107,7 @@ export class SessionProcess implements SessionParts, Served {
     session.events.on("renamed", ({ new_name }) => {
       for (const { own, home } of this.locals.values()) if (home === null) own.renamedTo(new_name);
       for (const placed of arrangement.placed.values()) {
-        if (placed instanceof ViewLink && placed.isGuest) placed.named(new_name);
+        if (placed instanceof ViewLink && placed.isGuest) placed.belongsTo({ number: this.number, name: new_name });
       }
     });
     session.events.on("info", () => {
@@ -193,8 +193,8 @@ export class SessionProcess implements SessionParts, Served {
       else await this.keeper.savePane(guest.id, directory);
       return {};
     }
-    const { adopt, askGuest } = await import("./panes/moving.ts");
-    return request.op === "peer.adopt" ? adopt(this, request) : askGuest(this, this.keeper, request);
+    const { betweenSessions } = await import("./panes/moving-windows.ts");
+    return betweenSessions(this, request);
   }
 
   restoreUndone(): void {

@@ -10,6 +10,7 @@ import { type Layout, statusRow, withStatus } from "../compositor/panel-layout.t
 import type { Lasting } from "../pane/state/lasting.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
+import type { Hook } from "../protocol/hooks.ts";
 import { normalizeTags, sessionId, windowId } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
 import { PORT_VARIABLE } from "../protocol/ports.ts";
@@ -290,6 +291,11 @@ export class Session<P extends PaneRef = PaneRef> {
   }
 
   /** The time without use after which it ends, in the words of its maker; null: it does not. */
+  get hooks(): Hook[] | undefined {
+    const { hooks } = this.options;
+    return hooks === undefined ? undefined : [...hooks];
+  }
+
   get idleLimit(): string | null {
     return this.options.idleLimit ?? null;
   }

@@ -10,6 +10,7 @@ import type { BufferFiles } from "../instance/buffer-files.ts";
 import type { Lasting } from "../pane/state/lasting.ts";
 import type { ElementLimits, PanelPosition, ScreenMode } from "../protocol/drawing.ts";
 import type { WshError } from "../protocol/errors.ts";
+import type { Hook } from "../protocol/hooks.ts";
 import type { LayoutEvent } from "../protocol/layout-events.ts";
 import type { Owner } from "../protocol/owner.ts";
 import type { SecretPrompt } from "../protocol/secret.ts";
@@ -51,6 +52,8 @@ export interface SessionOptions extends Size {
   readonly worktree?: Worktree | undefined;
   /** The time without use after which it ends: `12h`. */
   readonly idleLimit?: string | undefined;
+  /** Hooks that it was created with. */
+  readonly hooks?: readonly Hook[] | undefined;
   /** The owning session decides its size; viewers do not. */
   readonly isSized?: boolean;
   /** Its process crashed, and this one shows its remains. */

@@ -21,6 +21,8 @@ export class ViewerKeys {
   constructor(
     private readonly clock: Clock,
     private readonly tell: (events: readonly InputEvent[], viewer: number) => void,
+    /** 0: keys come whole, since their reader has waited for their end. */
+    private readonly escapeMs = ESCAPE_MS,
   ) {}
 
   push(viewer: number, bytes: Uint8Array): void {
@@ -29,8 +31,9 @@ export class ViewerKeys {
     decoder.timer?.[Symbol.dispose]();
     const { events, state } = decodeKeys(decoder.state, bytes);
     decoder.state = state;
-    this.arm(viewer, decoder);
     this.tell(events, viewer);
+    if (this.escapeMs > 0) this.arm(viewer, decoder);
+    else if (isWaiting(decoder.state)) this.flush(viewer, decoder);
   }
 
   /** Drops a terminal's unfinished key. */
@@ -46,11 +49,15 @@ export class ViewerKeys {
   private arm(viewer: number, decoder: Decoder): void {
     decoder.timer = !isWaiting(decoder.state)
       ? null
-      : this.clock.after(ESCAPE_MS, () => {
-          const { events, state } = flushKeys(decoder.state);
-          decoder.state = state;
+      : this.clock.after(this.escapeMs, () => {
+          this.flush(viewer, decoder);
           this.arm(viewer, decoder);
-          this.tell(events, viewer);
         });
+  }
+
+  private flush(viewer: number, decoder: Decoder): void {
+    const { events, state } = flushKeys(decoder.state);
+    decoder.state = state;
+    this.tell(events, viewer);
   }
 }

@@ -38,6 +38,8 @@ const foreign = new Set([
   "WSH_TOKEN",
   "WSH_AGENT",
   "WSH_TMUX_BIN",
+  "WSH_HOOK",
+  "WSH_STATUS_RUN",
   "LINES",
   "COLUMNS",
   "TERMCAP",

@@ -30,15 +30,20 @@ test("a name of any script is one name everywhere, in either form of its accents
 testWith("bash")("completions offer names as they have to be typed, and run none", async () => {
   await using wsh = new Wsh();
   for (const name of ["my work", "$(touch pwned)", "dev"]) await wsh.session(name);
-  const script = `source <(wsh completions bash); COMP_WORDS=(wsh kill ''); COMP_CWORD=2; _wsh; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const words = ["''", `"'my"`, String.raw`'"my'`, String.raw`'my\ w'`, `'"$'`].map(
+    (word) => `COMP_WORDS=(wsh kill ${word}); _wsh; printf '%s\\n' "\${COMPREPLY[@]}"`,
+  );
+  const script = `source <(wsh completions bash); COMP_CWORD=2; ${words.join("; ")}`;
   const bin = join(wsh.dir, "bin");
   fs.mkdirSync(bin);
   const [program = "", ...rest] = wsh.command();
   fs.writeFileSync(join(bin, "wsh"), `#!/bin/sh\nexec '${[program, ...rest].join("' '")}' "$@"\n`, { mode: 0o755 });
   const env = { ...wsh.env, PATH: `${bin}:${wsh.env.PATH}` };
   const child = Bun.spawn(["bash", "--norc", "-c", script], { cwd: wsh.dir, env, stdout: "pipe", stderr: "pipe" });
-  const offered = (await new Response(child.stdout).text()).trimEnd().split("\n").sort();
-  expect(offered).toEqual(["\\$\\(touch\\ pwned\\)", "dev", "my\\ work"]);
+  const offered = (await new Response(child.stdout).text()).trimEnd().split("\n");
+  expect(offered.slice(0, 3).sort()).toEqual(["\\$\\(touch\\ pwned\\)", "dev", "my\\ work"]);
+  // Behind an opened quote as it is, and behind a blank that was typed.
+  expect(offered.slice(3)).toEqual(["my work", "my work", "my\\ work"]);
   expect(fs.existsSync(join(wsh.dir, "pwned"))).toBe(false);
 });
 

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { stored } from "../reliability/checkpoints/crashed-sessions.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -31,9 +32,15 @@ a_minute = 600
 run = ["/bin/sh", "-c", 'printf "%s\\n" "$WSH_EVENT_COMMAND" >>"$HOME/../counted"']
 
 [[on]]
+event = "command_finished"
+tag = "slow"
+timeout_seconds = 4
+run = ["/bin/sh", "-c", 'echo $$ >>"$HOME/../slow"; sleep 300']
+
+[[on]]
 event = "bell"
 timeout_seconds = 1
-run = ["/bin/sh", "-c", 'sleep 300 & echo $! >>"$HOME/../hung"; sleep 300']
+run = ["/bin/sh", "-c", 'sleep 300 & echo $! >>"$HOME/../hung"; setsid sh -c "echo $$ >>$HOME/../hung; sleep 300"; sleep 300']
 
 [[on]]
 event = "bell"
@@ -60,7 +67,7 @@ beforeAll(() => {
 afterAll(async () => wsh[Symbol.asyncDispose]());
 
 test("the event is on standard input and in variables; a line is carried out; no server has to be started", async () => {
-  expect(await wsh.ok("config", "check")).toBe("The settings are valid, with 8 hooks.\n");
+  expect(await wsh.ok("config", "check")).toBe("The settings are valid, with 9 hooks.\n");
   await wsh.session("work", "--tag", "marked");
   await wsh.run("exec", "work", "--", "true");
   await wsh.run("exec", "work", "--", "(exit 7)");
@@ -135,6 +142,36 @@ test("each runs once, however often the server is killed", async () => {
   await until("all hooks", () => lines("counted").length >= count);
   expect(lines("counted").sort()).toEqual(Array.from({ length: count }, (_, at) => `echo ${at}`).sort());
 }, 60_000);
+
+test("the time of one that outlives its server counts from its beginning", async () => {
+  await wsh.session("slow", "--tag", "slow");
+  await wsh.ok("exec", "slow", "--", "true");
+  const pid = await until("the hook", () => lines("slow")[0]);
+  await wsh.killServer();
+  expect(fs.existsSync(`/proc/${pid}`)).toBe(true);
+  await wsh.ok("server", "--ensure");
+  await until("its end", () => !fs.existsSync(`/proc/${pid}`));
+  expect(lines("slow")).toHaveLength(1);
+});
+
+test("a session's own hooks come back with it", async () => {
+  await wsh.ok("server", "--ensure");
+  const hook = { event: "session_renamed", run: ["/bin/sh", "-c", 'echo renamed >>"$HOME/../back"'] };
+  const created = await wsh.fetch("/sessions", {
+    method: "POST",
+    body: JSON.stringify({ name: "back", on: [hook] }),
+    headers: { "Content-Type": "application/json" },
+  });
+  expect(created.status).toBe(201);
+  const { id, pane_id } = (await created.json()) as { id: string; pane_id: string };
+  const [session = 0, pane = 0] = [id.slice(2), pane_id.slice(1)].map(Number);
+  await until("its checkpoint", () => stored(wsh, pane, session));
+  await wsh.killHost(-1);
+  await until("the crash", async () => (await wsh.ok("list", "--all")).includes("crashed"));
+  await wsh.ok("restore", "back");
+  await wsh.ok("rename", "back", "back2");
+  await until("its hook", () => lines("back").length === 1);
+});
 
 test("a mistake is said with its line", async () => {
   await using other = new Wsh({ config: 'log_level = "warn"\n\n[[on]]\nevent = "bel"\nrun = ["true"]\n' });

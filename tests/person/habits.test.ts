@@ -29,8 +29,13 @@ test("every key has the counterpart that is written of it", () => {
   expect(bound).toEqual(keyHabits.map(({ tmux, here }) => `${tmux} ${here}`));
 });
 
+const config = `prefix_preset = "tmux"
+[keys]
+"g" = "popup.open command='echo in the popup; read x' width=40 height=9"
+`;
+
 test("hands of tmux's in one terminal", async () => {
-  await using wsh = new Wsh({ config: 'prefix_preset = "tmux"\n', env: { WSH_STATUS: "on" } });
+  await using wsh = new Wsh({ config, env: { WSH_STATUS: "on" } });
   await wsh.session("one");
   await wsh.session("two");
   await using person = await EmulatorTerminal.attach(wsh, "one", { rows: 24, cols: 120 });
@@ -72,6 +77,23 @@ test("hands of tmux's in one terminal", async () => {
   await person.sees("New number of the window");
   person.type("\x15" + "7\r");
   await has({ windows: "0,7" });
+  press("g");
+  await person.sees("in the popup");
+  person.type("\r");
+  await until("the popup to go", async () => !(await person.text()).includes("in the popup"));
+  press(".");
+  await person.sees("New number of the window");
+  person.type("\x15" + "two:\r");
+  await has({ windows: "0" });
+  await has({ windows: "0,1" }, "two");
+  await wsh.ok("window", "move", "two:1", "one:7");
+  await has({ windows: "0,7" });
+  press("7");
+  await has({ window: 7 });
+  press("\x1b[1;6D");
+  await has({ window: 0 });
+  press("\x1b[1;6C");
+  await has({ window: 7 });
   press("'");
   await person.sees("Number of the window");
   person.type("0\r");
@@ -102,4 +124,31 @@ test("hands of tmux's in one terminal", async () => {
   press("\x02");
   person.type("\r");
   await person.sees("^B");
+});
+
+/** Command lines that need what the line before them made, in an order in which hands type them. */
+const typed = [
+  ...["ls", "new -d -s x2", "has-session -t x", "rename-session -t x2 y", "kill-session -t y", "new-window"],
+  ...["rename-window y", "kill-window", "select-window -t 1", "list-windows", "split-window -h", "list-panes"],
+  ...["select-pane -L", "resize-pane -L 5", "swap-pane -U", "break-pane", "join-pane -s x:2 -t x:1"],
+  ...["select-layout tiled", "send-keys ls Enter", "capture-pane -p", "capture-pane -p -S -", "set-buffer text"],
+  ...["show-buffer", "save-buffer file", "load-buffer file", "wait-for -S x", "wait-for x", "source-file file.conf"],
+  ...["list-keys", "show-options", "kill-pane", "move-window -t 9", "swap-window -t 0", "clear-history"],
+];
+
+test.if(process.env.WSH_TEST_FULL === "1")("the command lines of two weeks, as `wsh tmux`", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("x");
+  await wsh.ok("window", "new", "x");
+  await Bun.write(join(wsh.dir, "file.conf"), "");
+  const failed: string[] = [];
+  for (const line of typed) {
+    const { code, stderr } = await wsh.run("tmux", ...line.replace(/ file/, ` ${wsh.dir}/file`).split(" "));
+    if (code !== 0) failed.push(`${line}: ${stderr}`);
+  }
+  expect(failed).toEqual([]);
+  const first = new Set(typed.map((line) => line.split(" ")[0]));
+  const elsewhere = new Set(["new", "attach", "detach", "kill-server", "display-popup", "switch-client"]);
+  const words = commandHabits.map(({ tmux }) => tmux.split(" ")[1] ?? "");
+  expect(words.filter((word) => !first.has(word) && !elsewhere.has(word))).toEqual([]);
 });

@@ -96,6 +96,8 @@ const operated: readonly OperationName[] = [
     "window.close",
     "window.select",
     "window.update",
+    "window.move",
+    "window.swap",
     "layout.set",
   ] as const),
   ...(["layout.preset", "layout.equalise", "layout.rotate", "pane.split", "pane.close", "pane.select"] as const),
@@ -146,7 +148,17 @@ const streams: Readonly<Record<string, Access>> = {
 };
 const ownProcesses: readonly string[] = [
   ...["adopt", "caller_gone", "checkpoint", "end", "end_pane", "give_way", "go", "keys", "leave", "named_pane"],
-  ...["owner_gone", "pane", "reload", "restart_pane", "shown_in", "watch"],
+  ...[
+    "owner_gone",
+    "pane",
+    "reload",
+    "restart_pane",
+    "return_window",
+    "shown_in",
+    "swap_window",
+    "take_window",
+    "watch",
+  ],
 ].map((name) => `peer.${name}`);
 
 interface Kind {

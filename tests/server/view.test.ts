@@ -6,7 +6,9 @@ import { TestView } from "../support/view.ts";
 
 let gateway: Gateway;
 beforeAll(async () => {
-  gateway = await Gateway.start({ config: "kill_grace_ms = 300\n" });
+  gateway = await Gateway.start({
+    config: `kill_grace_ms = 300\ndefault_command = "echo by default; PS1='$ ' exec sh"\nword_separators = "-/"\n[keys]\n"g" = "popup.open command=ls"\n`,
+  });
 });
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]();
@@ -233,6 +235,23 @@ describe("what it may do", () => {
     expect((await early.next("the error", ({ type }) => type === "error")).error.message).toContain("opened");
     const missing = await gateway.tcp("/sessions/nothing/ws/view", { headers: { upgrade: "websocket" } });
     expect(missing.status).toBe(404);
+  });
+
+  test("a session that the page makes for its person runs the default command, another caller's a shell", async () => {
+    const { name } = await gateway.create({ name: "opened", opened: true, shell: null });
+    const view = await viewOf(name);
+    await view.shows("by default");
+    const other = await viewOf(await session());
+    expect(await other.shows("$")).not.toContain("by default");
+  });
+
+  test("the keys in force, and what separates words, are told a page that asks", async () => {
+    const view = await viewOf(await session(), { keys: true });
+    const told = await view.socket.next("the keys", ({ type }) => type === "keys");
+    expect(told).toMatchObject({ prefix: "Ctrl+\\", word_separators: "-/" });
+    const [prefix] = told.tables as { name: string; rows: { keys: string[]; says: string }[] }[];
+    expect(prefix?.name).toBe("prefix");
+    expect(prefix?.rows.find(({ keys }) => keys.includes("g"))?.says).toContain("popup.open");
   });
 
   test("the end of the program is told", async () => {

@@ -6,6 +6,7 @@ import * as v from "valibot";
 import { ConversationSchema } from "../../protocol/agent.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { integerBetween, integerFrom } from "../../protocol/fields.ts";
+import { HooksSchema } from "../../protocol/hooks.ts";
 import { OwnerSchema } from "../../protocol/owner.ts";
 import { WorktreeSchema } from "../../protocol/worktree.ts";
 
@@ -25,6 +26,8 @@ export const SessionPartSchema = v.object({
   owner: v.optional(OwnerSchema),
   worktree: v.optional(WorktreeSchema),
   idle_limit: v.optional(v.string()),
+  /** Hooks that it was created with. */
+  on: v.optional(HooksSchema),
   rows: side,
   cols: side,
 });

@@ -202,6 +202,7 @@ export class LayoutCheckpoint {
         owner: session.owner ?? undefined,
         worktree: session.worktree ?? undefined,
         idle_limit: session.idleLimit ?? undefined,
+        on: session.hooks,
         ...session.size,
       },
       panes: own.map(({ id }) => Number(id.slice(1))),

@@ -76,6 +76,7 @@ export function paneState(
       owner: session.owner ?? undefined,
       worktree: session.worktree ?? undefined,
       idle_limit: session.idleLimit ?? undefined,
+      on: session.hooks,
       ...session.size,
     },
     is_member: isMember,

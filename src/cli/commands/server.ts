@@ -173,15 +173,22 @@ async function serve(
 
 /** Keys of the person at terminals in pages: as they are set now. @throws WshError invalid_setting */
 async function viewKeys(instance: Instance, isTolerant: boolean): Promise<ViewKeys> {
-  const [settings, { bindingsOf }, { parsePrefix }] = await Promise.all([
+  const [settings, { bindingsOf }, { parsePrefix }, { KeyTables }, { bindingRows }] = await Promise.all([
     settingsOf(instance, {}, isTolerant),
     import("../session/bindings.ts"),
     import("../../keys/prefix.ts"),
+    import("../../keys/tables.ts"),
+    import("../../keys/bindings.ts"),
   ]);
-  const { mode_keys, repeat_time: repeat_ms, escape_ms, key_help_ms } = settings.values;
-  const { prefix, changes: bindings } = await bindingsOf(instance, settings, isTolerant ? warn : undefined);
+  const { mode_keys, repeat_time: repeat_ms, escape_ms, key_help_ms, word_separators } = settings.values;
+  const { prefix: key, changes: bindings } = await bindingsOf(instance, settings, isTolerant ? warn : undefined);
   const delays = { repeat_ms, escape_ms, key_help_ms };
-  return { prefix: parsePrefix(prefix)?.label ?? null, mode_keys, ...delays, bindings };
+  const prefix = parsePrefix(key)?.label ?? null;
+  const tables = [...new KeyTables(bindings).all].map(([name, table]) => ({
+    name,
+    rows: bindingRows(table).map(({ keys, says }) => ({ keys: [...keys], says })),
+  }));
+  return { prefix, mode_keys, ...delays, bindings, told: { prefix, tables, word_separators } };
 }
 
 /** A server that stays is what a login or a start of the machine brings back. What fails is tried again for a while. */

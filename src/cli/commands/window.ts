@@ -15,7 +15,7 @@ interface WindowOptions extends ProgramOptions {
   readonly json?: boolean;
 }
 
-const actions = ["list", "new", "close", "select", "rename", "move", "synchronize", "floats"] as const;
+const actions = ["list", "new", "close", "select", "rename", "move", "swap", "synchronize", "floats"] as const;
 type Action = (typeof actions)[number];
 
 export function register(program: Command): void {
@@ -26,14 +26,14 @@ export function register(program: Command): void {
     .usage("[options] [ACTION] [TARGET] [-- COMMAND…]")
     .description(
       "list; new: with a shell or COMMAND, prints its id; close: ends its programs; select: shows it; rename [TARGET] NAME; " +
-        "move [TARGET] NUMBER; synchronize [TARGET] on|off: send input to all of its panes; floats [TARGET] on|off: show or " +
+        "move [TARGET] NUMBER|SESSION[:NUMBER]; swap [TARGET] NUMBER|next|previous|WINDOW; synchronize [TARGET] on|off: send input to all of its panes; floats [TARGET] on|off: show or " +
         "hide its floating panes.",
     );
   addProgramOptions(window)
     .option("--name <name>", "new: its name")
     .option("--index <n>", "new: its number", wholeNumber(0))
     .addOption(new Option("--to <which>", "select: relative to the target").choices(["next", "previous", "last"]))
-    .option("--focus", "new: switch attached terminals to it")
+    .option("--focus", "new, move: switch attached terminals to it")
     .option("--json", "print the answer as JSON")
     .action(acting<Action, WindowOptions>("new", act));
 }
@@ -69,9 +69,13 @@ async function act(action: Action, { words, after, options, at }: Given<WindowOp
       return done(await at(target, (session) => session.call("window.update", { name: rest[0] ?? null })), json);
     }
     case "move": {
-      const { target, rest } = wordsOf(action, words, ["a number"]);
-      const index = wholeNumber(0)(rest[0] ?? "");
-      return done(await at(target, (session) => session.call("window.update", { index })), json);
+      const { target, rest } = wordsOf(action, words, ["a number, a session, or session:number"]);
+      const input = { to: rest[0] ?? null, focus: options.focus === true };
+      return done(await at(target, (session) => session.call("window.move", input)), json);
+    }
+    case "swap": {
+      const { target, rest } = wordsOf(action, words, ["the other window"]);
+      return done(await at(target, (session) => session.call("window.swap", { with: rest[0] ?? "" })), json);
     }
     case "floats": {
       const { target, rest } = wordsOf(action, words, ["on or off"]);

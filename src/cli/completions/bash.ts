@@ -3,11 +3,22 @@ import type { CompletionCommand, Value } from "./model.ts";
 
 export function bashCompletions(commands: readonly CompletionCommand[]): string {
   return `_wsh_sessions() {
-  local there=() name
-  case $cur in */*) there=(--server "\${cur%%/*}") ;; esac
+  local there=() name typed quote= special='[\\"$\`]'
+  # The word as it was typed: behind an opened quote, or with backslashes.
+  case $cur in
+    \\'*|\\"*) quote=\${cur:0:1} typed=\${cur:1} ;;
+    *) typed=\${cur//\\\\/} ;;
+  esac
+  case $typed in */*) there=(--server "\${typed%%/*}") ;; esac
   # A name is text of anybody's: compgen -W would expand it.
   while IFS= read -r name; do
-    case $name in "$cur"*) COMPREPLY+=("$(printf %q "$name")") ;; esac
+    case $name in "$typed"*) ;; *) continue ;; esac
+    case $quote in
+      '') COMPREPLY+=("$(printf %q "$name")") ;;
+      # Within quotes a name stands as it is; one that would end them, or mean more there, is left out.
+      \\') [[ $name == *\\'* ]] || COMPREPLY+=("$name") ;;
+      *) [[ $name =~ $special ]] || COMPREPLY+=("$name") ;;
+    esac
   done < <(wsh \${instance[@]+"\${instance[@]}"} list --names \${there[@]+"\${there[@]}"} </dev/null 2>/dev/null)
 }
 _wsh() {

@@ -134,13 +134,12 @@ async function panesLeft(ask: Ask, session: string): Promise<number> {
   }
 }
 
-const windowActions = v.picklist(["create", "rename", "close", "move", "select"]);
+const windowActions = v.picklist(["create", "rename", "close", "move", "swap", "select"]);
 
 export const manageWindow = tool({
   name: "wsh_manage_window",
   title: "Manage windows",
-  description:
-    "create (name, index; a shell), rename (name), close (its programs, too), move (index), select (shows it).",
+  description: "create (a shell), rename, close, move (index, to: session), swap (to), select.",
   core: false,
   access: "operate",
   annotations: ends,
@@ -149,10 +148,11 @@ export const manageWindow = tool({
     action: windowActions,
     window: optional(v.string(), "index, name or @w5"),
     name: v.optional(v.string()),
-    index: optional(v.pipe(v.number(), v.integer()), "its place"),
+    index: optional(v.pipe(v.number(), v.integer()), "number"),
+    to: v.optional(v.string()),
   }),
   output: v.object({ session: v.optional(v.string()), windows: v.array(v.unknown()) }),
-  run: async ({ session, action, window, name, index }, ask) => {
+  run: async ({ session, action, window, name, index, to }, ask) => {
     const target = window === undefined ? session : window.startsWith("@") ? window : `${session}:${window}`;
     switch (action) {
       case "create":
@@ -160,7 +160,10 @@ export const manageWindow = tool({
       case "rename":
         return shownArrangement(await ask("window.update", { name: needed(name, action, "name") }, target));
       case "move":
-        return shownArrangement(await ask("window.update", { index: needed(index, action, "index") }, target));
+        if (to === undefined) needed(index, action, "index");
+        return shownArrangement(await ask("window.move", { to, index }, target));
+      case "swap":
+        return shownArrangement(await ask("window.swap", { with: needed(to, action, "to") }, target));
       case "select":
         return shownArrangement(await ask("window.select", {}, target));
       case "close": {

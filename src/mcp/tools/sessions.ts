@@ -15,6 +15,7 @@ const {
   port: _port,
   idle_limit: _idleLimit,
   owner_bound: _ownerBound,
+  opened: _opened,
   ...createFields
 } = CreateSessionSchema.entries;
 const CreateParameters = v.object(createFields);

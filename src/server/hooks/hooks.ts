@@ -10,13 +10,14 @@ import type { HookFiles, HookJob } from "../../events/hook-files.ts";
 import { EventReader, type JournalEvent, watchEvents } from "../../events/reader.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
+import { endMarked, HOOK_MARK } from "../../platform/marked-processes.ts";
 import { platform } from "../../platform/platform.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { hookVariables, type OwnedHook } from "../../protocol/hooks.ts";
 import { bareNotice, type Notice, type Notify, noticeFor } from "../../protocol/notices.ts";
 import type { RecordedEvent } from "../../protocol/recorded-events.ts";
 import { isNotify, isWanted, type Wanted } from "../../protocol/wanted.ts";
-import { killGroup, runHookProgram, TAKEN } from "./program.ts";
+import { runHookProgram, TAKEN } from "./program.ts";
 
 /** Events read at a time, and time in which further ones are read together, in ms. */
 const EVENTS = 500;
@@ -247,8 +248,8 @@ export class Hooks {
   ): Promise<number | null> {
     const { files, logger, instance } = this.port;
     const end = await runHookProgram({
-      ...{ job: files.path(name), argv, cwd: event.cwd ?? null, timeoutMs },
-      env: { ...environment(), WSH_SOCKET: instance.httpSocket, WSH_HOOK: name, ...variables },
+      ...{ job: files.path(name), argv, cwd: event.cwd ?? null, timeoutMs, marks: this.marksOf(name) },
+      env: { ...environment(), ...variables, WSH_SOCKET: instance.httpSocket, [HOOK_MARK]: name },
     });
     const { exit_code, signal, output, timedOut, error } = end;
     const taken = exit_code === TAKEN ? files.list().begun.find(({ job }) => job === name) : undefined;
@@ -260,26 +261,40 @@ export class Hooks {
     return null;
   }
 
-  /** A program that an earlier server began: it is ended by this one when its time is up. */
-  private adopt(job: string, pid: number): void {
-    const isOurs = (): boolean => platform().listeners?.environment(pid)?.includes(`WSH_HOOK=${job}`) === true;
-    if (!isOurs()) {
-      this.port.files.remove(job);
+  /** A program that an earlier server began: it counts as running, and this one ends it when its time is up. */
+  private adopt(name: string, pid: number): void {
+    const { files } = this.port;
+    const marks = this.marksOf(name);
+    const isOurs = (): boolean => {
+      const env = platform().listeners?.environment(pid) ?? [];
+      return marks.every((mark) => env.includes(mark));
+    };
+    const begun = files.begun(name, pid);
+    if (begun === null || !isOurs()) {
+      files.remove(name);
       return;
     }
+    const { wanted, key } = begun.job;
+    const rate = this.rateOf(key);
+    rate.running++;
     this.running++;
-    const deadline = performance.now() + MINUTE_MS;
+    const deadline = begun.at + (isNotify(wanted) ? MINUTE_MS : wanted.timeout_seconds * 1000);
     const look = (): void => {
-      if (isOurs() && performance.now() < deadline) return;
+      if (isOurs() && Date.now() < deadline) return;
       clearInterval(timer);
-      if (isOurs()) killGroup(pid, "SIGKILL");
-      this.port.files.remove(job);
+      if (isOurs()) endMarked(pid, marks, "SIGKILL");
+      files.remove(name);
+      rate.running--;
       this.running--;
       this.begin();
       this.rest();
     };
     const timer = setInterval(look, LOOK_MS);
     timer.unref();
+  }
+
+  private marksOf(name: string): string[] {
+    return [`${HOOK_MARK}=${name}`, `WSH_SOCKET=${this.port.instance.httpSocket}`];
   }
 
   private rest(): void {

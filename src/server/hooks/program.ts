@@ -1,6 +1,6 @@
 /**
  * Runs the program of a hook: in a process group and session of its own, with the event on standard input, without a
- * terminal. It is killed with its group when its time is up. What it prints is read at a walking pace and kept up to a
+ * terminal. It is killed with all that it has started when its time is up. What it prints is read at a walking pace and kept up to a
  * limit, so that a flood costs the server nothing.
  *
  * A shell of two fixed words begins it: it takes the job by renaming its file, and becomes the program only if that
@@ -10,6 +10,7 @@ import { spawn } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import type { Readable } from "node:stream";
+import { endMarked } from "../../platform/marked-processes.ts";
 
 const BEGIN = 'command -p mv -- "$0.job" "$0.$$" 2>/dev/null || exit 75; exec "$@" <"$0.event"';
 /** Output that is kept for the log, in characters. */
@@ -26,6 +27,8 @@ export interface HookProgram {
   readonly job: string;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Entries of `env` that no other run has. */
+  readonly marks: readonly string[];
   /** Where it is started, if that exists. */
   readonly cwd: string | null;
   readonly timeoutMs: number;
@@ -45,7 +48,7 @@ export interface HookEnd {
   readonly error?: string;
 }
 
-export function runHookProgram({ job, argv, env, cwd, timeoutMs }: HookProgram): Promise<HookEnd> {
+export function runHookProgram({ job, argv, env, marks, cwd, timeoutMs }: HookProgram): Promise<HookEnd> {
   return new Promise((resolve) => {
     const at = cwd !== null && isDirectory(cwd) ? cwd : os.homedir();
     const child = spawn("/bin/sh", ["-c", BEGIN, job, ...argv], {
@@ -62,13 +65,13 @@ export function runHookProgram({ job, argv, env, cwd, timeoutMs }: HookProgram):
     let killing: Timer | null = null;
     const timer = setTimeout(() => {
       timedOut = true;
-      killGroup(child.pid, "SIGTERM");
-      killing = setTimeout(() => killGroup(child.pid, "SIGKILL"), TERM_MS);
+      endMarked(child.pid, marks, "SIGTERM");
+      killing = setTimeout(() => endMarked(child.pid, marks, "SIGKILL"), TERM_MS);
     }, timeoutMs);
     const ended = (end: Omit<HookEnd, "output" | "timedOut" | "pid">): void => {
       clearTimeout(timer);
       clearTimeout(killing ?? undefined);
-      if (timedOut) killGroup(child.pid, "SIGKILL");
+      if (timedOut) endMarked(child.pid, marks, "SIGKILL");
       // Programs that it left behind may hold its output open.
       setTimeout(() => {
         for (const stream of streams) stream.destroy();
@@ -78,15 +81,6 @@ export function runHookProgram({ job, argv, env, cwd, timeoutMs }: HookProgram):
     child.on("error", (error) => ended({ exit_code: null, signal: null, error: error.message }));
     child.on("exit", (exit_code, signal) => ended({ exit_code, signal }));
   });
-}
-
-export function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, signal);
-  } catch {
-    // All of it has ended.
-  }
 }
 
 function readSlowly(stream: Readable, keep: (text: string) => void): void {

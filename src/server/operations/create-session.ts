@@ -11,7 +11,7 @@ import { requireAgentRoom } from "../../protocol/agent-sessions.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName } from "../../protocol/names.ts";
-import { ownerOf } from "../../protocol/owner.ts";
+import { agentOfCaller, ownerOf } from "../../protocol/owner.ts";
 import { firstCursor } from "../../protocol/pane-numbers.ts";
 import { type Once, REMEMBERED_MS } from "../../protocol/requests.ts";
 import { type CreatedSession, SessionInfoSchema } from "../../protocol/session.ts";
@@ -28,7 +28,7 @@ export async function createSession(
   context: CallContext,
   files: StepFiles = {},
 ): Promise<CreatedSession> {
-  const { server, if_exists, place, ...create } = input;
+  const { server, if_exists, place, opened, ...create } = input;
   requireOwnServer(state, server);
   if (context.isFar === true) requireAccepted(state, place != null);
   const wanted = if_exists === "attach" && typeof create.name === "string" ? checkSessionName(create.name) : null;
@@ -47,6 +47,7 @@ export async function createSession(
     owner,
     ...defined({ owner_process: context.process }),
     naming: "number",
+    opened: opened === true && agentOfCaller(context.caller) === null,
     max_sessions: state.limits.max_sessions,
     env: context.env ?? process.env,
     cwd: context.cwd ?? os.homedir(),

@@ -5,6 +5,7 @@
 import type * as v from "valibot";
 import { accessCovers } from "../../protocol/caller.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseJson } from "../../protocol/json.ts";
 import { decodeInput } from "../../protocol/numbered-input.ts";
@@ -90,8 +91,9 @@ export class ViewSocket implements WebSocketEndpoint {
     this.early.push(typeof data === "string" ? data : new Uint8Array(data));
   }
 
-  private async attach({ client, rows, cols, size, prefix, name }: Open): Promise<void> {
+  private async attach({ client, rows, cols, size, prefix, name, keys: wantsKeys }: Open): Promise<void> {
     const { sources, source, context, viewer, follows } = this.options;
+    const { told, ...keys } = await this.keys(prefix, true);
     const { info } = source;
     let isOpened = false;
     const feed = await ViewFeed.open(
@@ -108,7 +110,7 @@ export class ViewSocket implements WebSocketEndpoint {
           places: true,
         },
         read_only: !accessCovers(context.access, "operate"),
-        ...(await this.keys(prefix, true)),
+        ...keys,
         page: { client, name: name === undefined || name === "" ? viewer : `${viewer} (${name})`, credit: VIEW_CREDIT },
       },
       context,
@@ -116,7 +118,7 @@ export class ViewSocket implements WebSocketEndpoint {
         frame: (json) => this.frame(json),
         keyboard: (captured) => this.tell({ type: "keyboard", captured }),
         wanted: (operation) => this.tell({ type: "wanted", operation }),
-        settings: () => void this.reread(prefix),
+        settings: () => void this.reread(prefix, wantsKeys === true),
         alert: (text) => this.tell({ type: "alert", text }),
         took: (n, record) => {
           if (isOpened) this.tell({ type: "took", n });
@@ -124,6 +126,7 @@ export class ViewSocket implements WebSocketEndpoint {
             const { id, name } = info;
             const of = record === null ? {} : { record };
             this.tell({ type: "opened", session: id, name, access: context.access, took: n, ...of });
+            if (wantsKeys === true && told !== undefined) this.tell({ type: "keys", ...told });
           }
           isOpened = true;
         },
@@ -143,15 +146,21 @@ export class ViewSocket implements WebSocketEndpoint {
   /** @throws WshError invalid_setting unless it is tolerant */
   private async keys(prefix: boolean, isTolerant: boolean): Promise<ViewKeys> {
     const { keys, context } = this.options;
-    const { bindings, ...bound } = await keys(isTolerant);
+    const { bindings, told, ...bound } = await keys(isTolerant);
     // The person's bindings reveal more than a caller of one session may know.
-    const own = context.caller.only === undefined && bindings !== undefined ? { bindings } : {};
+    const own = context.caller.only === undefined ? defined({ bindings, told }) : {};
     return { ...bound, ...own, ...(prefix ? {} : { prefix: null }) };
   }
 
-  private async reread(prefix: boolean): Promise<void> {
+  private async reread(prefix: boolean, wantsKeys: boolean): Promise<void> {
     const now = await this.keys(prefix, false).catch((thrown) => ({ fault: settingsFault(thrown) }));
-    this.feed?.use("fault" in now ? now : { relay: false, ...now });
+    if ("fault" in now) {
+      this.feed?.use(now);
+      return;
+    }
+    const { told, ...keys } = now;
+    this.feed?.use({ relay: false, ...keys });
+    if (wantsKeys && told !== undefined) this.tell({ type: "keys", ...told });
   }
 
   private receive(feed: ViewFeed, data: string | Uint8Array): void {

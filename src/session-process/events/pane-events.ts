@@ -26,7 +26,7 @@ const busy: ReadonlySet<SessionState> = new Set(["running", "fullscreen"]);
 
 export interface PaneEventsOptions {
   readonly pane: Pane;
-  readonly recorder: Recorder;
+  readonly recorder: Pick<Recorder, "record">;
   readonly settings: Pick<Settings, "history" | "long_command_seconds">;
   /** The window that has it; null: none now. */
   window(): string | null;

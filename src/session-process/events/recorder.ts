@@ -4,6 +4,7 @@
  * end is limited: how many were left out stands in the next one.
  */
 import type { EventJournal } from "../../events/journal.ts";
+import { sessionId } from "../../protocol/names.ts";
 import type { EventDetails, RecordedEvent, RecordedEventName } from "../../protocol/recorded-events.ts";
 import type { Session } from "../../session/session.ts";
 import type { HookWaker } from "./hook-waker.ts";
@@ -55,7 +56,8 @@ export class Recorder {
     for (const details of [created, ...early]) this.record(details);
   }
 
-  record(details: EventDetails): void {
+  /** @param home the session that has the pane which it is about; null: this one */
+  record(details: EventDetails, home: { readonly number: number; readonly name: string } | null = null): void {
     if (this.early !== null) {
       if (this.early.length < BURST) this.early.push(details);
       return;
@@ -66,6 +68,7 @@ export class Recorder {
     const { event, ...fields } = session.isPrivate ? withoutWords(details) : details;
     const recorded: RecordedEvent = {
       ...{ event, at: Date.now(), session: session.name, session_id: session.id, tags: [...session.tags] },
+      ...(home === null ? {} : { session: home.name, session_id: sessionId(home.number), tags: [] }),
       ...fields,
       ...(skipped > 0 ? { skipped } : {}),
       ...(noteworthy.has(event) && this.isWatched(details.pane) ? { watched: true } : {}),

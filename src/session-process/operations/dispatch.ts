@@ -171,7 +171,9 @@ function subjectOf(parts: SessionParts, { op, target, caller, input }: PeerReque
   const isPane = op.startsWith("peer.") ? target !== undefined && addressesPane(target) : isForPane(op, target);
   if (isPane || op === "peer.raw" || ofPanes.has(op)) return { owners: ownersOf([pane]), pane };
   if (touchesAll.has(op)) return { owners: [session.owner, ...ownersOf([...locals.keys()])], pane };
-  if (op === "window.close") return { owners: ownersOf(panesIn(windowWith(arrangement.state, pane))), pane };
+  const inWindow = op.startsWith("window.") ? ownersOf(panesIn(windowWith(arrangement.state, pane))) : [];
+  if (op === "window.close") return { owners: inWindow, pane };
+  if (op === "window.move" || op === "window.swap") return { owners: [session.owner, ...inWindow], pane };
   // An agent of this session adds panes of its own beside it.
   const { agent } = caller;
   const isHere = agent !== undefined && [...locals.values()].some((local) => local.pane.agent.info?.name === agent);

@@ -9,17 +9,20 @@ import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { KeepSchema } from "../../protocol/layout.ts";
 import { formatTarget, parseTarget } from "../../protocol/names.ts";
+import type { Size } from "../../protocol/size.ts";
 import { linkPane, releasePane } from "../../registry/panes.ts";
 import { findSession } from "../../registry/registry.ts";
 import { onlyOne, split as splitOff } from "../../session/windows/changes.ts";
 import type { FloatChange } from "../../session/windows/floats.ts";
-import { paneEntry, takePane, windowWith } from "../../session/windows/state.ts";
+import { type PaneEntry, paneEntry, takePane, windowWith } from "../../session/windows/state.ts";
 import { Connection } from "../../wire/connection.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
 import type { PaneKeeper } from "../pane-keeper.ts";
 import type { SessionParts } from "../parts.ts";
+import type { LocalPane } from "./local-pane.ts";
 import { paneTerminal } from "./pane-terminal.ts";
 import { ViewLink } from "./view-link.ts";
+import { openView } from "./view-pane.ts";
 
 export interface Placing {
   readonly direction: "left" | "right" | "up" | "down";
@@ -30,52 +33,216 @@ export interface Placing {
   readonly float?: FloatChange | undefined;
 }
 
+/** Longest wait for the session that takes panes, in ms: it may be stopped, and changes here wait meanwhile. */
+const TAKE_MS = 10_000;
+/** Longest pause between attempts of two sessions that give each other something, in ms. */
+const PAUSE_MS = 50;
+
 const context = { caller: { kind: "cli", id: `moving:${process.pid}`, connected: true }, access: "admin" } as const;
 const AdoptedSchema = v.object({ name: v.string() });
 
-/** Call within a change of the arrangement. @throws WshError session_not_found, invalid_layout */
-export async function moveAway(parts: SessionParts, pane: string, to: string, placing: Placing): Promise<void> {
-  const { arrangement, instance, number, processId, keeper } = parts;
-  const { state } = arrangement;
-  const placed = arrangement.paneOf(pane);
-  if (placed.isView) throw new WshError("invalid_layout", `pane '${pane}' is a view: close it instead`);
-  const rest = takePane(state, pane, arrangement.sizeOf(windowWith(state, pane)));
-  if (rest === null) throw onlyOne(pane);
-  const target = parseTarget(to);
-  const entry = findSession(instance, target);
-  if (entry.session === null) throw new WshError("session_not_found", `no session '${to}'`);
-  const local = arrangement.localOf(pane);
-  const socket = placed instanceof ViewLink ? placed.socket : sessionSocket(instance, processId);
-  const { title = null, keep = null, env } = state.panes[pane] ?? {};
-  const chosen = { title, keep, ...defined({ env }) };
-  const { connection } = await Connection.open(entry.socket, "cli");
-  // Whoever is to show it finds it by its id, and gives it its size.
-  if (local !== null) keeper.lend(local, { number: entry.session, name: entry.name ?? "" });
-  try {
-    const asked = { ...context, target: formatTarget(target) };
-    const answer = await connection.request("peer.adopt", { pane, socket, chosen, ...placing }, asked);
-    local?.own.renamedTo(v.parse(AdoptedSchema, answer).name);
-  } catch (error) {
-    if (local !== null) keeper.lend(local, null);
-    throw error;
-  } finally {
-    connection.close();
-  }
-  arrangement.forget(pane);
-  arrangement.commit(rest);
-  await releasePane(instance, processId, number, Number(pane.slice(1))).catch(() => {});
-}
-
-const AdoptSchema = v.object({
+/** A pane on its way to another session. */
+export const SentPaneSchema = v.object({
   pane: v.pipe(v.string(), v.regex(/^@\d{1,9}$/)),
-  /** Of the process that runs it. */
-  socket: v.string(),
+  /** Of the process that runs it; null: a view, which is opened again. */
+  socket: v.nullable(v.string()),
   /** What was chosen for it. */
   chosen: v.object({
     title: v.nullable(v.string()),
     keep: v.nullable(KeepSchema),
+    view: v.nullable(v.string()),
     env: v.exactOptional(v.record(v.string(), v.string())),
   }),
+});
+type SentPane = v.InferOutput<typeof SentPaneSchema>;
+
+/** The session that panes go to. */
+export interface Taker {
+  readonly socket: string;
+  readonly number: number;
+  readonly name: string;
+}
+
+/** @throws WshError session_not_found */
+export function takerOf({ instance }: SessionParts, to: string): Taker {
+  const { socket, session, name } = findSession(instance, parseTarget(to));
+  if (session === null) throw new WshError("session_not_found", `no session '${to}'`);
+  return { socket, number: session, name: name ?? "" };
+}
+
+/**
+ * Panes of this session that another one takes. They stay here, and are found from there, until `gone`; without that,
+ * disposing takes them back.
+ */
+export class Giving implements Disposable {
+  readonly panes: readonly SentPane[];
+  private readonly locals: readonly LocalPane[];
+  private isGone = false;
+
+  constructor(
+    private readonly parts: SessionParts,
+    private readonly entries: readonly PaneEntry[],
+    private readonly to: Taker,
+  ) {
+    const { arrangement, instance, processId, keeper } = parts;
+    this.panes = entries.map(({ id, title, keep, view, env }) => {
+      const placed = arrangement.paneOf(id);
+      const socket = placed instanceof ViewLink ? placed.socket : sessionSocket(instance, processId);
+      return { pane: id, socket: placed.isView ? null : socket, chosen: { title, keep, view, ...defined({ env }) } };
+    });
+    this.locals = entries.flatMap(({ id }) => arrangement.localOf(id) ?? []);
+    // Whoever is to show it finds it by its id, and gives it its size.
+    for (const local of this.locals) keeper.lend(local, to);
+  }
+
+  /**
+   * The other session has them: they are found there alone.
+   * @param name of it, by now
+   * @param isAll nothing is left here: the session is over, and its last picture stays
+   */
+  async gone(name: string, isAll = false): Promise<void> {
+    this.isGone = true;
+    const { arrangement, instance, processId, number, keeper } = this.parts;
+    const home = { number: this.to.number, name };
+    for (const local of this.locals) keeper.lend(local, home);
+    for (const { id } of this.entries) {
+      const placed = arrangement.placed.get(id);
+      if (placed instanceof ViewLink && placed.isGuest) placed.belongsTo(home);
+      if (!isAll) arrangement.forget(id);
+      else if (placed instanceof ViewLink) placed.close();
+      else arrangement.localOf(id)?.leave();
+      await releasePane(instance, processId, number, Number(id.slice(1))).catch(() => {});
+    }
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.isGone) for (const local of this.locals) this.parts.keeper.lend(local, null);
+  }
+}
+
+/** Panes of another session that are placed here, before the layout names them. Disposing removes them, unless kept. */
+export class Taking implements AsyncDisposable {
+  private readonly undo: (() => Promise<void>)[] = [];
+
+  private constructor(private readonly parts: SessionParts) {}
+
+  /** @throws WshError invalid_layout for one that is shown here already, session_unavailable */
+  static async of(parts: SessionParts, sent: readonly SentPane[], area: Size): Promise<Taking> {
+    const taking = new Taking(parts);
+    try {
+      for (const pane of sent) await taking.take(pane, area);
+      return taking;
+    } catch (error) {
+      await taking[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  private async take({ pane, socket, chosen }: SentPane, area: Size): Promise<void> {
+    const { arrangement, instance, processId, number, locals, keeper } = this.parts;
+    if (arrangement.placed.has(pane)) {
+      throw new WshError("invalid_layout", `pane '${pane}' is already shown in this session`, {
+        hint: "Close its view there first.",
+      });
+    }
+    if (socket === null) {
+      await openView(this.parts, chosen.view ?? pane, area);
+      this.undo.push(async () => arrangement.forget(pane));
+      return;
+    }
+    const id = Number(pane.slice(1));
+    const local = locals.get(pane);
+    const home = local?.home ?? null;
+    this.undo.push(async () => {
+      arrangement.forget(pane);
+      if (local !== undefined) keeper.lend(local, home);
+      else if (id !== processId) await releasePane(instance, processId, number, id).catch(() => {});
+    });
+    if (local !== undefined) {
+      keeper.lend(local, null);
+      arrangement.put(local);
+    } else {
+      const linked = { id: pane, socket, shows: pane, isGuest: true };
+      const link = await ViewLink.open(linked, area, sessionSocket(instance, processId), arrangement.eventsOf(pane));
+      arrangement.placed.set(pane, link);
+      await link.refresh();
+    }
+    if (id !== processId) await linkPane(instance, processId, number, id);
+  }
+
+  kept(): void {
+    this.undo.splice(0);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const undo of this.undo.splice(0).reverse()) await undo();
+  }
+}
+
+/** Whether this process waits for another inside a change of its layout; a process has one session. */
+let isGiving = false;
+
+/**
+ * Asks the session that is to take something, within a change of the arrangement here.
+ * @throws WshError of it, session_unavailable when it does not answer in time: it takes nothing then
+ */
+export async function askTaker(
+  { number }: SessionParts,
+  to: Taker,
+  op: string,
+  input: Readonly<Record<string, unknown>>,
+  target = `@s${to.number}`,
+): Promise<unknown> {
+  const { connection } = await Connection.open(to.socket, "cli");
+  const timer = setTimeout(() => connection.close(), TAKE_MS);
+  isGiving = true;
+  try {
+    return await connection.request(op, { ...input, from: number }, { ...context, target });
+  } finally {
+    isGiving = false;
+    clearTimeout(timer);
+    connection.close();
+  }
+}
+
+/** Two sessions that give each other something would wait for each other. @throws WshError session_unavailable */
+export function refuseCrossing({ number }: SessionParts): void {
+  if (!isGiving) return;
+  throw new WshError("session_unavailable", `session '@s${number}' is itself giving panes away`, { crossing: true });
+}
+
+/** Tries again what has met a change in the other direction. */
+export async function withoutCrossing<T>(give: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + TAKE_MS;
+  for (;;) {
+    try {
+      return await give();
+    } catch (thrown) {
+      if (performance.now() > deadline || WshError.from(thrown).details.crossing !== true) throw thrown;
+      await Bun.sleep(Math.random() * PAUSE_MS);
+    }
+  }
+}
+
+/** Call within a change of the arrangement. @throws WshError session_not_found, invalid_layout */
+export async function moveAway(parts: SessionParts, pane: string, to: string, placing: Placing): Promise<void> {
+  const { arrangement } = parts;
+  const { state } = arrangement;
+  if (arrangement.paneOf(pane).isView) {
+    throw new WshError("invalid_layout", `pane '${pane}' is a view: close it instead`);
+  }
+  const rest = takePane(state, pane, arrangement.sizeOf(windowWith(state, pane)));
+  if (rest === null) throw onlyOne(pane);
+  const taker = takerOf(parts, to);
+  using giving = new Giving(parts, [state.panes[pane] ?? paneEntry(pane)], taker);
+  const [sent] = giving.panes;
+  const answer = await askTaker(parts, taker, "peer.adopt", { ...sent, ...placing }, formatTarget(parseTarget(to)));
+  arrangement.commit(rest);
+  await giving.gone(v.parse(AdoptedSchema, answer).name);
+}
+
+const AdoptSchema = v.object({
+  ...SentPaneSchema.entries,
   direction: v.picklist(["left", "right", "up", "down"]),
   whole: v.boolean(),
   focus: v.boolean(),
@@ -88,43 +255,27 @@ const AdoptSchema = v.object({
 /** A pane of another session is put beside the request's target. @throws WshError pane_not_found, session_unavailable */
 export async function adopt(
   parts: SessionParts,
-  { input, target }: PeerRequest,
+  { input, target, signal }: PeerRequest,
 ): Promise<v.InferOutput<typeof AdoptedSchema>> {
-  const { pane, socket, chosen, direction: side, whole, focus, cells, percent, float } = v.parse(AdoptSchema, input);
-  const { arrangement, instance, session, processId, number, locals, keeper } = parts;
+  const { direction: side, whole, focus, cells, percent, float, ...sent } = v.parse(AdoptSchema, input);
+  const { arrangement, session } = parts;
+  refuseCrossing(parts);
   return arrangement.change(async () => {
     session.requireRunning();
     const beside = parts.place(target).pane;
     const size = cells !== undefined ? { cells } : percent !== undefined ? { percent } : undefined;
     const change = { pane: beside, side, whole, focus, ...defined({ size, float }) };
     const area = arrangement.sizeOf(windowWith(arrangement.state, beside));
-    const next = splitOff(arrangement.state, paneEntry(pane, chosen), change, area);
-    const id = Number(pane.slice(1));
-    const local = locals.get(pane);
-    const home = local?.home ?? null;
-    try {
-      if (local !== undefined) {
-        keeper.lend(local, null);
-        arrangement.put(local);
-      } else {
-        const linked = { id: pane, socket, shows: pane, isGuest: true };
-        const link = await ViewLink.open(linked, area, sessionSocket(instance, processId), arrangement.eventsOf(pane));
-        arrangement.placed.set(pane, link);
-        await link.refresh();
-      }
-      if (id !== processId) await linkPane(instance, processId, number, id);
-      arrangement.commit(next);
-    } catch (error) {
-      arrangement.forget(pane);
-      if (local !== undefined) keeper.lend(local, home);
-      if (id !== processId && local === undefined) await releasePane(instance, processId, number, id).catch(() => {});
-      throw error;
-    }
+    const next = splitOff(arrangement.state, paneEntry(sent.pane, sent.chosen), change, area);
+    await using taking = await Taking.of(parts, [sent], area);
+    signal.throwIfAborted();
+    arrangement.commit(next);
+    taking.kept();
     return { name: session.name };
   });
 }
 
-const NamedSchema = v.object({ name: v.string() });
+const NamedSchema = v.object({ name: v.string(), number: v.number() });
 
 /** What the session that has a pane asks of the process that runs it. @throws WshError unknown_method, pane_not_found */
 export async function askGuest(parts: SessionParts, keeper: PaneKeeper, request: PeerRequest): Promise<object> {
@@ -140,7 +291,7 @@ export async function askGuest(parts: SessionParts, keeper: PaneKeeper, request:
       await local.restart();
       return {};
     case "peer.named_pane":
-      if (local.home !== null) keeper.lend(local, { ...local.home, ...v.parse(NamedSchema, request.input) });
+      if (local.home !== null) keeper.lend(local, v.parse(NamedSchema, request.input));
       return {};
     case "peer.terminal":
       return paneTerminal(local, parts.session.viewers);

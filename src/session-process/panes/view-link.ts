@@ -196,9 +196,9 @@ export class ViewLink implements PlacedPane {
     await this.refresh();
   }
 
-  /** The session that has this guest has another name. */
-  named(name: string): void {
-    this.request("peer.named_pane", { name }).catch(() => {});
+  /** Another session has this guest, or it has another name. */
+  belongsTo(home: { readonly number: number; readonly name: string }): void {
+    this.request("peer.named_pane", { ...home }).catch(() => {});
   }
 
   /** Time since something happened in the pane, in ms. */

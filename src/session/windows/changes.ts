@@ -36,7 +36,6 @@ import {
   putPane,
   putWindow,
   refocused,
-  requireFree,
   takePane,
   type WindowEntry,
   type Windows,
@@ -207,12 +206,6 @@ export function join(state: Windows, pane: string, change: SplitChange, area: Si
   const rest = takePane(state, pane, area);
   if (rest === null) throw onlyOne(pane);
   return split(rest, entry, change, area);
-}
-
-/** @throws WshError invalid_layout when another window has the index */
-export function moveWindow(state: Windows, id: number, index: number): Windows {
-  requireFree(state, index, id);
-  return putWindow(state, { ...windowById(state, id), index });
 }
 
 /** Turns a floating pane, also a popup, into a tiled one, beside the one that was used last. */

@@ -1,12 +1,11 @@
 /** Commands on windows and their layouts. */
 import { WshError } from "../../protocol/errors.ts";
 import { TmuxError } from "../error.ts";
-import { type Place, placeOf, type Session, type Window } from "../model.ts";
+import { placeOf, type Session } from "../model.ts";
 import { optionAt } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
-import { around, type Targets } from "../targets.ts";
-import { moveTo } from "./between.ts";
+import { around } from "../targets.ts";
 import { type Command, command, wholeNumber } from "./command.ts";
 import { respawn } from "./respawn.ts";
 import { freeIndex, keepName, movesFocus, ownWindowName, programOf, takesFocus, visible } from "./start.ts";
@@ -136,7 +135,6 @@ async function newWindow(run: Run, args: Arguments): Promise<void> {
   if (isBeside) {
     index = (window ?? session.current).index + (args.has("a") ? 1 : 0);
     window = null;
-    await makeRoom(run, session, index);
   }
   const given = args.get("n");
   const name = given === undefined ? undefined : await run.format(given, place);
@@ -159,7 +157,12 @@ async function newWindow(run: Run, args: Arguments): Promise<void> {
   const replaced = args.has("k") ? window : null;
   const made = await run.backend.call(
     "window.create",
-    { ...program, index: replaced === null && index !== null ? index : await freeIndex(run, session), focus },
+    {
+      ...program,
+      index: replaced === null && index !== null ? index : await freeIndex(run, session),
+      make_room: isBeside,
+      focus,
+    },
     session.target,
   );
   if (replaced !== null && index !== null) {
@@ -197,17 +200,6 @@ export async function printMade(
   );
 }
 
-/** Moves the windows at and behind a number one further, as far as they touch. */
-async function makeRoom(run: Run, session: Session, index: number): Promise<void> {
-  const used = new Map(session.windows.map((each) => [each.index, each]));
-  let free = index;
-  while (used.has(free)) free++;
-  for (let at = free - 1; at >= index; at--) {
-    const window = used.get(at);
-    if (window !== undefined) await run.backend.call("window.update", { index: at + 1 }, window.target);
-  }
-}
-
 async function turn(run: Run, session: Session, to: "next" | "previous" | "last"): Promise<void> {
   const found =
     to === "last"
@@ -233,64 +225,35 @@ async function moveWindow(run: Run, args: Arguments): Promise<void> {
   }
   const source = targets.find(args.get("s"), "window");
   const { session, index, window } = targets.findIndex(args.get("t"));
-  if (session.id !== source.session.id) return moveBetween(run, args, source, { session, index, window });
-  if (args.has("a") || args.has("b")) {
-    const beside = (window ?? session.current).index + (args.has("a") ? 1 : 0);
-    await makeRoom(run, session, beside);
-    await run.backend.call("window.update", { index: beside }, source.window.target);
-    return;
-  }
-  const free = index ?? (await freeIndex(run, session));
-  if (free === source.window.index) throw new TmuxError(`same index: ${free}`);
-  const taken = session.windows.find((each) => each.index === free);
-  if (taken !== undefined && !args.has("k")) throw new TmuxError(`index in use: ${free}`);
-  if (taken !== undefined) await run.backend.call("window.close", {}, taken.target);
-  await run.backend.call("window.update", { index: free }, source.window.target);
-  if (takesFocus(run, args, source)) await run.backend.call("window.select", {}, source.window.target);
-}
-
-async function moveBetween(
-  run: Run,
-  args: Arguments,
-  source: Place,
-  to: ReturnType<Targets["findIndex"]>,
-): Promise<void> {
   const isBeside = args.has("a") || args.has("b");
-  const index = isBeside ? (to.window ?? to.session.current).index + (args.has("a") ? 1 : 0) : to.index;
-  if (isBeside && index !== null) await makeRoom(run, to.session, index);
-  const taken = to.session.windows.find((each) => each.index === index);
-  if (!isBeside && taken !== undefined && !args.has("k")) throw new TmuxError(`index in use: ${index}`);
-  const there = placeOf(to.session);
-  const focus = takesFocus(run, args, there);
-  const free = isBeside || taken === undefined ? index : null;
-  const how = { to: to.session, index: free, focus };
-  const { window, holder } = await moveTo(run, source.window, source.session, how);
-  if (holder !== null) await run.backend.kill(source.session.target);
-  if (isBeside || taken === undefined) return;
+  const at = isBeside
+    ? (window ?? session.current).index + (args.has("a") ? 1 : 0)
+    : (index ?? (await freeIndex(run, session)));
+  const isHere = session.id === source.session.id;
+  if (isHere && !isBeside && at === source.window.index) throw new TmuxError(`same index: ${at}`);
+  const taken = isBeside ? undefined : session.windows.find((each) => each.index === at);
+  if (taken !== undefined && !args.has("k")) throw new TmuxError(`index in use: ${at}`);
+  const focus = takesFocus(run, args, isHere ? source : placeOf(session));
+  const { target } = source.window;
+  const move = (where: { readonly index?: number; readonly make_room?: boolean }) =>
+    run.backend.call("window.move", { to: session.target, ...where, focus }, target);
+  await move(taken === undefined ? { index: at, make_room: isBeside } : {});
+  if (taken === undefined) return;
+  // Not before: it may be the only one of its session.
   await run.backend.call("window.close", {}, taken.target);
-  await run.backend.call("window.update", { index: taken.index }, window);
+  await move({ index: at });
 }
 
 async function swapWindows(run: Run, args: Arguments): Promise<void> {
   const targets = await run.targets();
   const [source, target] = [targets.find(args.get("s"), "window"), targets.find(args.get("t"), "window")];
   if (source.window === target.window) return;
+  await run.backend.call("window.swap", { with: target.window.target }, source.window.target);
   if (source.session.id !== target.session.id) {
-    const [from, to] = [source.session, target.session];
-    const here = await moveTo(run, target.window, to, { to: from, index: null, focus: false });
-    const there = await moveTo(run, source.window, from, { to, index: target.window.index, focus: false });
-    await run.backend.call("window.update", { index: source.window.index }, here.window);
-    for (const { holder } of [here, there]) if (holder !== null) await run.backend.call("window.close", {}, holder);
     if (args.has("d") || !movesFocus(run, source)) return;
-    for (const { window } of [here, there]) await run.backend.call("window.select", {}, window);
+    for (const { window } of [source, target]) await run.backend.call("window.select", {}, window.target);
     return;
   }
-  const { call } = run.backend;
-  const spare = Math.max(...source.session.windows.map(({ index }) => index)) + 1;
-  const put = (window: Window, index: number) => call.call(run.backend, "window.update", { index }, window.target);
-  await put(source.window, spare);
-  await put(target.window, source.window.index);
-  await put(source.window, target.window.index);
   // The number that was shown stays so, or with -d not given the target's is.
   const { current } = source.session;
   const shown = [source.window, target.window].find((each) => each === current);

@@ -3,7 +3,7 @@
  * ended with all that it has started, daemons too, with the line, after COMMAND_MS, and once it has printed
  * OUTPUT_BYTES. A failure is part of the segment.
  */
-import { platform } from "../../platform/platform.ts";
+import { endMarked, STATUS_MARK } from "../../platform/marked-processes.ts";
 import type { Settings } from "../../settings/table.ts";
 
 /** Time after which it is killed, in ms, bytes after which it is, and characters that are shown. */
@@ -81,16 +81,16 @@ export class StatusCommand {
 }
 
 function start(command: string, session: string): Run {
-  const [name, value] = ["WSH_STATUS_RUN", crypto.randomUUID()];
+  const value = crypto.randomUUID();
   const child = Bun.spawn(["sh", "-c", command], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "ignore",
     detached: true,
-    env: { ...process.env, WSH_SESSION: session, [name]: value },
+    env: { ...process.env, WSH_SESSION: session, [STATUS_MARK]: value },
   });
   child.unref();
-  return { child, mark: `${name}=${value}` };
+  return { child, mark: `${STATUS_MARK}=${value}` };
 }
 
 async function outputOf(run: Run, limitMs: number): Promise<CommandOutput> {
@@ -127,21 +127,6 @@ async function outputOf(run: Run, limitMs: number): Promise<CommandOutput> {
   return { text, failed: child.exitCode === null ? String(child.signalCode) : `exit ${child.exitCode}` };
 }
 
-/** Ends a command with all that it has started, also what has left its process group. */
 function end({ child, mark }: Run): void {
-  const { listeners } = platform();
-  kill(-child.pid);
-  for (let round = 0; round < 3; round++) {
-    const left = listeners?.all().filter((pid) => listeners.environment(pid).includes(mark)) ?? [];
-    if (left.length === 0) return;
-    left.forEach(kill);
-  }
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It has ended.
-  }
+  endMarked(child.pid, [mark], "SIGKILL");
 }

@@ -34,12 +34,16 @@ export class Looking {
     private readonly viewer: number,
     private readonly port: LookingPort,
   ) {
-    this.keys = new ViewerKeys(systemClock, (events) => {
-      for (const event of events) {
-        // Input after the leaving key is for the program.
-        if (this.look?.pressed(event) !== true) port.typed(event.raw);
-      }
-    });
+    this.keys = new ViewerKeys(
+      systemClock,
+      (events) => {
+        for (const event of events) {
+          // Input after the leaving key is for the program.
+          if (this.look?.pressed(event) !== true) port.typed(event.raw);
+        }
+      },
+      0,
+    );
   }
 
   get isOn(): boolean {

@@ -21,6 +21,8 @@ const window: Menu = {
   items: [
     { says: "rename the window", line: "window.update" },
     newWindow,
+    { says: "move to the left", line: "window.swap with=previous" },
+    { says: "move to the right", line: "window.swap with=next" },
     { says: "next layout", line: "layout.preset preset=next" },
     { says: "equal shares", line: "layout.equalise" },
     { says: "close the window", line: "window.close" },

@@ -60,9 +60,13 @@ export class OwnView {
     });
     this.pointer = this.pointing();
     this.own = new Above({ ...port, looking: this.looking, changed });
-    this.dialogKeys = new ViewerKeys(systemClock, (events) => {
-      for (const bytes of this.own.pressed(events, port.size)) port.typed(bytes);
-    });
+    this.dialogKeys = new ViewerKeys(
+      systemClock,
+      (events) => {
+        for (const bytes of this.own.pressed(events, port.size)) port.typed(bytes);
+      },
+      0,
+    );
     this.operations = new OwnOperations(port, this.own, {
       look: (input) => this.look(input),
       press: (key) => this.press(key),

@@ -23,6 +23,8 @@ export interface ViewEvents {
   keyboard(captured: boolean): void;
   wanted(operation: string): void;
   alert(text: string): void;
+  /** The keys in force, now and when they change. */
+  keys(keys: Extract<ViewMessage, { type: "keys" }>): void;
   /** Characters that wait to be sent for longer than a person expects; 0: none. */
   held(bytes: number): void;
   /** Recent input may or may not have arrived; it is not typed again. */
@@ -154,7 +156,7 @@ export class ViewSocket {
       this.socket = socket;
       socket.addEventListener("open", () => {
         const { rows, cols } = this.size;
-        this.tell({ type: "open", client: this.client, rows, cols, size: this.mode });
+        this.tell({ type: "open", client: this.client, rows, cols, size: this.mode, keys: true });
       });
       socket.addEventListener("message", ({ data }) => {
         if (this.socket !== socket) return;
@@ -225,6 +227,9 @@ export class ViewSocket {
         return;
       case "alert":
         this.events.alert(message.text);
+        return;
+      case "keys":
+        this.events.keys(message);
         return;
       case "end":
         if (message.reason === "session_crashed" || message.reason === "server_stopped") return;

@@ -1,8 +1,8 @@
 /** Modal dialogs above the terminals, closed by Escape, which then return the focus. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { bindingRows, defaultBindings } from "../../keys/bindings.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
+import { Keys } from "./keys-dialog.tsx";
 import type { Open } from "./open.ts";
 import { OperationForm } from "./operation-form.tsx";
 import { Palette } from "./palette.tsx";
@@ -266,47 +266,5 @@ function Paste({
         </button>
       </div>
     </form>
-  );
-}
-
-const pageKeys: readonly (readonly [string, string])[] = [
-  ["Ctrl+Shift+P, Ctrl+Shift+Space", "palette"],
-  ["Ctrl+Shift+F", "find"],
-  ["Ctrl+Shift+C", "copy"],
-  ["Ctrl+Shift+V, Shift+Insert", "paste"],
-  ["Ctrl+Shift+Up, Down", "previous, next command"],
-  ["Ctrl+Shift+L", "leave the terminal for the list of sessions"],
-  ["Shift+Page Up, Page Down", "scroll back"],
-];
-
-function Keys() {
-  return (
-    <div class="keys">
-      <h2>Keys of the page</h2>
-      <dl>
-        {pageKeys.map(([key, says]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{says}</dd>
-          </div>
-        ))}
-      </dl>
-      <h2>After the prefix, Ctrl+\</h2>
-      <dl>
-        {bindingRows(defaultBindings).map(({ keys, says }) => (
-          <div key={says}>
-            <dt>
-              {keys.map((key) => (
-                <kbd key={key}>{key}</kbd>
-              ))}
-            </dt>
-            <dd>{says}</dd>
-          </div>
-        ))}
-      </dl>
-      <p class="quiet">Settings of the machine may have changed them: the prefix and ? shows what holds.</p>
-    </div>
   );
 }

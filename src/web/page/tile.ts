@@ -14,6 +14,7 @@ import type { CellMeasure } from "../terminal/cell-size.ts";
 import type { PaneView } from "../terminal/pane-view.ts";
 import { Terminal } from "../terminal/terminal.ts";
 import type { CommandMark } from "../terminal/types.ts";
+import { keysChanged } from "./keys-dialog.tsx";
 import { pasteImage } from "./pasted-image.ts";
 import { settings } from "./settings.ts";
 import { tellError, toast } from "./toasts.ts";
@@ -175,6 +176,7 @@ export class Tile {
       },
       wanted: (operation) => this.port.wanted(operation, this),
       alert: (text) => toast(text),
+      keys: (keys) => keysChanged(keys),
       lost: (bytes) =>
         toast(
           `The session was interrupted: the last ${bytes} characters typed may be missing. Check before you continue.`,

@@ -152,7 +152,7 @@ export class Workspace {
   ): Promise<boolean> {
     try {
       const { rows, cols } = this.active.peek()?.terminal.room() ?? { rows: 24, cols: 80 };
-      const made = await this.control.call<CreatedSession>("create_session", { rows, cols, ...fields });
+      const made = await this.control.call<CreatedSession>("create_session", { rows, cols, opened: true, ...fields });
       this.list.soon(0);
       this.show(made.id, beside);
       return true;

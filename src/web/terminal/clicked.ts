@@ -8,6 +8,18 @@ import type { ShownRow } from "./types.ts";
 
 /** Ends a word: blanks, brackets, quotes, lines between columns. */
 const BETWEEN_WORDS = /[\s()[\]{}<>'"`,;|│]/;
+/** Those of the setting word_separators; null: the usual ones. One page has one person's. */
+let separators: ReadonlySet<string> | null = null;
+
+/** @param characters of the setting word_separators; empty: the usual ones */
+export function useWordSeparators(characters: string): void {
+  separators = characters === "" ? null : new Set([...characters, " ", "\t"]);
+}
+
+function isBetweenWords(character = " "): boolean {
+  return separators === null ? BETWEEN_WORDS.test(character) : separators.has(character);
+}
+
 /** Way of the pointer from which a press is a drag, in CSS pixels. */
 const DRAG = 4;
 
@@ -44,9 +56,9 @@ export function selectByClicks(scroller: HTMLElement, lineOf: (element: Element)
 /** Bounds of the word at a position of a text; empty between words. */
 function wordAt(text: string, at: number): readonly [from: number, to: number] {
   let [from, to] = [at, at];
-  while (from > 0 && !BETWEEN_WORDS.test(text[from - 1] ?? " ")) from--;
-  while (to < text.length && !BETWEEN_WORDS.test(text[to] ?? " ")) to++;
-  return BETWEEN_WORDS.test(text[at] ?? " ") ? [at, at] : [from, to];
+  while (from > 0 && !isBetweenWords(text[from - 1])) from--;
+  while (to < text.length && !isBetweenWords(text[to])) to++;
+  return isBetweenWords(text[at]) ? [at, at] : [from, to];
 }
 
 function placeOf(rows: readonly ShownRow[], texts: readonly string[], at: number): ReturnType<typeof placeIn> {

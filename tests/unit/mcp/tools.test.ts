@@ -59,7 +59,7 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
     wsh_get_status: "session?",
     wsh_create_pane: "command? cwd? direction? env? focus? session size? title? view? window?",
     wsh_close_pane: "pane",
-    wsh_manage_window: "action index? name? session window?",
+    wsh_manage_window: "action index? name? session to? window?",
     wsh_layout: "action by? close_others? cols? direction? on? preset? rows? session size? title? to? tree?",
     wsh_checkpoint: "action as? label? session? to?",
     wsh_history: "cwd? failed? limit=20 output? query? session? since?",

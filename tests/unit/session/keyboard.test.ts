@@ -1,6 +1,7 @@
 /** Who gets the keys, over time: leases, lost connections, the ring of captured keys. */
 import { describe, expect, test } from "bun:test";
 import { Keyboard, type KeyboardOwner } from "../../../src/session/keyboard.ts";
+import { ViewerKeys } from "../../../src/session/viewer-keys.ts";
 import { listenedSignal } from "../../support/listened-signal.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 
@@ -134,4 +135,17 @@ test("reads that are over leave nothing behind at the caller's signal, which may
   pass(100);
   expect((await byTime).keys).toHaveLength(0);
   expect({ listeners: listeners(), timers: timers() }).toEqual({ listeners: 0, timers: 0 });
+});
+
+test("keys that come whole wait for nothing; others' lone Escape does", () => {
+  const { clock, got, keys } = { clock: manualClock(), got: [] as string[], keys: [0, 25] };
+  const [whole, split] = keys.map(
+    (ms) => new ViewerKeys(clock, (events) => got.push(...events.map(({ parsed }) => `${ms} ${parsed?.key}`)), ms),
+  );
+  for (const reader of [whole, split]) reader?.push(1, utf8.encode("\x1b"));
+  expect(got).toEqual(["0 Escape"]);
+  clock.pass(25);
+  expect(got).toEqual(["0 Escape", "25 Escape"]);
+  whole?.push(1, utf8.encode("\x1b[A"));
+  expect(got.at(-1)).toBe("0 ArrowUp");
 });

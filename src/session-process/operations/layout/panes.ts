@@ -113,7 +113,7 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
       return zoomed;
     }),
   "pane.swap": (call, { with: other }) => change(call, (state) => swap(state, call.place.pane, otherPane(call, other))),
-  "pane.move": (
+  "pane.move": async (
     call,
     { to, direction, cells, percent, whole, index, name, focus, float: floats, x, y, width, height },
   ) => {
@@ -121,6 +121,12 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
     const { arrangement } = parts;
     const { pane } = place;
     const float = floating(floats, { x, y, width, height });
+    if (to != null && isElsewhere(parts, parseTarget(to))) {
+      const { moveAway, withoutCrossing } = await import("../../panes/moving.ts");
+      const placing = { direction, whole, focus, cells, percent, float };
+      await withoutCrossing(() => arrangement.change(() => moveAway(parts, pane, to, placing)));
+      return answer(parts, pane);
+    }
     return arrangement.change(async () => {
       const { state } = arrangement;
       const area = arrangement.sizeOf(windowWith(state, pane));
@@ -132,11 +138,6 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
         breakOut(state, pane, 0, area, options);
         const id = await takeWindowId(parts.instance);
         arrangement.commit(breakOut(arrangement.state, pane, id, area, options));
-        return answer(parts, pane);
-      }
-      if (isElsewhere(parts, parseTarget(to))) {
-        const { moveAway } = await import("../../panes/moving.ts");
-        await moveAway(parts, pane, to, { direction, whole, focus, cells, percent, float });
         return answer(parts, pane);
       }
       const size = amount(cells, percent);

@@ -1,23 +1,25 @@
 /** Operations on the windows of a session. */
 import type { Handlers } from "../../../endpoint/operations/context.ts";
+import { isWithinSession } from "../../../operations/rights.ts";
 import type { OperationNameOf } from "../../../operations/table.ts";
 import { defined } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
-import { windowId } from "../../../protocol/names.ts";
+import { parseTarget, windowId } from "../../../protocol/names.ts";
 import { takeWindowId } from "../../../registry/panes.ts";
-import { moveWindow, windowBeside } from "../../../session/windows/changes.ts";
+import { windowBeside } from "../../../session/windows/changes.ts";
 import { showFloats } from "../../../session/windows/floats.ts";
+import { makeRoom, moveWindow, swapWindows } from "../../../session/windows/order.ts";
 import {
   addWindow,
   focusWindow,
   paneEntry,
   panesIn,
   putWindow,
-  requireFree,
+  type Windows,
   windowById,
 } from "../../../session/windows/state.ts";
 import { commitOrUndo, requireOne } from "./panes.ts";
-import { answer, change, type LayoutCall, PROVISIONAL, runningIn, startPane } from "./subject.ts";
+import { answer, change, isElsewhere, type LayoutCall, PROVISIONAL, runningIn, startPane } from "./subject.ts";
 
 type WindowOperation = Extract<OperationNameOf<"layout">, `window.${string}`>;
 
@@ -26,15 +28,17 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
     await content.refresh();
     return content.windows();
   },
-  "window.create": (call, { name, index, focus, ...program }) => {
+  "window.create": (call, { name, index, make_room: room, focus, ...program }) => {
     const { arrangement, session, instance, settings } = call.parts;
     return arrangement.change(async () => {
       session.requireRunning();
       const options = { focus, name: name ?? null, base: settings.base_index, ...defined({ index }) };
-      addWindow(arrangement.state, 0, paneEntry(PROVISIONAL), options);
+      const roomy = (): Windows =>
+        room && index !== undefined ? makeRoom(arrangement.state, index) : arrangement.state;
+      addWindow(roomy(), 0, paneEntry(PROVISIONAL), options);
       const id = await takeWindowId(instance);
       const { entry, undo } = await startPane(call, program, id, arrangement.area);
-      commitOrUndo(() => arrangement.commit(addWindow(arrangement.state, id, entry, options)), undo);
+      commitOrUndo(() => arrangement.commit(addWindow(roomy(), id, entry, options)), undo);
       return answer(call.parts, entry.id);
     });
   },
@@ -66,12 +70,75 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
   "window.update": (call, { name, index, synchronized }) =>
     change(call, (state) => {
       const { id } = call.place.window;
-      if (index !== undefined) requireFree(state, index, id);
-      const moved = index === undefined ? state : moveWindow(state, id, index);
+      const moved = index === undefined ? state : moveWindow(state, id, { ...within(call), index });
       const window = windowById(moved, id);
       return putWindow(moved, {
         ...window,
         ...defined({ name, synchronized }),
       });
     }),
+  "window.move": (call, { to, index: given, make_room: makeRoom, focus }) => {
+    const { parts, place } = call;
+    const { id } = place.window;
+    const { target, index } = destinationOf(parts, to ?? null, given ?? null);
+    const how = { index, makeRoom, focus };
+    if (target === null) return change(call, (state) => moveWindow(state, id, { ...within(call), ...how }));
+    return withMoving(parts, ({ moveWindowAway }) => moveWindowAway(parts, id, target, how));
+  },
+  "window.swap": (call, { with: other }) => {
+    const { parts, place } = call;
+    const { id } = place.window;
+    const { state } = parts.arrangement;
+    if (!isWithinSession(other) && isElsewhere(parts, parseTarget(requireWindow(other)))) {
+      return withMoving(parts, ({ swapWindowAway }) => swapWindowAway(parts, id, other));
+    }
+    const index = Number(other);
+    const found = !isWithinSession(other)
+      ? parts.place(other).window.id
+      : other === "next" || other === "previous" || other === "last"
+        ? windowBeside(state, id, other)
+        : state.windows.find((each) => each.index === index)?.id;
+    if (found === undefined) throw new WshError("pane_not_found", `the session has no window ${other}`);
+    return change(call, (now) => swapWindows(now, id, found));
+  },
 };
+
+/** How a window is placed in its session unless requested otherwise. */
+function within({ parts }: LayoutCall) {
+  return { index: null, base: parts.settings.base_index, makeRoom: false, focus: false };
+}
+
+/** Where a window is to go. `target`: the other session; null: this one. @throws WshError invalid_request */
+function destinationOf(
+  parts: LayoutCall["parts"],
+  to: string | null,
+  index: number | null,
+): { readonly target: string | null; readonly index: number | null } {
+  const [, named = "", number = ""] = /^(?:([^:]*):)?(\d*)$/.exec(to ?? "") ?? [to, to ?? ""];
+  const given = number === "" ? index : Number(number);
+  if (index !== null && given !== index) throw new WshError("invalid_request", `'${to}' and index ${index} differ`);
+  if (named === "") return { target: null, index: given };
+  const target = parseTarget(named);
+  if ((target.kind === "session" && target.window !== undefined) || /^(pane|window_id)$/.test(target.kind)) {
+    throw new WshError("invalid_request", `'${to}' is not a session, a number, or session:number`);
+  }
+  return { target: isElsewhere(parts, target) ? named : null, index: given };
+}
+
+/** A bare name is a session's. @throws WshError invalid_request */
+function requireWindow(text: string): string {
+  if (/[@:]/.test(text)) return text;
+  throw new WshError("invalid_request", `'${text}' is not a window`, {
+    hint: "Name it by its number, next, previous, last, an id such as @w5, or session:window.",
+  });
+}
+
+/** Loaded with the first window that goes elsewhere. */
+async function withMoving<T>(
+  { arrangement }: LayoutCall["parts"],
+  act: (moving: typeof import("../../panes/moving-windows.ts")) => Promise<T>,
+): Promise<T> {
+  const { withoutCrossing } = await import("../../panes/moving.ts");
+  const moving = await import("../../panes/moving-windows.ts");
+  return withoutCrossing(() => arrangement.change(() => act(moving)));
+}

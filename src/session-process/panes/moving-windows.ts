@@ -1,0 +1,204 @@
+/**
+ * Windows that go to another session, or change places with one of it, with their panes, layout, name and id. All or
+ * nothing: each session commits once, after every pane is placed in both; a failure, a process that dies, or one that
+ * does not answer in time leaves both as they were.
+ *
+ * A swap holds the change of both sessions. The first asks the second, which places the window that comes, and before
+ * it commits returns its own by a request that the first takes within the change under way.
+ */
+import * as v from "valibot";
+import { sessionSocket } from "../../instance/paths.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type Arrangement as Answer, ArrangementSchema } from "../../protocol/layout.ts";
+import { windowId } from "../../protocol/names.ts";
+import { linkWindow } from "../../registry/panes.ts";
+import {
+  replaceWindow,
+  type WholeWindow,
+  type WindowPlace,
+  wholeWindow,
+  withoutWindow,
+  withWindow,
+} from "../../session/windows/order.ts";
+import { paneEntry, type WindowEntry } from "../../session/windows/state.ts";
+import type { PeerRequest } from "../../wire/peer.ts";
+import { answer } from "../operations/layout/subject.ts";
+import type { SessionParts } from "../parts.ts";
+import {
+  adopt,
+  askGuest,
+  askTaker,
+  Giving,
+  refuseCrossing,
+  SentPaneSchema,
+  type Taker,
+  Taking,
+  takerOf,
+} from "./moving.ts";
+
+/** Written by this program alone. */
+const SentWindowSchema = v.object({
+  from: v.number(),
+  window: v.custom<WindowEntry>((value) => typeof value === "object" && value !== null),
+  panes: v.array(SentPaneSchema),
+});
+const TakeSchema = v.object({
+  ...SentWindowSchema.entries,
+  index: v.nullable(v.number()),
+  make_room: v.boolean(),
+  focus: v.boolean(),
+});
+const SwapSchema = v.object({
+  ...SentWindowSchema.entries,
+  giver: v.object({ socket: v.string(), name: v.string() }),
+});
+const ReturnSchema = v.object({ ...SentWindowSchema.entries, for: v.number() });
+type SentWindow = v.InferOutput<typeof SentWindowSchema>;
+
+const wholeOf = ({ window, panes }: SentWindow): WholeWindow => ({
+  window,
+  panes: panes.map(({ pane, chosen }) => paneEntry(pane, chosen)),
+});
+
+/** A window of this session whose panes may be taken by another one. @throws WshError invalid_layout */
+function give(parts: SessionParts, id: number, to: Taker): { readonly whole: WholeWindow; readonly giving: Giving } {
+  const whole = wholeWindow(parts.arrangement.state, id);
+  return { whole, giving: new Giving(parts, whole.panes, to) };
+}
+
+/** The window is found in one session alone. */
+function unlink({ instance, processId, number }: SessionParts, window: number): Promise<void> {
+  return linkWindow(instance, { id: processId, session: number, window }, false).catch(() => {});
+}
+
+/**
+ * Moves a window to another session, in a change of the arrangement. The only window of a session takes that with it: it
+ * ends.
+ * @returns the other session with the window
+ * @throws WshError session_not_found, invalid_layout
+ */
+export async function moveWindowAway(
+  parts: SessionParts,
+  id: number,
+  to: string,
+  { index, makeRoom, focus }: Omit<WindowPlace, "base">,
+): Promise<Answer> {
+  const { arrangement, session } = parts;
+  const taker = takerOf(parts, to);
+  const { whole, giving } = give(parts, id, taker);
+  using given = giving;
+  const asked = { window: whole.window, panes: given.panes, index, make_room: makeRoom, focus };
+  const made = v.parse(ArrangementSchema, await askTaker(parts, taker, "peer.take_window", asked));
+  const rest = withoutWindow(arrangement.state, id);
+  if (rest !== null) arrangement.commit(rest);
+  await given.gone(made.session, rest === null);
+  await unlink(parts, id);
+  // Not awaited: its end is a change of its own, behind this one.
+  if (rest === null) void session.lifetime.kill("killed");
+  return made;
+}
+
+/** A window of another session comes. @throws WshError invalid_layout, session_unavailable */
+async function takeWindow(parts: SessionParts, { input, signal }: PeerRequest): Promise<Answer> {
+  const { index, make_room: makeRoom, focus, ...sent } = v.parse(TakeSchema, input);
+  const { arrangement, session, settings } = parts;
+  refuseCrossing(parts);
+  return arrangement.change(async () => {
+    session.requireRunning();
+    const place = { index, makeRoom, focus, base: settings.base_index };
+    const next = withWindow(arrangement.state, wholeOf(sent), place);
+    await using taking = await Taking.of(parts, sent.panes, arrangement.area);
+    signal.throwIfAborted();
+    arrangement.commit(next);
+    taking.kept();
+    return answer(parts, sent.window.active);
+  });
+}
+
+/** What the other session of a swap returns, by the window that goes there: taken within the change under way. */
+const awaited = new Map<number, (sent: SentWindow) => Promise<void>>();
+
+/**
+ * Changes places with a window of another session, in a change of the arrangement.
+ * @param other its target
+ * @throws WshError pane_not_found, session_not_found, invalid_layout
+ */
+export async function swapWindowAway(parts: SessionParts, id: number, other: string): Promise<Answer> {
+  const { arrangement, instance, processId, session } = parts;
+  const before = arrangement.state;
+  const taker = takerOf(parts, other);
+  const { whole, giving } = give(parts, id, taker);
+  using given = giving;
+  // Behind a failure, what has come goes before what went is taken back.
+  await using come = new AsyncDisposableStack();
+  const back: { taking: Taking | null; active: string } = { taking: null, active: whole.window.active };
+  awaited.set(id, async (sent) => {
+    const next = replaceWindow(before, id, wholeOf(sent));
+    back.taking = come.use(await Taking.of(parts, sent.panes, arrangement.area));
+    come.defer(() => arrangement.commit(before));
+    arrangement.commit(next);
+    back.active = sent.window.active;
+  });
+  const giver = { socket: sessionSocket(instance, processId), name: session.name };
+  const asked = { window: whole.window, panes: given.panes, giver };
+  let name: string;
+  try {
+    name = v.parse(ArrangementSchema, await askTaker(parts, taker, "peer.swap_window", asked, other)).session;
+  } finally {
+    awaited.delete(id);
+  }
+  back.taking?.kept();
+  come.move();
+  await given.gone(name);
+  await unlink(parts, id);
+  return answer(parts, back.active);
+}
+
+/** The other side: a window comes, and one of this session goes for it. */
+async function swapWith(parts: SessionParts, { input, target, signal }: PeerRequest): Promise<Answer> {
+  const { giver, ...sent } = v.parse(SwapSchema, input);
+  const { arrangement, session } = parts;
+  refuseCrossing(parts);
+  return arrangement.change(async () => {
+    session.requireRunning();
+    const own = parts.place(target).window.id;
+    const next = replaceWindow(arrangement.state, own, wholeOf(sent));
+    await using taking = await Taking.of(parts, sent.panes, arrangement.area);
+    const back = { ...giver, number: sent.from };
+    const { whole, giving } = give(parts, own, back);
+    using given = giving;
+    signal.throwIfAborted();
+    const returned = { window: whole.window, panes: given.panes, for: sent.window.id };
+    await askTaker(parts, back, "peer.return_window", returned);
+    arrangement.commit(next);
+    taking.kept();
+    await given.gone(giver.name);
+    await unlink(parts, own);
+    return answer(parts, sent.window.active);
+  });
+}
+
+/** @throws WshError pane_not_found when nothing is awaited any more */
+async function takeReturn({ input }: PeerRequest): Promise<object> {
+  const { for: id, ...sent } = v.parse(ReturnSchema, input);
+  const take = awaited.get(id);
+  if (take === undefined) throw new WshError("pane_not_found", `no window is awaited for '${windowId(id)}'`);
+  await take(sent);
+  return {};
+}
+
+/** What sessions ask of each other about their windows and panes. @throws WshError unknown_method */
+export function betweenSessions(parts: SessionParts, request: PeerRequest): Promise<object> {
+  switch (request.op) {
+    case "peer.take_window":
+      return takeWindow(parts, request);
+    case "peer.swap_window":
+      return swapWith(parts, request);
+    case "peer.return_window":
+      return takeReturn(request);
+    case "peer.adopt":
+      return adopt(parts, request);
+    default:
+      return askGuest(parts, parts.keeper, request);
+  }
+}

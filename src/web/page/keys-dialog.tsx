@@ -1,0 +1,68 @@
+/** The dialog of keys: those of the page, and those of terminals as the settings have them now. */
+import { signal } from "@preact/signals";
+import { bindingRows, defaultBindings } from "../../keys/bindings.ts";
+import type { ViewMessage } from "../../protocol/view.ts";
+import { useWordSeparators } from "../terminal/clicked.ts";
+
+type KeysInForce = Extract<ViewMessage, { type: "keys" }>;
+type Table = KeysInForce["tables"][number];
+
+/** As a session has last answered; the defaults until then. */
+const inForce = signal<Pick<KeysInForce, "prefix" | "tables">>({
+  prefix: "Ctrl+\\",
+  tables: [{ name: "prefix", rows: bindingRows(defaultBindings).map((row) => ({ ...row, keys: [...row.keys] })) }],
+});
+
+/** The settings have other keys, or other characters between words. */
+export function keysChanged({ prefix, tables, word_separators: separators }: KeysInForce): void {
+  inForce.value = { prefix, tables };
+  useWordSeparators(separators);
+}
+
+const pageKeys: readonly (readonly [string, string])[] = [
+  ["Ctrl+Shift+P, Ctrl+Shift+Space", "palette"],
+  ["Ctrl+Shift+F", "find"],
+  ["Ctrl+Shift+C", "copy"],
+  ["Ctrl+Shift+V, Shift+Insert", "paste"],
+  ["Ctrl+Shift+Up, Down", "previous, next command"],
+  ["Ctrl+Shift+L", "leave the terminal for the list of sessions"],
+  ["Shift+Page Up, Page Down", "scroll back"],
+];
+
+export function Keys() {
+  const { prefix, tables } = inForce.value;
+  return (
+    <div class="keys">
+      <h2>Keys of the page</h2>
+      <Rows rows={pageKeys.map(([key, says]) => ({ keys: [key], says }))} />
+      {tables.map(({ name, rows }) => (
+        <div key={name}>
+          <h2>{titleOf(name, prefix)}</h2>
+          <Rows rows={rows} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Rows({ rows }: Pick<Table, "rows">) {
+  return (
+    <dl>
+      {rows.map(({ keys, says }) => (
+        <div key={says}>
+          <dt>
+            {keys.map((key) => (
+              <kbd key={key}>{key}</kbd>
+            ))}
+          </dt>
+          <dd>{says}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function titleOf(table: string, prefix: string | null): string {
+  if (table === "prefix") return prefix === null ? "After the prefix: no key is one" : `After the prefix, ${prefix}`;
+  return table === "root" ? "Without the prefix" : table === "copy" ? "In copy mode" : `In the table ${table}`;
+}

@@ -1,0 +1,177 @@
+/** Windows that get another number, change places, or go to another session: whole, or not at all. */
+import { describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import { splitServer } from "../support/panes.ts";
+import { until } from "../support/until.ts";
+
+type All = Awaited<ReturnType<typeof splitServer>>;
+interface Made {
+  readonly pane: string;
+  readonly window: string;
+}
+
+async function post(all: All, path: string, body: object = {}): Promise<Made> {
+  const answer = await all.http.post(`/sessions/${path}`, body as never);
+  expect([path, answer.status]).toEqual([path, path.endsWith("move") || path.endsWith("swap") ? 200 : 201]);
+  return answer.body as Made;
+}
+
+/** Windows of each session by number: name or id, the shape of the layout, and the programs in it. */
+async function facts({ wsh, http }: All): Promise<Record<string, readonly string[]>> {
+  const sessions = await wsh.list();
+  const each = sessions.map(async ({ name, windows }) => {
+    const layouts = await http.expect<{ windows: { id: string; tmux: string }[] }>(
+      200,
+      http.get(`/sessions/${name}/layout`),
+    );
+    const shown = windows.map(({ id, index, active, panes }) => {
+      const shape = layouts.windows.find((layout) => layout.id === id)?.tmux.replace(/^\w+,/, "");
+      const programs = panes.map(({ id, pid }) => `${id}:${pid}`).join(" ");
+      return `${index} ${id}${active ? "*" : ""} ${shape} ${programs}`;
+    });
+    return [name, shown] as const;
+  });
+  return Object.fromEntries(await Promise.all(each));
+}
+
+const numbers = async (all: All, name: string): Promise<string[]> =>
+  ((await all.http.get(`/sessions/${name}/windows`)).body as { index: number; id: string; active: boolean }[]).map(
+    ({ index, id, active }) => `${index}${id}${active ? "*" : ""}`,
+  );
+
+test("in its session: to a free number, between others, and in exchange", async () => {
+  await using all = await splitServer();
+  const { wsh, http } = all;
+  await wsh.session("dev");
+  const [first = ""] = (await numbers(all, "dev")).map((each) => each.slice(1, -1));
+  const { window: second } = await post(all, "dev/windows");
+  const { window: third } = await post(all, "dev/windows");
+  const before = await numbers(all, "dev");
+  expect(await http.post(`/sessions/${third}/window/move`, { index: 1 })).toMatchObject({ status: 400 });
+  expect(await http.post(`/sessions/${third}/window/move`, { to: "dev:second" })).toMatchObject({ status: 400 });
+  expect(await http.post(`/sessions/${third}/window/swap`, { with: "9" })).toMatchObject({ status: 404 });
+  expect(await http.post(`/sessions/${third}/window/swap`, { with: "dev" })).toMatchObject({ status: 400 });
+  expect(await numbers(all, "dev")).toEqual(before);
+  await post(all, `${third}/window/move`, { index: 0, make_room: true });
+  expect(await numbers(all, "dev")).toEqual([`0${third}`, `1${first}*`, `2${second}`]);
+  await wsh.ok("window", "swap", third, "next");
+  expect(await numbers(all, "dev")).toEqual([`0${first}*`, `1${third}`, `2${second}`]);
+  await wsh.ok("window", "swap", third, "2");
+  await wsh.ok("window", "move", first, "7");
+  expect(await numbers(all, "dev")).toEqual([`1${second}`, `2${third}`, `7${first}*`]);
+  await wsh.ok("window", "move", first, "dev:");
+  expect(await numbers(all, "dev")).toEqual([`0${first}*`, `1${second}`, `2${third}`]);
+  await wsh.ok("tmux", "swap-window", "-d", "-s", "dev:0", "-t", "dev:2");
+  expect(await numbers(all, "dev")).toEqual([`0${third}*`, `1${second}`, `2${first}`]);
+});
+
+/** Two sessions, of which the first has a window of three panes beside its own. */
+async function twoSessions(): Promise<{ all: All; moved: Made; last: string }> {
+  const all = await splitServer();
+  await all.wsh.session("one");
+  await all.wsh.session("two");
+  const moved = await post(all, "one/windows", { name: "würk" });
+  await post(all, `${moved.pane}/panes`, { direction: "down" });
+  const { pane: last } = await post(all, `${moved.pane}/panes`, { direction: "right" });
+  await all.wsh.ok("exec", moved.pane, "--", "kept=here");
+  return { all, moved, last };
+}
+
+describe("to another session", () => {
+  test("with its panes, layout, name and id, and back; the only one takes its session with it", async () => {
+    const { all, moved, last } = await twoSessions();
+    await using _ = all;
+    const { wsh } = all;
+    const before = await facts(all);
+    await wsh.ok("window", "move", moved.window, "two:5");
+    const there = await facts(all);
+    expect(there.one).toEqual((before.one ?? []).slice(0, 1));
+    expect(there.two?.[1]?.slice(2)).toBe(before.one?.[1]?.slice(2));
+    expect(there.two?.[1]).toStartWith("5 ");
+    expect(await wsh.ok("exec", moved.pane, "--", "echo $kept")).toBe("here\n");
+    expect(await wsh.ok("exec", "two:würk.2", "--", "echo by name")).toBe("by name\n");
+    await wsh.ok("tmux", "move-window", "-d", "-s", moved.window.replace("w", ""), "-t", "one:1");
+    expect(await facts(all)).toEqual(before);
+    await wsh.ok("window", "close", "one:0");
+    await wsh.ok("window", "move", "one:", "two");
+    await until("the session to be gone", async () => (await wsh.list()).length === 1);
+    expect((await facts(all)).two?.[1]?.slice(2).replace("*", "")).toBe(before.one?.[1]?.slice(2));
+    expect(await wsh.ok("exec", last, "--", "echo alive")).toBe("alive\n");
+  });
+
+  test("in exchange for one of that session", async () => {
+    const { all, moved } = await twoSessions();
+    await using _ = all;
+    const before = await facts(all);
+    await post(all, `${moved.window}/window/swap`, { with: "two:0" });
+    const after = await facts(all);
+    const body = (line = ""): string => line.slice(2).replace("*", "");
+    expect(body(after.one?.[1])).toBe(body(before.two?.[0]));
+    expect(body(after.two?.[0])).toBe(body(before.one?.[1]));
+    expect(after.two?.[0]).toStartWith(`0 ${moved.window}*`);
+    expect(await all.wsh.ok("exec", "two", "--", "echo $kept")).toBe("here\n");
+    await all.wsh.ok("window", "swap", moved.window, "one:1");
+    expect(await facts(all)).toEqual(before);
+  });
+
+  test("or not at all: where the last of its panes cannot be shown there, on either side", async () => {
+    const { all, moved, last } = await twoSessions();
+    await using _ = all;
+    const { wsh, http } = all;
+    const { window } = await post(all, "two/windows", { view: last });
+    const before = await facts(all);
+    const asked: [string, string, object][] = [
+      [moved.window, "move", { to: "two" }],
+      [moved.window, "swap", { with: "two:0" }],
+      // Here the other side refuses, once the first has what it gave.
+      ["two:0", "swap", { with: moved.window }],
+      [moved.window, "move", { to: "nowhere" }],
+      [moved.window, "move", { to: "two:0" }],
+    ];
+    for (const [target, act, body] of asked) {
+      const { status } = await http.post(`/sessions/${target}/window/${act}`, body as never);
+      expect([act, status >= 400, await facts(all)]).toEqual([act, true, before]);
+    }
+    await wsh.ok("window", "close", window);
+    await wsh.ok("window", "move", moved.window, "two");
+    expect(await wsh.ok("exec", last, "--", "echo shown")).toBe("shown\n");
+  });
+
+  test.if(process.platform === "linux")("or not at all: the other process dies, or has no descriptors", async () => {
+    const { all, moved, last } = await twoSessions();
+    await using _ = all;
+    const { wsh, http } = all;
+    const { one } = await facts(all);
+    // The second in age.
+    const two = wsh.hosts()[1] ?? 0;
+    const descriptors = fs.readdirSync(`/proc/${two}/fd`).length;
+    Bun.spawnSync(["prlimit", "--pid", String(two), `--nofile=${descriptors + 2}:`]);
+    expect((await http.post(`/sessions/${moved.window}/window/move`, { to: "two" })).status).toBeGreaterThanOrEqual(
+      400,
+    );
+    expect((await facts(all)).one).toEqual(one);
+    process.kill(two, "SIGSTOP");
+    const swapping = http.post(`/sessions/${moved.window}/window/swap`, { with: "two:0" });
+    await Bun.sleep(100);
+    process.kill(two, "SIGKILL");
+    expect((await swapping).status).toBeGreaterThanOrEqual(400);
+    expect((await facts(all)).one).toEqual(one);
+    expect(await wsh.ok("exec", last, "--", "echo in order")).toBe("in order\n");
+  });
+
+  test("two sessions that give each other windows at once wait for nobody", async () => {
+    const { all, moved } = await twoSessions();
+    await using _ = all;
+    const { window: other } = await post(all, "two/windows");
+    for (let round = 0; round < 3; round++) {
+      const [to, back] = round % 2 === 0 ? ["two", "one"] : ["one", "two"];
+      await Promise.all([
+        post(all, `${moved.window}/window/move`, { to }),
+        post(all, `${other}/window/move`, { to: back }),
+      ]);
+    }
+    const { one = [], two = [] } = await facts(all);
+    expect(one.some((line) => line.includes(other))).toBe(true);
+    expect(two.some((line) => line.includes(moved.window))).toBe(true);
+  });
+});
