@@ -157,6 +157,7 @@ const ownProcesses: readonly string[] = [
     "shown_in",
     "swap_window",
     "take_window",
+    "terminal",
     "watch",
   ],
 ].map((name) => `peer.${name}`);
