@@ -95,7 +95,7 @@ describe.if(isLinux)("run returns", () => {
     expect(screen.lines.join("\n")).toContain("\nfresh");
     expect(exit_code).toBe(0);
     const unsent = await api.run("echo not sent");
-    expect(unsent.warnings).toEqual([expect.stringMatching(/newline/)]);
+    expect(unsent.warnings).toEqual([expect.stringMatching(/without Enter/)]);
     expect((await api.run("", { keys: ["Ctrl+C"] })).warnings).toBeUndefined();
   });
 

@@ -22,7 +22,8 @@ export function screenNow(text: TerminalText): ScreenBefore {
   for (const line of text.lines(text.screenTop(), last)) {
     lines.set(line.id, line.id === at.line ? line.text.padEnd(at.index) : line.text);
   }
-  return { offset: text.offset, at, lines, stood: lines, last, rows: text.alternateRows() };
+  const stood = at.index === 0 ? new Map<number, string>() : lines;
+  return { offset: text.offset, at, lines, stood, last, rows: text.alternateRows() };
 }
 
 /** Whether a line shows something else than before. */

@@ -28,7 +28,10 @@ export interface ScreenBefore {
   readonly at: TextPosition;
   /** Lines of the normal screen by id; the cursor's with the blanks before it. */
   readonly lines: ReadonlyMap<number, string>;
-  /** The same with those that have been erased since. */
+  /**
+   * The same with those that have been erased since, if the cursor stood behind a text, as behind a prompt: one that is
+   * drawn again is not new. A menu above an empty line is.
+   */
   readonly stood: ReadonlyMap<number, string>;
   /** The last of those lines: everything after it is new. */
   readonly last: number;

@@ -34,7 +34,7 @@ export interface ScanOrigin {
   readonly since: TextPosition;
   /** Lines of the screen that were there before. */
   readonly before: ReadonlyMap<number, string>;
-  /** The same with those that have been erased since. */
+  /** ScreenBefore's. */
   readonly stood: ReadonlyMap<number, string>;
   /** Rows of the alternate screen that were there before. */
   readonly rows: readonly string[];
@@ -53,13 +53,13 @@ export function originAt({ at, lines, stood, rows }: ScreenBefore): ScanOrigin {
 export function scanOrigin(text: TerminalText, since: TextPosition, alternateCounts: boolean): ScanOrigin {
   const shown = text.lines(text.screenTop(), since.line - 1);
   const before = new Map(shown.map((line) => [line.id, line.text]));
-  return { since, before, stood: before, rows: alternateCounts ? [] : text.alternateRows() };
+  return { since, before, stood: new Map(), rows: alternateCounts ? [] : text.alternateRows() };
 }
 
 export class OutputScan {
   /** The last seen text of each line of the screen. */
   private readonly seen: Map<number, string>;
-  /** Of lines that were there before: their text, without what something else was printed over. */
+  /** Of lines that stood there before: their text, without what something else was printed over. */
   private readonly standing: Map<number, string>;
   private since: TextPosition;
   private rows: readonly string[];
