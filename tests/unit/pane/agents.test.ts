@@ -528,7 +528,7 @@ test("an agent that says it is done is busy while a child of its works; then it 
 
 test("a child is busy while something below it works; servers at rest, and the hook itself, are not", async () => {
   const started = (...args: readonly string[]) => Bun.spawn([...args], { stdin: "pipe", stdout: "ignore" });
-  await using parent = started("bash", "-c", "bash -c 'sleep 30 & cat' & cat; wait");
+  await using parent = started("bash", "-c", "bash -c 'sleep 30; true' & wait");
   const sleeps = () => busyChild(parent.pid, 0);
   await until("it works", () => sleeps() === "sleep 30");
   await using server = started("bash", "-c", "cat | cat");
