@@ -341,6 +341,11 @@ test("questions about output, waits, typing and a broken terminal have one answe
   };
   for (const [name, { expected, ...question }] of Object.entries(lines)) await answered(name, question, expected);
   await asked("exec", session, { command: "sleep 60", background: true });
+  // The answer comes when the line is typed; until the program runs, the shell reads.
+  await until(
+    "sleep to run",
+    async () => /sleep/.test(JSON.stringify((await asked("status.get", session, {})).foreground)) || null,
+  );
   const [typed, unread] = [{ data: "a" }, [expect.stringContaining("sleep does not read its input now")]];
   await answered(
     "typing at what does not read is said",
