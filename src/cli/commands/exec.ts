@@ -21,13 +21,20 @@ import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, printRendered, whenReaderGoes } from "../print.ts";
 import { paneAround } from "../session/around.ts";
 import { cliCaller, SessionClient } from "../session/client.ts";
-import { sayReady, sayTyped, TIMED_OUT, UNKNOWN } from "../session/exec-answers.ts";
-import { endedAfterLoss, untilFinished } from "../session/exec-end.ts";
+import {
+  type Begun,
+  endedAfterLoss,
+  resultOf,
+  sayReady,
+  sayTyped,
+  sayUnknown,
+  TIMED_OUT,
+  UNKNOWN,
+  untilFinished,
+} from "../session/exec-end.ts";
 import type { ExecOptions, PipelineStep } from "../session/exec-options.ts";
-import { resultOf } from "../session/exec-result.ts";
 import { abortAfter, endedWithUs, onInterrupt } from "../session/exec-signals.ts";
 import { ExecStream } from "../session/exec-stream.ts";
-import { type Begun, sayUnknown } from "../session/exec-unknown.ts";
 import { checkFilter, incompleteText } from "../session/filtered-output.ts";
 import { openOrCreate } from "../session/open-or-create.ts";
 import { startSession } from "../session/start.ts";

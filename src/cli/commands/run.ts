@@ -10,7 +10,7 @@ import { collectCondition } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, printJson, printRendered } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
-import { TIMED_OUT, UNKNOWN } from "../session/exec-answers.ts";
+import { TIMED_OUT, UNKNOWN } from "../session/exec-end.ts";
 
 interface RunOptions {
   readonly keys?: readonly string[];

@@ -1,11 +1,51 @@
-/** How a command of `wsh exec` ended, requested from its session instead of read from its stream. */
+/** How a command of `wsh exec` ended: asked of its session, printed, and as an exit code; and what to do where that is unknown. */
+
+import { codeOf } from "../../attach/outcome.ts";
 import { pause } from "../../base/deadline.ts";
 import { RETRY_MS } from "../../cluster/ask-again.ts";
+import type { OperationOutput } from "../../operations/table.ts";
 import { intervals } from "../../platform/intervals.ts";
-import type { CommandRecord } from "../../protocol/commands.ts";
+import { type CommandRecord, MAX_OUTPUT_LIMIT } from "../../protocol/commands.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { complain, print, printJson, printRendered } from "../print.ts";
 import type { SessionClient } from "./client.ts";
+import type { ExecOptions, PipelineStep } from "./exec-options.ts";
+
+/** Exit codes besides the command's own, as in timeout(1) and docker. */
+export const TIMED_OUT = 124;
+export const UNKNOWN = 125;
+/** With --until: it ended first, or cannot become ready. */
+const NOT_READY = 1;
+
+type Ready = OperationOutput<"exec">;
+
+/** Prints a typed command's output, and returns its exit code. */
+export async function sayTyped(result: Ready, { json }: ExecOptions): Promise<void> {
+  const { state, exit_code, signal, output = "" } = result;
+  for (const warning of result.warnings ?? []) complain(warning);
+  const cut = state === "running" || state === "interrupted" || state === "killed";
+  process.exitCode = cut ? TIMED_OUT : state === "finished" ? codeOf(exit_code ?? null, signal ?? null) : UNKNOWN;
+  if (json === true) return printJson(result);
+  await printRendered(output === "" ? "" : `${output.trimEnd()}\n`);
+}
+
+/** Prints what names a command that runs in the background, or says why it is not ready. */
+export async function sayReady(ready: Ready, { json, until = [] }: ExecOptions, name: string): Promise<void> {
+  const { decided_by: by, exit_code, signal, output = "", reason } = ready;
+  const runs = ready.state === "running";
+  for (const warning of ready.warnings ?? []) complain(warning);
+  const holds = until.some((each) => (typeof each === "string" ? each : each.type) === by);
+  if (!holds) {
+    const ended = codeOf(exit_code ?? null, signal ?? null);
+    process.exitCode = by === "timeout" ? TIMED_OUT : runs || ended === 0 ? NOT_READY : ended;
+    complain(reason ?? (by === "timeout" ? "timed out before the command was ready" : "the command has ended"));
+  }
+  if (json === true) return printJson(ready);
+  if (!holds && output !== "") process.stderr.write(`${output.trimEnd()}\n`);
+  if (holds || runs) await print(`${name}\n`);
+}
 
 /** The command's record, at its end or at the end of the wait. */
 export async function untilFinished(session: SessionClient, id: number, signal: AbortSignal): Promise<CommandRecord> {
@@ -37,4 +77,54 @@ export async function endedAfterLoss(
 function isAway(thrown: unknown): boolean {
   const { code } = WshError.from(thrown);
   return code === "session_unavailable" || code === "machine_unreachable";
+}
+
+/** The same as `exec` would have returned. @param stopped how it was stopped at the deadline */
+export async function resultOf(
+  session: SessionClient,
+  { id }: Pick<CommandRecord, "id">,
+  stopped: "interrupted" | "killed" | undefined,
+  { isFiltered, json, grep, context, head, tail, output }: ExecOptions,
+): Promise<PipelineStep> {
+  // Output already printed is not requested again.
+  const shown = isFiltered === true || json === true ? output : "none";
+  const filter = { grep, context, head, tail, output: shown, output_limit: MAX_OUTPUT_LIMIT };
+  const result = await session.call("commands.result", {
+    id,
+    ...defined({ stopped }),
+    ...filter,
+  });
+  return { ...result, session: session.name };
+}
+
+/** The stage whose answer was lost: the request that starts the command, or a later one. */
+export interface Begun {
+  /** As the person named the session. */
+  readonly name: string;
+  /** Null: whether it was started is not known. */
+  readonly id: number | null;
+  readonly command: string;
+}
+
+/**
+ * On another machine a lost connection leaves open whether the command was started, or how it ended: says that, and how
+ * to resume it. Rethrows any other error.
+ */
+export async function sayUnknown(
+  { name, id, command }: Begun,
+  { json, resume }: ExecOptions,
+  thrown: unknown,
+): Promise<void> {
+  const { code, message, details } = WshError.from(thrown);
+  const isUnknown = code === "outcome_unknown" || (id !== null && code === "machine_unreachable");
+  if (!isUnknown) throw thrown;
+  const request = typeof details.request === "string" ? details.request : undefined;
+  const what =
+    id === null ? "the command may or may not be running" : `command ${id} was started; its result is unknown`;
+  complain(`${what}: ${message}`);
+  // A forgotten request cannot be resumed.
+  const again = id === null ? request && `${request} -- '${command.replaceAll("'", "'\\''")}'` : `${id}`;
+  if (again !== undefined) complain(`to resume it: wsh exec ${name} --resume ${again}`);
+  const result = { state: "unknown", command_id: id, request: request ?? resume ?? null, reason: message };
+  if (json === true) await printJson(result);
 }

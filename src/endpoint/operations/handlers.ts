@@ -1,8 +1,8 @@
 /** Handlers of the operations on a session as a whole, whatever process has it; a missing one does not compile. */
-
 import { requireAllSessions } from "../../operations/rights.ts";
-import { askingHandlers } from "./asking.ts";
-import { bufferHandlers } from "./buffers.ts";
+import { type Caller, callerIdentity, callerLabel, NOTICE_TOKEN } from "../../protocol/caller.ts";
+import { ownerOf } from "../../protocol/owner.ts";
+import type { Party } from "../../session/questions/types.ts";
 import type { SessionHandlers } from "./context.ts";
 import { elementHandlers } from "./drawing.ts";
 import { programsIn } from "./running.ts";
@@ -40,6 +40,26 @@ export const sessionHandlers: SessionHandlers = {
     return session.info();
   },
   ...elementHandlers,
-  ...askingHandlers,
-  ...bufferHandlers,
+  ask: async (session, input, { caller, signal, pane }) => {
+    session.requireRunning();
+    const result = await session.questions.ask(input, partyOf(caller), pane(), signal);
+    return { session: session.name, ...result };
+  },
+  "ask.list": ({ questions }) => questions.list(),
+  "ask.cancel": ({ name, questions }, { ask_id }) => ({ session: name, ...questions.cancel(ask_id) }),
+  "ask.answer": ({ name, questions }, { ask_id, answer }, { caller }) => ({
+    session: name,
+    ...questions.answerBy(ask_id, answer, { ...partyOf(caller), isNotice: caller.via?.token === NOTICE_TOKEN }),
+  }),
+  "ask.person": ({ questions }) => questions.person(),
+  "buffer.list": ({ buffers }) => buffers.list(),
+  "buffer.get": ({ buffers }, { buffer }) => buffers.get(buffer),
+  "buffer.set": ({ buffers }, { buffer: name, text, append }, { caller }) =>
+    buffers.set({ text, name, append, owner: ownerOf(caller) }),
+  "buffer.rename": ({ buffers }, { buffer, new_name }) => buffers.rename(buffer, new_name),
+  "buffer.delete": ({ buffers }, { buffer }) => buffers.remove(buffer),
 };
+
+function partyOf(caller: Caller): Party {
+  return { id: callerIdentity(caller), label: callerLabel(caller) };
+}
