@@ -1,6 +1,8 @@
 /** The tool that finds commands which ran before, in any session. */
 import * as v from "valibot";
 import { HistoryPageSchema, HistorySearchSchema } from "../../operations/history.ts";
+import { defined } from "../../protocol/defined.ts";
+import { withoutNull } from "./results.ts";
 import { tool } from "./tool.ts";
 
 const { query, session, cwd, failed, since, limit, before, output, all_machines } = HistorySearchSchema.entries;
@@ -40,19 +42,13 @@ export const history = tool({
 /** Without uninformative fields: most commands are a person's, end with 0, and are identified by session and time. */
 function small(found: Found): object {
   const { id, command, cwd, started_at, duration_ms, exit_code, signal, session, by, server, output } = found;
-  return {
-    id,
-    command,
-    ...(server === undefined ? {} : { server }),
-    ...(cwd === null ? {} : { cwd }),
-    ...(exit_code === null ? {} : { exit_code }),
-    ...(signal === null ? {} : { signal }),
-    ...(session === null ? {} : { session }),
-    ...(started_at === null ? {} : { at: new Date(started_at).toISOString().replace(/\.\d+/, "") }),
-    ...(duration_ms === null || duration_ms < 1_000 ? {} : { duration_ms }),
-    ...(by === "person" ? {} : { by }),
-    ...(output === undefined ? {} : { output }),
+  const known = {
+    ...{ id, command, server, cwd, exit_code, signal, session },
+    at: started_at === null ? null : new Date(started_at).toISOString().replace(/\.\d+/, ""),
+    duration_ms: duration_ms === null || duration_ms < 1_000 ? null : duration_ms,
+    by: by === "person" ? null : by,
   };
+  return { ...withoutNull(known), ...defined({ output }) };
 }
 
 type Found = v.InferOutput<typeof HistoryPageSchema>["commands"][number];

@@ -4,6 +4,7 @@
  */
 
 import type { OperationOutput } from "../../operations/table.ts";
+import { defined } from "../../protocol/defined.ts";
 import type { Line, Screen } from "../../protocol/screen.ts";
 
 /** The rows as one text; styled rows stay unchanged. */
@@ -23,19 +24,9 @@ function textOf(line: Line): string {
 export function shownScreen(screen: OperationOutput<"screen.get">, format: "plain" | "styled") {
   if (format === "styled") return screen;
   const { title, state, cursor, rows, cols, alternate_active, output_cursor, generation } = screen;
-  return {
-    state,
-    title,
-    rows,
-    cols,
-    cursor,
-    alternate_active,
-    output_cursor,
-    generation,
-    ...selectionOf(screen),
-    ...(screen.disorder === undefined ? {} : { disorder: screen.disorder }),
-    screen: rowsOf(screen),
-  };
+  const { disorder } = screen;
+  const facts = { state, title, rows, cols, cursor, alternate_active, output_cursor, generation };
+  return { ...facts, ...selectionOf(screen), ...defined({ disorder }), screen: rowsOf(screen) };
 }
 
 export type RunPart = "output" | "screen";

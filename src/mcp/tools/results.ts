@@ -38,3 +38,8 @@ export function badResult(thrown: unknown): CallToolResult {
 export function unknownParameterWarnings(names: readonly string[]): string[] {
   return names.map((name) => `unknown parameter '${name}' was ignored`);
 }
+
+/** Without fields that are null or absent: a model pays for every key. */
+export function withoutNull(fields: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
+}

@@ -4,6 +4,7 @@
  */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { Step, StepResult } from "../../protocol/commands.ts";
+import { defined } from "../../protocol/defined.ts";
 
 /** Characters of a command that replaces its step's name. */
 const NAME_LENGTH = 40;
@@ -36,10 +37,9 @@ function nameOf(step: Step | undefined): string | undefined {
 }
 
 function shownStep({ name, session, ...step }: StepResult, cwd: string | undefined): object {
-  const named = { ...(name === undefined ? {} : { name }), ...(session === undefined ? {} : { session }) };
-  if (step.state !== "skipped") return { ...named, ...withoutNothing(step, cwd) };
+  if (step.state !== "skipped") return { ...defined({ name, session }), ...withoutNothing(step, cwd) };
   const { state, exit_code, warnings } = step;
-  return { ...(name === undefined ? {} : { name }), state, exit_code, ...(warnings === undefined ? {} : { warnings }) };
+  return { ...defined({ name }), state, exit_code, ...defined({ warnings }) };
 }
 
 /** Where the output of a step is, how long it took and how much it is. */
@@ -49,12 +49,9 @@ function inShort(step: StepResult, cwd: string | undefined): object {
   }
   const { name, session, pane, state, exit_code, duration_ms, command_id, total_lines, readable_until } = step;
   return {
-    ...(name === undefined ? {} : { name }),
-    ...(session === undefined ? {} : { session }),
-    ...(pane === undefined ? {} : { pane }),
+    ...defined({ name, session, pane }),
     ...{ state, exit_code, duration_ms, command_id },
-    ...(total_lines === undefined ? {} : { total_lines }),
-    ...(readable_until === undefined ? {} : { readable_until }),
+    ...defined({ total_lines, readable_until }),
   };
 }
 

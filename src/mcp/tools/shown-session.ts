@@ -2,7 +2,9 @@
  * Sessions for a model: windows and panes only with more than one pane, since the facts about a single one are the
  * session's. Pure.
  */
+import { defined } from "../../protocol/defined.ts";
 import type { PaneInfo, SessionInfo, WindowInfo } from "../../protocol/session.ts";
+import { withoutNull } from "./results.ts";
 
 /** Characters of a command in a list: a script in an argument does not help to find a session. */
 const COMMAND_LENGTH = 120;
@@ -14,12 +16,8 @@ export function listedSession(info: SessionInfo): object {
   const { pid, rows, cols, clients, attached, title, agent, exit_code, signal } = info;
   const windows = severalWindows(info);
   if (!running) return { name, id, state, command, tags, exit_code, signal };
-  return {
-    ...{ name, id, state, command, cwd, tags, idle_ms, pid, rows, cols, clients, attached },
-    ...(title === "" ? {} : { title }),
-    ...(agent === undefined ? {} : { agent }),
-    ...(windows === null ? {} : { windows }),
-  };
+  const listed = { name, id, state, command, cwd, tags, idle_ms, pid, rows, cols, clients, attached };
+  return { ...listed, ...withoutNull({ title: title || null, agent, windows }) };
 }
 
 export function shownSession(info: SessionInfo): object {
@@ -50,15 +48,11 @@ export function shownWindows(windows: readonly WindowInfo[]): ShownWindow[] {
 function shownPane({ id, index, active, command, state, title, rows, cols, cwd, ...rest }: PaneInfo): object {
   const { row, col, hidden, view, exit_code, signal, agent } = rest;
   return {
-    ...{ id, index },
-    ...(active ? { active } : {}),
-    ...{ state, command },
-    ...(title === "" ? {} : { title }),
-    ...(cwd === null ? {} : { cwd }),
+    ...{ id, index, ...(active ? { active } : {}), state, command },
+    ...withoutNull({ title: title || null, cwd }),
     ...(hidden === true ? { hidden } : { row, col }),
-    ...{ rows, cols },
-    ...(view === undefined ? {} : { view }),
-    ...(state !== "exited" ? {} : { exit_code, signal }),
-    ...(agent === undefined ? {} : { agent }),
+    ...{ rows, cols, ...defined({ view }) },
+    ...(state === "exited" ? { exit_code, signal } : {}),
+    ...defined({ agent }),
   };
 }
