@@ -45,7 +45,7 @@ export function open(given: string, keys: readonly VerifyingKey[]): Opened {
   return statement === null ? { fault: "its statement has another form" } : { statement, key };
 }
 
-/** The statement as its envelope has it, whoever signed it: only to find out whom to ask for a key. */
+/** The envelope's statement, its signature unchecked: only to find the machine to ask for a key. */
 export function unverified(given: string): Statement | null {
   const envelope = envelopeIn(given.trim());
   return envelope === null ? null : read(StatementSchema, Buffer.from(envelope.payload, "base64").toString());

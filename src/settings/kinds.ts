@@ -6,7 +6,7 @@
 /** How a setting's text (environment, flag) becomes its value. */
 type SettingKind = "integer" | "boolean" | "choice" | "text" | "list" | "table";
 
-/** What is said of a setting. */
+/** A setting's kind, values, origin and description. */
 export interface SettingFacts {
   readonly kind: SettingKind;
   readonly doc: string;

@@ -4,7 +4,7 @@ import type { CompletionCommand, Value } from "./model.ts";
 export function bashCompletions(commands: readonly CompletionCommand[]): string {
   return `_wsh_sessions() {
   local there=() name typed quote= special='[\\"$\`]'
-  # The word as it was typed: behind an opened quote, or with backslashes.
+  # The typed word: behind an opened quote, or with backslashes.
   case $cur in
     \\'*|\\"*) quote=\${cur:0:1} typed=\${cur:1} ;;
     *) typed=\${cur//\\\\/} ;;
@@ -15,7 +15,7 @@ export function bashCompletions(commands: readonly CompletionCommand[]): string 
     case $name in "$typed"*) ;; *) continue ;; esac
     case $quote in
       '') COMPREPLY+=("$(printf %q "$name")") ;;
-      # Within quotes a name stands as it is; one that would end them, or mean more there, is left out.
+      # Within quotes a name needs no backslashes; one that would end them, or mean more there, is left out.
       \\') [[ $name == *\\'* ]] || COMPREPLY+=("$name") ;;
       *) [[ $name =~ $special ]] || COMPREPLY+=("$name") ;;
     esac

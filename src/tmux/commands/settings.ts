@@ -118,7 +118,7 @@ async function set(run: Run, args: Arguments, isWindow: boolean): Promise<void> 
 /** Options by which what people and other callers do becomes something else. */
 const reaching: readonly string[] = ["command-alias", "default-command", "default-shell", "prefix"];
 
-/** A command of a hook, as it is kept. */
+/** A hook's command in its stored form. */
 function oneLine(text: string): string {
   return text.replace(/\s*\n\s*/g, " ");
 }

@@ -1,17 +1,13 @@
 /** The dialog of keys: those of the page, and those of terminals as the settings have them now. */
 import { signal } from "@preact/signals";
-import { bindingRows, defaultBindings } from "../../keys/bindings.ts";
 import type { ViewMessage } from "../../protocol/view.ts";
 import { useWordSeparators } from "../terminal/clicked.ts";
 
 type KeysInForce = Extract<ViewMessage, { type: "keys" }>;
 type Table = KeysInForce["tables"][number];
 
-/** As a session has last answered; the defaults until then. */
-const inForce = signal<Pick<KeysInForce, "prefix" | "tables">>({
-  prefix: "Ctrl+\\",
-  tables: [{ name: "prefix", rows: bindingRows(defaultBindings).map((row) => ({ ...row, keys: [...row.keys] })) }],
-});
+/** As a session has last answered; empty until then, and for a visitor who may see one session alone. */
+const inForce = signal<Pick<KeysInForce, "prefix" | "tables">>({ prefix: "", tables: [] });
 
 /** The settings have other keys, or other characters between words. */
 export function keysChanged({ prefix, tables, word_separators: separators }: KeysInForce): void {
@@ -41,6 +37,7 @@ export function Keys() {
           <Rows rows={rows} />
         </div>
       ))}
+      {tables.length === 0 && <p class="quiet">In a terminal, its prefix key and ? show the others.</p>}
     </div>
   );
 }
