@@ -52,6 +52,8 @@ browserTest("kill -9 of the server: the same tab is live again, and nothing is t
   expect(await typed()).toMatch(/^before (meanwhile )?after$/);
 
   // A server that stalls closes nothing: the page notices, and what is typed waits in sight, and can be dropped.
+  // The list has a connection of its own, which may come back after the terminal's; none is silent that is not there.
+  await page.waitForSelector(".connection.live");
   const before = await typed();
   own.signal("SIGSTOP");
   try {
