@@ -43,7 +43,8 @@ test("a view that is closed, or whose session ends, leaves what it shows", async
   ]) {
     expect((await http.post("/sessions/dev/panes", { view: "shown" })).status).toBe(201);
     const view = (await panes("dev")).find((pane) => pane.view !== undefined);
-    expect((await end(`dev:0.${view?.index}`)).status).toBeLessThan(300);
+    const ended = await end(`dev:0.${view?.index}`);
+    expect(ended.status, JSON.stringify(ended.body)).toBeLessThan(300);
     expect(await wsh.ok("exec", "shown", "--", "echo lives")).toBe("lives\n");
   }
   expect((await wsh.list()).map(({ name }) => name)).toEqual(["shown"]);

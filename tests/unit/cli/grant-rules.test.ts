@@ -48,8 +48,8 @@ const classes: Readonly<Record<GrantRight | "none", string>> = {
     "screen_mode.enter_alt screen_mode.exit_alt screen_mode.get server.info server.persist.get server.persist.set " +
     "server.stop servers.add servers.get servers.list servers.reload servers.remove session.clear session.clients " +
     "session.detach session.environment session.get session.kill session.reset session.resize session.restart " +
-    "session.update sessions.create sessions.list wait.any window.close window.create window.floats window.select " +
-    "window.update",
+    "session.update sessions.create sessions.list wait.any window.close window.create window.floats window.move " +
+    "window.select window.swap window.update",
 };
 
 test("each operation has a class; what has none is refused with every right, wherever it points", () => {
