@@ -77,6 +77,17 @@ async function twoSessions(): Promise<{ all: All; moved: Made; last: string }> {
   return { all, moved, last };
 }
 
+test("sessions that have exchanged their only windows are used by name as before", async () => {
+  await using all = await splitServer();
+  const { wsh } = all;
+  for (const name of ["one", "two"]) await wsh.ok("exec", await wsh.session(name).then(() => name), "--", `me=${name}`);
+  await wsh.ok("window", "swap", "one:0", "two:0");
+  expect(await wsh.ok("exec", "one", "--", "echo $me")).toBe("two\n");
+  expect(await wsh.ok("exec", "two:0", "--", "echo $me")).toBe("one\n");
+  expect(await wsh.ok("screen", "one")).toContain("echo $me");
+  expect((await wsh.run("window", "move", "one:0", "")).stderr).toContain("'' is not a session");
+});
+
 describe("to another session", () => {
   test("with its panes, layout, name and id, and back; the only one takes its session with it", async () => {
     const { all, moved, last } = await twoSessions();

@@ -81,7 +81,7 @@ export class SessionClient implements Disposable {
     const { connection, hello } = await where.first(events);
     const info = hello.info ?? null;
     const name = info?.name ?? where.called;
-    const isMany = info !== null && panesOf(info).length > 1;
+    const isMany = info !== null && (panesOf(info).length > 1 || mayBeElsewhere(info));
     const isPane = parseTarget(target).kind === "pane";
     if (!isMany)
       return new SessionClient(name, connection, connection, info, target, isPane ? target : (info?.pane_id ?? target));
@@ -202,6 +202,11 @@ const ResolvedSchema = v.object({ pane: v.string(), socket: v.string() });
 
 function panesOf({ windows }: SessionInfo): readonly unknown[] {
   return windows.flatMap(({ panes }) => panes);
+}
+
+/** Whether another process may have the only pane: a window that came from another session. Its own first pane has its number. */
+function mayBeElsewhere({ id, pane_id: pane }: SessionInfo): boolean {
+  return id.replace("@s", "@") !== pane;
 }
 
 type Opened = ReturnType<typeof Connection.open>;

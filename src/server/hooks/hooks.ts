@@ -86,6 +86,16 @@ export class Hooks {
     this.look();
   }
 
+  /** Without a place for it (a disk that is full or read-only) the next server looks from its own beginning. */
+  private keepCursor(cursor: string): void {
+    try {
+      this.port.files.cursor = cursor;
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      this.port.logger.warn("how far hooks have been looked for cannot be kept", { error });
+    }
+  }
+
   /** Reads a last time; what is due and has not begun waits for the next server. */
   async stop(): Promise<void> {
     this.look();
@@ -118,7 +128,7 @@ export class Hooks {
         found.push(name);
       }
     }
-    if (reader.cursor !== before || this.port.files.cursor === null) this.port.files.cursor = reader.cursor;
+    if (reader.cursor !== before || this.port.files.cursor === null) this.keepCursor(reader.cursor);
     for (const name of found) this.add(name);
     if (more) this.soon();
     // The journal has come into being since.

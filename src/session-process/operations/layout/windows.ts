@@ -117,6 +117,7 @@ function destinationOf(
   const [, named = "", number = ""] = /^(?:([^:]*):)?(\d*)$/.exec(to ?? "") ?? [to, to ?? ""];
   const given = number === "" ? index : Number(number);
   if (index !== null && given !== index) throw new WshError("invalid_request", `'${to}' and index ${index} differ`);
+  if (to === "") throw new WshError("invalid_request", "'' is not a session, a number, or session:number");
   if (named === "") return { target: null, index: given };
   const target = parseTarget(named);
   if ((target.kind === "session" && target.window !== undefined) || /^(pane|window_id)$/.test(target.kind)) {
