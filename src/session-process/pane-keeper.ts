@@ -113,6 +113,7 @@ export class PaneKeeper {
     );
     pane.events.on("abandoned", () => port.content.events.emit("abandoned", undefined));
     locals.set(id, local);
+    local.of.onLost = async () => this.checkpoints.get(id)?.lastOf("SIGHUP");
     const maker = made.owner?.kind === "agent" ? made.owner.name : null;
     const passwords = new PasswordAsk({ pane, questions: session.questions }, maker);
     const recording = recordPane({
@@ -144,11 +145,14 @@ export class PaneKeeper {
     return [...this.port.locals.values()].filter(({ home }) => home !== null);
   }
 
-  /** A pane moves to another session, which shows it from then on; null: it is back. */
-  lend(local: LocalPane, home: { readonly number: number; readonly name: string } | null): void {
-    local.goTo(home);
+  /**
+   * A pane moves to another session, which shows it from then on; null: it is back.
+   * @param isOffered it is found here until that session has it, and its checkpoint stays
+   */
+  lend(local: LocalPane, home: { readonly number: number; readonly name: string } | null, isOffered = false): void {
+    local.goTo(home, isOffered);
     this.port.session.events.emit("joined", undefined);
-    this.checkpoints.get(local.id)?.moved(home?.number ?? null);
+    if (!isOffered) this.checkpoints.get(local.id)?.moved(home?.number ?? null);
     for (const wake of this.waiters.splice(0)) wake();
   }
 

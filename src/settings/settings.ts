@@ -6,9 +6,12 @@
  */
 
 import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
 import { errorCode } from "../base/errno.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { LogLevel } from "../log/log.ts";
+import { agentAbove } from "../platform/agent-above.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Hook } from "../protocol/hooks.ts";
@@ -110,6 +113,10 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
     origins.set(name, source.origin);
     given[name] = value;
   }
+  if (given.agents_may === "everything" && isAgentsChoice(origins.get("agents_may"), path)) {
+    delete given.agents_may;
+    origins.delete("agents_may");
+  }
   return {
     values: valuesOf(given),
     originOf: (name) => origins.get(name) ?? { from: "default" },
@@ -120,6 +127,19 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
     warnings: [...warnings, ...faults],
     isWrong: faults.length > 0,
   };
+}
+
+/** Whether an AI agent is above this process, as it was when first asked. */
+let isBelowAgent: boolean | null = null;
+
+/**
+ * Whether an AI agent may have chosen where a setting comes from: flags and environment are its own, and lead to files of
+ * its own. The file in the account's home is the person's.
+ */
+function isAgentsChoice(origin: SettingOrigin | undefined, path: string): boolean {
+  isBelowAgent ??= agentAbove(process.ppid) !== null;
+  if (!isBelowAgent) return false;
+  return origin?.from !== "file" || path !== join(os.userInfo().homedir, ".config/wsh/config.toml");
 }
 
 /** The value of an attempt; if errors are only reported, the fallback. */

@@ -88,6 +88,33 @@ test("sessions that have exchanged their only windows are used by name as before
   expect((await wsh.run("window", "move", "one:0", "")).stderr).toContain("'' is not a session");
 });
 
+test("a window that came from another session comes back with its session, and outlives a move that is not answered", async () => {
+  await using all = await splitServer();
+  const { wsh } = all;
+  await wsh.session("one");
+  await wsh.session("two");
+  const [, taker = 0] = wsh.hosts();
+  const { window, pane } = await post(all, "one/windows", { name: "moved" });
+  await wsh.ok("exec", pane, "--", "here=1; echo mark");
+  process.kill(taker, "SIGSTOP");
+  expect((await wsh.run("window", "move", window, "two")).code).toBe(1);
+  process.kill(taker, "SIGCONT");
+  // Longer than a pane without a session is let live.
+  await Bun.sleep(2_500);
+  expect(await wsh.ok("exec", pane, "--", "echo $here")).toBe("1\n");
+  await wsh.ok("window", "move", window, "two");
+  await wsh.ok("exec", pane, "--", "cd /usr");
+  const parts = `${wsh.instance.stateDir}/t.checkpoints`;
+  const kept = () =>
+    fs.readdirSync(parts, { recursive: true }).some((each) => `${each}`.includes(`p${pane.slice(1)}.`));
+  await until("its checkpoint", kept);
+  process.kill(taker, "SIGKILL");
+  await until("it to be crashed", async () => (await wsh.run("list", "--all")).stdout.includes("crashed"));
+  await until("its process to let go", async () => (await wsh.run("exec", pane, "--", "true")).code !== 0);
+  expect((await wsh.run("restore", "two")).stderr).not.toContain("without");
+  expect(await wsh.ok("window", "list", "two")).toContain("moved");
+});
+
 describe("to another session", () => {
   test("with its panes, layout, name and id, and back; the only one takes its session with it", async () => {
     const { all, moved, last } = await twoSessions();

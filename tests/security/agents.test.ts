@@ -90,6 +90,15 @@ test("the command line below an agent is that agent; people are not asked", asyn
     ["tmux", "kill-server"],
   ])
     expect([args[0], (await byAgent(...args)).error.includes("claude may not")]).toEqual([args[0], true]);
+  // A file of the agent's own is not the person's word.
+  const chosen = `${wsh.dir}/chosen.toml`;
+  fs.writeFileSync(chosen, 'agents_may = "everything"\n');
+  for (const args of [
+    ["agents", "--allow", "claude"],
+    ["token", "create", "x"],
+    ["forget", "--all", "-y"],
+  ])
+    expect((await byAgent("--config", chosen, ...args)).error).toContain("claude may not");
   await byAgent("new", "ours");
   expect((await byAgent("kill", "ours")).code).toBe(0);
   await wsh.ok("send", "theirs", "");

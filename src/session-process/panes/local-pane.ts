@@ -26,6 +26,7 @@ import { Pointer } from "../../viewer/terminal/pointer.ts";
 import type { Shown } from "../../viewer/terminal/shown.ts";
 import type { PaneSession } from "../session.ts";
 import { shownPane } from "../shown-pane.ts";
+import { Home, type HomeSession } from "./home.ts";
 import type { PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 
 /** Maximum age of a printing pane's facts in lists, in ms: each check asks the system. */
@@ -34,8 +35,6 @@ const INFO_MS = 250;
 const ASK_MS = 100;
 /** Times from the last change to further checks, in ms: a shell starts a program a moment after its output. */
 const SETTLED_MS = [500, 2_000, 8_000] as const;
-/** Time without a viewer after which a pane of another session ends with that session, in ms. */
-const ORPHAN_MS = 2_000;
 /** While a person types in another pane, interval between new pictures, in ms (m: each 60 ms cost a third). */
 const BESIDE_MS = 400;
 const NO_KEYS = new KeyTables({});
@@ -85,9 +84,7 @@ export class LocalPane implements PlacedPane {
   private later: Timer | null = null;
   private repaint: Timer | null = null;
   private readonly ends: (() => void)[];
-  /** The other process's session that has it, if any. */
-  home: { readonly number: number; readonly name: string } | null = null;
-  private orphan: Timer | null = null;
+  readonly of = new Home({ isShown: () => this.own.viewers.count > 0, end: () => this.endProgram() });
 
   constructor(private readonly options: LocalPaneOptions) {
     const { own, session } = options;
@@ -133,7 +130,7 @@ export class LocalPane implements PlacedPane {
       () => ended[Symbol.dispose](),
       own.events.on("listed", () => {
         this.changed();
-        this.watchHome();
+        this.of.look();
       }),
       own.events.on("drawn", () => this.changedPicture()),
       own.events.on("destroyed", () => this.close()),
@@ -267,20 +264,16 @@ export class LocalPane implements PlacedPane {
     return this.own.lifetime.kill("killed");
   }
 
-  /** Another session has, shows and sizes it from now on; null: it is back. */
-  goTo(home: { readonly number: number; readonly name: string } | null): void {
-    this.home = home;
-    this.own.isSized = home === null;
-    this.own.renamedTo((home ?? this.session).name);
-    this.watchHome();
+  /** The other process's session that has it, if any. */
+  get home(): HomeSession | null {
+    return this.of.session;
   }
 
-  /** The session that has it may have been lost. */
-  private watchHome(): void {
-    clearTimeout(this.orphan ?? undefined);
-    this.orphan = null;
-    if (this.home === null || this.own.viewers.count > 0) return;
-    this.orphan = setTimeout(() => void this.endProgram(), ORPHAN_MS);
+  /** Another session has, shows and sizes it from now on; null: it is back. @param isOffered see Home */
+  goTo(home: HomeSession | null, isOffered = false): void {
+    this.own.isSized = home === null;
+    this.own.renamedTo((home ?? this.session).name);
+    this.of.set(home, isOffered);
   }
 
   /** No window shows it any longer. */
@@ -293,7 +286,7 @@ export class LocalPane implements PlacedPane {
 
   close(): void {
     this.leave();
-    clearTimeout(this.orphan ?? undefined);
+    this.of.close();
     for (const end of this.ends) end();
     this.above.close();
     this.looking.close();

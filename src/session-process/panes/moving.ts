@@ -92,7 +92,7 @@ export class Giving implements Disposable {
     });
     this.locals = entries.flatMap(({ id }) => arrangement.localOf(id) ?? []);
     // Whoever is to show it finds it by its id, and gives it its size.
-    for (const local of this.locals) keeper.lend(local, to);
+    for (const local of this.locals) keeper.lend(local, to, true);
   }
 
   /**
