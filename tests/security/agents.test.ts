@@ -49,8 +49,11 @@ async function tool(name: string, input: Readonly<Record<string, unknown>>): Pro
 }
 
 /** The command line as an agent's tool runs it. */
-async function byAgent(...args: readonly string[]) {
-  const child = Bun.spawn([claude, ...args], { cwd: wsh.dir, env: wsh.env, stdout: "pipe", stderr: "pipe" });
+const byAgent = (...args: readonly string[]) => byAgentWith({}, ...args);
+
+async function byAgentWith(more: Readonly<Record<string, string>>, ...args: readonly string[]) {
+  const env = { ...wsh.env, ...more };
+  const child = Bun.spawn([claude, ...args], { cwd: wsh.dir, env, stdout: "pipe", stderr: "pipe" });
   const [output, error] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   return { code: await child.exited, output, error };
 }
@@ -98,8 +101,11 @@ test("the command line below an agent is that agent; people are not asked", asyn
     ["token", "create", "x"],
     ["forget", "--all", "-y"],
   ])
-    expect((await byAgent("--config", chosen, ...args)).error).toContain("claude may not");
+    expect((await byAgentWith({ WSH_CONFIG: chosen }, ...args)).error).toContain("claude may not");
+  for (const scope of [["-g"], ["-t", "theirs"]])
+    expect((await byAgent("tmux", "set-environment", ...scope, "PATH", "/evil")).error).toContain("claude may not");
   await byAgent("new", "ours");
+  expect((await byAgent("tmux", "set-environment", "-t", "ours", "A", "b")).code).toBe(0);
   expect((await byAgent("kill", "ours")).code).toBe(0);
   await wsh.ok("send", "theirs", "");
   expect(await wsh.ok("agents", "--allow", "claude")).toContain("claude");

@@ -177,8 +177,13 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
   await terminal.sees("for this terminal");
   expect((await ran(["switch-client", "-c", "nobody", "-t", "dev"])).stderr).toBe("can't find client: nobody\n");
   await ran(["set-option", "-g", "prefix", "C-a"]);
-  terminal.type("\x01:");
-  await terminal.sees("Esc");
+  // The attached terminal learns of it a moment later.
+  await until("the new prefix", async () => {
+    if ((await terminal.text()).includes("Esc")) return true;
+    terminal.type("\x01:");
+    await Bun.sleep(200);
+    return null;
+  });
   terminal.type("\x1b");
   await ran(["set-option", "-gu", "prefix"]);
   terminal.type("\x1cd");

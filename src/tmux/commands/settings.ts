@@ -266,6 +266,8 @@ async function setEnvironment(run: Run, args: Arguments): Promise<void> {
   if (args.has("u") && given !== undefined) throw new TmuxError("can't specify a value with -u");
   if (args.has("r") && given !== undefined) throw new TmuxError("can't specify a value with -r");
   if (!args.has("u") && !args.has("r") && given === undefined) throw new TmuxError("no value specified");
+  // Panes that a person makes get it, PATH too.
+  if (args.has("g") || place?.session.info.owner?.kind !== "agent") run.backend.requirePerson("set-environment");
   const value = given !== undefined && args.has("F") ? await run.format(given, place ?? {}) : given;
   const session = place?.session.target ?? "";
   await run.change((state) => {
