@@ -186,7 +186,10 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
   });
   terminal.type("\x1b");
   await ran(["set-option", "-gu", "prefix"]);
-  terminal.type("\x1cd");
+  await until("it to detach", () => {
+    terminal.type("\x1cd");
+    return Promise.race([terminal.exited.then(() => true), Bun.sleep(200).then(() => null)]);
+  });
   expect(await terminal.exited).toBe(0);
   // The program for machines without a tmux, and the socket's path.
   for (const words of [
