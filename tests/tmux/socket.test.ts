@@ -209,7 +209,7 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
 async function slowly(wsh: Wsh, around: Record<string, string>): Promise<void> {
   // The pipe of a shell: what Bun gives a child is a socket.
   const reads = "(sleep 2.5; grep --line-buffered -a -m1 -o '^%pause %[0-9]*')";
-  const line = `(echo 'refresh-client -f pause-after=1'; echo 'send-keys -t dev "seq 300000" Enter'; sleep 5) | tmux -C attach -t dev`;
+  const line = `(echo 'refresh-client -f pause-after=1'; echo 'send-keys -t dev C-u "seq 300000" Enter'; sleep 5) | tmux -C attach -t dev`;
   const child = Bun.spawn(["sh", "-c", `${line} | ${reads}`], { env: { ...wsh.env, ...around }, stdout: "pipe" });
   expect(await new Response(child.stdout).text()).toMatch(/^%pause %\d+\n$/);
 }
