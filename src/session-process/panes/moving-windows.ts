@@ -1,7 +1,7 @@
 /**
  * Windows that go to another session, or change places with one of it, with their panes, layout, name and id. All or
  * nothing: each session commits once, after every pane is placed in both; a failure, a process that dies, or one that
- * does not answer in time leaves both unchanged.
+ * does not answer in time leaves both unchanged. A window whose own process is killed meanwhile is lost with it.
  *
  * A swap holds the change of both sessions. The first asks the second, which places the window that comes, and before
  * it commits returns its own by a request that the first takes within the change under way.

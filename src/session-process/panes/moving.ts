@@ -91,7 +91,7 @@ export class Giving implements Disposable {
       return { pane: id, socket: placed.isView ? null : socket, chosen: { title, keep, view, ...defined({ env }) } };
     });
     this.locals = entries.flatMap(({ id }) => arrangement.localOf(id) ?? []);
-    // Whoever is to show it finds it by its id, and gives it its size.
+    // The session that is to show it finds it by its id, and gives it its size.
     for (const local of this.locals) keeper.lend(local, to, true);
   }
 
