@@ -23,6 +23,7 @@ import {
   type AgentKnowledge,
   afterOutput,
   BUSY_LOOK_MS,
+  isResting,
   type Judgement,
   judge,
   nothingKnown,
@@ -346,11 +347,6 @@ export class AgentWatch {
     this.lastTold = told;
     this.port.changed(info);
   }
-}
-
-/** Whether a state says that nothing is being done. */
-function isResting(state: AgentState): boolean {
-  return state === "done" || state === "idle";
 }
 
 function withAttention(known: AgentKnowledge, attention: Attention, at: number): AgentKnowledge {

@@ -77,11 +77,16 @@ export function afterOutput(known: AgentKnowledge, now: number): AgentKnowledge 
   return { ...known, outputAt: now, burstAt: goesOn ? known.burstAt : now };
 }
 
+/** Whether a state says that nothing is being done. */
+export function isResting(state: AgentState): boolean {
+  return state === "done" || state === "idle";
+}
+
 /** @param was judged by the program alone, the state does not change while its output may be an echo */
 export function judge(known: AgentKnowledge, now: number, was: AgentState): Judgement {
   const judged = judgeItself(known, now, was);
   const { busy } = known;
-  if (busy === null || (judged.state !== "done" && judged.state !== "idle")) return judged;
+  if (busy === null || !isResting(judged.state)) return judged;
   const why = `${judged.why}, but ${busy} works`;
   return { state: "working", source: "kernel", why, busy, until: now + BUSY_LOOK_MS };
 }
