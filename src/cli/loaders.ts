@@ -1,4 +1,4 @@
-/** Where the code of each subcommand is. Dispatch loads the one that is needed, and `wsh --help` loads none. */
+/** The module of each subcommand. Dispatch loads only the requested one; `wsh --help` loads none. */
 import type { Command } from "commander";
 
 /** Adds one subcommand. @param whole makes a program with all of them, for what is generated from them */

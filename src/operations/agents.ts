@@ -84,7 +84,7 @@ export const agentOperations = [
       ),
       prompt: optional(v.pipe(v.string(), v.maxLength(MAX_TEXT)), "the submitted prompt"),
       reply: optional(v.pipe(v.string(), v.maxLength(MAX_TEXT)), "the turn's last message"),
-      pid: described(integerFrom(2), "the reporting process: the agent, or one that it started"),
+      pid: described(integerFrom(2), "the reporting process: the agent or one of its children"),
     }),
     output: v.object({
       accepted: v.boolean(),

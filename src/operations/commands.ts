@@ -91,13 +91,13 @@ export const commandOperations = [
       submit: optional(v.boolean(), "press Enter afterwards", false),
       timeout_ms: optional(
         WaitMsSchema,
-        `silence that counts as the end, also of a program that works (default: ${DEFAULT_IDLE_MS}, of one that does not)`,
+        `silence that ends the wait, even while the program is working (default: ${DEFAULT_IDLE_MS}, once it is idle)`,
       ),
       max_wait_ms: optional(WaitMsSchema, "maximum wait", DEFAULT_WAIT_MS),
       until: optional(
         AnyOfSchema,
         "after the last input: answer when the first of these holds, or the command ends; after max_wait_ms it " +
-          "still runs, which is no error",
+          "still runs, which is not an error",
       ),
       output_limit: optional(
         OutputLimitSchema,

@@ -18,8 +18,8 @@ export const shownFields = {
   output: OutputModeField,
   output_limit: optional(
     OutputLimitSchema,
-    `bytes of output per command, at most 1048576 (default ${DEFAULT_OUTPUT_LIMIT}; of one that \`until\` leaves running ` +
-      `${READY_OUTPUT_LIMIT}, from its end); past it head and tail are kept`,
+    `bytes of output per command, at most 1048576 (default ${DEFAULT_OUTPUT_LIMIT}; for a command that \`until\` leaves ` +
+      `running, its last ${READY_OUTPUT_LIMIT}); past it head and tail are kept`,
   ),
 };
 
@@ -29,7 +29,7 @@ export const execFields = {
     v.pipe(v.array(StepSchema), v.minLength(1), v.maxLength(MAX_STEPS)),
     "several commands, instead of command",
   ),
-  stop_on_error: optional(v.boolean(), "skip the steps after one that failed", true),
+  stop_on_error: optional(v.boolean(), "skip the remaining steps after a failure", true),
   max_wait_ms: optional(
     WaitMsSchema,
     "longest wait for all steps together, in ms; the commands then keep running",

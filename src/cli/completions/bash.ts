@@ -15,7 +15,7 @@ export function bashCompletions(commands: readonly CompletionCommand[]): string 
     case $name in "$typed"*) ;; *) continue ;; esac
     case $quote in
       '') COMPREPLY+=("$(printf %q "$name")") ;;
-      # Within quotes a name needs no backslashes; one that would end them, or mean more there, is left out.
+      # Inside quotes a name needs no escaping; a name with a quote or another special character is left out.
       \\') [[ $name == *\\'* ]] || COMPREPLY+=("$name") ;;
       *) [[ $name =~ $special ]] || COMPREPLY+=("$name") ;;
     esac

@@ -1,5 +1,5 @@
 /**
- * What a grant lets through. Pure: a request becomes one that the grant may make, or is refused. The operations are those
+ * The requests that a grant may make. Pure: each request is rewritten for the grant, or refused. The operations are those
  * of operations/granted.ts, for the rights that were given; every other one is refused, and every field that a
  * sandbox could reach out by (other panes, views, environments, floats, focus, transcripts) is absent from what is
  * passed on.
@@ -15,7 +15,7 @@ import { quote } from "../../shell/words.ts";
 /** A pane that a grant may act on. */
 export interface GrantedPane {
   readonly id: string;
-  /** Id of the session in which it was lent or made: elsewhere it is no longer the grant's. */
+  /** Id of the session where the pane was lent or made; once moved elsewhere, the pane no longer belongs to the grant. */
   readonly session: string;
   /** The program for which it was made; absent: it was lent, whatever runs in it. */
   readonly program?: number;

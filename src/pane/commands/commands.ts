@@ -373,7 +373,8 @@ export class Commands {
 
   private checkShell(): void {
     if (this.image.look()) this.log.replaced();
-    // Marks of one that has ended may still be unread: without them its last command would be the outer shell's.
+    // The last marks of an inner shell that has ended may still be unread; without them, its last command would be
+    // attributed to the outer shell.
     if (this.port.program.isBehind) return;
     for (const child of this.shells.takeGone()) this.log.left(child);
   }

@@ -29,8 +29,8 @@ export interface ScreenBefore {
   /** Lines of the normal screen by id; the cursor's with the blanks before it. */
   readonly lines: ReadonlyMap<number, string>;
   /**
-   * The same with those that have been erased since, if the cursor stood behind a text, as behind a prompt: one that is
-   * drawn again is not new. A menu above an empty line is.
+   * The same lines, including erased ones, if there was text before the cursor, such as a prompt: a redrawn prompt is not
+   * new. Empty otherwise: a menu redrawn above an empty line is new.
    */
   readonly stood: ReadonlyMap<number, string>;
   /** The last of those lines: everything after it is new. */
