@@ -4,9 +4,9 @@ import type * as Linux from "./linux/platform.ts";
 import type { Platform } from "./port.ts";
 import { system } from "./system.ts";
 
-let current = load();
+let current: Platform | null = null;
 
-/** Only one of them is in a process's memory. */
+/** Only one of them is in a process's memory: at first use, since modules that use it may be loaded before this one has run. */
 function load(): Platform {
   if (system.name === "darwin") {
     const { darwinPlatform }: typeof Darwin = require("./darwin/platform.ts");
@@ -17,12 +17,13 @@ function load(): Platform {
 }
 
 export function platform(): Platform {
+  current ??= load();
   return current;
 }
 
 /** For tests: `other` replaces the platform until disposed. */
 export function usePlatform(other: Platform): Disposable {
-  const before = current;
+  const before = platform();
   current = other;
   return {
     [Symbol.dispose]: () => {
