@@ -77,6 +77,11 @@ export class Completions {
     return encoder.encode(passed + afterwards);
   }
 
+  /** What is fed to xterm and other terminals in place of a sequence that only we execute. */
+  put(text: string): void {
+    this.afterwards += text;
+  }
+
   /** ED 1, before xterm executes it; true when xterm must not. */
   erasingAbove(): boolean {
     const { cols, buffer } = this.terminal;

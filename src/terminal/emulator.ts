@@ -280,6 +280,7 @@ export class Emulator {
     this.listen(terminal);
     const prompt = new PromptRows(terminal);
     const pictures = new Pictures(terminal, modes, () => this.profile, say);
+    pictures.readSixel((text) => completions.put(text));
     return { terminal, modes, queries, hot, passing, completions, prompt, pictures };
   }
 

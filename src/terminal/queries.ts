@@ -8,6 +8,7 @@
  */
 import type { IDisposable, Terminal } from "@xterm/headless";
 import { type ModeTracker, SIZE_REPORTS } from "./modes.ts";
+import { pictureTerminals } from "./pictures/picture.ts";
 import type { TerminalProfile } from "./profile.ts";
 import { ProgramColors } from "./program-colors.ts";
 import { sgrOf } from "./rows/styles.ts";
@@ -41,6 +42,10 @@ const NEVER_PRIVATE: ReadonlySet<number> = new Set([60]);
 const SET = 1;
 const RESET = 2;
 const NEVER = 4;
+/** XTSMGRAPHICS: what is asked, and the number of colours that programs are told to use. */
+const READ = 1;
+const READ_MAX = 4;
+const SIXEL_COLORS = 256;
 /** The number of a macro whose checksum is requested is repeated: more digits are no such number. */
 const MAX_MACRO = 999;
 
@@ -99,6 +104,11 @@ export class QueryResponder {
       return true;
     };
     this.hooks.push(
+      // As xterm answers, and that there are sixel graphics.
+      parser.registerCsiHandler({ final: "c" }, ([which]) => {
+        return (which ?? 0) === 0 && pictureTerminals.size > 0 && say("\x1b[?1;2;4c");
+      }),
+      parser.registerCsiHandler({ prefix: "?", final: "S" }, ([item, action]) => this.graphics(item, action)),
       parser.registerCsiHandler({ prefix: "=", final: "c" }, () => say("\x1bP!|00000000\x1b\\")),
       parser.registerEscHandler({ final: "Z" }, () => say("\x1b[?1;2c")),
       parser.registerCsiHandler({ prefix: ">", final: "q" }, () => say(`\x1bP>|${this.profile().version}\x1b\\`)),
@@ -168,6 +178,16 @@ export class QueryResponder {
     else if (operation === 16 && cell !== undefined) this.reply(`\x1b[6;${cell.height};${cell.width}t`);
     // The emulator keeps the title stack (22, 23).
     return operation !== 22 && operation !== 23;
+  }
+
+  /** XTSMGRAPHICS: the registers and the size of sixel graphics, which are what they are. */
+  private graphics(item: number | number[] | undefined, action: number | number[] | undefined): boolean {
+    const { rows, cols } = this.terminal;
+    const { cell } = this.profile();
+    if (pictureTerminals.size === 0 || (action !== READ && action !== READ_MAX)) return false;
+    if (item === 1) this.reply(`\x1b[?1;0;${SIXEL_COLORS}S`);
+    else if (item === 2 && cell !== undefined) this.reply(`\x1b[?2;0;${cols * cell.width};${rows * cell.height}S`);
+    return true;
   }
 
   private status(data: string): boolean {

@@ -1,22 +1,23 @@
 /**
- * The pictures of one program: kitty's graphics protocol, turned into text that any screen can hold.
+ * The pictures of one program: kitty's graphics protocol and sixel graphics, turned into text that any screen can hold.
  *
  * Owns the program's images and where it displays them. A command is answered here, once; what it displays becomes
  * placeholders under an id of ours, which are parsed and sent on like text of the program, so that they scroll, are
- * covered, erased and redrawn with it. Terminals get the images themselves from `pictures`. Invariants: nothing is
- * decoded; an id of ours means one image; what is kept is bounded (`budget.ts`). Loaded with the first command.
+ * covered, erased and redrawn with it. Terminals get the images themselves from `pictures`. Invariants: nothing but
+ * sixel is decoded; an id of ours means one image; what is kept is bounded (`budget.ts`). Loaded with the first command.
  */
 import type { Terminal } from "@xterm/headless";
 import { extraOf, sgrOf } from "../rows/styles.ts";
-import { penOf, storedRow } from "../rows/xterm-row.ts";
+import { penOf, type StoredRow, storedRow } from "../rows/xterm-row.ts";
 import { freeId, takeId } from "./budget.ts";
 import { colorId, completed, idStyle, pictureAt, placeholderAt } from "./cells.ts";
 import { PictureCommand } from "./command.ts";
 import { MAX_CELLS } from "./diacritics.ts";
 import { type Displayed, Image } from "./image.ts";
-import { type Picture, type PictureSource, picturesUsed, pictureTerminals } from "./picture.ts";
+import { type Picture, type PicturePlace, type PictureSource, picturesUsed, pictureTerminals } from "./picture.ts";
 import { readPixels } from "./pixels.ts";
 import { erasing, placing } from "./placing.ts";
+import { decodeSixel } from "./sixel.ts";
 import { Upload } from "./upload.ts";
 
 /** Numbers of a program's own placeholders that are remembered. */
@@ -70,6 +71,37 @@ export class PanePictures implements PictureSource {
         if (command.number("m") !== 1) this.answer(command, "ENOTSUPPORTED:animation is not supported");
         return "";
     }
+  }
+
+  /** Sixel graphics, which become an image that the program cannot name. */
+  sixel(data: string): string {
+    const { terminal, region, cell } = this.port;
+    const { active } = terminal.buffer;
+    const x = Math.min(active.cursorX, terminal.cols - 1);
+    const room = { width: (terminal.cols - x) * cell.width, height: MAX_CELLS * cell.height, cell };
+    const pixels = decodeSixel(data, room);
+    if (pixels === null) return "";
+    const image = new Image(this, 0, 0, this.screen, pixels);
+    const place = image.placed(PictureCommand.parse(""), cell, MAX_CELLS);
+    this.forgetUnder(storedRow(active, active.baseY + active.cursorY), x, place);
+    this.images.push(image);
+    image.admit(() => this.forget(image));
+    const shown = image.display(0, 0, place);
+    this.changed();
+    return placing(terminal, region, { id: shown.picture.id, ...shown.place, cursor: "below" });
+  }
+
+  /** The image that another one without a name is about to cover, from the same cell: else a film would keep its frames. */
+  private forgetUnder(row: StoredRow, x: number, { cols, rows }: PicturePlace): void {
+    const begins = placeholderAt(row, x);
+    if (begins === null || begins.row !== 0 || begins.col !== 0) return;
+    const id = pictureAt(row, x);
+    const covered = this.images.find(
+      (image) =>
+        image.id === 0 &&
+        image.displayed.some(({ picture, place }) => picture.id === id && place.cols <= cols && place.rows <= rows),
+    );
+    if (covered !== undefined) this.forget(covered);
   }
 
   /** A program's own placeholders, in our numbers. */
@@ -188,8 +220,8 @@ export class PanePictures implements PictureSource {
     this.answer(command, "OK", image);
     const { terminal, region } = this.port;
     // What erases puts the cursor back.
-    const stays = command.number("C") === 1;
-    return erased + placing(terminal, region, { id: shown.picture.id, ...shown.place, stays });
+    const cursor = command.number("C") === 1 ? "stays" : "after";
+    return erased + placing(terminal, region, { id: shown.picture.id, ...shown.place, cursor });
   }
 
   private remove(command: PictureCommand): string {

@@ -33,6 +33,15 @@ export class Pictures {
     return text.startsWith(PLACEHOLDER) ? this.pane.placeholders(text) : this.pane.command(text.slice(1));
   }
 
+  /** @param put parses what is to be parsed in place of sixel graphics */
+  readSixel(put: (text: string) => void): void {
+    this.terminal.parser.registerDcsHandler({ final: "q" }, (data) => {
+      this.pane ??= this.load();
+      put(this.pane.sixel(data));
+      return true;
+    });
+  }
+
   dispose(): void {
     this.pane?.dispose();
   }

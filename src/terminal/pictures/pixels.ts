@@ -10,7 +10,7 @@ const MAX_SIDE = 10_000;
 const MAX_PIXELS = 25_000_000;
 /** Pixels of which a part may be cut out here, which takes up to 10 ms. */
 const MAX_CUT_PIXELS = 1_000_000;
-const PNG = 100;
+export const PNG = 100;
 const RGB = 24;
 const RGBA = 32;
 const PNG_BEGIN = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");

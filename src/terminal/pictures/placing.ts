@@ -13,24 +13,29 @@ interface PlacedPicture {
   readonly id: number;
   readonly cols: number;
   readonly rows: number;
-  /** The cursor stays, and nothing scrolls (C=1). */
-  readonly stays: boolean;
+  /**
+   * Where the cursor is then. `stays`: where it was, and nothing scrolls (kitty's C=1); `after`: behind the last cell
+   * (C=0); `below`: in the last row, below where it was (sixel).
+   */
+  readonly cursor: "stays" | "after" | "below";
 }
 
 /** Draws at the cursor, cut at the right edge; like kitty, scrolls until the last row has room. */
-export function placing(terminal: Terminal, { bottom }: Region, { id, cols, rows, stays }: PlacedPicture): string {
+export function placing(terminal: Terminal, { bottom }: Region, { id, cols, rows, cursor }: PlacedPicture): string {
   const { cursorX, cursorY } = terminal.buffer.active;
-  const wraps = cursorX >= terminal.cols;
-  const x = wraps && !stays ? 0 : Math.min(cursorX, terminal.cols - 1);
+  const stays = cursor === "stays";
+  const wraps = cursorX >= terminal.cols && cursor === "after";
+  const x = wraps ? 0 : Math.min(cursorX, terminal.cols - 1);
   const last = cursorY <= bottom ? bottom : terminal.rows - 1;
   const shownRows = stays ? Math.min(rows, last - cursorY + 1) : rows;
   const shownCols = Math.min(cols, terminal.cols - x);
   const { insertMode } = terminal.modes;
-  let out = `${wraps && !stays ? "\r\x1bD" : ""}${insertMode ? "\x1b[4l" : ""}\x1b[0;${idStyle(id)}m`;
+  let out = `${wraps ? "\r\x1bD" : ""}${insertMode ? "\x1b[4l" : ""}\x1b[0;${idStyle(id)}m`;
   for (let row = 0; row < shownRows; row++) {
     out += `${row === 0 ? "" : "\x1bD"}\x1b[${x + 1}G${pictureRow(row, shownCols)}`;
   }
   if (stays) out += `${shownRows > 1 ? `\x1b[${shownRows - 1}A` : ""}\x1b[${x + 1}G`;
+  else if (cursor === "below") out += `\x1b[${x + 1}G`;
   else if (x + cols >= terminal.cols) out += "\r\x1bD";
   return out + (insertMode ? "\x1b[4h" : "") + pen(terminal);
 }

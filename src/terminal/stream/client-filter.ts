@@ -25,8 +25,8 @@ export interface Sequence {
 
 /**
  * `stop`: kept, and the slice ends with it (marks of foreign shell integration). `own`: the same, but removed: our own
- * mark, or a sequence for which the emulator itself decides what clients get (`completions.ts`). `picture`: a command of
- * kitty's graphics protocol, which neither gets (`pictures`).
+ * mark, or a sequence for which the emulator itself decides what clients get (`completions.ts`; sixel graphics become a
+ * picture there). `picture`: a command of kitty's graphics protocol, which neither gets (`pictures`).
  */
 export type Verdict = "keep" | "cut" | "stop" | "own" | "picture";
 
@@ -98,11 +98,11 @@ export function classifier(options: ClassifierOptions): Classifier {
         if (bytes[end - 1] === 0x48 && end - sequence.start === 2) changed("tabs");
         if (needsHelp(bytes, sequence.start, end)) return "stop";
         return passesEscape(bytes, sequence.start, end) ? "keep" : "cut";
-      // Our picture does not contain what a DCS draws (sixel). After one without a proper end some terminals, tmux
-      // among them, take everything that follows for its contents.
+      // After one without a proper end some terminals, tmux among them, take everything that follows for its contents.
       case "string":
         return isPicture(bytes, sequence.start, body) ? "picture" : "cut";
       case "dcs":
+        return isSixel(bytes, body, end) ? "own" : "cut";
       // Other terminals print a title in this form: they get it in the common one (`slice-scanner.ts`).
       case "title":
         return "cut";
@@ -134,6 +134,17 @@ export function classifier(options: ClassifierOptions): Classifier {
 /** `ESC _ G`; a C1 control before it has become that. */
 export function isPicture(bytes: Uint8Array, start: number, body: number): boolean {
   return bytes[body] === 0x47 && bytes[start + 1] === 0x5f;
+}
+
+/** Parameters and `q`. */
+function isSixel(bytes: Uint8Array, body: number, end: number): boolean {
+  let p = body;
+  while (p < end && isParameter(bytes[p] ?? 0)) p++;
+  return bytes[p] === 0x71;
+}
+
+function isParameter(c: number): boolean {
+  return (c >= 0x30 && c <= 0x39) || c === 0x3b;
 }
 
 /** DECRC and DECALN, which the emulator executes in part (`emulator.ts`). */

@@ -28,8 +28,10 @@ import {
 export const MAX_SCROLL = 512;
 const ROWS_PER_SLICE = 256;
 const WRAPPED_ROWS_PER_SLICE = 128;
-/** Bytes of a string sequence (OSC, DCS, APC) that the emulator gets to see: more than any title, link or clipboard. */
+/** Bytes of a string sequence (OSC, APC) that the emulator gets to see: more than any title, link or clipboard. */
 const STRING_LIMIT = 1_048_576;
+/** The same of a DCS: sixel graphics that fill a screen of 1920×1080 with a photo take 2.5 MB, by img2sixel. */
+const SIXEL_LIMIT = 8_388_608;
 
 /** Common sequences that do not move the cursor: styles, erasing. Any other counts as a row. */
 const STAYS = new Set([..."mJK"].map((c) => c.charCodeAt(0)));
@@ -102,7 +104,8 @@ export class RestScanner {
 
   /** Whether the emulator should get no more of the open sequence: it is longer than anything it could use. */
   get excessive(): boolean {
-    return this.open !== null && this.open.length > STRING_LIMIT;
+    const { open } = this;
+    return open !== null && open.length > (open.kind === "dcs" ? SIXEL_LIMIT : STRING_LIMIT);
   }
 
   /** The next slice of `bytes` from `from`. */

@@ -134,8 +134,8 @@ describe("queries", () => {
 
   test("device control strings are not passed on: without a proper end some terminals take in all that follows", async () => {
     const { seen, print } = open(3, 40);
-    await print("\x1bPqabc");
-    await print("\x1b[1mbold\x1b[m\x1bPq#0~~\x1b\\ \x1b[?3hwide\x1b[?3;4l\x1b[?25l.");
+    await print("\x1bPzabc");
+    await print("\x1b[1mbold\x1b[m\x1bPz#0~~\x1b\\ \x1b[?3hwide\x1b[?3;4l\x1b[?25l.");
     expect(shown(seen)).toBe("\x1b[1mbold\x1b[m wide\x1b[?25l.");
   });
 

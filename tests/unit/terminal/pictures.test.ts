@@ -1,6 +1,6 @@
 /** Pictures of programs: kitty's graphics protocol in, placeholders and images for terminals out. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { deflateSync } from "node:zlib";
+import { deflateSync, inflateSync } from "node:zlib";
 import { PLACEHOLDER } from "../../../src/protocol/placeholder.ts";
 import { TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts";
 import { diacritic, MAX_CELLS } from "../../../src/terminal/pictures/diacritics.ts";
@@ -292,6 +292,62 @@ test("text, history and what is kept of both has blanks", async () => {
   await print(`\x1b[?1049h${image("a=T,i=1")}`);
   expect(storedAlternate(terminal.stored)?.join()).not.toContain(PLACEHOLDER);
   expect(terminal.screen("plain").lines.join("")).toBe("");
+});
+
+/** As an encoder writes it: 20×40 pixels, that is 2×2 cells; the left half is red, the right half keeps the screen's ground. */
+const sixel = `\x1bP0;1;0q"1;1;20;40#1;2;100;0;0${"#1!10~-".repeat(6)}#1!10N\x1b\\`;
+
+test("sixel graphics become a picture of the pixels that they draw", async () => {
+  const { terminal, seen, print, cells } = open();
+  await print(`ab${sixel}\nc`);
+  expect(cells()).toEqual(["a0,2=0,0", "a0,3=0,1", "a1,2=1,0", "a1,3=1,1"]);
+  // The cursor is in the last row, below where it was.
+  expect(terminal.screen("plain").lines[2]).toBe("  c");
+  const split = open();
+  for (const byte of Buffer.from(`ab${sixel}\nc`)) await split.terminal.write(Buffer.of(byte));
+  expect(split.cells()).toEqual(cells());
+  // No terminal gets the original.
+  expect(seen.bytes).not.toContain("\x1bP");
+  expect(seen.bytes).toContain(PLACEHOLDER);
+  const [picture] = [...(terminal.pictures?.pictures.values() ?? [])];
+  expect(picture?.pixels).toMatchObject({ format: 100, width: 20, height: 40 });
+  const png = picture?.pixels.bytes ?? Buffer.alloc(0);
+  const begins = png.indexOf("IDAT") + 4;
+  const rows = inflateSync(png.subarray(begins, begins + png.readUInt32BE(begins - 8)));
+  const palette = png.subarray(png.indexOf("PLTE") + 4);
+  const color = (x: number, y: number) => {
+    const number = rows[y * 21 + 1 + x] ?? 0;
+    return number === 0 ? null : [...palette.subarray(number * 3, number * 3 + 3)];
+  };
+  expect([color(0, 0), color(9, 39), color(10, 0), color(19, 39)]).toEqual([[255, 0, 0], [255, 0, 0], null, null]);
+});
+
+test("sixel graphics are bounded: by the screen, in work and as bytes; what fits in no limit is dropped whole", async () => {
+  const { terminal, print, cells } = open(10, 20);
+  await print(`\x1b[1;19H\x1bPq!500~\x1b\\`);
+  expect(cells()).toEqual(["a0,18=0,0", "a0,19=0,1"]);
+  await print(`\x1b[2J\x1b[H\x1bPq\x1b\\\x1bPq!99999999999;;;;;;;9?$#\x18\x1bPq#1;2;1`);
+  expect(cells()).toEqual([]);
+  await print(`\x1b\\\x1b[H\x1bPq${"!9999~-".repeat(2_000)}\x1b\\`);
+  expect(cells()).toHaveLength(20 * 10);
+  // Long, in parts: nothing is searched twice, and what follows is read.
+  await print("\x1b[2J\x1b[H\x1bPq#1");
+  for (let n = 0; n < 300; n++) await print("?".repeat(32_000));
+  await print("~\x1b\\after");
+  expect(terminal.screen("plain").lines[0]).toBe("after");
+  // A film keeps its newest frame.
+  for (let n = 0; n < 20; n++) await print(`\x1b[H${sixel}`);
+  const kept = [...(terminal.pictures?.pictures.values() ?? [])].filter(({ pixels }) => pixels.width === 20);
+  expect(kept.filter(({ pixels }) => pixels.height === 40)).toHaveLength(1);
+});
+
+test("programs learn of sixel graphics while a terminal shows pictures", async () => {
+  const { ask } = open();
+  const questions = "\x1b[c\x1b[?1;1;0S\x1b[?2;1;0S";
+  expect(await ask(questions)).toBe("\x1b[?1;2;4c\x1b[?1;0;256S\x1b[?2;0;200;200S");
+  pictureTerminals.delete(person);
+  expect(await ask(questions)).toBe("\x1b[?1;2c");
+  pictureTerminals.add(person);
 });
 
 test("each screen has images of its own, and a reset removes all", async () => {

@@ -12,7 +12,7 @@ const corpus: Readonly<Record<string, string>> = {
   "operating system commands":
     "\x1b]2;títle\x07\x1b]8;id=1;https://example.org/;x\x1b\\link\x1b]8;;\x1b\\ \x1b]52;c;aGk=\x07\x1b]7;file://h/tmp/a%20b\x1b\\\u009d0;c1\u009c.",
   "device control strings and others":
-    "\x1bP1$tx\x1b\\a\x1bPq#0;2;0;0;0#0~~\x1b\\b\x1b_apc\x1b\\c\x1b^pm\x1b\\d\x1bXsos\x1b\\e\x18f\x1b[3\x18g",
+    "\x1bP1$tx\x1b\\a\x1bPq#0;2;0;0;0#0\x1b\\b\x1b_apc\x1b\\c\x1b^pm\x1b\\d\x1bXsos\x1b\\e\x18f\x1b[3\x18g",
   "the alternate screen": "before\x1b[?1049h\x1b[2J\x1b[H\x1b[44mvim\x1b[K\x1b[5;3H~\x1b[?25l\x1b[3;4r\x1b[2;5H",
   "left alternate screen": "one\r\ntwo\x1b[?1049h\x1b[Hfull\x1b[?1049l three",
   "margins, origin, tabs and charsets":

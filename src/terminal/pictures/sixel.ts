@@ -1,0 +1,184 @@
+/**
+ * Sixel graphics as an image: `DCS P1;P2;P3 q … ST` (VT330/VT340 manual, chapter 14; a later definition of a colour
+ * leaves what was drawn before, as in xterm). Pixels that are not drawn are transparent whatever P2 says: the cells
+ * beneath have the background. Pure.
+ *
+ * What it may take is bounded by the room on the screen, and by `MAX_WORK`: `!9999~` are six bytes and 60,000 pixels.
+ */
+import type { Pixels } from "./pixels.ts";
+import { encodePng, TRANSPARENT } from "./png.ts";
+
+/** Rows of pixels in a band: one character is a column of them. */
+const BAND = 6;
+/** Pixels drawn by one image: four times a 4K screen; what comes after them is not drawn. */
+const MAX_WORK = 4 * 3840 * 2160;
+const FIRST_SIXEL = 0x3f;
+const LAST_SIXEL = 0x7e;
+const REPEAT = 0x21;
+const RASTER = 0x22;
+const COLOR = 0x23;
+const RETURN = 0x24;
+const NEXT = 0x2d;
+/** Less the digit 0. */
+const SEMICOLON = 0x3b - 0x30;
+const MAX_NUMBERS = 5;
+const MAX_NUMBER = 0xffff;
+/** Colour registers that are known, as in xterm; others wrap around. */
+const REGISTERS = 1024;
+/** Colours used by one image, with their changes: what 16 bits number. */
+const MAX_COLORS = 0xffff;
+/** The first sixteen registers of a VT340, in percent. */
+const FIRST_COLORS =
+  "0,0,0 20,20,80 80,13,13 20,80,20 80,20,80 20,80,80 80,80,20 53,53,53 26,26,26 33,33,60 60,26,26 33,60,33 60,33,60 33,60,60 60,60,33 80,80,80"
+    .split(" ")
+    .map((color) => color.split(",").map(Number));
+
+interface Room {
+  /** Most pixels, from where it begins to the edge of the screen, and to the last row that a picture may have. */
+  readonly width: number;
+  readonly height: number;
+  /** Pixels of a cell: the image is filled up to whole ones, so that no terminal scales it. */
+  readonly cell: { readonly width: number; readonly height: number };
+}
+
+/** @param data after the `q` @returns null: nothing was drawn */
+export function decodeSixel(data: string, room: Room): Pixels | null {
+  const drawing = new Drawing(room);
+  let repeat = 1;
+  // A loop over codes: an expression that finds the commands takes four times as long.
+  for (let at = 0; at < data.length && !drawing.isOver; ) {
+    const code = data.charCodeAt(at++);
+    if (code >= FIRST_SIXEL && code <= LAST_SIXEL) {
+      drawing.draw(code - FIRST_SIXEL, repeat);
+      repeat = 1;
+    } else if (code === RETURN) drawing.x = 0;
+    else if (code === NEXT) drawing.nextBand();
+    else if (code === REPEAT || code === COLOR || code === RASTER) {
+      const numbers = [0];
+      for (; at < data.length; at++) {
+        const digit = data.charCodeAt(at) - 0x30;
+        if (digit >= 0 && digit <= 9)
+          numbers[numbers.length - 1] = Math.min((numbers.at(-1) ?? 0) * 10 + digit, MAX_NUMBER);
+        else if (digit === SEMICOLON && numbers.length < MAX_NUMBERS) numbers.push(0);
+        else break;
+      }
+      if (code === REPEAT) repeat = Math.max(1, numbers[0] ?? 1);
+      else if (code === COLOR) drawing.color(numbers);
+      else drawing.reserve(numbers[2] ?? 0, numbers[3] ?? 0);
+    }
+  }
+  return drawing.image();
+}
+
+class Drawing {
+  x = 0;
+  private y = 0;
+  private width = 0;
+  private height = 0;
+  private work = 0;
+  /** Numbers of colours, a band at a time: nobody says how large the whole will be. */
+  private readonly bands: Uint16Array[] = [];
+  private readonly colors: number[] = [TRANSPARENT];
+  private readonly registers = new Map<number, number>();
+  private current: number;
+
+  constructor(private readonly room: Room) {
+    this.current = this.register(0);
+  }
+
+  get isOver(): boolean {
+    return this.y >= this.room.height || this.work > MAX_WORK;
+  }
+
+  nextBand(): void {
+    this.x = 0;
+    this.y += BAND;
+  }
+
+  /** The size that the image says of itself. */
+  reserve(width: number, height: number): void {
+    this.width = Math.max(this.width, Math.min(width, this.room.width));
+    this.height = Math.max(this.height, Math.min(height, this.room.height));
+  }
+
+  /** `#REGISTER`, or its definition: `;2;RED;GREEN;BLUE` in percent, `;1;HUE;LIGHTNESS;SATURATION`. */
+  color([register = 0, system, a = 0, b = 0, c = 0]: readonly number[]): void {
+    const at = register % REGISTERS;
+    if (system === 2) this.registers.set(at, this.add(rgb(a, b, c)));
+    // Blue is at 0 degrees.
+    else if (system === 1) this.registers.set(at, this.add(hls(a + 240, b, c)));
+    this.current = this.register(at);
+  }
+
+  draw(bits: number, count: number): void {
+    const from = this.x;
+    const to = Math.min(from + count, this.room.width);
+    this.x = Math.min(from + count, this.room.width);
+    if (bits === 0 || to <= from || this.isOver) {
+      this.reserve(to, 0);
+      return;
+    }
+    this.reserve(to, this.y + 32 - Math.clz32(bits));
+    const band = this.band();
+    for (let row = 0; row < BAND; row++) {
+      if ((bits & (1 << row)) === 0) continue;
+      const start = row * this.room.width;
+      for (let x = from; x < to; x++) band[start + x] = this.current;
+      this.work += to - from;
+    }
+  }
+
+  /** Filled up to whole cells. */
+  image(): Pixels | null {
+    const { cell } = this.room;
+    const width = Math.ceil(this.width / cell.width) * cell.width;
+    const height = Math.ceil(this.height / cell.height) * cell.height;
+    if (width === 0 || height === 0) return null;
+    const numbers = new Uint16Array(width * height);
+    for (let y = 0; y < this.height; y++) {
+      const band = this.bands[Math.floor(y / BAND)];
+      const start = (y % BAND) * this.room.width;
+      if (band !== undefined) numbers.set(band.subarray(start, start + this.width), y * width);
+    }
+    return encodePng({ width, height, numbers, colors: this.colors });
+  }
+
+  private band(): Uint16Array {
+    const at = this.y / BAND;
+    const known = this.bands[at];
+    if (known !== undefined) return known;
+    const made = new Uint16Array(this.room.width * BAND);
+    this.bands[at] = made;
+    return made;
+  }
+
+  private register(at: number): number {
+    const known = this.registers.get(at);
+    if (known !== undefined) return known;
+    const [r = 0, g = 0, b = 0] = FIRST_COLORS[at % FIRST_COLORS.length] ?? [];
+    const made = this.add(rgb(r, g, b));
+    this.registers.set(at, made);
+    return made;
+  }
+
+  private add(color: number): number {
+    if (this.colors.length > MAX_COLORS) return MAX_COLORS;
+    return this.colors.push(color) - 1;
+  }
+}
+
+/** From percent. @returns 0xRRGGBB */
+function rgb(...levels: readonly [number, number, number]): number {
+  return levels.reduce((sum, level) => sum * 256 + Math.round((Math.min(level, 100) * 255) / 100), 0);
+}
+
+/** From a hue in degrees, red at 0, and percent. */
+function hls(hue: number, lightness: number, saturation: number): number {
+  const light = Math.min(lightness, 100);
+  const range = (Math.min(saturation, 100) / 100) * Math.min(light, 100 - light);
+  const level = (n: number): number => {
+    const k = (n + hue / 30) % 12;
+    return light - range * Math.max(-1, Math.min(k - 3, 9 - k, 1));
+  };
+  return rgb(level(0), level(8), level(4));
+}
