@@ -13,7 +13,7 @@ import { WshError } from "../protocol/errors.ts";
 export const RETRY_MS = 500;
 
 /** The connection was lost after the request may have been sent. */
-export class WayLost extends Error {}
+export class ConnectionLost extends Error {}
 
 export interface RemoteRequest {
   readonly machine: string;
@@ -55,7 +55,7 @@ export async function untilAnswered<T>(asked: RepeatedRequest, attempt: (firstAt
       if (signal?.aborted === true) throw new WshError("cancelled", "the caller ended the request");
       const { code } = WshError.from(thrown);
       // A server that ends drops requests that it has passed on.
-      if (thrown instanceof WayLost || code === "server_unavailable") lostAt ??= Date.now();
+      if (thrown instanceof ConnectionLost || code === "server_unavailable") lostAt ??= Date.now();
       else if (lostAt === null) throw thrown;
       else if (code === "session_not_found") throw outcomeUnknown(asked, "its session is gone");
       else if (!passing.has(code)) throw thrown;
@@ -79,7 +79,8 @@ export async function whileThere<T>(
   if (!isOwn || isThere === undefined) return answer;
   const silent = Promise.withResolvers<never>();
   const look = async (): Promise<void> => {
-    if (!(await isThere().catch(() => false))) silent.reject(new WayLost("the deadline passed without an answer"));
+    if (!(await isThere().catch(() => false)))
+      silent.reject(new ConnectionLost("the deadline passed without an answer"));
   };
   const timer = setTimeout(() => void look(), Math.max(0, deadline - Date.now()));
   try {

@@ -13,7 +13,7 @@ import { ASKING_HEADER, REQUEST_HEADER } from "../protocol/requests.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Dial } from "../wire/connection.ts";
 import { AnswerSchema, errorThere } from "./answer.ts";
-import { WayLost } from "./ask-again.ts";
+import { ConnectionLost } from "./ask-again.ts";
 import { openEvents } from "./event-stream.ts";
 import {
   CLOCK_MS,
@@ -26,8 +26,8 @@ import {
 } from "./link.ts";
 import { type CarriedCall, type Carrying, callOver } from "./link-call.ts";
 import { openStream } from "./stream.ts";
-import { type Base, pathAt, socketUrl, type Way } from "./way.ts";
-import { wayTrouble } from "./way-trouble.ts";
+import { type Base, pathAt, socketUrl, type Transport } from "./transport.ts";
+import { transportTrouble } from "./transport-trouble.ts";
 
 /** Age of an answer up to which the machine is taken to be there, in ms. */
 const FRESH_MS = 2_000;
@@ -53,7 +53,7 @@ export class HttpLink implements Link, Carrying {
 
   constructor(
     readonly machine: string,
-    private readonly way: Way,
+    private readonly way: Transport,
   ) {}
 
   get state(): LinkState {
@@ -115,7 +115,7 @@ export class HttpLink implements Link, Carrying {
         throw new WshError("outcome_unknown", `machine '${this.machine}' answered, but ${thrown.message}`);
       }
       if (signal?.aborted !== true) this.lost(thrown);
-      throw new WayLost("the connection was lost", { cause: thrown });
+      throw new ConnectionLost("the connection was lost", { cause: thrown });
     }
   }
 
@@ -301,7 +301,7 @@ export class HttpLink implements Link, Carrying {
   }
 
   unreachable(cause: unknown): WshError {
-    const why = cause instanceof Error ? `: ${wayTrouble(cause)}` : "";
+    const why = cause instanceof Error ? `: ${transportTrouble(cause)}` : "";
     return new WshError(
       "machine_unreachable",
       `machine '${this.machine}' does not answer${why}`,

@@ -7,7 +7,7 @@ import type { Access } from "../protocol/caller.ts";
 import { WshError } from "../protocol/errors.ts";
 import { DEADLINE_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
 import { readAnswer } from "./answer.ts";
-import { beginsUntil, untilAnswered, WayLost, whileThere } from "./ask-again.ts";
+import { beginsUntil, ConnectionLost, untilAnswered, whileThere } from "./ask-again.ts";
 import { type LinkCallOptions, sentCaller } from "./link.ts";
 import { isWait, untilDecided } from "./wait-again.ts";
 
@@ -73,6 +73,6 @@ export async function callOver<N extends OperationName>(
     if (access === "observe" && signal?.aborted === true)
       throw new WshError("cancelled", "the caller ended the request");
     if (access !== "observe" && WshError.from(thrown).code === "cancelled") link.cancel(id);
-    throw thrown instanceof WayLost ? link.unreachable(thrown.cause) : thrown;
+    throw thrown instanceof ConnectionLost ? link.unreachable(thrown.cause) : thrown;
   }
 }

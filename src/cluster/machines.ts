@@ -15,8 +15,8 @@ import { forgetKnown } from "./last-known.ts";
 import type { Link } from "./link.ts";
 import { forgetMachine, machinesStamp, type RememberedMachine, readMachines, rememberMachine } from "./remembered.ts";
 import type { SshProgram } from "./ssh/command.ts";
-import { type SshOptions, SshWay } from "./ssh/ssh-way.ts";
-import { TcpWay } from "./tcp-way.ts";
+import { type SshOptions, SshTransport } from "./ssh/ssh-transport.ts";
+import { TcpTransport } from "./tcp-transport.ts";
 
 export interface MachinesOptions {
   readonly instance: Instance;
@@ -139,7 +139,7 @@ export class Machines {
   private async endConnection(address: string | undefined): Promise<void> {
     const parsed = address === undefined ? null : parseAddress(address);
     const { instance, ssh } = this.options;
-    if (parsed?.kind === "ssh") await new SshWay(parsed, { instance, program: ssh }).end();
+    if (parsed?.kind === "ssh") await new SshTransport(parsed, { instance, program: ssh }).end();
   }
 
   /** Closes every link, so that the next request reconnects. */
@@ -164,8 +164,8 @@ export class Machines {
     const { instance, ssh, person } = this.options;
     const way =
       parsed.kind === "ssh"
-        ? new SshWay(parsed, { instance, program: ssh, ...defined({ person }) })
-        : new TcpWay(parsed, token ?? null, ca ?? null);
+        ? new SshTransport(parsed, { instance, program: ssh, ...defined({ person }) })
+        : new TcpTransport(parsed, token ?? null, ca ?? null);
     return new HttpLink(name, way);
   }
 }

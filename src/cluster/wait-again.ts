@@ -8,7 +8,7 @@ import { pause } from "../base/deadline.ts";
 import { getOperation, type OperationName } from "../operations/table.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/conditions.ts";
 import { WshError } from "../protocol/errors.ts";
-import { passing, RETRY_MS, WayLost, whileThere } from "./ask-again.ts";
+import { ConnectionLost, passing, RETRY_MS, whileThere } from "./ask-again.ts";
 
 /** Time after a wait's end for the answer of a reachable machine, in ms: around the world and back. */
 const ANSWER_MS = 2_000;
@@ -68,7 +68,7 @@ export async function untilDecided(
     } catch (thrown) {
       const { code } = WshError.from(thrown);
       // A server that ends drops requests that it has passed on.
-      const isLost = thrown instanceof WayLost || code === "server_unavailable";
+      const isLost = thrown instanceof ConnectionLost || code === "server_unavailable";
       if (!isLost && !(wasThere && passing.has(code))) throw thrown;
       wasThere = true;
       if (signal?.aborted === true || Date.now() >= endsAt) throw thrown;

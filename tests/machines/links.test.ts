@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import fs from "node:fs";
 import { join } from "node:path";
 import { HttpLink } from "../../src/cluster/http-link.ts";
-import { TcpWay } from "../../src/cluster/tcp-way.ts";
+import { TcpTransport } from "../../src/cluster/tcp-transport.ts";
 import { operations } from "../../src/operations/table.ts";
 import { accessCovers } from "../../src/protocol/caller.ts";
 import { WshError } from "../../src/protocol/errors.ts";
@@ -46,7 +46,7 @@ afterAll(async () => {
 function linkWith(token: string): HttpLink {
   const address = parseAddress(url);
   if (address.kind !== "http") throw new Error(url);
-  return new HttpLink("far", new TcpWay(address, token, null));
+  return new HttpLink("far", new TcpTransport(address, token, null));
 }
 
 test("a token decides what commands may do there", async () => {
@@ -217,7 +217,7 @@ describe("answers of another machine", () => {
     });
     const link = new HttpLink(
       "m",
-      new TcpWay({ kind: "http", url: `http://127.0.0.1:${server.port}`, host: "h" }, null, null),
+      new TcpTransport({ kind: "http", url: `http://127.0.0.1:${server.port}`, host: "h" }, null, null),
     );
     const asked = link.call("session.resize", { rows: 3, cols: 3 }, { session: "dev", caller });
     expect(

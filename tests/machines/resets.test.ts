@@ -9,7 +9,7 @@ import os from "node:os";
 import { join } from "node:path";
 import { HttpLink } from "../../src/cluster/http-link.ts";
 import { StdioRelay } from "../../src/cluster/ssh/relay.ts";
-import type { Base, Way } from "../../src/cluster/way.ts";
+import type { Base, Transport } from "../../src/cluster/transport.ts";
 import { WshError } from "../../src/protocol/errors.ts";
 import { PROTOCOL_VERSION } from "../../src/protocol/messages.ts";
 import { VERSION } from "../../src/protocol/version.ts";
@@ -33,7 +33,7 @@ function answer(body: string, length = body.length): string {
 const dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-resets-"));
 afterAll(() => fs.rmSync(dir, { recursive: true }));
 
-function wayTo(base: Base): Way {
+function wayTo(base: Base): Transport {
   return { base, open: async () => base, lost() {}, async *examine() {}, close: async () => {} };
 }
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { HttpLink } from "../../src/cluster/http-link.ts";
-import { TcpWay } from "../../src/cluster/tcp-way.ts";
+import { TcpTransport } from "../../src/cluster/tcp-transport.ts";
 import { viewOperationNames } from "../../src/keys/view-operations.ts";
 import { streamRequests } from "../../src/operations/rights.ts";
 import { type OperationName, operations } from "../../src/operations/table.ts";
@@ -305,7 +305,7 @@ function socketDoor(socket: TestSocket): Door {
 function linkOf(token: string): HttpLink {
   const address = parseAddress(gateway.origin);
   if (address.kind !== "http") throw new Error(gateway.origin);
-  return new HttpLink("far", new TcpWay(address, token, null));
+  return new HttpLink("far", new TcpTransport(address, token, null));
 }
 
 async function asked(connection: Connection, op: string, input: unknown, target?: string): Promise<string | undefined> {

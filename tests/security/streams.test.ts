@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { HttpLink } from "../../src/cluster/http-link.ts";
-import { TcpWay } from "../../src/cluster/tcp-way.ts";
+import { TcpTransport } from "../../src/cluster/tcp-transport.ts";
 import { StreamEndSchema } from "../../src/protocol/control.ts";
 import { parseAddress } from "../../src/protocol/machines.ts";
 import { messageJson, messageTypes } from "../../src/protocol/messages.ts";
@@ -52,7 +52,7 @@ class FarTerminal implements Disposable {
   static async open(token: string, target: string): Promise<FarTerminal> {
     const address = parseAddress(gateway.origin);
     if (address.kind !== "http") throw new Error(gateway.origin);
-    const link = new HttpLink("far", new TcpWay(address, tokens[token] ?? "", null));
+    const link = new HttpLink("far", new TcpTransport(address, tokens[token] ?? "", null));
     const { connection } = await Connection.open(link.dial(target), "attach");
     return new FarTerminal(connection);
   }

@@ -75,7 +75,7 @@ async function endSessions(instance: Instance): Promise<number> {
 
 /** Logins by ssh that stay open for the next command. */
 async function endConnections(instance: Instance): Promise<void> {
-  const { endMasters } = await import("../../cluster/ssh/ssh-way.ts");
+  const { endMasters } = await import("../../cluster/ssh/ssh-transport.ts");
   const { values } = await settingsOf(instance);
   await endMasters({ instance, program: { words: values.ssh_command.split(" ") } });
 }

@@ -2,7 +2,7 @@
  * Requests of the command line to sessions of other machines, over the session's stream there (cluster/ask-again.ts).
  */
 import { errorThere, requireAnswer } from "../../cluster/answer.ts";
-import { beginsUntil, type RepeatedRequest, untilAnswered, WayLost } from "../../cluster/ask-again.ts";
+import { beginsUntil, ConnectionLost, type RepeatedRequest, untilAnswered } from "../../cluster/ask-again.ts";
 import type { Link, LinkRequest } from "../../cluster/link.ts";
 import { isWait, untilDecided } from "../../cluster/wait-again.ts";
 import { getOperation, type OperationName } from "../../operations/table.ts";
@@ -91,7 +91,7 @@ async function over<T>(way: Way, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (thrown) {
-    if (isWayLost(thrown, way)) throw new WayLost("", { cause: thrown });
+    if (isWayLost(thrown, way)) throw new ConnectionLost("", { cause: thrown });
     throw thrown;
   }
 }
@@ -130,7 +130,7 @@ async function waitOverStream(
   try {
     return await untilDecided({ operation, input, signal, isThere }, (own) => over(way, () => ask({}, own)));
   } catch (thrown) {
-    if (!(thrown instanceof WayLost)) throw thrown;
+    if (!(thrown instanceof ConnectionLost)) throw thrown;
     const details = { machine, hint: LOOKED_ONLY };
     throw new WshError("machine_unreachable", `machine '${machine}' does not answer`, details, { cause: thrown });
   }

@@ -2,7 +2,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import { installScript, said } from "../../cluster/ssh/command.ts";
-import type { SshWay } from "../../cluster/ssh/ssh-way.ts";
+import type { SshTransport } from "../../cluster/ssh/ssh-transport.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { confirmed } from "../confirm.ts";
@@ -16,7 +16,7 @@ const COPY_MS = 20 * 60_000;
  * @returns whether it is there now
  * @throws WshError machine_unreachable with what went wrong there
  */
-export async function installThere(system: string, way: SshWay): Promise<boolean> {
+export async function installThere(system: string, way: SshTransport): Promise<boolean> {
   const program = process.execPath;
   const own = `${os.type()} ${machineOf(os.arch())}`;
   if (normal(system) !== own || !isOurs(program)) {

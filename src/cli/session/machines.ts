@@ -5,7 +5,7 @@ import { ThroughServer } from "../../cluster/fleet/through-server.ts";
 import { HttpLink } from "../../cluster/http-link.ts";
 import type { Link } from "../../cluster/link.ts";
 import { Machines } from "../../cluster/machines.ts";
-import type { SshWay } from "../../cluster/ssh/ssh-way.ts";
+import type { SshTransport } from "../../cluster/ssh/ssh-transport.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { isAddress } from "../../protocol/machines.ts";
 import { isMachineName } from "../../protocol/names.ts";
@@ -37,7 +37,7 @@ async function login<T>(host: string, run: () => Promise<T>): Promise<T> {
   });
 }
 
-async function install(system: string, way: SshWay): Promise<boolean> {
+async function install(system: string, way: SshTransport): Promise<boolean> {
   return (await import("./install-there.ts")).installThere(system, way);
 }
 

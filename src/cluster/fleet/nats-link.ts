@@ -14,7 +14,7 @@ import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { Dial } from "../../wire/connection.ts";
 import type { Carrier, WireEvents } from "../../wire/socket.ts";
-import { WayLost } from "../ask-again.ts";
+import { ConnectionLost } from "../ask-again.ts";
 import type { Link, LinkCallOptions, LinkEvents, LinkState, LinkStep } from "../link.ts";
 import { type CarriedCall, type Carrying, callOver } from "../link-call.ts";
 import { openStreamOver } from "../stream.ts";
@@ -93,7 +93,7 @@ export class NatsLink implements Link, Carrying {
     } catch (thrown) {
       // A look whose answer was lost is made a second time, where there is time: it changes nothing.
       const isLook = call.access === "observe" && !isWait(call.operation);
-      if (!isLook || !(thrown instanceof WayLost) || Date.now() >= call.deadline) throw thrown;
+      if (!isLook || !(thrown instanceof ConnectionLost) || Date.now() >= call.deadline) throw thrown;
       return this.sendOnce(body, call);
     }
   }
@@ -140,7 +140,7 @@ export class NatsLink implements Link, Carrying {
           throw new WshError("cancelled", "the caller ended the request");
         case "lost":
         case "not_an_answer":
-          throw new WayLost("the connection was lost");
+          throw new ConnectionLost("the connection was lost");
       }
     }
   }

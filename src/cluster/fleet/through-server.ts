@@ -9,9 +9,9 @@ import { WshError } from "../../protocol/errors.ts";
 import { readServerInfo } from "../../registry/server-info.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
 import type { LinkStep } from "../link.ts";
-import type { Base, Way } from "../way.ts";
+import type { Base, Transport } from "../transport.ts";
 
-export class ThroughServer implements Way {
+export class ThroughServer implements Transport {
   base: Base | null = null;
 
   constructor(

@@ -1,7 +1,7 @@
 /** A request to another machine whose way was lost is asked again with its true age, however long the way takes. */
 import { expect, test } from "bun:test";
 import { HttpLink } from "../../../src/cluster/http-link.ts";
-import type { Base, Way } from "../../../src/cluster/way.ts";
+import type { Base, Transport } from "../../../src/cluster/transport.ts";
 import { PROTOCOL_VERSION } from "../../../src/protocol/messages.ts";
 import { REQUEST_AGE_HEADER, REQUEST_FIRST_HEADER } from "../../../src/protocol/requests.ts";
 import { VERSION } from "../../../src/protocol/version.ts";
@@ -27,7 +27,7 @@ test("what is asked again says when it was first sent, and not when the way was 
     },
   });
   const base: Base = { url: `http://127.0.0.1:${server.port}`, headers: {} };
-  const way: Way = { base, open: async () => base, lost() {}, async *examine() {}, close: async () => {} };
+  const way: Transport = { base, open: async () => base, lost() {}, async *examine() {}, close: async () => {} };
   const link = new HttpLink("far", way);
   const caller = { kind: "cli", id: "test", connected: true } as const;
   await link.call("overlay.clear", {}, { session: "dev", caller });

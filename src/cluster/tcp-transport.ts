@@ -4,8 +4,8 @@ import { defined } from "../protocol/defined.ts";
 import { type HttpAddress, plainHost } from "../protocol/machines.ts";
 import { type CertificateStep, certificateStep } from "./certificate-step.ts";
 import type { LinkStep } from "./link.ts";
-import type { Base, Way } from "./way.ts";
-import { wayTrouble } from "./way-trouble.ts";
+import type { Base, Transport } from "./transport.ts";
+import { transportTrouble } from "./transport-trouble.ts";
 
 /** Longest wait for `/health`, in ms. */
 const HEALTH_MS = 5_000;
@@ -13,7 +13,7 @@ const HTTPS_PORT = 443;
 const TRUST =
   "It is not signed by a trusted authority: remove the machine with wsh servers remove, and add it again with --ca FILE, its authority's certificate.";
 
-export class TcpWay implements Way {
+export class TcpTransport implements Transport {
   readonly base: Base;
 
   constructor({ url }: HttpAddress, token: string | null, ca: string | null) {
@@ -40,7 +40,7 @@ export class TcpWay implements Way {
       const { status } = await fetch(`${url}/health`, { signal, ...defined({ tls }) });
       text = `${url} answers (${status})`;
     } catch (thrown) {
-      trouble = `${url}: ${thrown instanceof Error ? wayTrouble(thrown) : String(thrown)}`;
+      trouble = `${url}: ${thrown instanceof Error ? transportTrouble(thrown) : String(thrown)}`;
     }
     const certificate = isSecure ? await this.certificate() : null;
     if (certificate !== null && !certificate.ok) {

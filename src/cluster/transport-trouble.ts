@@ -9,7 +9,7 @@ const words: Readonly<Record<string, string>> = {
   ETIMEDOUT: "no answer in time",
 };
 
-export function wayTrouble(error: Error): string {
+export function transportTrouble(error: Error): string {
   if (error.name === "TimeoutError") return "no answer in time";
   return tlsTrouble(error) ?? words[errorCode(error)] ?? error.message.replace(/ For more information, .*$/s, "");
 }

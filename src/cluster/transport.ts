@@ -11,7 +11,7 @@ export interface Base extends SocketOptions {
   readonly machine?: string;
 }
 
-export interface Way {
+export interface Transport {
   /** Where the gateway was reached last; null before `open`, and after `lost`. */
   readonly base: Base | null;
   /** Establishes or re-establishes the connection. @throws WshError machine_unreachable with advice */

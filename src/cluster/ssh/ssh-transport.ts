@@ -13,7 +13,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SshAddress } from "../../protocol/machines.ts";
 import type { LinkStep } from "../link.ts";
-import type { Base, Way } from "../way.ts";
+import type { Base, Transport } from "../transport.ts";
 import { ensureScript, forwardArgs, masterArgs, runArgs, type SshProgram, said } from "./command.ts";
 import { type SshPlaces, socketsOf, sshPlaces } from "./places.ts";
 import { StdioRelay } from "./relay.ts";
@@ -40,7 +40,7 @@ export interface SshOptions {
     /** Runs a login in which ssh asks, while nothing else asks. */
     login<T>(host: string, run: () => Promise<T>): Promise<T>;
     /** The program is missing there: puts it there. @returns whether it did */
-    install(system: string, way: SshWay): Promise<boolean>;
+    install(system: string, way: SshTransport): Promise<boolean>;
   };
 }
 
@@ -48,7 +48,7 @@ export interface SshOptions {
 const needsPerson = /permission denied|host key verification failed|no more authentication methods/i;
 const changedKey = /REMOTE HOST IDENTIFICATION HAS CHANGED/;
 
-export class SshWay implements Way {
+export class SshTransport implements Transport {
   base: Base | null = null;
   private readonly places: SshPlaces;
   private relay: StdioRelay | null = null;
