@@ -1,8 +1,8 @@
 /** Looking back: what a key of a search costs, with the matches counted over the whole history and the picture made. */
 
 import { decodeKeys, initialKeyState } from "../src/keys/decode.ts";
-import { LookBack } from "../src/session/copy-mode/copy-mode.ts";
-import { lookSource } from "../src/session-process/look-source.ts";
+import { CopyMode } from "../src/session/copy-mode/copy-mode.ts";
+import { copyModeSource } from "../src/session-process/look-source.ts";
 import { TerminalModel } from "../src/terminal/model.ts";
 import { defaultProfile } from "../src/terminal/profile.ts";
 import { figure, percentile } from "./figure.ts";
@@ -49,14 +49,14 @@ async function measured(count: number, rounds: number) {
       Buffer.from(`12:00:${at % 60} ${level} in module ${(at * 7919) % 9973}: request took ${at % 911} ms\r\n`),
     );
   }
-  const source = lookSource(terminal, () => []);
+  const source = copyModeSource(terminal, () => []);
   const keys: number[] = [];
   const entering: number[] = [];
   for (let round = 0; round < rounds; round++) {
     for (const pattern of PATTERNS) {
       const began = performance.now();
       const port = { changed: nothing, copied: nothing, say: nothing, left: nothing };
-      const look = new LookBack(source, "vi", port);
+      const look = new CopyMode(source, "vi", port);
       look.grid();
       entering.push(performance.now() - began);
       for (const key of `?${pattern}\r`) {

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { bindingRows, defaultBindings, keyLabel } from "../src/keys/bindings.ts";
-import { lookActions, lookKeys } from "../src/keys/copy-table.ts";
+import { copyModeActions, copyModeKeys } from "../src/keys/copy-table.ts";
 import { keyNames } from "../src/keys/names.ts";
 import { tools } from "../src/mcp/tools/tools.ts";
 import { agentOperations } from "../src/operations/agents.ts";
@@ -168,11 +168,11 @@ function themeTable(): string {
 /** What keys do while looking back, in vi's way and in emacs'. */
 function lookTable(): string {
   const labels = (mode: "vi" | "emacs", action: string): string =>
-    Object.entries(lookKeys(mode))
+    Object.entries(copyModeKeys(mode))
       .filter(([, each]) => each === action)
       .map(([key]) => code(keyLabel(key)))
       .join(" ");
-  const rows = Object.entries(lookActions).map(([action, says]) => [
+  const rows = Object.entries(copyModeActions).map(([action, says]) => [
     says,
     labels("vi", action),
     labels("emacs", action),

@@ -17,12 +17,12 @@ import { KeyReader } from "../keys/reader.ts";
 import { AttachEventSchema, type BoundKey, type ScrollbackChoice } from "../protocol/attach.ts";
 import { AGAIN_MS, StreamEndSchema } from "../protocol/control.ts";
 import { defined } from "../protocol/defined.ts";
-import { type Message, messageJson, messageTypes } from "../protocol/messages.ts";
+import { messageJson, messageTypes, type WireMessage } from "../protocol/messages.ts";
 import { Connection, type Dial } from "../wire/connection.ts";
 import { Copier } from "./clipboard.ts";
 import { type Answers, Probe, questionsFor } from "./color-probe.ts";
-import { type FarSession, type Opened, unreachableNotice, untilBack } from "./come-back.ts";
-import { type AttachResult, endSignals, type Outcome, outcomeOf } from "./outcome.ts";
+import { type OpenedConnection, type RemoteSession, unreachableNotice, untilBack } from "./come-back.ts";
+import { type AttachOutcome, type AttachResult, endSignals, outcomeOf } from "./outcome.ts";
 import { OuterTerminal } from "./outer-terminal.ts";
 import type { PersonHere } from "./person.ts";
 import { attachRequest } from "./request.ts";
@@ -50,7 +50,7 @@ export interface AttachOptions {
   /** Socket of the session process; of another machine's, how it is reached. */
   readonly socket: string | Dial;
   /** The session is on another machine, which may stop answering and return. */
-  readonly far?: FarSession;
+  readonly far?: RemoteSession;
   /** Socket of the session that this process runs in; null outside. */
   readonly around: string | null;
   /** Names of variables that this terminal brings into the session; null: none, to another machine. */
@@ -118,7 +118,7 @@ class Client {
   /** Number of the session to which the person has switched; null: the attached one. */
   private switched: number | null = null;
   /** How the person left, while the session process is asked to release the terminal. */
-  private leaving: Outcome | null = null;
+  private leaving: AttachOutcome | null = null;
   /** Input typed while the session moves to another socket; null when it does not. */
   private early: Uint8Array[] | null = null;
 
@@ -199,7 +199,7 @@ class Client {
   }
 
   /** Attaches again when the session's machine answers; input in between is dropped. */
-  private async comeBack(far: FarSession, find: () => Promise<string | Dial | null>): Promise<void> {
+  private async comeBack(far: RemoteSession, find: () => Promise<string | Dial | null>): Promise<void> {
     const { terminal } = this;
     this.early = [];
     try {
@@ -214,7 +214,7 @@ class Client {
     }
   }
 
-  private takeUp({ connection }: Opened): void {
+  private takeUp({ connection }: OpenedConnection): void {
     this.opened = false;
     this.relayed = 0;
     this.pictures = 0;
@@ -259,7 +259,7 @@ class Client {
     return await this.terminal.restore();
   }
 
-  private receive(message: Message): void {
+  private receive(message: WireMessage): void {
     switch (message.type) {
       case messageTypes.output:
         this.view.output(message.payload);
@@ -410,7 +410,7 @@ class Client {
   /**
    * The session process removes its drawings from the screen and sends the end message; a hanging one is not awaited.
    */
-  private leave(outcome: Outcome): void {
+  private leave(outcome: AttachOutcome): void {
     if (this.leaving !== null) return;
     this.leaving = outcome;
     this.connection.send(messageTypes.end, {});

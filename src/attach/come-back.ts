@@ -12,13 +12,13 @@ const TRY_MS = 500;
 const NOTICE_MS = 1_000;
 
 /** The name for a session of another machine in messages. */
-export interface FarSession {
+export interface RemoteSession {
   readonly machine: string;
   /** How to leave; empty without a prefix key. */
   readonly leave: string;
 }
 
-export type Opened = Awaited<ReturnType<typeof Connection.open>>;
+export type OpenedConnection = Awaited<ReturnType<typeof Connection.open>>;
 
 export interface ComeBackPort {
   /** The person has left. */
@@ -32,10 +32,10 @@ export interface ComeBackPort {
  * @throws WshError when the machine reports that the session is gone
  */
 export async function untilBack(
-  { machine, leave }: FarSession,
+  { machine, leave }: RemoteSession,
   find: () => Promise<string | Dial | null>,
   port: ComeBackPort,
-): Promise<Opened | null> {
+): Promise<OpenedConnection | null> {
   const since = performance.now();
   const saying = setInterval(() => {
     const seconds = Math.round((performance.now() - since) / 1_000);
@@ -55,7 +55,7 @@ export async function untilBack(
 }
 
 /** Null while the machine may return. */
-async function tried(find: () => Promise<string | Dial | null>): Promise<Opened | null> {
+async function tried(find: () => Promise<string | Dial | null>): Promise<OpenedConnection | null> {
   try {
     const found = await find();
     return found === null ? null : await Connection.open(found, "attach");

@@ -6,7 +6,7 @@ import type { StreamEnd } from "../protocol/control.ts";
 export const endSignals = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGALRM", "SIGUSR1", "SIGUSR2"] as const;
 export type EndSignal = (typeof endSignals)[number];
 
-export type Outcome =
+export type AttachOutcome =
   /** The person detached, or was detached; the session continues. */
   | { readonly kind: "detached" }
   /** The terminal was closed (SIGHUP), or a signal ended this process; the session continues. */
@@ -17,7 +17,7 @@ export type Outcome =
   | { readonly kind: "crashed" };
 
 export interface AttachResult {
-  readonly outcome: Outcome;
+  readonly outcome: AttachOutcome;
   /** The session's name at the end; null when the session process did not report it. */
   readonly name: string | null;
   /** False when the terminal takes no output: writers wait for it. */
@@ -25,7 +25,7 @@ export interface AttachResult {
 }
 
 /** From the session process's last frame; null when the connection ended without one. */
-export function outcomeOf(end: StreamEnd | null): Outcome {
+export function outcomeOf(end: StreamEnd | null): AttachOutcome {
   if (end === null) return { kind: "crashed" };
   switch (end.reason) {
     case "session_crashed":
@@ -48,7 +48,7 @@ export function outcomeOf(end: StreamEnd | null): Outcome {
 }
 
 /** The line on stderr. */
-export function describeOutcome(outcome: Outcome, name: string): string {
+export function describeOutcome(outcome: AttachOutcome, name: string): string {
   switch (outcome.kind) {
     case "detached":
     case "signalled":
@@ -68,7 +68,7 @@ export function describeOutcome(outcome: Outcome, name: string): string {
 const UNKNOWN_CODE = 125;
 
 /** The program's own code if it exited, 128 + n for signal n; 0 after detaching; 1 when the session was ended. */
-export function exitCodeOf(outcome: Outcome): number {
+export function exitCodeOf(outcome: AttachOutcome): number {
   switch (outcome.kind) {
     case "detached":
       return 0;

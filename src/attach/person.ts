@@ -1,7 +1,7 @@
 /** The person's settings at this terminal, which are read again when they change: keys, colours and underlines. */
 import type { Prefix } from "../keys/prefix.ts";
 import { type KeyChanges, KeyTables } from "../keys/tables.ts";
-import type { LookInput, PersonSettings } from "../protocol/attach.ts";
+import type { CopyModeInput, PersonSettings } from "../protocol/attach.ts";
 import { capsFor, type OuterCaps, type StyleSettings } from "./paint/modes.ts";
 
 export interface Person extends StyleSettings {
@@ -11,7 +11,7 @@ export interface Person extends StyleSettings {
   /** Time after a key that repeats in which it needs no prefix, in ms. */
   readonly repeatMs: number;
   /** The key bindings of copy mode. */
-  readonly modeKeys: LookInput["keys"];
+  readonly modeKeys: CopyModeInput["keys"];
   readonly escapeMs: number;
   readonly keyHelpMs: number;
 }

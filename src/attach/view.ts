@@ -8,7 +8,7 @@ import type { LastingChange } from "../protocol/attach.ts";
 import { type Frame, type FrameEvents, MAX_SCROLLED } from "../protocol/frame.ts";
 import { applyFrame, FrameUpdateSchema } from "../protocol/frame-codec.ts";
 import type { Row } from "../protocol/grid.ts";
-import { type Message, messageTypes } from "../protocol/messages.ts";
+import { messageTypes, type WireMessage } from "../protocol/messages.ts";
 import type { Size } from "../protocol/size.ts";
 import { enterRelay, type OuterCaps } from "./paint/modes.ts";
 import { paint } from "./paint/paint.ts";
@@ -93,7 +93,7 @@ export class SessionView {
   }
 
   /** @returns whether it is written here, now or when the terminal has taken the pending bytes */
-  picture({ type, payload }: Message): boolean {
+  picture({ type, payload }: WireMessage): boolean {
     if (type !== messageTypes.images) return this.frame(payload);
     this.terminal.output.write(payload);
     return true;

@@ -197,7 +197,7 @@ export class WshClient implements Disposable {
 
   /** The server's messages are trusted to match their schemas. */
   private receive(text: string): void {
-    const message: Message = JSON.parse(text);
+    const message: SocketMessage = JSON.parse(text);
     if (message.id !== undefined) {
       const waiting = this.waiting.get(message.id);
       this.waiting.delete(message.id);
@@ -245,7 +245,7 @@ function nameOf<L>(listeners: ReadonlyMap<string, L>, listener: L): string | und
   return undefined;
 }
 
-interface Message {
+interface SocketMessage {
   readonly id?: number;
   readonly result?: unknown;
   readonly error?: { readonly code?: unknown; readonly message?: unknown };

@@ -13,7 +13,7 @@ import { encodeInput } from "../protocol/numbered-input.ts";
 import type { ViewMessage, ViewRequest } from "../protocol/view.ts";
 import { type ConnectOptions, refusal, socketUrl, unavailable } from "./socket-url.ts";
 
-export type Opened = Extract<ViewMessage, { type: "opened" }>;
+export type OpenedView = Extract<ViewMessage, { type: "opened" }>;
 /** How a view ended: with its session, or null with its connection alone. */
 export type ViewEnd = Extract<ViewMessage, { type: "end" }> | null;
 
@@ -70,7 +70,7 @@ export async function openView(session: string, options: ViewOptions, listener: 
 
 export class SessionView implements Disposable {
   /** The session's first message. */
-  readonly opened: Promise<Opened>;
+  readonly opened: Promise<OpenedView>;
   readonly closed: Promise<ViewEnd>;
   /** The newest picture. */
   frame: Frame | null = null;
@@ -94,7 +94,7 @@ export class SessionView implements Disposable {
     this.next = instead?.next ?? 1;
     this.sent = instead?.sent ?? 0;
     this.record = instead?.record ?? null;
-    const opened = Promise.withResolvers<Opened>();
+    const opened = Promise.withResolvers<OpenedView>();
     const closed = Promise.withResolvers<ViewEnd>();
     this.opened = opened.promise;
     this.closed = closed.promise;

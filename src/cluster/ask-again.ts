@@ -38,7 +38,7 @@ export interface RepeatedRequest extends RemoteRequest {
 export const passing: ReadonlySet<string> = new Set(["machine_unreachable", "lock_busy"]);
 
 /**
- * @param attempt sends it; throws WayLost when it may have been sent. Its argument is when the request was first sent,
+ * @param attempt sends it; throws ConnectionLost when it may have been sent. Its argument is when the request was first sent,
  * as Unix time in ms, from the second attempt on
  * @throws WshError outcome_unknown, cancelled, and errors of `attempt`
  */
@@ -70,7 +70,7 @@ export async function untilAnswered<T>(asked: RepeatedRequest, attempt: (firstAt
 /**
  * Awaits an answer, which may take longer than the caller's own deadline if the machine is reachable: only its start
  * must precede the deadline. The attempt itself is not aborted: it may be repeated by its id.
- * @throws WayLost when the machine is silent at the deadline, and errors of the answer's promise
+ * @throws ConnectionLost when the machine is silent at the deadline, and errors of the answer's promise
  */
 export async function whileThere<T>(
   { isOwn = false, deadline, isThere }: Pick<RepeatedRequest, "isOwn" | "deadline" | "isThere">,

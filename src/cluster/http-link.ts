@@ -93,7 +93,7 @@ export class HttpLink implements Link, Carrying {
 
   /**
    * Sends a call and awaits its answer, as long as the machine answers at all.
-   * @throws WayLost; WshError machine_unreachable when nothing was sent, outcome_unknown when the answer is too long
+   * @throws ConnectionLost; WshError machine_unreachable when nothing was sent, outcome_unknown when the answer is too long
    */
   async send(body: string, { access, signal, headers }: CarriedCall): Promise<string> {
     const base = await this.ready();

@@ -27,7 +27,7 @@ export interface CarriedCall {
 /** Carries calls to one machine. */
 export interface Carrying {
   readonly machine: string;
-  /** Sends the call once and returns its answer. @throws WayLost; WshError when nothing was sent, or nothing done */
+  /** Sends the call once and returns its answer. @throws ConnectionLost; WshError when nothing was sent, or nothing done */
   send(body: string, call: CarriedCall): Promise<string>;
   /** Whether the machine answers now. */
   isThere(): Promise<boolean>;

@@ -34,13 +34,13 @@ export interface LinkRequest {
 }
 
 /** An event of that machine, with its own names (docs/protocol.md, Events). */
-export interface FarEvent {
+export interface RemoteEvent {
   readonly event: string;
   readonly params: Readonly<Record<string, unknown>>;
 }
 
 export interface LinkEvents {
-  event(event: FarEvent): void;
+  event(event: RemoteEvent): void;
   /** So many events were left out, since we read too slowly. */
   missed(count: number): void;
   /** The way is lost; not called when it was disposed of. */

@@ -34,13 +34,13 @@ export interface NewMachine {
 /** The part of a fleet that is used here. */
 export type Fleet = Pick<FleetHub, "link" | "member" | "members" | "forget" | "ready" | "problem">;
 
-interface Kept {
+interface MachineLink {
   readonly machine: RememberedMachine;
   readonly link: Link;
 }
 
 export class Machines {
-  private readonly kept = new Map<string, Kept>();
+  private readonly kept = new Map<string, MachineLink>();
   private stamp: string | null = null;
   private remembered: readonly RememberedMachine[] = [];
   /** Of this server, which is connected to one. */

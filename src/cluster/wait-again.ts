@@ -43,8 +43,8 @@ const CursorsSchema = v.looseObject({
 });
 
 /**
- * @param attempt asks with this input; throws WayLost when the connection was lost meanwhile
- * @throws WayLost and WshError machine_unreachable when the time is over and the machine does not answer; errors of
+ * @param attempt asks with this input; throws ConnectionLost when the connection was lost meanwhile
+ * @throws ConnectionLost and WshError machine_unreachable when the time is over and the machine does not answer; errors of
  * `attempt`
  */
 export async function untilDecided(

@@ -1,5 +1,5 @@
 /**
- * The text in the line above a pane: the pane's title, its state, and its typist. Pure.
+ * The text in the line above a pane: the pane's title, its state, and its writer. Pure.
  *
  * Invariant: a cell of the line stays free on either side, so that it still looks like a line; in a narrow line, the
  * title is shortened before the state.

@@ -11,7 +11,7 @@ import type { Cluster } from "./graphemes.ts";
 export const plainStyle: Style = { fg: null, bg: null, flags: 0, link: null };
 
 /** A rectangle in cells; it may extend beyond the canvas. */
-export interface Box {
+export interface CanvasBox {
   readonly row: number;
   readonly col: number;
   readonly height: number;
@@ -61,7 +61,7 @@ export class Canvas {
     });
   }
 
-  fill(box: Box, style: Style): void {
+  fill(box: CanvasBox, style: Style): void {
     const cell = blank(style);
     const lastRow = Math.min(box.row + box.height, this.rows);
     const right = Math.min(box.col + box.width, this.cols);
@@ -71,7 +71,7 @@ export class Canvas {
   }
 
   /** Draws one line from (row, col), cut at the right edge of box and canvas. Draws nothing above, below or left. */
-  text(row: number, col: number, line: readonly Cluster[], style: Style, box: Box): void {
+  text(row: number, col: number, line: readonly Cluster[], style: Style, box: CanvasBox): void {
     if (row < box.row || row >= box.row + box.height) return;
     const right = Math.min(box.col + box.width, this.cols);
     let at = col;

@@ -18,7 +18,7 @@ import { BOLD, type Grid, type GridCursor, ITALIC, type Style, UNDERLINE } from 
 import type { Color } from "../protocol/screen.ts";
 import type { Size } from "../protocol/size.ts";
 import type { ThemeRole } from "../protocol/theme.ts";
-import { type Box, blankRow, Canvas, plainStyle, sliceRow } from "./canvas.ts";
+import { blankRow, Canvas, type CanvasBox, plainStyle, sliceRow } from "./canvas.ts";
 import { cleanText, clusters } from "./graphemes.ts";
 import { type Layout, outerSize, statusRow } from "./panel-layout.ts";
 import { theme } from "./theme.ts";
@@ -104,7 +104,7 @@ export function placeCursor(
 
 type Drawn = Pick<Overlay, "background" | "region_writes"> & { readonly spans: readonly ElementSpan[] };
 
-function drawElement(canvas: Canvas, element: Drawn, box: Box): void {
+function drawElement(canvas: Canvas, element: Drawn, box: CanvasBox): void {
   const background = element.background === undefined ? null : toColor(element.background.bg);
   if (background !== null) canvas.fill(box, { ...plainStyle, bg: background });
   else if (element.spans.some(hasRole)) canvas.fill(box, theme.status);
@@ -120,7 +120,7 @@ function drawElement(canvas: Canvas, element: Drawn, box: Box): void {
   }
 }
 
-function drawSpans(canvas: Canvas, spans: Drawn["spans"], background: Color | null, box: Box): void {
+function drawSpans(canvas: Canvas, spans: Drawn["spans"], background: Color | null, box: CanvasBox): void {
   const bottom = Math.min(box.row + box.height, canvas.rows);
   const right = Math.min(box.col + box.width, canvas.cols);
   let row = box.row;
@@ -245,7 +245,7 @@ function fitted(
   for (let row = 0; row < rows; row++) {
     canvas.putCells(row, 0, sliceRow(frame.lines[top + row] ?? blankRow(frame.cols), left, left + cols));
   }
-  const screen: Box = { row: 0, col: 0, height: outer.rows, width: outer.cols };
+  const screen: CanvasBox = { row: 0, col: 0, height: outer.rows, width: outer.cols };
   if (outer.cols > cols) {
     for (let row = 0; row < rows; row++) canvas.text(row, cols, clusters(right), theme.border, screen);
   }
@@ -278,7 +278,7 @@ function drawSign(frame: ClientFrame, text: string): ClientFrame {
     canvas.putRow(row, line);
   });
   const line = clusters(cleanText(text).replaceAll("\n", " ").slice(0, longestNeeded(frame.cols)));
-  const box: Box = { row: frame.rows - 1, col: 0, height: 1, width: frame.cols };
+  const box: CanvasBox = { row: frame.rows - 1, col: 0, height: 1, width: frame.cols };
   canvas.fill(box, theme.message);
   canvas.text(box.row, 0, line, theme.message, box);
   return { ...frame, lines: canvas.finish() };

@@ -9,7 +9,7 @@
 import { type Cell, FAINT, type Grid, type Row, type Style } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
 import { inAscii } from "./ascii.ts";
-import { type Box, Canvas } from "./canvas.ts";
+import { Canvas, type CanvasBox } from "./canvas.ts";
 import { type Cluster, cleanText, clusters } from "./graphemes.ts";
 import { theme } from "./theme.ts";
 
@@ -56,7 +56,7 @@ export interface DialogTarget {
 }
 
 export interface DialogLayout {
-  readonly box: Box;
+  readonly box: CanvasBox;
   readonly targets: readonly DialogTarget[];
   /** Lines by which the body can be scrolled. */
   readonly lastScroll: number;
@@ -291,12 +291,12 @@ export function drawDialog<T extends Grid>(frame: T, { box, texts, cursor, frame
     canvas.putRow(row, dim(line));
   });
   canvas.fill(box, theme.dialog);
-  const inside: Box = framed
+  const inside: CanvasBox = framed
     ? { row: box.row, col: box.col + 1, height: box.height, width: box.width - 2 }
     : { row: box.row, col: box.col, height: box.height, width: box.width };
   if (framed) {
     const across = "─".repeat(box.width - 2);
-    const screen: Box = { row: 0, col: 0, height: frame.rows, width: frame.cols };
+    const screen: CanvasBox = { row: 0, col: 0, height: frame.rows, width: frame.cols };
     canvas.text(box.row, box.col, clusters(sign(`╭${across}╮`)), theme.dialog, screen);
     for (let row = box.row + 1; row < box.row + box.height - 1; row++) {
       canvas.text(row, box.col, clusters(sign("│")), theme.dialog, screen);

@@ -7,7 +7,7 @@
 import type { Grid } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
 import { inAscii } from "./ascii.ts";
-import { type Box, Canvas } from "./canvas.ts";
+import { Canvas, type CanvasBox } from "./canvas.ts";
 import { type Cluster, cleanText, clusters } from "./graphemes.ts";
 import { theme } from "./theme.ts";
 
@@ -52,13 +52,13 @@ function cut(text: readonly Cluster[], ellipsis: string): readonly Cluster[] {
   return [...kept, { text: ellipsis, width: 1 }];
 }
 
-interface Entry {
+interface KeyMapEntry {
   readonly keys: readonly Cluster[];
   readonly says: readonly Cluster[];
 }
 
 interface Column {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly KeyMapEntry[];
   readonly col: number;
   /** Cells of its keys. */
   readonly left: number;
@@ -68,7 +68,7 @@ interface Column {
 export function layoutKeyMap(rows: readonly KeyMapRow[], { cols }: { readonly cols: number }, ascii = false) {
   const sign = ascii ? inAscii : (text: string): string => text;
   const entries = rows.map(
-    ({ keys, says }): Entry => ({
+    ({ keys, says }): KeyMapEntry => ({
       keys: clusters(sign(cleanText(keys.join(" ")))),
       says: cut(clusters(sign(cleanText(says).replaceAll("\n", " "))), sign("…")),
     }),
@@ -116,7 +116,7 @@ export function drawKeyMap<T extends Grid>(frame: T, rows: readonly KeyMapRow[],
   frame.lines.forEach((line, row) => {
     canvas.putRow(row, line);
   });
-  const box: Box = { row: Math.max(0, top), col: 0, height: shown + 1, width: frame.cols };
+  const box: CanvasBox = { row: Math.max(0, top), col: 0, height: shown + 1, width: frame.cols };
   canvas.fill(box, theme.dialog);
   if (top >= 0) {
     canvas.fill({ ...box, height: 1 }, theme.dialog_bar);

@@ -7,7 +7,7 @@
  */
 import { type Cell, INVERSE, type Row, type Style } from "../protocol/grid.ts";
 import { withoutPicture } from "../protocol/placeholder.ts";
-import { type Look, parseLook, type ThemeRole, themeRoleNames, themeRoles } from "../protocol/theme.ts";
+import { parseStyle, type StyleSpec, type ThemeRole, themeRoleNames, themeRoles } from "../protocol/theme.ts";
 
 export type Theme = Readonly<Record<ThemeRole, Style>>;
 
@@ -18,9 +18,9 @@ const bases: readonly (readonly [front: string, base: ThemeRole])[] = [
 ];
 
 /** The looks of all roles, with the changes from the settings. */
-export function themeOf(changes: Partial<Readonly<Record<ThemeRole, Look>>>): Record<ThemeRole, Style> {
-  const own = (role: ThemeRole): Look =>
-    changes[role] ?? parseLook(themeRoles[role][0]) ?? { fg: null, bg: null, flags: 0 };
+export function themeOf(changes: Partial<Readonly<Record<ThemeRole, StyleSpec>>>): Record<ThemeRole, Style> {
+  const own = (role: ThemeRole): StyleSpec =>
+    changes[role] ?? parseStyle(themeRoles[role][0]) ?? { fg: null, bg: null, flags: 0 };
   const made = themeRoleNames.map((role): [ThemeRole, Style] => {
     const look = own(role);
     const base = bases.find(([front]) => role.startsWith(front))?.[1];
@@ -39,13 +39,13 @@ export const theme: Theme = looks;
 const colorless = new Map<Style, Style>();
 
 /** Sets the looks of this process. */
-export function useTheme(changes: Partial<Readonly<Record<ThemeRole, Look>>>): void {
+export function useTheme(changes: Partial<Readonly<Record<ThemeRole, StyleSpec>>>): void {
   Object.assign(looks, themeOf(changes));
   colorless.clear();
   for (const role of themeRoleNames) {
     const style = looks[role];
     // A look that differs by colours alone gets the default look's attributes.
-    const flags = style.flags || (parseLook(themeRoles[role][0])?.flags ?? 0);
+    const flags = style.flags || (parseStyle(themeRoles[role][0])?.flags ?? 0);
     colorless.set(style, { ...style, fg: null, bg: null, flags });
   }
 }

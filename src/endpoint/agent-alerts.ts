@@ -30,6 +30,6 @@ export class AgentAlerts {
     if (this.told.get(pane) === now) return;
     this.told.set(pane, now);
     const text = alertFor(alert, name(), agent);
-    for (const viewer of viewers()) if (!viewer.presence.looksAt(pane)) viewer.alert(text);
+    for (const viewer of viewers()) if (!viewer.focus.looksAt(pane)) viewer.alert(text);
   }
 }

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { GoSchema, type WentSchema } from "../protocol/attach.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { Entered } from "../session/entered.ts";
+import type { SubmittedBy } from "../session/entered.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionPlace } from "../session/viewers.ts";
 import type { Served } from "./served.ts";
@@ -19,7 +19,7 @@ export async function go(served: Served, input: unknown): Promise<v.InferOutput<
 /** @throws WshError nested_session when that terminal is not attached any more, or would show itself */
 export async function goWith(
   { viewers }: Pick<Session, "viewers">,
-  { viewer: id }: Entered,
+  { viewer: id }: SubmittedBy,
   place: SessionPlace,
 ): Promise<void> {
   const viewer = viewers.all.find((each) => each.id === id);

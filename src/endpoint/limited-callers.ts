@@ -9,17 +9,17 @@ import type { Acting } from "../protocol/caller.ts";
 /** Id of the session that now owns the used pane. */
 export type Owner = () => string;
 
-interface Held {
+interface LimitedCaller {
   readonly by: Pick<Acting, "caller">;
   readonly owner: Owner;
   end(error: unknown): void;
 }
 
 export class LimitedCallers {
-  private readonly held = new Set<Held>();
+  private readonly held = new Set<LimitedCaller>();
 
   /** Calls `end` when the pane belongs to another session than the caller's. @returns the release function */
-  hold(by: Pick<Acting, "caller">, owner: Owner, end: Held["end"]): () => void {
+  hold(by: Pick<Acting, "caller">, owner: Owner, end: LimitedCaller["end"]): () => void {
     if (by.caller.only === undefined) return () => {};
     const held = { by, owner, end };
     this.held.add(held);

@@ -15,7 +15,7 @@ import type { Session } from "../session/session.ts";
 /** Silence after which watchers get the info unasked, in ms: longer than a person's pause between two keys. */
 const QUIET_MS = 1_000;
 
-export interface Listed {
+export interface ListEntry {
   readonly info: SessionInfo;
   readonly listing: Listing;
 }
@@ -34,7 +34,7 @@ export class ListFeed {
   ) {}
 
   /** Returns the info for a watcher that asks, which is notified of the next change. */
-  answer(): Listed {
+  answer(): ListEntry {
     const listed = this.look();
     this.isStale = false;
     return listed;
@@ -75,7 +75,7 @@ export class ListFeed {
     this.send({ event: "listing", ...listed });
   }
 
-  private look(): Listed {
+  private look(): ListEntry {
     const { info, lasting } = this.session.listing();
     const pid = typeof lasting === "number" ? lasting : null;
     const listing = { change: this.change, pid: process.pid };

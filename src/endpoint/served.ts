@@ -3,8 +3,8 @@
 import type { Binding } from "../keys/bindings.ts";
 import type { AgentInfo } from "../protocol/agent.ts";
 import type { Acting } from "../protocol/caller.ts";
-import type { Message } from "../protocol/messages.ts";
-import type { Entered } from "../session/entered.ts";
+import type { WireMessage } from "../protocol/messages.ts";
+import type { SubmittedBy } from "../session/entered.ts";
 import type { Session } from "../session/session.ts";
 import type { AskedFirst } from "../session/windows/asked-first.ts";
 import type { Shown } from "../viewer/terminal/shown.ts";
@@ -12,7 +12,7 @@ import type { Peer, PeerRequest } from "../wire/peer.ts";
 
 /** A peer's one stream. */
 export interface PeerStream {
-  receive(message: Message): void;
+  receive(message: WireMessage): void;
   /** The connection is gone. */
   close(): void;
 }
@@ -86,7 +86,7 @@ export interface Served {
    * @returns null when it does not run at the pane's own terminal
    * @throws WshError nested_session when a program started it, or nobody
    */
-  startedBy(pid: number): Entered | null;
+  startedBy(pid: number): SubmittedBy | null;
   /** Updates `session.info()`: asks the sources of views. */
   refresh(): Promise<void>;
   /** Handles a request between processes (`peer.…`) that is not of the socket itself. @throws WshError unknown_method */

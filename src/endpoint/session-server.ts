@@ -18,14 +18,14 @@ import type { ShownInSchema } from "../protocol/attach.ts";
 import { type Acting, byKeys } from "../protocol/caller.ts";
 import type { Hello, StreamEnd } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
-import { type Message, messageTypes, PROTOCOL_VERSION } from "../protocol/messages.ts";
+import { messageTypes, PROTOCOL_VERSION, type WireMessage } from "../protocol/messages.ts";
 import { requireInTime } from "../protocol/requests.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionEvents } from "../session/types.ts";
 import type { Settings } from "../settings/table.ts";
 import type { AttachPolicy } from "../viewer/terminal/attached-terminal.ts";
-import { OnceMemory } from "../wire/once.ts";
+import { RequestMemory } from "../wire/once.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "../wire/peer.ts";
 import { Wire } from "../wire/socket.ts";
 import { AgentAlerts } from "./agent-alerts.ts";
@@ -68,7 +68,7 @@ export class SessionServer implements PeerHandler {
   private served: Served | null = null;
   private readonly ready = Promise.withResolvers<void>();
   private feed: ListFeed | null = null;
-  private readonly once = new OnceMemory(ONCE_LIMITS);
+  private readonly once = new RequestMemory(ONCE_LIMITS);
   private readonly code = new StreamCode(() => this.serving.clients());
 
   constructor(
@@ -319,7 +319,7 @@ export class SessionServer implements PeerHandler {
     return code.askTerminal(stream, request, peer);
   }
 
-  stream(message: Message, peer: Peer): void {
+  stream(message: WireMessage, peer: Peer): void {
     this.code.inOrder(() => peer.guarded(() => this.streams.get(peer)?.receive(message)));
   }
 

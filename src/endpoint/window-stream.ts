@@ -13,7 +13,7 @@ import type { StreamEnd } from "../protocol/control.ts";
 import { MAX_QUEUED_EVENTS } from "../protocol/events.ts";
 import type { Grid } from "../protocol/grid.ts";
 import type { LayoutEvent } from "../protocol/layout-events.ts";
-import { type Message, messageTypes } from "../protocol/messages.ts";
+import { messageTypes, type WireMessage } from "../protocol/messages.ts";
 import { parse } from "../protocol/parse.ts";
 import type { WindowInfo } from "../protocol/session.ts";
 import { type FramePane, WindowRequestSchema } from "../protocol/window-stream.ts";
@@ -84,7 +84,7 @@ export class WindowStream implements PeerStream {
     this.schedule();
   }
 
-  receive(message: Message): void {
+  receive(message: WireMessage): void {
     if (message.type !== messageTypes.end) return;
     this.close();
     this.peer.finish();

@@ -8,9 +8,9 @@ import fs from "node:fs";
 import { platform } from "../platform/platform.ts";
 import type { RecordedEvent } from "../protocol/recorded-events.ts";
 import {
-  type Cursor,
   endOf,
   formatCursor,
+  type JournalCursor,
   parseCursor,
   SEGMENT_BYTES,
   segmentPath,
@@ -40,7 +40,7 @@ export interface ReadEvent {
 export class EventReader {
   /** Some events after the given cursor are no longer kept. */
   missed = false;
-  private place: Cursor;
+  private place: JournalCursor;
 
   /** @param since a cursor, start or now @throws WshError invalid_request */
   constructor(

@@ -16,7 +16,7 @@ export const KEPT_SEGMENTS = 8;
 const SUFFIX = ".jsonl";
 
 /** A place between two events. */
-export interface Cursor {
+export interface JournalCursor {
   readonly segment: number;
   readonly offset: number;
 }
@@ -42,12 +42,12 @@ export function segmentsIn(directory: string): number[] {
   }
 }
 
-export function formatCursor({ segment, offset }: Cursor): string {
+export function formatCursor({ segment, offset }: JournalCursor): string {
   return `${segment}-${offset}`;
 }
 
 /** @throws WshError invalid_request */
-export function parseCursor(text: string): Cursor {
+export function parseCursor(text: string): JournalCursor {
   const [, segment, offset] = /^([1-9]\d{0,11})-(\d{1,12})$/.exec(text) ?? [];
   if (segment !== undefined && offset !== undefined) return { segment: Number(segment), offset: Number(offset) };
   throw new WshError("invalid_request", `since: '${text.slice(0, 64)}' is not a cursor of an event, start or now`, {
@@ -56,7 +56,7 @@ export function parseCursor(text: string): Cursor {
 }
 
 /** Behind the newest event. */
-export function endOf(directory: string): Cursor {
+export function endOf(directory: string): JournalCursor {
   const segment = segmentsIn(directory).at(-1) ?? 1;
   const size = fs.statSync(segmentPath(directory, segment), { throwIfNoEntry: false })?.size ?? 0;
   return size < SEGMENT_BYTES ? { segment, offset: size } : { segment: segment + 1, offset: 0 };
@@ -74,6 +74,6 @@ export function lastEventOf(directory: string, session: string): string | null {
 }
 
 /** Before the oldest event that is kept. */
-export function startOf(directory: string): Cursor {
+export function startOf(directory: string): JournalCursor {
   return { segment: segmentsIn(directory)[0] ?? 1, offset: 0 };
 }

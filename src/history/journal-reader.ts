@@ -29,14 +29,14 @@ export interface Taker {
 }
 
 /** Position of the line of a command that has begun and not ended. */
-interface Line {
+interface JournalLine {
   readonly offset: number;
   readonly length: number;
 }
 
 export class JournalReader {
   /** Commands that began in the read part, and have not ended. */
-  readonly begun = new Map<number, Line>();
+  readonly begun = new Map<number, JournalLine>();
   /** No complete line follows `offset`. */
   atEnd = false;
   private readonly lines = new LineReader();

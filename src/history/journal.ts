@@ -35,14 +35,14 @@ export interface JournalEvents {
 }
 
 /** A command that has begun and not ended. */
-export interface Begun {
+export interface JournaledCommand {
   /** Number of its line in the journal that is written to. */
   seq: number;
   readonly record: HistoryRecord;
 }
 
 export class Journal {
-  private readonly begun = new Set<Begun>();
+  private readonly begun = new Set<JournaledCommand>();
   private isUsed = false;
   private fd: number | null = null;
   private bytes = 0;
@@ -60,7 +60,7 @@ export class Journal {
   ) {}
 
   /** A command has begun: pass the result to `append` with its end. */
-  begin(record: HistoryRecord): Begun {
+  begin(record: HistoryRecord): JournaledCommand {
     this.isUsed = true;
     this.rotate();
     const begun = { seq: ++this.seq, record };
@@ -70,7 +70,7 @@ export class Journal {
   }
 
   /** A command has ended. */
-  append(record: HistoryRecord, begun?: Begun): void {
+  append(record: HistoryRecord, begun?: JournaledCommand): void {
     this.isUsed = true;
     this.rotate();
     if (begun !== undefined) this.begun.delete(begun);
@@ -78,7 +78,7 @@ export class Journal {
   }
 
   /** A begun command is not to be recorded after all. */
-  forget(begun: Begun): void {
+  forget(begun: JournaledCommand): void {
     if (this.begun.delete(begun)) this.write(writeMoved(++this.seq, begun.seq));
   }
 

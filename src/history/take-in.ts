@@ -61,7 +61,7 @@ function takeGroup(
   failures: unknown[],
 ): void {
   using opened = new DisposableStack();
-  const journals: Source[] = paths.flatMap((path) => {
+  const journals: ImportSource[] = paths.flatMap((path) => {
     const journal = openJournal(path);
     return journal === null
       ? []
@@ -90,7 +90,7 @@ function takeGroup(
   }
 }
 
-interface Source {
+interface ImportSource {
   readonly path: string;
   readonly name: string;
   readonly journal: OpenJournal;
@@ -100,7 +100,7 @@ interface Source {
 }
 
 /** The next lines of the journals, from the oldest command on, in one transaction. */
-function takeBatch<S extends Source>(
+function takeBatch<S extends ImportSource>(
   db: Database,
   sources: readonly S[],
   failures: unknown[],
@@ -142,7 +142,7 @@ function takeBatch<S extends Source>(
 }
 
 /** A journal that cannot be read holds up no other. @throws SQLite's error: that holds up all */
-function attempt(source: Source, failures: unknown[], act: () => void): void {
+function attempt(source: ImportSource, failures: unknown[], act: () => void): void {
   try {
     act();
   } catch (error) {
@@ -153,7 +153,7 @@ function attempt(source: Source, failures: unknown[], act: () => void): void {
 }
 
 /** A journal, read on from the end of the last import. */
-interface Reading<S extends Source> {
+interface Reading<S extends ImportSource> {
   /** The journal's number in the database. */
   readonly id: number;
   readonly source: S;
@@ -162,7 +162,7 @@ interface Reading<S extends Source> {
 }
 
 /** Runs in the transaction: the importing process removes a journal first and deletes its progress then. */
-function readingOf<S extends Source>(db: Database, source: S): Reading<S>[] {
+function readingOf<S extends ImportSource>(db: Database, source: S): Reading<S>[] {
   const progress = db.query<{ id: number; offset: number; seq: number }, [string]>(
     "SELECT id, offset, seq FROM journals WHERE name = ?",
   );
@@ -178,17 +178,17 @@ function readingOf<S extends Source>(db: Database, source: S): Reading<S>[] {
 }
 
 /** Whether its path still leads to the open file. */
-function isThere({ path, journal }: Source): boolean {
+function isThere({ path, journal }: ImportSource): boolean {
   const found = fs.statSync(path, { throwIfNoEntry: false });
   const own = fs.fstatSync(journal.fd);
   return found !== undefined && found.ino === own.ino && found.dev === own.dev;
 }
 
-function timeOf({ source }: Reading<Source>): number {
+function timeOf({ source }: Reading<ImportSource>): number {
   return source.reached ?? 0;
 }
 
-function keepProgress(db: Database, { id, reader, from }: Reading<Source>): void {
+function keepProgress(db: Database, { id, reader, from }: Reading<ImportSource>): void {
   const remember = db.query("INSERT OR REPLACE INTO begun (journal, seq, offset, length) VALUES (?, ?, ?, ?)");
   for (const [seq, { offset, length }] of reader.begun) remember.run(id, seq, offset, length);
   if (reader.offset > from) {

@@ -9,16 +9,16 @@ import type { InputEvent, ParsedKey } from "./types.ts";
 import { isViewOperation, type ViewOperation, viewInput, viewParameters, viewSays } from "./view-operations.ts";
 
 /** An operation with its input. */
-export interface Call {
+export interface BoundCall {
   readonly operation: string;
   readonly input: Readonly<Record<string, unknown>>;
   /** Its target; absent: the focused pane. */
   readonly target?: string | undefined;
 }
 
-export interface Binding extends Call {
+export interface Binding extends BoundCall {
   /** Operations after the first, in order; one that fails ends them. */
-  readonly further?: Call[] | undefined;
+  readonly further?: BoundCall[] | undefined;
   /** A short description; keys with similar actions share one, and a row of every list. */
   readonly says: string;
   /** For a moment, the key repeats without the prefix. */
@@ -29,19 +29,19 @@ export interface Binding extends Call {
 export type Bindings = ReadonlyMap<string, Binding>;
 
 /** Its operations in order. */
-export function callsOf(binding: Binding): readonly Call[] {
+export function callsOf(binding: Binding): readonly BoundCall[] {
   return binding.further === undefined ? [binding] : [binding, ...binding.further];
 }
 
 /** @throws WshError invalid_request */
-export function viewCall(operation: ViewOperation, parameters: Readonly<Record<string, unknown>>): Call {
+export function viewCall(operation: ViewOperation, parameters: Readonly<Record<string, unknown>>): BoundCall {
   const input = viewInput(operation, parameters);
   const { [TARGET_PARAMETER]: target, ...rest } = input;
   return typeof target === "string" ? { operation, input: rest, target } : { operation, input };
 }
 
 /** What a call does, in a few words. */
-export function callInWords({ operation, input, target }: Call): string {
+export function callInWords({ operation, input, target }: BoundCall): string {
   if (operation === "view.go") return `go to ${target}`;
   if (isViewOperation(operation) && Object.keys(viewParameters(operation)).length === 0) return viewSays(operation);
   const about = target === undefined ? {} : { [TARGET_PARAMETER]: target };

@@ -7,10 +7,10 @@
  * Invariant: an entry is parsed completely or refused, with its place in the file and the reason.
  */
 import { WshError } from "../protocol/errors.ts";
-import { type Binding, type Call, callInWords, callsOf, keyName, viewCall } from "./bindings.ts";
+import { type Binding, type BoundCall, callInWords, callsOf, keyName, viewCall } from "./bindings.ts";
 import { type CommandLine, parseCommandLine, TARGET_PARAMETER } from "./line.ts";
 import { ALT, CTRL, type Key, parseKeyName, SHIFT } from "./names.ts";
-import { flatKey, type KeyChanges, lookActionOf } from "./tables.ts";
+import { copyModeActionOf, flatKey, type KeyChanges } from "./tables.ts";
 import { isViewOperation } from "./view-operations.ts";
 
 /** An entry of the table, with its place for messages. */
@@ -29,7 +29,7 @@ const MAX_CALLS = 16;
 
 /** Reads calls of operations. Both throw a WshError for an operation that does not exist or take the input. */
 export interface OperationReader {
-  line(line: CommandLine): Call;
+  line(line: CommandLine): BoundCall;
   check(operation: string, input: Readonly<Record<string, unknown>>): void;
   /** Takes an entry's fault instead of an error: the key then keeps its binding. */
   fault?(message: string): void;
@@ -85,7 +85,7 @@ function requireFits(binding: Binding, table: string, tables: ReadonlySet<string
   for (const { operation, input } of calls) {
     if (operation === "view.table" && input.table !== "prefix" && !tables.has(String(input.table)))
       throw new WshError("invalid_setting", `there is no table [keys.${input.table}]`);
-    if (lookActionOf(operation) === null) continue;
+    if (copyModeActionOf(operation) === null) continue;
     if (table !== "copy") throw new WshError("invalid_setting", `'${operation}' is for the table [keys.copy]`);
     if (calls.length > 1) throw new WshError("invalid_setting", `'${operation}' cannot be one of several`);
   }
@@ -107,7 +107,7 @@ export function bindingOfLine(
 }
 
 /** @param answer is a part of values alone, whatever characters it has */
-function callOfLine(text: string, reader: Pick<OperationReader, "line">, answer: string | null = null): Call {
+function callOfLine(text: string, reader: Pick<OperationReader, "line">, answer: string | null = null): BoundCall {
   const written = parseCommandLine(text);
   const filled = Object.entries(written.parameters).map(([name, value]) => [
     name,
@@ -115,13 +115,13 @@ function callOfLine(text: string, reader: Pick<OperationReader, "line">, answer:
   ]);
   const line = answer === null ? written : { ...written, parameters: Object.fromEntries(filled) };
   if (isViewOperation(line.operation)) return viewCall(line.operation, line.parameters);
-  if (lookActionOf(line.operation) === null) return reader.line(line);
+  if (copyModeActionOf(line.operation) === null) return reader.line(line);
   const [stray] = Object.keys(line.parameters);
   if (stray !== undefined) throw new WshError("invalid_setting", `${line.operation} takes no parameters`);
   return { operation: line.operation, input: {} };
 }
 
-function callsIn(lines: readonly unknown[], reader: OperationReader): Call[] {
+function callsIn(lines: readonly unknown[], reader: OperationReader): BoundCall[] {
   if (lines.length === 0 || lines.length > MAX_CALLS)
     throw new WshError("invalid_setting", `a list has 1 to ${MAX_CALLS} operations`);
   return lines.map((line) => {
@@ -131,7 +131,7 @@ function callsIn(lines: readonly unknown[], reader: OperationReader): Call[] {
 }
 
 function ofCalls(
-  [first, ...further]: readonly Call[],
+  [first, ...further]: readonly BoundCall[],
   { says, repeat = false }: { readonly says?: string | undefined; readonly repeat?: boolean },
 ): Binding {
   if (first === undefined) throw new WshError("invalid_setting", "the operation is missing");
@@ -161,7 +161,7 @@ function fromTable(value: unknown, reader: OperationReader): Binding {
     throw new WshError("invalid_setting", `'${TARGET_PARAMETER}' must be text`);
   const about = target === undefined ? {} : { [TARGET_PARAMETER]: target };
   if (isViewOperation(operation)) return ofCalls([viewCall(operation, { ...input, ...about })], { says, repeat });
-  if (lookActionOf(operation) !== null) return ofCalls([callOfLine(operation, reader)], { says, repeat });
+  if (copyModeActionOf(operation) !== null) return ofCalls([callOfLine(operation, reader)], { says, repeat });
   reader.check(operation, input ?? {});
   return ofCalls([{ operation, input: input ?? {}, ...(target === undefined ? {} : { target }) }], { says, repeat });
 }

@@ -2,7 +2,7 @@
 
 import type { modeKeyChoices } from "../protocol/attach.ts";
 
-export const lookActions = {
+export const copyModeActions = {
   up: "up",
   down: "down",
   left: "left",
@@ -54,11 +54,11 @@ export const lookActions = {
   cancel: "clear the selection, else exit",
   leave: "leave",
 } as const;
-export type LookAction = keyof typeof lookActions;
+export type CopyModeAction = keyof typeof copyModeActions;
 
 export type ModeKeys = (typeof modeKeyChoices)[number];
 
-const shared: Readonly<Record<string, LookAction>> = {
+const shared: Readonly<Record<string, CopyModeAction>> = {
   ArrowUp: "up",
   ArrowDown: "down",
   ArrowLeft: "left",
@@ -122,7 +122,7 @@ const shared: Readonly<Record<string, LookAction>> = {
   "ctrl+d": "half_down",
 };
 
-const own: Readonly<Record<ModeKeys, Readonly<Record<string, LookAction>>>> = {
+const own: Readonly<Record<ModeKeys, Readonly<Record<string, CopyModeAction>>>> = {
   vi: {
     " ": "select",
     "ctrl+h": "left",
@@ -166,18 +166,18 @@ const own: Readonly<Record<ModeKeys, Readonly<Record<string, LookAction>>>> = {
   },
 };
 
-export function isLookAction(name: string): name is LookAction {
-  return Object.hasOwn(lookActions, name);
+export function isCopyModeAction(name: string): name is CopyModeAction {
+  return Object.hasOwn(copyModeActions, name);
 }
 
 /** @param changes by key: an action, or null for none; one that this version does not know does nothing */
-export function lookKeys(
+export function copyModeKeys(
   mode: ModeKeys,
   changes: Readonly<Record<string, string | null>> = {},
-): Readonly<Record<string, LookAction | null>> {
-  const changed = Object.entries(changes).map(([key, action]): [string, LookAction | null] => [
+): Readonly<Record<string, CopyModeAction | null>> {
+  const changed = Object.entries(changes).map(([key, action]): [string, CopyModeAction | null] => [
     key,
-    action !== null && isLookAction(action) ? action : null,
+    action !== null && isCopyModeAction(action) ? action : null,
   ]);
   return { ...shared, ...own[mode], ...Object.fromEntries(changed) };
 }

@@ -38,7 +38,7 @@ const pasteStart = "\x1b[200~";
 const pasteEnd = "\x1b[201~";
 
 /** One event and its bytes; null when more bytes are needed to decide. */
-type Step = {
+type DecodedInput = {
   readonly length: number;
   readonly kind: InputKind;
   readonly parsed: ParsedKey | null;
@@ -78,7 +78,7 @@ function split(state: KeyState, bytes: Uint8Array, flush: boolean): { events: In
   return { events, state: { rest: new Uint8Array(all.subarray(at)), pasting } };
 }
 
-function next(bytes: Buffer, at: number, flush: boolean): Step {
+function next(bytes: Buffer, at: number, flush: boolean): DecodedInput {
   const first = bytes[at] ?? 0;
   if (first === ESC) return nextEscape(bytes, at, flush);
   if (first < 0x80) return { length: 1, kind: "key", parsed: parseByte(first) };
@@ -109,7 +109,7 @@ function withAlt(parsed: ParsedKey | null): ParsedKey | null {
     : { key: parsed.key, modifiers: ["alt", ...parsed.modifiers] };
 }
 
-function nextEscape(bytes: Buffer, at: number, flush: boolean): Step {
+function nextEscape(bytes: Buffer, at: number, flush: boolean): DecodedInput {
   const second = bytes[at + 1];
   if (second === undefined) return flush ? { length: 1, kind: "key", parsed: plain("Escape") } : null;
   if (second === 0x5b) return nextCsi(bytes, at, flush);
@@ -128,7 +128,7 @@ function nextEscape(bytes: Buffer, at: number, flush: boolean): Step {
   return { length: step.length + 1, kind: "key", parsed: withAlt(step.parsed) };
 }
 
-function nextCsi(bytes: Buffer, at: number, flush: boolean): Step {
+function nextCsi(bytes: Buffer, at: number, flush: boolean): DecodedInput {
   if (startsWith(bytes, at, pasteStart)) return nextPaste(bytes, at, at + pasteStart.length, flush);
   if (bytes[at + 2] === 0x4d) return nextX10Mouse(bytes, at, flush);
   // The Linux console encodes F1 to F5 as CSI [ A to CSI [ E.
@@ -147,13 +147,13 @@ function nextCsi(bytes: Buffer, at: number, flush: boolean): Step {
 }
 
 /** An unfinished sequence: `ESC [` alone is Alt with the bracket; a longer one has no name. */
-function endUnfinished(bytes: Buffer, at: number, end: number, final: boolean): Step {
+function endUnfinished(bytes: Buffer, at: number, end: number, final: boolean): DecodedInput {
   if (!final) return null;
   if (end - at === 2) return { length: 2, kind: "key", parsed: withAlt(parseByte(bytes[at + 1] ?? 0)) };
   return { length: end - at, kind: "key", parsed: null };
 }
 
-function nextSs3(bytes: Buffer, at: number, flush: boolean): Step {
+function nextSs3(bytes: Buffer, at: number, flush: boolean): DecodedInput {
   let end = at + 2;
   while (end < bytes.length && end - at < LONGEST_SEQUENCE && isDigit(bytes[end])) end++;
   const byte = bytes[end];
@@ -164,7 +164,7 @@ function nextSs3(bytes: Buffer, at: number, flush: boolean): Step {
   return { length: end + 1 - at, kind: "key", parsed };
 }
 
-function nextX10Mouse(bytes: Buffer, at: number, flush: boolean): Step {
+function nextX10Mouse(bytes: Buffer, at: number, flush: boolean): DecodedInput {
   // Button and coordinates are a byte each, or a character each in UTF-8 mode (1005), in which a byte of 0x80 to 0xff
   // without a continuation is still the plain encoding.
   let end = at + 3;
@@ -178,7 +178,7 @@ function nextX10Mouse(bytes: Buffer, at: number, flush: boolean): Step {
 }
 
 /** @param from first possible position of the paste's end */
-function nextPaste(bytes: Buffer, at: number, from: number, flush: boolean): Step {
+function nextPaste(bytes: Buffer, at: number, from: number, flush: boolean): DecodedInput {
   const paste = { kind: "paste", parsed: null } as const;
   const end = bytes.indexOf(pasteEnd, from);
   if (end >= 0) return { ...paste, length: end + pasteEnd.length - at };
@@ -191,7 +191,7 @@ function nextPaste(bytes: Buffer, at: number, from: number, flush: boolean): Ste
 }
 
 /** OSC, DCS and APC answers of the terminal. No keyboard input begins like them. */
-function nextReply(bytes: Buffer, at: number, flush: boolean): Step | "none" {
+function nextReply(bytes: Buffer, at: number, flush: boolean): DecodedInput | "none" {
   const opener = String.fromCharCode(bytes[at + 1] ?? 0);
   const begin = opener === "]" ? /[0-9]/ : opener === "P" ? /[0-9!>$+|=]/ : opener === "_" ? /G/ : null;
   if (begin === null) return "none";
@@ -212,7 +212,7 @@ function nextReply(bytes: Buffer, at: number, flush: boolean): Step | "none" {
 }
 
 /** One character as a person counts them, from UTF-8: includes marks, joiners and skin tones. */
-function nextCharacter(bytes: Buffer, at: number, flush: boolean): Step {
+function nextCharacter(bytes: Buffer, at: number, flush: boolean): DecodedInput {
   const first = codePointAt(bytes, at);
   if (first === "unfinished") return flush ? { length: 1, kind: "key", parsed: null } : null;
   if (first === "invalid") return { length: 1, kind: "key", parsed: null };

@@ -8,7 +8,7 @@
  * replies, key releases and modifier keys do not count as keys.
  */
 import { WshError } from "../protocol/errors.ts";
-import { type Binding, type Call, callsOf, keyName, pressedName } from "./bindings.ts";
+import { type Binding, type BoundCall, callsOf, keyName, pressedName } from "./bindings.ts";
 import { ALT, CTRL, parseKeyName, SHIFT } from "./names.ts";
 import type { KeyTables } from "./tables.ts";
 import type { InputEvent, ParsedKey } from "./types.ts";
@@ -209,7 +209,7 @@ function after(
   return binding.repeat === true ? { ...active, until: now + repeatMs, takes: "repeatable", pressed: nothing } : null;
 }
 
-function tableEntered({ input }: Call, now: number): ActiveTable {
+function tableEntered({ input }: BoundCall, now: number): ActiveTable {
   const timeout = typeof input.timeout === "number" && input.timeout > 0 ? input.timeout : Number.POSITIVE_INFINITY;
   const takes = input.stay === true ? "many" : "one";
   return { name: String(input.table), until: now + timeout, takes, timeout, pressed: nothing };

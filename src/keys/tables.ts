@@ -5,7 +5,7 @@
  * Between processes and in the settings a table is flat: a key after the prefix by its name, any other as `TABLE:NAME`.
  */
 import { type Binding, type Bindings, defaultBindings } from "./bindings.ts";
-import { isLookAction, type LookAction } from "./copy-table.ts";
+import { type CopyModeAction, isCopyModeAction } from "./copy-table.ts";
 
 /** Changes over the default bindings, flat; null binds a key to nothing. */
 export type KeyChanges = Readonly<Record<string, Binding | null>>;
@@ -36,10 +36,10 @@ export function splitFlat(flat: string): { readonly table: string; readonly key:
 }
 
 /** The action of copy mode that an operation is; null for any other one. */
-export function lookActionOf(operation: string): LookAction | null {
+export function copyModeActionOf(operation: string): CopyModeAction | null {
   if (!operation.startsWith(COPY)) return null;
   const action = operation.slice(COPY.length);
-  return isLookAction(action) ? action : null;
+  return isCopyModeAction(action) ? action : null;
 }
 
 const none: Bindings = new Map();
@@ -50,17 +50,17 @@ export class KeyTables {
   readonly root: Bindings;
   readonly copy: Bindings;
   /** Changes to copy mode's own actions. */
-  readonly look: Readonly<Record<string, LookAction | null>>;
+  readonly look: Readonly<Record<string, CopyModeAction | null>>;
   /** Without the prefix, keys are looked up at all; and those of text are among them. */
   readonly hasRoot: boolean;
   readonly takesText: boolean;
   private readonly tables = new Map<string, Map<string, Binding>>();
 
   constructor(changes: KeyChanges) {
-    const look: Record<string, LookAction | null> = {};
+    const look: Record<string, CopyModeAction | null> = {};
     const own = Object.entries(changes).map(([flat, binding]) => ({ ...splitFlat(flat), binding }));
     for (const { table, key, binding } of own) {
-      const action = binding === null ? null : lookActionOf(binding.operation);
+      const action = binding === null ? null : copyModeActionOf(binding.operation);
       if (table === "copy" && (binding === null || action !== null)) look[key] = action;
       else if (binding !== null) this.tableOf(table).set(key, binding);
     }

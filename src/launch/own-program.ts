@@ -7,7 +7,7 @@ import fs from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { RUNNING_FILE } from "../platform/own-process.ts";
 
-interface Facts {
+interface ExecutableFacts {
   /** Path of the running executable, links resolved. */
   readonly own: string;
   /** How this process was called. */
@@ -17,7 +17,7 @@ interface Facts {
 }
 
 /** @returns the file, and whether it may be another version; `own` without any */
-export function programFile({ own, called, isThere, inPath }: Facts): { path: string; isOther: boolean } {
+export function programFile({ own, called, isThere, inPath }: ExecutableFacts): { path: string; isOther: boolean } {
   const same = [own, RUNNING_FILE].find(isThere);
   if (same !== undefined) return { path: same, isOther: false };
   const named = [...brewLinks(own), ...(isAbsolute(called) ? [called] : [])].find(isThere);

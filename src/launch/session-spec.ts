@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { HooksSchema } from "../protocol/hooks.ts";
 import { OwnerProcessSchema, OwnerSchema } from "../protocol/owner.ts";
-import { OnceSchema } from "../protocol/requests.ts";
+import { RequestKeySchema } from "../protocol/requests.ts";
 import { CreateSessionSchema } from "../protocol/session.ts";
 import { WorktreeSchema } from "../protocol/worktree.ts";
 
@@ -79,7 +79,7 @@ export const SessionSpecSchema = v.object({
     }),
   ),
   /** The request that it is made for: another process that was started for the same one ends. */
-  once: v.optional(OnceSchema),
+  once: v.optional(RequestKeySchema),
   /** Unix time in ms after which nothing is made. */
   deadline: v.optional(v.number()),
   /** Replaces the setting, for a server started with its own limit. */

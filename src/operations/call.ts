@@ -3,13 +3,13 @@
 import type { Acting } from "../protocol/caller.ts";
 import type { OwnerProcess } from "../protocol/owner.ts";
 import { fieldError, parse } from "../protocol/parse.ts";
-import type { Once } from "../protocol/requests.ts";
+import type { RequestKey } from "../protocol/requests.ts";
 import type { Operation } from "./define.ts";
 import { misplacedArray, unusable } from "./misplaced-array.ts";
 import type { OperationInput, OperationName, OperationOutput, ParsedInput } from "./table.ts";
 
 /** The session and pane that a target resolved to. */
-export interface Reached {
+export interface ReachedSession {
   readonly id: string;
   readonly pane_id: string;
 }
@@ -26,18 +26,18 @@ export interface CallContext extends Acting {
   /** The machine whose server is asked, if the target does not name it; absent: this one. */
   readonly machine?: string;
   /** The request has an id: it is executed once, however often it is repeated. */
-  readonly once?: Once;
+  readonly once?: RequestKey;
   /** Unix time in ms by this machine's clock after which it is not begun. */
   readonly deadline?: number;
   /** The call comes from another machine's server, which may start sessions here only if `accept` permits it. */
-  readonly isFar?: true;
+  readonly fromMachine?: true;
   /**
    * Takes the result as JSON instead, if the operation already has it in that form: lists of thousands. Its return
    * value is then empty.
    */
   readonly json?: (text: string) => void;
   /** Receives the session of the call as soon as it is known: at the end its name may belong to another session. */
-  readonly reached?: (ids: Reached) => void;
+  readonly reached?: (ids: ReachedSession) => void;
 }
 
 /** Session operations name their target in `session`. */

@@ -13,7 +13,7 @@ import type { ErrorCode } from "../protocol/errors.ts";
  * drawing; `layout`: windows and panes. These name a target; the server forwards them to the session process, which
  * handles them. `server`: handled in the server.
  */
-export type Scope = "pane" | "session" | "layout" | "server";
+export type OperationScope = "pane" | "session" | "layout" | "server";
 
 export interface HttpBinding {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -33,7 +33,7 @@ export interface Operation<
   N extends string = string,
   I extends v.GenericSchema = v.GenericSchema,
   O extends v.GenericSchema = v.GenericSchema,
-  S extends Scope = Scope,
+  S extends OperationScope = OperationScope,
 > {
   readonly name: N;
   readonly scope: S;
@@ -68,7 +68,7 @@ export function operation<
   const N extends string,
   I extends v.GenericSchema,
   O extends v.GenericSchema,
-  const S extends Scope,
+  const S extends OperationScope,
 >(definition: WithoutEmpty<Operation<N, I, O, S>>): Operation<N, I, O, S> {
   return { errors: [], http: [], ws: [], ...definition };
 }

@@ -1,6 +1,6 @@
 /** Operations on whole sessions: making, listing, renaming, ending (docs/protocol.md, Sessions). */
 import * as v from "valibot";
-import { LookActSchema } from "../protocol/attach.ts";
+import { CopyModeActSchema } from "../protocol/attach.ts";
 import { described, optional } from "../protocol/fields.ts";
 import { HooksSchema } from "../protocol/hooks.ts";
 import {
@@ -176,7 +176,7 @@ export const sessionOperations = [
       view: v.optional(v.picklist(["windows", "sessions", "agents", "look_back", "go"]), "windows"),
       target: optional(v.string(), "go: the session, window or pane"),
       client: optional(v.pipe(v.number(), v.integer()), "only this one of session.clients"),
-      act: optional(LookActSchema, "look_back: an action of copy mode that is on"),
+      act: optional(CopyModeActSchema, "look_back: an action of copy mode that is on"),
       message: optional(v.pipe(v.string(), v.maxLength(MAX_MESSAGE)), "in place of a view"),
     }),
     output: v.object({ terminals: described(v.number(), "terminals that showed it") }),

@@ -5,7 +5,7 @@ import { askingOperations } from "./asking.ts";
 import { bufferOperations } from "./buffers.ts";
 import { checkpointOperations } from "./checkpoints.ts";
 import { commandOperations } from "./commands.ts";
-import type { Operation, Scope } from "./define.ts";
+import type { Operation, OperationScope } from "./define.ts";
 import { elementOperations } from "./drawing.ts";
 import { eventOperations } from "./events.ts";
 import { historyOperations } from "./history.ts";
@@ -48,7 +48,7 @@ export type ParsedInput<N extends OperationName> = v.InferOutput<Named<N>["input
 export type OperationOutput<N extends OperationName> = v.InferInput<Named<N>["output"]>;
 
 /** Names of a scope's operations, which type its handlers. */
-export type OperationNameOf<S extends Scope> = Extract<All, { readonly scope: S }>["name"];
+export type OperationNameOf<S extends OperationScope> = Extract<All, { readonly scope: S }>["name"];
 export type ServerOperationName = OperationNameOf<"server">;
 
 export const operations: readonly Operation<OperationName>[] = all;

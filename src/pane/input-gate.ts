@@ -16,14 +16,14 @@ export interface InputHold extends Disposable {
   endPaste(): Promise<void>;
 }
 
-interface Kept {
+interface HeldInput {
   readonly bytes: Uint8Array;
   readonly done: PromiseWithResolvers<void>;
 }
 
 export class InputGate {
   private holder: InputHold | null = null;
-  private kept: Kept[] = [];
+  private kept: HeldInput[] = [];
   private keptBytes = 0;
   /** The input of everyone except a holder. */
   readonly editor = new EditorInput();

@@ -30,7 +30,7 @@ import { PaneLifetime } from "./lifetime.ts";
 import { type OutputHold, Program } from "./program.ts";
 import { echoes, QueryAnswers } from "./query-answers.ts";
 import { SecretInput } from "./secret-input.ts";
-import type { Lasting } from "./state/lasting.ts";
+import type { StateLasting } from "./state/lasting.ts";
 import { PaneText } from "./text/terminal-text.ts";
 import type { Chunk, PaneEvents, PaneOptions } from "./types.ts";
 import { Silence } from "./waiting/silence.ts";
@@ -313,7 +313,7 @@ export class Pane {
   }
 
   /** The program's state, and how long it lasts unless an event ends it. */
-  stateLasting(): { readonly state: SessionState; readonly lasting: Lasting } {
+  stateLasting(): { readonly state: SessionState; readonly lasting: StateLasting } {
     if (this.exit !== null) return { state: this.endedAs, lasting: "reported" };
     const { state, lasting } = this.commands.stateLasting();
     return { state: state.state, lasting };

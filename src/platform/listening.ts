@@ -131,7 +131,7 @@ interface Tree {
   readonly namespaces: ReadonlyMap<string, number>;
 }
 
-interface Holder {
+interface PortHolder {
   readonly stat: Stat;
   /** The sockets that it holds. */
   readonly held: ReadonlySet<string>;
@@ -198,13 +198,13 @@ export class KnownProcesses {
   }
 
   /** The process that holds one of the sockets, from all that may be looked into; one of the program's if there is. */
-  holderOf(ids: ReadonlySet<string>, tree: Tree): Holder | null {
+  holderOf(ids: ReadonlySet<string>, tree: Tree): PortHolder | null {
     const of = [...ids].sort().join(" ");
     if (this.holder !== null && this.holder.of === of) {
       const last = this.holding(this.holder.pid, ids, tree);
       if (last !== null && last.stat.started === this.holder.started) return last;
     }
-    let first: Holder | null = null;
+    let first: PortHolder | null = null;
     for (const pid of platform().listeners?.all() ?? []) {
       const found = this.holding(pid, ids, tree);
       if (found?.isOwn === true) return found;
@@ -214,7 +214,7 @@ export class KnownProcesses {
     return first;
   }
 
-  private holding(pid: number, ids: ReadonlySet<string>, tree: Tree): Holder | null {
+  private holding(pid: number, ids: ReadonlySet<string>, tree: Tree): PortHolder | null {
     const held = heldBy(pid, ids);
     const stat = held === null || held.size === 0 ? null : platform().processes.stat(pid);
     return stat === null || held === null ? null : { stat, held, isOwn: this.isOf(stat, tree) };

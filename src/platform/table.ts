@@ -66,14 +66,14 @@ export interface Constants {
 }
 
 /** Place of a field in its struct, in bytes. */
-export interface Field {
+export interface StructField {
   readonly offset: number;
   readonly bytes: number;
 }
 
 export interface Layout<F extends string> {
   readonly bytes: number;
-  readonly fields: Readonly<Record<F, Field>>;
+  readonly fields: Readonly<Record<F, StructField>>;
 }
 
 /** Structs by their names in C, with the fields that are used. */

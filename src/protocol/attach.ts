@@ -1,7 +1,7 @@
 /** How a terminal attaches: the one stream request that a person's terminal makes on a session process's socket. */
 
 import * as v from "valibot";
-import { alertWays } from "./attention.ts";
+import { alertModes } from "./attention.ts";
 import { integerBetween, integerFrom } from "./fields.ts";
 import { SideSchema } from "./size.ts";
 
@@ -37,15 +37,15 @@ const CellSchema = integerBetween(0, 1000);
 const KeyNameSchema = v.pipe(v.string(), v.maxLength(96));
 
 /** An action of copy mode, so many times, with a text to search or a character to jump to. */
-export const LookActSchema = v.object({
+export const CopyModeActSchema = v.object({
   action: v.pipe(v.string(), v.maxLength(32)),
   count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(99_999)),
   text: v.pipe(v.string(), v.maxLength(256)),
 });
-export type LookAct = v.InferOutput<typeof LookActSchema>;
+export type CopyModeAct = v.InferOutput<typeof CopyModeActSchema>;
 
 /** The person looks back at what the terminal printed. */
-export const LookSchema = v.object({
+export const CopyModeInputSchema = v.object({
   keys: v.picklist(modeKeyChoices),
   /** Rows up, by the wheel: reaching the end leaves. */
   wheel: v.optional(integerBetween(1, MAX_WHEEL_ROWS)),
@@ -54,13 +54,13 @@ export const LookSchema = v.object({
     v.object({ row: CellSchema, col: CellSchema, clicks: v.pipe(v.number(), v.minValue(1), v.maxValue(3)) }),
   ),
   /** What copy mode, which is on, does. */
-  act: v.optional(LookActSchema),
+  act: v.optional(CopyModeActSchema),
   /** The person's changes to these keys: an action of copy mode, or null for none. */
   bound: v.optional(v.record(KeyNameSchema, v.nullable(v.string()))),
   /** For a terminal that has NO_COLOR: selection, matches and labels have no colours. */
   plain: v.optional(v.boolean()),
 });
-export type LookInput = v.InferInput<typeof LookSchema>;
+export type CopyModeInput = v.InferInput<typeof CopyModeInputSchema>;
 
 /** Most keys that a person binds in all tables, operations of one, and the longest name. */
 const MAX_BOUND = 2048;
@@ -149,7 +149,7 @@ export const AttachSchema = v.object({
     v.record(v.pipe(v.string(), v.regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/)), v.pipe(v.string(), v.maxLength(4096))),
   ),
   /** How the terminal shows a notification. */
-  notifies: v.optional(v.picklist(alertWays), "bell"),
+  notifies: v.optional(v.picklist(alertModes), "bell"),
   /** Whether the terminal shows UTF-8. */
   utf8: v.optional(v.boolean(), true),
   /** The viewer has an active window, pane and zoom of its own. */

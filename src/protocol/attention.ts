@@ -2,8 +2,8 @@
 import { agentMessage } from "./agent.ts";
 
 /** Nothing; BEL; a notification as iTerm2 and others show it; one as urxvt, foot and VTE do; one as kitty does. */
-export const alertWays = ["off", "bell", "osc9", "osc777", "osc99"] as const;
-export type AlertWay = (typeof alertWays)[number];
+export const alertModes = ["off", "bell", "osc9", "osc777", "osc99"] as const;
+export type AlertMode = (typeof alertModes)[number];
 
 /** A program rang; there is output after silence; a long command has ended. */
 export const newsKinds = ["bell", "activity", "finished"] as const;
@@ -14,7 +14,7 @@ export function isNewsKind(name: string): name is NewsKind {
 }
 
 /** How a terminal shows a notification, by its client's environment; where that is not known, it rings. */
-export function notificationsOf(env: Readonly<Record<string, string | undefined>>): AlertWay {
+export function notificationsOf(env: Readonly<Record<string, string | undefined>>): AlertMode {
   const term = env.TERM ?? "";
   // Inside a multiplexer, the rest may describe the terminal around it.
   if (/^(screen|tmux)/.test(term)) return "bell";
@@ -24,7 +24,7 @@ export function notificationsOf(env: Readonly<Record<string, string | undefined>
 }
 
 /** The bytes to write to a terminal. @param session empty: the text says it. @param text may come from programs: it is cleaned and cut */
-export function attentionFor(way: AlertWay, session: string, text: string): string {
+export function attentionFor(way: AlertMode, session: string, text: string): string {
   const said = session === "" ? text : `${session}: ${text}`;
   switch (way) {
     case "off":

@@ -6,7 +6,7 @@
 import * as v from "valibot";
 import type { Admission, Caller } from "./caller.ts";
 import { defined } from "./defined.ts";
-import { OnceSchema } from "./requests.ts";
+import { RequestKeySchema } from "./requests.ts";
 import { SessionInfoSchema } from "./session.ts";
 
 export const HelloSchema = v.object({
@@ -70,7 +70,7 @@ export const RequestSchema = v.object({
   caller: CallerSchema,
   access: AccessSchema,
   /** Executed once, however often it is repeated. */
-  once: v.optional(OnceSchema),
+  once: v.optional(RequestKeySchema),
   /** Unix time in ms after which it is not begun. */
   deadline: v.optional(v.number()),
 });

@@ -4,9 +4,9 @@
  */
 
 /** HTTP and WebSocket; the command line; MCP. */
-export type Door = "http" | "cli" | "mcp";
+export type Interface = "http" | "cli" | "mcp";
 
-const words: Readonly<Record<string, Readonly<Record<Door, string>>>> = {
+const words: Readonly<Record<string, Readonly<Record<Interface, string>>>> = {
   run: { http: "`run`", cli: "`wsh run`", mcp: "wsh_run_command" },
   input: { http: "`input`", cli: "`wsh send`", mcp: "wsh_send_input" },
   wait: { http: "`wait`", cli: "`wsh wait`", mcp: "wsh_wait" },
@@ -62,6 +62,6 @@ const words: Readonly<Record<string, Readonly<Record<Door, string>>>> = {
 };
 
 /** A hint with an interface's names. */
-export function inWordsOf(door: Door, hint: string): string {
+export function inWordsOf(door: Interface, hint: string): string {
   return hint.replace(/\{(\w+)\}/g, (whole, name: string) => words[name]?.[door] ?? whole);
 }

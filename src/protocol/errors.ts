@@ -3,7 +3,7 @@
  * each transport turns them into a reply.
  */
 
-import { type Door, inWordsOf } from "./doors.ts";
+import { type Interface, inWordsOf } from "./doors.ts";
 
 /**
  * By HTTP status, the caller's remedy in one sentence for each code; names in braces differ by transport (`doors.ts`).
@@ -205,12 +205,12 @@ export class WshError extends Error {
   }
 
   /** The hint with one transport's names. */
-  hintAt(door: Door): string {
+  hintAt(door: Interface): string {
     return inWordsOf(door, this.ownHint);
   }
 
   /** The error for a caller of one transport. */
-  bodyAt(door: Door): ErrorBody {
+  bodyAt(door: Interface): ErrorBody {
     return { ...this.toBody(), hint: this.hintAt(door) };
   }
 

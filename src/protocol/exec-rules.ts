@@ -9,7 +9,7 @@ export type ExecOption =
   | ("background" | "until" | "steps" | "sequence" | "parallel" | "pipeline")
   | ("stdin" | "show" | "beside" | "keep");
 
-interface Rule {
+interface OptionRule {
   readonly option: ExecOption;
   readonly needs?: ExecOption;
   readonly excludes?: readonly ExecOption[];
@@ -19,7 +19,7 @@ interface Rule {
 const JOIN = "Join the commands with ';' or '&&'.";
 
 /** `session`: the command runs at a prompt; `steps`: there are several commands, `sequence`: one after the other. */
-const rules: readonly Rule[] = [
+const rules: readonly OptionRule[] = [
   { option: "background", excludes: ["steps"], hint: JOIN },
   { option: "until", excludes: ["steps"], hint: JOIN },
   { option: "pipeline", excludes: ["background", "until", "show", "create", "typed", "integrate", "clear_line"] },

@@ -38,7 +38,7 @@ const RunSchema = v.union([
   v.strictTuple([v.union([v.string(), v.array(v.string())]), IndexSchema, v.literal(2)]),
 ]);
 
-export type Run = v.InferOutput<typeof RunSchema>;
+export type StyleRun = v.InferOutput<typeof RunSchema>;
 
 /** A row, without trailing plain blanks. */
 export const WireLineSchema = v.array(RunSchema);
@@ -130,10 +130,10 @@ function isSingle(text: string): boolean {
   return text.length === 1 || (text.length === 2 && (text.codePointAt(0) ?? 0) > 0xffff);
 }
 
-function encodeLine(row: Row, table: StyleNumbers): Run[] {
+function encodeLine(row: Row, table: StyleNumbers): StyleRun[] {
   let end = row.length;
   while (end > 0 && row[end - 1]?.text === " " && isPlain(row[end - 1]?.style ?? plainStyle)) end--;
-  const runs: Run[] = [];
+  const runs: StyleRun[] = [];
   for (let at = 0; at < end; ) {
     const cell = row[at] ?? plainBlank;
     const style = table.indexOf(cell.style);
@@ -160,7 +160,7 @@ function encodeLine(row: Row, table: StyleNumbers): Run[] {
   return runs;
 }
 
-function decodeLine(runs: readonly Run[], styles: readonly Style[], cols: number): Row {
+function decodeLine(runs: readonly StyleRun[], styles: readonly Style[], cols: number): Row {
   const cells: Cell[] = [];
   for (const run of runs) {
     const [texts, index, width] = typeof run === "string" ? [run, 0, undefined] : run;
@@ -182,13 +182,13 @@ function equalLines(a: Row, b: Row): boolean {
 }
 
 /** Rows outside of a frame, as those of one; and back. */
-export function encodeRows(rows: readonly Row[]): { readonly styles: WireStyle[]; readonly lines: Run[][] } {
+export function encodeRows(rows: readonly Row[]): { readonly styles: WireStyle[]; readonly lines: StyleRun[][] } {
   const table = new StyleNumbers();
   const lines = rows.map((row) => encodeLine(row, table));
   return { styles: table.styles, lines };
 }
 
-export function decodeRows(styles: readonly WireStyle[], lines: readonly (readonly Run[])[], cols: number): Row[] {
+export function decodeRows(styles: readonly WireStyle[], lines: readonly (readonly StyleRun[])[], cols: number): Row[] {
   const looks = [plainStyle, ...styles.map(toStyle)];
   return lines.map((runs) => decodeLine(runs, looks, cols));
 }

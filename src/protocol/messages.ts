@@ -42,7 +42,7 @@ const HEADER_BYTES = 5;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-export interface Message {
+export interface WireMessage {
   readonly type: MessageType;
   readonly payload: Uint8Array;
 }
@@ -60,7 +60,7 @@ export function encodeJsonMessage(type: MessageType, value: unknown): Uint8Array
 }
 
 /** @throws WshError invalid_request when the payload is not JSON. */
-export function messageJson(message: Message): unknown {
+export function messageJson(message: WireMessage): unknown {
   try {
     return JSON.parse(decoder.decode(message.payload));
   } catch {
@@ -80,12 +80,12 @@ export class MessageDecoder {
    * @returns the messages completed by these bytes; payloads share no memory with the input
    * @throws WshError invalid_request on an unknown type or a payload that is too long
    */
-  push(bytes: Uint8Array): Message[] {
+  push(bytes: Uint8Array): WireMessage[] {
     if (bytes.length > 0) {
       this.parts.push(new Uint8Array(bytes));
       this.size += bytes.length;
     }
-    const messages: Message[] = [];
+    const messages: WireMessage[] = [];
     for (;;) {
       if (this.size < HEADER_BYTES) return messages;
       const header = this.peekHeader();

@@ -36,7 +36,7 @@ const idPattern = /^[A-Za-z0-9._:-]{1,128}$/;
 export const MAX_AGE_MS = 30 * 24 * 3_600_000;
 
 /** A request with an id, between wsh processes. */
-export const OnceSchema = v.object({
+export const RequestKeySchema = v.object({
   /** The id, and whose it is. */
   key: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
   /** Of operation, target and input: another request under the same id is refused. */
@@ -49,11 +49,11 @@ export const OnceSchema = v.object({
   /** The id as its caller knows it. */
   id: v.optional(v.pipe(v.string(), v.maxLength(128))),
 });
-export type Once = v.InferOutput<typeof OnceSchema>;
+export type RequestKey = v.InferOutput<typeof RequestKeySchema>;
 
 /** A caller's metadata of a request. */
 export interface RequestMeta {
-  readonly once?: Once;
+  readonly once?: RequestKey;
   /** Unix time in ms by this machine's clock. */
   readonly deadline?: number;
 }
@@ -83,7 +83,7 @@ export function askedBy(
   const first = numberIn(header, REQUEST_FIRST_HEADER, Number.MAX_SAFE_INTEGER);
   // The earlier of both: the request may have travelled long, and clocks differ.
   const times = [...(age === undefined ? [] : [Date.now() - age]), ...(first === undefined ? [] : [first])];
-  return { ...until, once: onceOf(id, owner, asks, times.length === 0 ? undefined : Math.min(...times)) };
+  return { ...until, once: requestKeyOf(id, owner, asks, times.length === 0 ? undefined : Math.min(...times)) };
 }
 
 /**
@@ -101,23 +101,23 @@ export function sentBefore(
 }
 
 /** @param firstAt Unix time in ms by the clock of the executing machine; absent: it is sent for the first time */
-export function onceOf(
+export function requestKeyOf(
   id: string,
   owner: string,
   { operation, target = "", input }: { operation: string; target?: string | undefined; input: unknown },
   firstAt?: number,
-): Once {
+): RequestKey {
   const first = firstAt === undefined ? {} : { first_at: firstAt };
   return { key: hash([owner, id]), digest: hash([operation, target, JSON.stringify(input) ?? ""]), id, ...first };
 }
 
 /** One of several parts of a request, each of which is executed once. */
-export function partOf(once: Once, part: string): Once {
+export function partOf(once: RequestKey, part: string): RequestKey {
   return { ...once, key: hash([once.key, part]) };
 }
 
 /** The same request of another owner: callers cannot use each other's keys. */
-export function ownedBy(once: Once, owner: string): Once {
+export function ownedBy(once: RequestKey, owner: string): RequestKey {
   return { ...once, key: hash([owner, once.key]) };
 }
 

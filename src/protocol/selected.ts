@@ -4,7 +4,7 @@ import type { Span } from "./screen.ts";
 export type SpanStyle = Omit<Span, "text">;
 
 /** A place on the screen: the cell where it begins, from 0, and how many cells it takes. */
-export interface Found {
+export interface DialogRow {
   readonly text: string;
   readonly row: number;
   readonly col: number;
@@ -16,7 +16,7 @@ type Rows = readonly (readonly Span[])[];
 type Cursor = { readonly row: number; readonly visible: boolean };
 
 /** A run with its cells before its text was trimmed. */
-interface Run extends Found {
+interface SelectedRun extends DialogRow {
   readonly from: number;
   readonly to: number;
   readonly whole: string;
@@ -27,7 +27,7 @@ interface Run extends Found {
  * The item of a list whose check mark is highlighted; else what is in inverse video, the highlighted row of a list, what
  * has the rarest background; null: nothing is.
  */
-export function selectedPart(rows: Rows, cursor: Cursor): Found | null {
+export function selectedPart(rows: Rows, cursor: Cursor): DialogRow | null {
   const lines = rows.map(runsOf);
   const runs = lines.flat().filter(({ text }) => text !== "");
   const inverse = runs.filter(({ style }) => style.inverse === true);
@@ -42,19 +42,19 @@ export function selectedPart(rows: Rows, cursor: Cursor): Found | null {
 }
 
 /** The run in the cursor's row, else the shortest: a bar at the edge is longer than a selected item. */
-function nearest<F extends Found>(runs: readonly F[], cursor: Cursor): F | null {
+function nearest<F extends DialogRow>(runs: readonly F[], cursor: Cursor): F | null {
   const here = cursor.visible ? runs.find(({ row }) => row === cursor.row) : undefined;
   return here ?? [...runs].sort((a, b) => a.width - b.width)[0] ?? null;
 }
 
-function rarest(runs: readonly Run[]): readonly Run[] {
-  const size = (group: readonly Run[]): number => group.reduce((sum, { width }) => sum + width, 0);
+function rarest(runs: readonly SelectedRun[]): readonly SelectedRun[] {
+  const size = (group: readonly SelectedRun[]): number => group.reduce((sum, { width }) => sum + width, 0);
   const byBackground = Object.values(Object.groupBy(runs, ({ key }) => key)).map((group) => group ?? []);
   return byBackground.sort((a, b) => size(a) - size(b))[0] ?? [];
 }
 
 /** The item of a highlighted check mark, `[*] label`: only the mark between the brackets has a look of its own. */
-function checkedItem(lines: readonly Run[][]): Found | null {
+function checkedItem(lines: readonly SelectedRun[][]): DialogRow | null {
   for (const line of lines) {
     for (const [at, mark] of line.entries()) {
       const before = line[at - 1];
@@ -76,19 +76,19 @@ const COMMON_SHARE = 0.1;
  * Highlighted rows of lists, one of each list: rows above or below have text in the same columns, and a common look. A row
  * between two such counts more than one at an end, and as much as a row that is highlighted as a whole.
  */
-function listItems(lines: readonly Run[][]): readonly Run[] {
+function listItems(lines: readonly SelectedRun[][]): readonly SelectedRun[] {
   const area = new Map<string, number>();
   for (const { key, from, to } of lines.flat()) area.set(key, (area.get(key) ?? 0) + to - from);
   const total = lines.flat().reduce((sum, { from, to }) => sum + to - from, 0);
-  const areaOf = (run: Run | undefined): number =>
+  const areaOf = (run: SelectedRun | undefined): number =>
     run?.style.bg === undefined ? Number.POSITIVE_INFINITY : (area.get(run.key) ?? 0);
-  const isItem = (run: Run, line: readonly Run[] = []): boolean => {
+  const isItem = (run: SelectedRun, line: readonly SelectedRun[] = []): boolean => {
     const over = line.filter(({ from, to }) => from < run.to && to > run.from);
     const text = over.map(({ whole, from }) => whole.slice(Math.max(0, run.from - from), run.to - from)).join("");
     const isOne = over.every(({ key }) => key === over[0]?.key && key !== run.key);
     return text.trim() !== "" && isOne && areaOf(over[0]) >= total * COMMON_SHARE;
   };
-  const best = new Map<string, { readonly run: Run; readonly sides: number }>();
+  const best = new Map<string, { readonly run: SelectedRun; readonly sides: number }>();
   for (const [row, line] of lines.entries()) {
     for (const [at, run] of line.entries()) {
       // Highlighted parts side by side are a heading or a bar of labels.
@@ -105,13 +105,13 @@ function listItems(lines: readonly Run[][]): readonly Run[] {
   const most = Math.max(...[...best.values()].map(({ sides }) => sides));
   return [...best.values()].filter(({ sides }) => sides === most).map(({ run }) => run);
 
-  function isHighlighted(run: Run): boolean {
+  function isHighlighted(run: SelectedRun): boolean {
     return run.style.bg !== undefined && areaOf(run) < Math.max(...area.values());
   }
 }
 
 /** Runs of text whose cells have one background and are all inverse or none. */
-function runsOf(spans: readonly Span[], row: number): Run[] {
+function runsOf(spans: readonly Span[], row: number): SelectedRun[] {
   const merged: { whole: string; from: number; style: SpanStyle; key: string }[] = [];
   let from = 0;
   for (const { text, ...style } of spans) {

@@ -38,7 +38,7 @@ export function isThemeRole(name: string): name is ThemeRole {
 export const themeRoleNames: readonly ThemeRole[] = Object.keys(themeRoles).filter(isThemeRole);
 
 /** Null is the terminal's own colour. */
-export interface Look {
+export interface StyleSpec {
   readonly fg: Color | null;
   readonly bg: Color | null;
   readonly flags: number;
@@ -49,10 +49,10 @@ const attributes: Readonly<Record<string, number>> = {
 };
 const names = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 /** The form of a look, for messages. */
-export const lookExpected = 'attributes and colours such as "bold", "black on green", "160" or "#ffffff on #303030"';
+export const styleExpected = 'attributes and colours such as "bold", "black on green", "160" or "#ffffff on #303030"';
 
 /** @returns null for an invalid look */
-export function parseLook(text: string): Look | null {
+export function parseStyle(text: string): StyleSpec | null {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const on = words.indexOf("on");
   const front = on < 0 ? words : words.slice(0, on);

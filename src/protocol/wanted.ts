@@ -5,14 +5,14 @@ import { type Notify, NotifySchema, noticeFor } from "./notices.ts";
 import type { RecordedEvent } from "./recorded-events.ts";
 
 export const WantedSchema = v.union([HookSchema, NotifySchema]);
-export type Wanted = Hook | Notify;
+export type EventConsumer = Hook | Notify;
 
-export function isNotify(wanted: Wanted): wanted is Notify {
+export function isNotify(wanted: EventConsumer): wanted is Notify {
   return "way" in wanted;
 }
 
 /** Whether a server has something to do for it: attached terminals are notified by their session. */
-export function isWanted(wanted: Wanted, event: RecordedEvent): boolean {
+export function isWanted(wanted: EventConsumer, event: RecordedEvent): boolean {
   if (!isNotify(wanted)) return hookMatches(wanted, event);
   return wanted.way !== "terminals" && noticeFor(wanted, event) !== null;
 }

@@ -17,7 +17,7 @@ const INPUT_STALL_MS = 5_000;
 const RETRY_FIRST_MS = 1;
 const RETRY_LONGEST_MS = 32;
 
-interface Piece {
+interface QueuedInput {
   rest: Uint8Array;
   readonly resolve: () => void;
   readonly reject: (error: WshError) => void;
@@ -30,7 +30,7 @@ export class InputQueue {
   readonly #offer: Offer;
   readonly #stallMs: number;
   readonly #limitBytes: number;
-  readonly #pieces: Piece[] = [];
+  readonly #pieces: QueuedInput[] = [];
   #queued = 0;
   #progressAt = 0;
   #pause = RETRY_FIRST_MS;

@@ -16,12 +16,12 @@ export function seal(statement: Statement, secret: KeyObject, keyid: string): En
   return { payload: payload.toString("base64"), payloadType: PAYLOAD_TYPE, signatures: [{ keyid, sig }] };
 }
 
-export type Opened =
+export type VerifiedEnvelope =
   | { readonly statement: Statement; readonly key: VerifyingKey; readonly fault?: undefined }
   | { readonly fault: string };
 
 /** @param given JSON of an envelope, or its base64url as a trailer has it */
-export function open(given: string, keys: readonly VerifyingKey[]): Opened {
+export function open(given: string, keys: readonly VerifyingKey[]): VerifiedEnvelope {
   const text = given.trim();
   if (text.length > MAX_ENVELOPE) return { fault: "it is too long for a receipt" };
   const envelope = envelopeIn(text);

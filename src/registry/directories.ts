@@ -57,27 +57,27 @@ export interface SessionEntry {
 }
 
 /** A link of the names directory. */
-interface Link {
+interface RegistryLink {
   readonly file: string;
   /** Id of the process that it leads to, which may be gone. */
   readonly owner: number;
 }
 
 /** A name. */
-export interface NameLink extends Link {
+export interface NameLink extends RegistryLink {
   readonly name: string;
   /** The id in `dev~7`, null for a live session's name. */
   readonly endedId: number | null;
 }
 
 /** The link `@s3.w5`. */
-export interface IdsLink extends Link {
+export interface IdsLink extends RegistryLink {
   readonly session: number;
   readonly window: number;
 }
 
 /** The link `@s3.p9`: pane 9 of session 3. */
-export interface PaneLink extends Link {
+export interface PaneLink extends RegistryLink {
   readonly session: number;
   readonly pane: number;
 }
@@ -164,7 +164,7 @@ export function snapshot(instance: Instance): Snapshot {
     const ids = processIds(instance);
     const { isGone, ...seen } = snapshotOf(instance, ids);
     const processes = new Set(seen.entries.map(({ id }) => id));
-    const leadsAway = ({ owner }: Link): boolean => !processes.has(owner);
+    const leadsAway = ({ owner }: RegistryLink): boolean => !processes.has(owner);
     const isTorn = isGone || [...seen.links, ...seen.ids, ...seen.panes].some(leadsAway);
     // Links of dead processes lead nowhere, too.
     if (!isTorn || left === 0 || (!isGone && String(processIds(instance)) === String(ids))) return seen;

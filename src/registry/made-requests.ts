@@ -12,7 +12,7 @@ import { ensureOwnDir, removeIfPossible, replaceOwnFile } from "../instance/owne
 import { type Instance, prepareStateDir } from "../instance/paths.ts";
 import { isAlive } from "../platform/alive.ts";
 import { WshError } from "../protocol/errors.ts";
-import { type Once, REMEMBERED_MS } from "../protocol/requests.ts";
+import { REMEMBERED_MS, type RequestKey } from "../protocol/requests.ts";
 import { type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
 
 /** Interval between checks of a session that is being made, in ms. */
@@ -33,7 +33,7 @@ export interface MadeRequest {
 }
 
 /** The session process takes the request for itself. @throws WshError request_conflict when another one has it */
-export function takeRequest(instance: Instance, once: Pick<Once, "key" | "digest">): MadeRequest {
+export function takeRequest(instance: Instance, once: Pick<RequestKey, "key" | "digest">): MadeRequest {
   prepareStateDir(instance);
   ensureOwnDir(instance.requestsDir);
   removeOld(instance);
@@ -60,7 +60,7 @@ export function takeRequest(instance: Instance, once: Pick<Once, "key" | "digest
  * The session that was made for a request, as it was then; null: none was, and none is being made.
  * @throws WshError request_conflict for another request's id, outcome_unknown when its process died while making it
  */
-export async function madeFor(instance: Instance, once: Once, patienceMs: number): Promise<SessionInfo | null> {
+export async function madeFor(instance: Instance, once: RequestKey, patienceMs: number): Promise<SessionInfo | null> {
   const until = performance.now() + patienceMs;
   for (;;) {
     const made = read(fileOf(instance, once.key));

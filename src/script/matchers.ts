@@ -11,7 +11,7 @@ import { asSvg, asText } from "./picture.ts";
 const SETTLED_MS = 200;
 
 /** The test that a terminal was opened for. */
-export interface Running {
+export interface RunningTest {
   readonly file: string;
   readonly name: string;
   /** Names its snapshots; each size has its own. */
@@ -19,7 +19,7 @@ export interface Running {
   snapshots: number;
 }
 
-export const running = new WeakMap<Terminal, Running>();
+export const running = new WeakMap<Terminal, RunningTest>();
 
 /** Matchers of `expect(terminal)`. Each waits until it holds, for at most the time limit of the terminal's steps. */
 export interface TerminalMatchers {

@@ -1,19 +1,19 @@
 /** The program that an agent has sent: as the interpreter takes it, and its lines as the agent counts them. Pure. */
 
-export interface Source {
+export interface ProgramSource {
   /** The agent's program as JavaScript, if it is JavaScript. */
   readonly javaScript: string;
   /** The line of the program that a stack names, from 1; null without one. */
   lineIn(stack: string): number | null;
 }
 
-interface Mapped extends Source {
+interface Mapped extends ProgramSource {
   /** Lines of the transpiled code; null when the program runs unchanged. */
   transpiled: readonly string[] | null;
 }
 
 /** Turns `import … from "wsh"` into the sandbox's global; every line keeps its number. */
-export function sourceOf(code: string): Source {
+export function sourceOf(code: string): ProgramSource {
   const javaScript = code
     .replace(/^([ \t]*)import\s+\{([^}]*)\}\s+from\s+["']wsh["'];?/gm, (_, indent: string, names: string) => {
       return `${indent}const {${names.replace(/\bas\b/g, ":").replace(/\btype\s+\w+\s*,?/g, "")}} = globalThis.wsh;`;
@@ -33,7 +33,7 @@ export function sourceOf(code: string): Source {
 }
 
 /** Without its types. @throws when it is no TypeScript either */
-export function asJavaScript(source: Source): string {
+export function asJavaScript(source: ProgramSource): string {
   const head = "async function program() {";
   const whole = new Bun.Transpiler({ loader: "ts", target: "browser" }).transformSync(
     `${head}${source.javaScript}\n}\nprogram();`,

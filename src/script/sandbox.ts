@@ -16,7 +16,7 @@ import {
 } from "quickjs-emscripten-core";
 import type { FromSandbox, ToSandbox } from "../protocol/sandbox.ts";
 import { languageText } from "./bundles.ts";
-import { asJavaScript, type Source, sourceOf } from "./sandbox-source.ts";
+import { asJavaScript, type ProgramSource, sourceOf } from "./sandbox-source.ts";
 
 /** What the interpreter begins with, and what a program may take of memory, in pages of 64 KiB: 16 and 128 MiB. */
 const INITIAL_PAGES = 256;
@@ -90,7 +90,7 @@ const prelude = `
 class Sandbox {
   private readonly vm: QuickJSContext;
   private readonly calls = new Map<number, QuickJSDeferredPromise>();
-  private readonly source: Source;
+  private readonly source: ProgramSource;
   private nextCall = 1;
   private until = Number.POSITIVE_INFINITY;
   private isOver = false;

@@ -26,19 +26,19 @@ import { createHooks } from "./hooks/create.ts";
 import { type AppOptions, createApp } from "./http/app.ts";
 import type { Refused } from "./http/context.ts";
 import { handleMcp } from "./http/mcp-route.ts";
-import { FarCalls } from "./machines/far-calls.ts";
-import { FarEvents } from "./machines/far-events.ts";
-import { FarSessions } from "./machines/far-sessions.ts";
+import { RemoteCalls } from "./machines/far-calls.ts";
+import { RemoteEvents } from "./machines/far-events.ts";
+import { RemoteSessions } from "./machines/far-sessions.ts";
 import { LinkEnd } from "./machines/link-end.ts";
 import { LinkRoutes } from "./machines/routes.ts";
-import { type Standing, standingOf } from "./machines/standing.ts";
+import { type PlacementReport, placementReport } from "./machines/standing.ts";
 import { SessionsEverywhere } from "./machines/streamed-sessions.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { recorded } from "./observe/observed-call.ts";
 import { auditRefusals } from "./observe/refusals.ts";
 import { createCall } from "./operations/dispatch.ts";
 import { createHandlers } from "./operations/handlers.ts";
-import { OnceCalls } from "./operations/once.ts";
+import { IdempotentCalls } from "./operations/once.ts";
 import type { ServerState } from "./operations/server-state.ts";
 import { stopSessions } from "./operations/stop.ts";
 import type { GatewayOptions, ViewKeys } from "./options.ts";
@@ -85,34 +85,37 @@ export function buildGateway(
   }));
   const sinks = [metrics.count, () => memory.worked(), ...(audit === null ? [] : [audit.write])];
   const machines = new Machines({ instance, ssh: { words: settings.ssh_command.split(" ") } });
-  const far = {
+  const remote = {
     machines,
-    sessions: new FarSessions(instance, machines),
+    sessions: new RemoteSessions(instance, machines),
     rejoin: () => membership.follow(),
     fleetProblem: () => membership.problem,
   };
-  const farCalls = new FarCalls(machines, options.hostname);
-  const once = new OnceCalls();
-  const isFar: Parameters<typeof once.around>[1] = (...asked) => farCalls.machineOf(...asked) !== null;
+  const remoteCalls = new RemoteCalls(machines, options.hostname);
+  const once = new IdempotentCalls();
+  const isForRemote: Parameters<typeof once.around>[1] = (...asked) => remoteCalls.machineOf(...asked) !== null;
   const changed = (): void => lifecycle.changed();
   const underWay = new CallsUnderWay(changed);
   const call = underWay.around(
     recorded(
       endingCalls(
-        once.around(createCall(proxies, createHandlers(proxies, state, far), farCalls, settings, instance), isFar),
+        once.around(
+          createCall(proxies, createHandlers(proxies, state, remote), remoteCalls, settings, instance),
+          isForRemote,
+        ),
       ),
       sinks,
     ),
   );
 
-  const standing = (): Standing => standingOf(settings, proxies);
+  const standing = (): PlacementReport => placementReport(settings, proxies);
   const linkEnd = new LinkEnd({
     proxies,
     call,
     once,
     audit,
     machines,
-    elsewhere: farCalls.machineOf.bind(farCalls),
+    elsewhere: remoteCalls.machineOf.bind(remoteCalls),
     changed,
   });
   const membership = new Membership(options.fleet, {
@@ -123,7 +126,7 @@ export function buildGateway(
   });
   const links = new LinkRoutes({ end: linkEnd, machines, standing, state, sockets });
   const webSockets = new WebSocketRoutes({
-    ...{ call, sockets, tickets, audit, limits: settings, changed, farEvents: new FarEvents(machines) },
+    ...{ call, sockets, tickets, audit, limits: settings, changed, remoteEvents: new RemoteEvents(machines) },
     sources: new SessionsEverywhere(proxies, machines, options.hostname),
     callerGone: (id) => callerGone(proxies, id),
     viewKeys: options.viewKeys ?? defaultKeys,

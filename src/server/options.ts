@@ -3,7 +3,7 @@
 import type { McpEndpointOptions } from "../mcp/endpoint.ts";
 import type { Attach } from "../protocol/attach.ts";
 import type { ViewMessage } from "../protocol/view.ts";
-import type { Wanted } from "../protocol/wanted.ts";
+import type { EventConsumer } from "../protocol/wanted.ts";
 import type { ServerInfo } from "../registry/server-info.ts";
 import type { Settings } from "../settings/table.ts";
 import type { AccessOptions } from "./auth/access.ts";
@@ -38,7 +38,7 @@ export interface GatewayOptions extends AccessOptions {
   /** What runs when something happens; absent: nothing but what sessions were created with. */
   readonly hooks?: {
     /** What the settings now want. */
-    now(): readonly Wanted[];
+    now(): readonly EventConsumer[];
     /** The operation in the line of a hook. @throws WshError invalid_request, unknown_method */
     call(line: string): Promise<HookCall>;
   };

@@ -21,7 +21,7 @@ import { normalizeTags, paneId } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
 import { PORT_VARIABLE } from "../protocol/ports.ts";
 import { requireInTime } from "../protocol/requests.ts";
-import { isNotify, type Wanted } from "../protocol/wanted.ts";
+import { type EventConsumer, isNotify } from "../protocol/wanted.ts";
 import type { Worktree } from "../protocol/worktree.ts";
 import type { LifeLock } from "../registry/life-lock.ts";
 import { leaveAsCarrier, linkAll, releasePane } from "../registry/panes.ts";
@@ -33,7 +33,7 @@ import { Session } from "../session/session.ts";
 import { oneWindow, paneEntry, takePane, type Windows } from "../session/windows/state.ts";
 import { broughtNames } from "../settings/brought-names.ts";
 import type { Settings } from "../settings/table.ts";
-import { claimFor, type PaneRequest, type PlannedPane, planPane, takeOnce } from "./create.ts";
+import { claimFor, claimRequest, type PaneRequest, type PlannedPane, planPane } from "./create.ts";
 import { HookWaker } from "./events/hook-waker.ts";
 import { Recorder } from "./events/recorder.ts";
 import { recordSession } from "./events/session-events.ts";
@@ -57,7 +57,7 @@ export interface BuildOptions {
   /** A program printed. Runs per chunk. */
   readonly worked: () => void;
   /** What the settings now want when something happens. */
-  readonly wanted: () => readonly Wanted[];
+  readonly wanted: () => readonly EventConsumer[];
 }
 
 export interface BuiltSession {
@@ -117,14 +117,14 @@ async function build(options: BuildOptions, worktree: Worktree | null): Promise<
     listener = server.listen(path);
   };
   requireInTime(spec.deadline);
-  const asked = await takeOnce(instance, spec.once);
+  const asked = await claimRequest(instance, spec.once);
   const claim = await claimFor(spec, instance, settings, bind).catch((thrown) => {
     asked?.undone();
     for (const { planned } of first) planned.discard();
     throw thrown;
   });
   if (claim.tooOld.length > 0) {
-    const { askToGiveWay } = await import("./give-way.ts");
+    const { evictEnded: askToGiveWay } = await import("./give-way.ts");
     void askToGiveWay(instance, claim.tooOld);
   }
   try {

@@ -174,7 +174,7 @@ function withDefault({ create, opened }: PaneRequest, { default_command }: Setti
 }
 
 /** The session process takes the request that it is made for. @throws WshError request_conflict */
-export async function takeOnce(instance: Instance, once: SessionSpec["once"]): Promise<MadeRequest | null> {
+export async function claimRequest(instance: Instance, once: SessionSpec["once"]): Promise<MadeRequest | null> {
   if (once === undefined) return null;
   const { takeRequest } = await import("../registry/made-requests.ts");
   return takeRequest(instance, once);

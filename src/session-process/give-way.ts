@@ -11,7 +11,7 @@ import { cleanStale } from "../registry/registry.ts";
 import { Connection } from "../wire/connection.ts";
 
 /** Never rejects: the next new session tries again. */
-export async function askToGiveWay(instance: Instance, entries: readonly SessionEntry[]): Promise<void> {
+export async function evictEnded(instance: Instance, entries: readonly SessionEntry[]): Promise<void> {
   const dead: number[] = [];
   for (const { id, socket } of entries) if (!(await ask(socket))) dead.push(id);
   if (dead.length > 0) await cleanStale(instance, dead).catch(() => []);

@@ -3,7 +3,7 @@
  * the history is off: then nothing is listened to or opened.
  */
 
-import { type Begun, Journal } from "../history/journal.ts";
+import { Journal, type JournaledCommand } from "../history/journal.ts";
 import type { HistoryPlaces } from "../history/places.ts";
 import { type HistoryRecord, MAX_COMMAND, MAX_OUTPUT } from "../history/record.ts";
 import type { Logger } from "../log/log.ts";
@@ -31,7 +31,7 @@ export function keepHistory(session: PaneSession, options: HistoryOptions): Disp
     failed: (error) => logger.warn("commands are not yet in the history: the journal cannot be written", { error }),
   });
   /** Commands that run, and are written down so far. */
-  const running = new Map<number, Begun>();
+  const running = new Map<number, JournaledCommand>();
   const { shell } = pane.integration();
   const kept = new ShellHistory(pane.commands.log, {
     typedByPerson: () => (pane.inputFrom ?? (options.startedByProgram ? "api" : "person")) === "person",

@@ -5,9 +5,9 @@
 import * as v from "valibot";
 import { useTheme } from "../compositor/theme.ts";
 import type { Instance } from "../instance/paths.ts";
-import type { Wanted } from "../protocol/wanted.ts";
+import type { EventConsumer } from "../protocol/wanted.ts";
 import { useWordSeparators } from "../session/copy-mode/selection.ts";
-import { changedLooks, type LoadedSettings, loadSettings, settingsFault, wantedOf } from "../settings/settings.ts";
+import { changedStyles, type LoadedSettings, loadSettings, settingsFault, wantedOf } from "../settings/settings.ts";
 import type { Settings } from "../settings/table.ts";
 import { watchConfig } from "../settings/watch.ts";
 
@@ -18,7 +18,7 @@ export class LiveSettings implements Disposable {
   /** Changed in place. */
   readonly values: Settings;
   /** What is wanted when something happens, by the settings now. */
-  wanted: readonly Wanted[];
+  wanted: readonly EventConsumer[];
   private readonly watcher: Disposable;
   private readonly listeners: (() => void)[] = [];
 
@@ -30,7 +30,7 @@ export class LiveSettings implements Disposable {
   ) {
     this.values = { ...loaded.values };
     this.wanted = wantedOf(loaded);
-    useTheme(changedLooks(loaded.theme));
+    useTheme(changedStyles(loaded.theme));
     useWordSeparators(loaded.values.word_separators);
     this.watcher = watchConfig(instance.configFile, () => {
       const fault = this.reload();
@@ -60,7 +60,7 @@ export class LiveSettings implements Disposable {
       const { values, theme } = loaded;
       Object.assign(this.values, values);
       this.wanted = wantedOf(loaded);
-      useTheme(changedLooks(theme));
+      useTheme(changedStyles(theme));
       useWordSeparators(values.word_separators);
     } catch (thrown) {
       return settingsFault(thrown);

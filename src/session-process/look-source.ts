@@ -1,9 +1,9 @@
 /** A pane's history, screen and commands for copy mode. */
 import type { CommandRecord } from "../protocol/commands.ts";
-import type { LookSource } from "../session/copy-mode/text.ts";
+import type { CopyModeSource } from "../session/copy-mode/text.ts";
 import type { TerminalModel } from "../terminal/model.ts";
 
-export function lookSource(terminal: TerminalModel, commands: () => readonly CommandRecord[]): LookSource {
+export function copyModeSource(terminal: TerminalModel, commands: () => readonly CommandRecord[]): CopyModeSource {
   return {
     get rows() {
       return terminal.rows;

@@ -13,7 +13,7 @@ import { type Caller, callerIdentity } from "../protocol/caller.ts";
 import { WshError } from "../protocol/errors.ts";
 import { takesQuestions } from "../protocol/notices.ts";
 import { agentOfCaller, isSameOwner, type Owner, ownerOf, ownerText } from "../protocol/owner.ts";
-import { isNotify, type Wanted } from "../protocol/wanted.ts";
+import { type EventConsumer, isNotify } from "../protocol/wanted.ts";
 import type { Questions } from "../session/questions/questions.ts";
 import type { Settings } from "../settings/table.ts";
 
@@ -45,7 +45,7 @@ export interface PermissionPort {
     readonly questions: Pick<Questions, "ask" | "person">;
   };
   /** What the settings want when something happens. */
-  wanted(): readonly Wanted[];
+  wanted(): readonly EventConsumer[];
   audit(): AuditLog | null;
 }
 

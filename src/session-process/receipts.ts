@@ -33,7 +33,7 @@ const KEPT = 1_000;
 const NOT_ON = "trees are recorded with the setting receipt_trees = true";
 const TYPED = "the tree before is taken of commands that exec sends";
 
-interface Seen {
+interface SeenInput {
   readonly by: Owner;
   readonly before: Tree;
   after: Tree;
@@ -56,7 +56,7 @@ export function witnessOf(pane: Pane): Witness | null {
 }
 
 export class Witness implements Disposable {
-  private readonly seen = new Map<number, Seen>();
+  private readonly seen = new Map<number, SeenInput>();
   private readonly listener: Disposable;
   /** What exec is about to type. */
   private next: { readonly by: Owner; readonly before: Tree } | null = null;
@@ -114,7 +114,7 @@ export class Witness implements Disposable {
     return seal(statement, secret, shown.id);
   }
 
-  private predicate(record: CommandRecord, { by, before, after, output }: Seen): Omit<Predicate, "session"> {
+  private predicate(record: CommandRecord, { by, before, after, output }: SeenInput): Omit<Predicate, "session"> {
     const { command, cwd, state, started_at, ended_at, exit_code, signal, verified, warnings } = record;
     const digest = output ?? this.outputOf(record.id);
     const missing = [before, after].flatMap((tree) => ("missing" in tree ? [tree.missing] : []));
@@ -139,7 +139,7 @@ export class Witness implements Disposable {
     this.next = null;
     const isSent = sent !== null && next !== null;
     const missing = { missing: settings.receipt_trees ? TYPED : NOT_ON };
-    const [by, before] = isSent ? [next.by, next.before] : [this.typist(), missing];
+    const [by, before] = isSent ? [next.by, next.before] : [this.writer(), missing];
     this.seen.set(id, { by, before, after: missing, output: null, known: Promise.resolve() });
     for (const old of this.seen.keys()) {
       if (this.seen.size <= KEPT) break;
@@ -148,7 +148,7 @@ export class Witness implements Disposable {
   }
 
   /** Who typed what exec did not send. */
-  private typist(): Owner {
+  private writer(): Owner {
     const { pane, maker } = this.port;
     if (pane.inputFrom === "person") return { kind: "person", name: "wsh" };
     const program = { kind: "program", name: "a caller" } as const;

@@ -17,7 +17,7 @@ import type { WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import { meantWindow } from "../protocol/window-target.ts";
 import { claimPane, linkWindow, releasePane } from "../registry/panes.ts";
-import type { Entered } from "../session/entered.ts";
+import type { SubmittedBy } from "../session/entered.ts";
 import type { Session } from "../session/session.ts";
 import { type AskedFirst, askedFirst, mayAsk } from "../session/windows/asked-first.ts";
 import { activeWindow, findPlace, type Subject, type Windows } from "../session/windows/state.ts";
@@ -174,9 +174,9 @@ export class SessionProcess implements SessionParts, Served {
     return operate(this, request, shown instanceof WindowView ? shown : undefined);
   }
 
-  startedBy(pid: number): Entered | null {
+  startedBy(pid: number): SubmittedBy | null {
     for (const { pane } of this.locals.values()) {
-      const entered = startedBy(pane, this.session.entered, pid);
+      const entered = startedBy(pane, this.session.submitted, pid);
       if (entered !== null) return entered;
     }
     return null;

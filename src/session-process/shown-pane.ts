@@ -4,7 +4,7 @@ import { withColors } from "../terminal/profile.ts";
 import { rowLines } from "../terminal/rows/row-lines.ts";
 import type { Pointed } from "../viewer/terminal/pointer.ts";
 import type { Shown } from "../viewer/terminal/shown.ts";
-import { lookSource } from "./look-source.ts";
+import { copyModeSource } from "./look-source.ts";
 import type { PaneSession } from "./session.ts";
 
 export function shownPane(session: PaneSession): Shown {
@@ -60,7 +60,7 @@ export function shownPane(session: PaneSession): Shown {
     hasSeveral: false,
     pointed: pointedPane(session),
     typed: pane,
-    look: lookSource(terminal, () => pane.commands.log.list()),
+    look: copyModeSource(terminal, () => pane.commands.log.list()),
     get pictures() {
       return terminal.pictures === null ? [] : [terminal.pictures];
     },

@@ -6,13 +6,13 @@
 import type { Pane } from "../pane/pane.ts";
 import { platform } from "../platform/platform.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { Entered, EnteredLines } from "../session/entered.ts";
+import type { SubmittedBy, SubmittedLines } from "../session/entered.ts";
 
 /**
  * @returns null when the client does not run at the pane's own terminal, as in a tmux inside it
  * @throws WshError nested_session
  */
-export function startedBy(pane: Pane, entered: EnteredLines, pid: number): Entered | null {
+export function startedBy(pane: Pane, entered: SubmittedLines, pid: number): SubmittedBy | null {
   const { processes } = platform();
   const own = pane.pid === null ? null : processes.stat(pane.pid);
   const client = processes.stat(pid);

@@ -20,7 +20,7 @@ const LOOK_LEAST_MS = 1_000;
 const LOOK_MOST_MS = 5 * 60_000;
 
 /** When a session counts as unused. */
-interface Rule {
+interface EndRule {
   readonly why: "idle" | "owner_gone";
   /** Time without use after which it ends, and from the warning to the end, in ms. */
   readonly limitMs: number;
@@ -42,7 +42,7 @@ class UnusedEnd implements Disposable {
   /** @param isSeen a person has made or restored it */
   constructor(
     private readonly session: Session<Content>,
-    private readonly rule: Rule,
+    private readonly rule: EndRule,
     isSeen: boolean,
   ) {
     this.seenAt = isSeen ? performance.now() : -Infinity;

@@ -14,7 +14,7 @@ function hasEnter(bytes: Uint8Array): boolean {
   return bytes.includes(ESCAPE) && KITTY_ENTER.test(Buffer.from(bytes).toString("latin1"));
 }
 
-export interface Entered {
+export interface SubmittedBy {
   readonly viewer: number;
   /** On the session's clock, which never goes back, in ms. */
   readonly at: number;
@@ -22,11 +22,11 @@ export interface Entered {
   readonly wall: number;
 }
 
-export class EnteredLines {
-  private readonly newest = new Map<string, Entered>();
+export class SubmittedLines {
+  private readonly newest = new Map<string, SubmittedBy>();
 
   /** Runs per key. */
-  typed(pane: string, bytes: Uint8Array, entered: Entered): void {
+  typed(pane: string, bytes: Uint8Array, entered: SubmittedBy): void {
     if (!hasEnter(bytes)) return;
     this.newest.delete(pane);
     this.newest.set(pane, entered);
@@ -35,7 +35,7 @@ export class EnteredLines {
   }
 
   /** Null without one. */
-  in(pane: string): Entered | null {
+  in(pane: string): SubmittedBy | null {
     return this.newest.get(pane) ?? null;
   }
 }

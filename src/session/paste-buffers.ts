@@ -11,7 +11,7 @@ import { MAX_BUFFER_BYTES, MAX_BUFFERS, MAX_PASTE_BYTES, type PasteBuffer } from
 /** Characters of a buffer that lists show. */
 const SHOWN = 80;
 
-type Entry = StoredBuffer & { readonly text?: string };
+type BufferEntry = StoredBuffer & { readonly text?: string };
 
 export interface NewBuffer {
   readonly text: string;
@@ -36,7 +36,7 @@ export function cleanPaste(text: string): string {
 
 export class PasteBuffers {
   /** Those of a private session, newest first. */
-  private own: (Entry & { readonly text: string })[] = [];
+  private own: (BufferEntry & { readonly text: string })[] = [];
   private lastOwn = 0;
 
   /** @param files null: nothing is shared */
@@ -124,18 +124,18 @@ export class PasteBuffers {
     return shown(found);
   }
 
-  private found(name?: string): Entry | undefined {
+  private found(name?: string): BufferEntry | undefined {
     return this.entries().find((each) => (name === undefined ? each.name === null : nameOf(each) === name));
   }
 
-  private find(name?: string): Entry {
+  private find(name?: string): BufferEntry {
     const found = this.found(name);
     if (found !== undefined) return found;
     throw notFound(name);
   }
 
   /** Newest first. */
-  private entries(): Entry[] {
+  private entries(): BufferEntry[] {
     const shared = this.files?.list() ?? [];
     if (this.own.length === 0) return shared;
     const names = new Set<string>();
@@ -144,7 +144,7 @@ export class PasteBuffers {
       .filter((each) => !names.has(nameOf(each)) && names.add(nameOf(each)));
   }
 
-  private store(head: BufferHead, text: string, before: readonly Entry[]): Entry {
+  private store(head: BufferHead, text: string, before: readonly BufferEntry[]): BufferEntry {
     const begins = text.slice(0, SHOWN);
     if (this.files !== null && !this.isPrivate()) {
       const taken = new Set(before.map(({ name }) => name));
@@ -155,18 +155,18 @@ export class PasteBuffers {
     return made;
   }
 
-  private textOf({ text, number }: Entry): string | null {
+  private textOf({ text, number }: BufferEntry): string | null {
     return text ?? this.files?.text(number) ?? null;
   }
 
-  private drop(entry: Entry): void {
+  private drop(entry: BufferEntry): void {
     if (entry.text === undefined) this.files?.remove(entry.number);
     else this.own = this.own.filter((each) => each !== entry);
   }
 }
 
 /** @param entries newest first @param made the number of the one that stays */
-function beyondLimits(entries: readonly Entry[], made: number): Entry[] {
+function beyondLimits(entries: readonly BufferEntry[], made: number): BufferEntry[] {
   const oldest = [...entries].reverse();
   const order = [...oldest.filter(({ name }) => name === null), ...oldest.filter(({ name }) => name !== null)];
   let count = entries.length;
@@ -183,11 +183,11 @@ function automaticName(number: number): string {
   return `buffer${number}`;
 }
 
-function nameOf({ name, number, text }: Entry): string {
+function nameOf({ name, number, text }: BufferEntry): string {
   return name ?? (text === undefined ? automaticName(number) : `private${number}`);
 }
 
-function shown(entry: Entry): PasteBuffer {
+function shown(entry: BufferEntry): PasteBuffer {
   const { bytes, at, begins } = entry;
   return { name: nameOf(entry), bytes, at, begins: begins.slice(0, SHOWN) };
 }

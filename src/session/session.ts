@@ -7,7 +7,7 @@
 import { type Clock, systemClock } from "../base/clock.ts";
 import { Emitter } from "../base/emitter.ts";
 import { type Layout, statusRow, withStatus } from "../compositor/panel-layout.ts";
-import type { Lasting } from "../pane/state/lasting.ts";
+import type { StateLasting } from "../pane/state/lasting.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Hook } from "../protocol/hooks.ts";
@@ -20,15 +20,15 @@ import type { Worktree } from "../protocol/worktree.ts";
 import { isSecret, type PtyExit } from "../pty/port.ts";
 import { Brought } from "./brought.ts";
 import { ElementStore } from "./drawing/element-store.ts";
-import { EnteredLines } from "./entered.ts";
+import { SubmittedLines } from "./entered.ts";
 import { Keyboard } from "./keyboard.ts";
 import { Lifetime } from "./lifetime.ts";
 import { Notice } from "./notice.ts";
 import { PasteBuffers } from "./paste-buffers.ts";
 import { Questions } from "./questions/questions.ts";
 import { TakenInput } from "./taken-input.ts";
-import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, StatusLine, Typed } from "./types.ts";
-import { Typist } from "./typist.ts";
+import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, StatusLine, TypedInput } from "./types.ts";
+import { CurrentWriter } from "./typist.ts";
 import { Viewers } from "./viewers.ts";
 import { Window } from "./window.ts";
 
@@ -50,9 +50,9 @@ export class Session<P extends PaneRef = PaneRef> {
   /** Variables that the terminal attached last has brought. */
   readonly brought = new Brought();
   /** Which terminal's Enter started the running command of a pane. */
-  readonly entered = new EnteredLines();
+  readonly submitted = new SubmittedLines();
   /** Which caller types here. */
-  readonly typist: Typist;
+  readonly writer: CurrentWriter;
   /** How the session ends. */
   readonly lifetime: Lifetime;
   readonly createdAt: number;
@@ -92,7 +92,7 @@ export class Session<P extends PaneRef = PaneRef> {
     this.elements = this.drawing(clock);
     this.keyboard = this.keys(clock);
     this.questions = this.asking(clock);
-    this.typist = new Typist(clock, () => events.emit("listed", undefined));
+    this.writer = new CurrentWriter(clock, () => events.emit("listed", undefined));
     this.notice = new Notice(clock, () => events.emit("drawn", undefined));
     this.window = new Window(
       { id: windowId(options.windowId), pane, place: (outer) => this.layoutAt(outer) },
@@ -238,15 +238,15 @@ export class Session<P extends PaneRef = PaneRef> {
   }
 
   /** The session's entry in lists, and how long its state lasts unless an event ends it. */
-  listing(): { readonly info: SessionInfo; readonly lasting: Lasting } {
+  listing(): { readonly info: SessionInfo; readonly lasting: StateLasting } {
     const { state, lasting } = this.pane.stateLasting();
     return { info: this.info(state), lasting };
   }
 
   info(asked?: SessionState): SessionInfo {
     const { rows, cols } = this.size;
-    const { current: typist } = this.typist;
-    const pane = { ...this.pane.info(asked), ...(typist === null ? {} : { typed_by: typist }) };
+    const { current: writer } = this.writer;
+    const pane = { ...this.pane.info(asked), ...(writer === null ? {} : { typed_by: writer }) };
     const { id, pid, command, state, cwd, title, agent } = pane;
     const idle = this.pane.activity.idleMs();
     return {
@@ -371,11 +371,11 @@ export class Session<P extends PaneRef = PaneRef> {
   }
 
   /** A person typed at an attached terminal: counts as activity even while keys are captured. */
-  typed(viewer: number, bytes: Uint8Array, to: Typed = this.pane, flags = to.flags()): void {
+  typed(viewer: number, bytes: Uint8Array, to: TypedInput = this.pane, flags = to.flags()): void {
     to.activity.record();
     this.typedIn = to.id;
     if (!this.keyboard.type(viewer, bytes, isSecret(flags))) return;
-    this.entered.typed(to.id, bytes, { viewer, at: this.clock.now(), wall: this.clock.wall() });
+    this.submitted.typed(to.id, bytes, { viewer, at: this.clock.now(), wall: this.clock.wall() });
     to.typed(bytes, flags);
   }
 

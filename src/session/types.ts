@@ -7,7 +7,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Emitter } from "../base/emitter.ts";
 import type { ThemedSpan } from "../compositor/compose.ts";
 import type { BufferFiles } from "../instance/buffer-files.ts";
-import type { Lasting } from "../pane/state/lasting.ts";
+import type { StateLasting } from "../pane/state/lasting.ts";
 import type { ElementLimits, PanelPosition, ScreenMode } from "../protocol/drawing.ts";
 import type { WshError } from "../protocol/errors.ts";
 import type { Hook } from "../protocol/hooks.ts";
@@ -80,12 +80,12 @@ export type StatusTarget =
 export interface StatusLine {
   readonly position: PanelPosition;
   /** @param seen the window and pane shown by a terminal with its own focus; null: the session's active ones */
-  text(cols: number, seen: Seen | null): StatusText;
+  text(cols: number, seen: SeenPane | null): StatusText;
   /** Something happened in a window that is not shown. */
   isMarked(window: string): boolean;
 }
 
-export interface Seen {
+export interface SeenPane {
   readonly window: string;
   readonly pane: string;
 }
@@ -97,7 +97,7 @@ export interface StatusText {
 }
 
 /** The recipient of a person's input. */
-export interface Typed {
+export interface TypedInput {
   /** The pane. */
   readonly id: string;
   readonly activity: { record(): void };
@@ -108,7 +108,7 @@ export interface Typed {
 }
 
 /** A session's interface to a pane it shows. It refers to panes and owns none: a pane may run in another process. */
-export interface PaneRef extends Typed {
+export interface PaneRef extends TypedInput {
   readonly pid: number | null;
   readonly command: string;
   /** Null while the program runs. */
@@ -130,7 +130,7 @@ export interface PaneRef extends Typed {
   /** The windows, if it represents several panes. */
   windows?(): WindowInfo[];
   state(): SessionState;
-  stateLasting(): { readonly state: SessionState; readonly lasting: Lasting };
+  stateLasting(): { readonly state: SessionState; readonly lasting: StateLasting };
   readonly secrets: {
     /** The program that reads a password in a pane; null without one. */
     prompt(pane: string): SecretPrompt | null | Promise<SecretPrompt | null>;

@@ -7,7 +7,7 @@ import type { Clock } from "../base/clock.ts";
 /** How long a caller counts as typing after its input, in ms: long enough to be read. */
 const TYPING_MS = 3_000;
 
-export class Typist {
+export class CurrentWriter {
   private name: string | null = null;
   private end: Disposable | null = null;
 

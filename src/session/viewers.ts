@@ -6,8 +6,8 @@
  * terminals that show the same window; while it shows another window, that window has its size, and it decides nothing
  * here. A size set through an API holds until a deciding terminal acts. Pure bookkeeping: the session applies the size.
  */
-import type { LookInput } from "../protocol/attach.ts";
-import type { AlertWay } from "../protocol/attention.ts";
+import type { CopyModeInput } from "../protocol/attach.ts";
+import type { AlertMode } from "../protocol/attention.ts";
 import type { Size } from "../protocol/size.ts";
 
 /** What another program's call opens at a terminal. */
@@ -15,7 +15,7 @@ export interface OpenedView {
   readonly view: "windows" | "sessions" | "agents" | "look_back" | "go";
   readonly target?: string | undefined;
   /** look_back: what copy mode, which is on there, does. */
-  readonly act?: LookInput["act"];
+  readonly act?: CopyModeInput["act"];
 }
 
 export type SizePolicy = "latest" | "smallest";
@@ -30,7 +30,7 @@ export interface SessionPlace {
 }
 
 /** Indications of the person's presence at a terminal. */
-export interface Presence {
+export interface ViewerFocus {
   /** Whether a person is at it; for a view in another session, whether a person there has it on the screen. */
   readonly isWatched: boolean;
   /** Whether the person there looks at this pane. */
@@ -63,11 +63,11 @@ export interface Viewer {
   sizeChanged(): void;
   /** The settings have changed: the client reads its own again. */
   settingsChanged(): void;
-  readonly presence: Presence;
+  readonly focus: ViewerFocus;
   /** Variables that it brings; null: it brings nothing. */
   readonly brought: Readonly<Record<string, string>> | null;
   /** How it shows a notification. */
-  readonly notifies: AlertWay;
+  readonly notifies: AlertMode;
   /** Rings or notifies there. @param text bytes for the terminal */
   alert(text: string): void;
   /** The session ends this terminal's stream. */
@@ -133,14 +133,14 @@ export class Viewers {
 
   /** Terminals at which a person can type. */
   get people(): number {
-    return this.order.filter((id) => this.viewers.get(id)?.presence.isWatched).length;
+    return this.order.filter((id) => this.viewers.get(id)?.focus.isWatched).length;
   }
 
   /** Whether a pane is shown at a terminal that can type. */
   show(pane: string): boolean {
     return this.order.some((id) => {
       const viewer = this.viewers.get(id);
-      return viewer?.presence.isWatched === true && viewer.shown.shows(pane);
+      return viewer?.focus.isWatched === true && viewer.shown.shows(pane);
     });
   }
 

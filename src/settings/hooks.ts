@@ -3,14 +3,14 @@ import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
 import { type Hook, HookSchema } from "../protocol/hooks.ts";
 import { type Notify, NotifySchema } from "../protocol/notices.ts";
-import type { Wanted } from "../protocol/wanted.ts";
+import type { EventConsumer } from "../protocol/wanted.ts";
 import type { ConfigText } from "./config-file.ts";
 
 /** Names of the tables. */
 export const wantedTables = ["on", "notify"] as const;
 
 /** A table of the file. */
-export interface WantedInFile<T extends Wanted = Wanted> {
+export interface WantedInFile<T extends EventConsumer = EventConsumer> {
   readonly wanted: T;
   readonly path: string;
   readonly line: number;
@@ -28,7 +28,7 @@ export function noticesIn(config: ConfigText | null, path: string, orElse: OrEls
   return tablesIn("notify", NotifySchema, config, path, orElse);
 }
 
-function tablesIn<T extends Wanted>(
+function tablesIn<T extends EventConsumer>(
   name: (typeof wantedTables)[number],
   schema: v.GenericSchema<unknown, T>,
   config: ConfigText | null,

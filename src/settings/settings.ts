@@ -16,8 +16,15 @@ import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Hook } from "../protocol/hooks.ts";
 import type { Notify } from "../protocol/notices.ts";
-import { isThemeRole, type Look, lookExpected, parseLook, type ThemeRole, themeRoleNames } from "../protocol/theme.ts";
-import type { Wanted } from "../protocol/wanted.ts";
+import {
+  isThemeRole,
+  parseStyle,
+  type StyleSpec,
+  styleExpected,
+  type ThemeRole,
+  themeRoleNames,
+} from "../protocol/theme.ts";
+import type { EventConsumer } from "../protocol/wanted.ts";
 import { type ConfigText, parseConfig } from "./config-file.ts";
 import { hooksIn, noticesIn, type WantedInFile, wantedTables } from "./hooks.ts";
 import type { SettingFacts } from "./kinds.ts";
@@ -55,7 +62,7 @@ export interface BoundInFile {
 export interface ThemeEntry {
   readonly role: ThemeRole;
   readonly text: string;
-  readonly look: Look;
+  readonly look: StyleSpec;
   readonly origin: SettingOrigin;
 }
 
@@ -146,12 +153,12 @@ function isAgentsChoice(origin: SettingOrigin | undefined, path: string): boolea
 type OrElse = <T>(attempt: () => T, fallback: T) => T;
 
 /** Hooks and notices of the settings. */
-export function wantedOf({ hooks, notices }: Pick<LoadedSettings, "hooks" | "notices">): readonly Wanted[] {
+export function wantedOf({ hooks, notices }: Pick<LoadedSettings, "hooks" | "notices">): readonly EventConsumer[] {
   return [...hooks, ...notices].map(({ wanted }) => wanted);
 }
 
 /** The looks by their roles. */
-export function changedLooks(entries: readonly ThemeEntry[]): Partial<Record<ThemeRole, Look>> {
+export function changedStyles(entries: readonly ThemeEntry[]): Partial<Record<ThemeRole, StyleSpec>> {
   return Object.fromEntries(entries.map(({ role, look }) => [role, look]));
 }
 
@@ -173,12 +180,17 @@ export function formatOrigin(origin: SettingOrigin): string {
   return origin.from === "file" ? `${origin.path}:${origin.line}` : origin.from;
 }
 
-interface Source {
+interface SettingSource {
   readonly value: unknown;
   readonly origin: SettingOrigin;
 }
 
-function pick(name: SettingName, { flags, env }: SettingSources, config: ConfigText | null, path: string): Source {
+function pick(
+  name: SettingName,
+  { flags, env }: SettingSources,
+  config: ConfigText | null,
+  path: string,
+): SettingSource {
   const facts = settingOf(name);
   const flag = flags?.[name];
   if (flag !== undefined) {
@@ -287,9 +299,9 @@ function themeEntries(config: ConfigText | null, path: string, orElse: OrElse): 
     const refuse = (message: string, hint: string): WshError =>
       new WshError("invalid_setting", `${path}:${line}: [theme] ${message}`, { key: role, file: path, line, hint });
     if (!isThemeRole(role)) throw refuse(`unknown role '${role}'`, `Use one of ${themeRoleNames.join(", ")}.`);
-    const look = typeof text === "string" ? parseLook(text) : null;
+    const look = typeof text === "string" ? parseStyle(text) : null;
     if (look === null || typeof text !== "string")
-      throw refuse(`${role} is ${JSON.stringify(text)}, expected ${lookExpected}`, "docs/keys.md lists the styles.");
+      throw refuse(`${role} is ${JSON.stringify(text)}, expected ${styleExpected}`, "docs/keys.md lists the styles.");
     return { role, text, look, origin: { from: "file", path, line } };
   };
   return Object.entries(table).flatMap(([role, text]) => orElse(() => [entryOf(role, text)], []));

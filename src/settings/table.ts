@@ -6,7 +6,7 @@
  */
 
 import { agentAlerts } from "../protocol/agent.ts";
-import { alertWays } from "../protocol/attention.ts";
+import { alertModes } from "../protocol/attention.ts";
 import { WshError } from "../protocol/errors.ts";
 import { boolean, choice, integer, list, type Setting, text, variables } from "./kinds.ts";
 
@@ -113,7 +113,7 @@ const settings = {
   border_titles: choice(
     ["auto", "on", "off"],
     "auto",
-    "Show title, state, exit code and typist in the border above a pane; auto: unless status is off. Panes at the top have no border and no title.",
+    "Show title, state, exit code and writer in the border above a pane; auto: unless status is off. Panes at the top have no border and no title.",
   ),
   status_position: choice(["bottom", "top"], "bottom", "Position of the status line."),
   status_segments: list(
@@ -131,7 +131,7 @@ const settings = {
     { unit: "seconds" },
   ),
   alert: choice(
-    alertWays,
+    alertModes,
     "bell",
     "How attached terminals signal the events of alert_for: a bell, or a notification (OSC 9, 777 or 99). Once, until the person has visited the pane, and not while they see it and typed within 30 s.",
   ),

@@ -14,7 +14,7 @@ import { defaultTabs, type ModeTracker, SIZE_REPORTS } from "./modes.ts";
 import type { QueryResponder } from "./queries.ts";
 import type { LinkTable } from "./rows/hyperlinks.ts";
 import { extraAt } from "./rows/row-text.ts";
-import { type Extra, extraOf, sgrOf } from "./rows/styles.ts";
+import { type CellExtra, extraOf, sgrOf } from "./rows/styles.ts";
 import {
   BG_VISIBLE,
   CELL_WORDS,
@@ -278,7 +278,7 @@ function penText({ links }: SerializeSource, { fg, bg, extended }: Pen): string 
   return styleText(fg, bg & BG_VISIBLE, extraOf(extended, links.target(extended.urlId)));
 }
 
-function styleText(fg: number, bg: number, extra: Extra | null): string {
+function styleText(fg: number, bg: number, extra: CellExtra | null): string {
   return `${sgrOf(fg, bg, extra)}\x1b]8;;${extra?.link ?? ""}\x1b\\`;
 }
 

@@ -44,7 +44,7 @@ export interface Subscription {
 }
 
 /** Which ways a pipe goes: from the pane, and into it. */
-export interface PipeWays {
+export interface PipeDirections {
   readonly reads: boolean;
   readonly types: boolean;
 }
@@ -120,7 +120,7 @@ export interface Backend {
   detach(pid: number): void;
   end(pid: number): void;
   /** Gives what a pane prints from now on to a shell command, and types what that prints. @returns the process that does */
-  pipe(pane: string, command: string, ways: PipeWays): number;
+  pipe(pane: string, command: string, ways: PipeDirections): number;
   /** Does it, where this process was started for that. @returns false where it was not */
   carryPipe(): Promise<boolean>;
   sleep(ms: number): Promise<void>;

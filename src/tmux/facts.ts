@@ -2,7 +2,7 @@
 import type { PaneTerminal } from "../protocol/pane-terminal.ts";
 import type { Backend } from "./backend.ts";
 import { terminalVariables } from "./formats/terminal-variables.ts";
-import type { Around, Facts } from "./formats/variables.ts";
+import type { Around, FormatFacts } from "./formats/variables.ts";
 import { type Model, type Place, placeOf } from "./model.ts";
 import { optionAt } from "./options/options.ts";
 import type { State } from "./state.ts";
@@ -14,7 +14,7 @@ export async function gatherFacts(
   { model, state }: { readonly model: Model; readonly state: State },
   template: string,
   { all }: { readonly all: readonly Around[] },
-): Promise<Facts> {
+): Promise<FormatFacts> {
   const places = /#\{[SWP]:/.test(template) ? model.places : all.flatMap(placesAround);
   const targets = [...new Set(places.map(({ pane }) => pane.target))];
   const terminals = new Map<string, PaneTerminal>();

@@ -15,16 +15,16 @@ const names: Readonly<Record<string, string>> = {
 const UNCHANGED = "!#()+,-.0123456789:;<=>'\r\t\x7f`/";
 
 /** What one argument of `send-keys` types: a key of wsh, or text. */
-export type Typed = { readonly key: string } | { readonly text: string };
+export type KeyOrText = { readonly key: string } | { readonly text: string };
 
 /** @returns a text for anything but a key */
-export function typedBy(argument: string): Typed {
+export function typedBy(argument: string): KeyOrText {
   const key = keyNamed(argument);
   return key ?? { text: argument };
 }
 
 /** Null for a name that tmux does not know. */
-export function keyNamed(argument: string): Typed | null {
+export function keyNamed(argument: string): KeyOrText | null {
   const [, hex] = /^0x([0-9a-f]+)$/i.exec(argument) ?? [];
   if (hex !== undefined) {
     const code = Number.parseInt(hex, 16);
@@ -46,7 +46,7 @@ export function keyNamed(argument: string): Typed | null {
   return name === undefined ? null : { key: withModifiers(name, modifiers) };
 }
 
-function character(char: string, modifiers: ReadonlySet<string>): Typed | null {
+function character(char: string, modifiers: ReadonlySet<string>): KeyOrText | null {
   if (modifiers.size === 0) return char < " " ? null : { text: char };
   if (modifiers.has("C")) {
     const code = char.charCodeAt(0);

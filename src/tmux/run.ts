@@ -6,8 +6,8 @@ import { WshError } from "../protocol/errors.ts";
 import type { Backend } from "./backend.ts";
 import { TmuxError } from "./error.ts";
 import { gatherFacts } from "./facts.ts";
-import { expand, type Scope } from "./formats/expand.ts";
-import { type Around, type Facts, variable } from "./formats/variables.ts";
+import { expand, type FormatScope } from "./formats/expand.ts";
+import { type Around, type FormatFacts, variable } from "./formats/variables.ts";
 import { Model, type Place, placeOf } from "./model.ts";
 import { eventsOfHooks, hookBehind, hooksOfEvent } from "./options/hooks.ts";
 import { hookAt, optionAt } from "./options/options.ts";
@@ -17,7 +17,7 @@ import { prune, type State } from "./state.ts";
 import { type TargetKind, Targets } from "./targets.ts";
 
 /** Extra variables of a format: those of a buffer, a command. */
-export type Extra = Readonly<Record<string, string>>;
+export type ExtraVariables = Readonly<Record<string, string>>;
 
 /** What a command of tmux is here: what it takes, and what it does by wsh's operations. */
 export interface Command extends Syntax {
@@ -43,7 +43,7 @@ export class Run {
   /** What commands of this run without a target mean from now on: what a command before them made. */
   private made: string | null = null;
   /** What formats say of the hook that is carried out. */
-  private hooked: Extra | null = null;
+  private hooked: ExtraVariables | null = null;
   /** Keys were bound or unbound; terminals learn of it once the commands have ended. */
   hasNewKeys = false;
   /** It carries out what wsh itself has asked for: nothing is behind that. */
@@ -277,7 +277,7 @@ export class Run {
     return printed.join("").split("\n").slice(0, -1);
   }
 
-  async format(template: string, around: Around, extra: Extra = {}, isTimed = false): Promise<string> {
+  async format(template: string, around: Around, extra: ExtraVariables = {}, isTimed = false): Promise<string> {
     const [one = ""] = await this.formats(template, [{ around, extra }], isTimed);
     return one;
   }
@@ -285,7 +285,7 @@ export class Run {
   /** The same format for several places. */
   async formats(
     template: string,
-    all: readonly { readonly around: Around; readonly extra?: Extra }[],
+    all: readonly { readonly around: Around; readonly extra?: ExtraVariables }[],
     isTimed = false,
   ): Promise<string[]> {
     const { model, state } = await this.load();
@@ -311,14 +311,14 @@ export class Run {
     known: {
       readonly model: Model;
       readonly state: State;
-      readonly facts: Facts;
-      readonly extra: Extra;
+      readonly facts: FormatFacts;
+      readonly extra: ExtraVariables;
       shell(command: string): string;
     },
-  ): Scope {
+  ): FormatScope {
     const { model, state, facts, extra } = known;
     const { session, window, pane } = around;
-    const inside = (place: Around): Scope => this.scope(place, { ...known, extra: {} });
+    const inside = (place: Around): FormatScope => this.scope(place, { ...known, extra: {} });
     return {
       find: (name) =>
         formatValue(name, optionAt(state, around, name)) ??

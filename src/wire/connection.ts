@@ -17,14 +17,14 @@ import { WshError } from "../protocol/errors.ts";
 import {
   encodeJsonMessage,
   encodeMessage,
-  type Message,
   MessageDecoder,
   type MessageType,
   messageJson,
   messageTypes,
   PROTOCOL_VERSION,
+  type WireMessage,
 } from "../protocol/messages.ts";
-import type { Once } from "../protocol/requests.ts";
+import type { RequestKey } from "../protocol/requests.ts";
 import { VERSION } from "../protocol/version.ts";
 import { Outbox } from "./outbox.ts";
 import { patience } from "./patience.ts";
@@ -39,13 +39,13 @@ export interface Dial {
 
 export interface ConnectionEvents {
   /** Messages that are neither hello nor response: events, output, frames, the stream's end. */
-  message?(message: Message): void;
+  message?(message: WireMessage): void;
   /** Called once, after the last message. */
   close?(): void;
 }
 
 export type RequestContext = Pick<Request, "caller" | "access"> & {
-  readonly once?: Once;
+  readonly once?: RequestKey;
   readonly deadline?: number;
   /** The target as the caller wrote it. */
   readonly target?: string;
@@ -58,7 +58,7 @@ interface Waiting {
 }
 
 /** A process on another machine cannot be inspected: only its silence counts. */
-function patienceFar(_called: string, timeoutMs: number, over: () => void): () => void {
+function remotePatience(_called: string, timeoutMs: number, over: () => void): () => void {
   const timer = setTimeout(over, timeoutMs);
   return () => clearTimeout(timer);
 }
@@ -109,7 +109,7 @@ export class Connection {
         throw new WshError("session_not_found", `nothing listens at ${path}`, {}, { cause });
       }
     connection.send(messageTypes.hello, { wsh: PROTOCOL_VERSION, version: VERSION, role } satisfies Hello);
-    const answered = (typeof address === "string" ? patience : patienceFar)(path, timeoutMs, () => {
+    const answered = (typeof address === "string" ? patience : remotePatience)(path, timeoutMs, () => {
       const error = new WshError("session_unavailable", `the session process at ${path} does not answer`);
       connection.helloWaiter?.reject(error);
     });
@@ -192,7 +192,7 @@ export class Connection {
     }
   }
 
-  private dispatch(message: Message): void {
+  private dispatch(message: WireMessage): void {
     if (message.type === messageTypes.hello) {
       this.greet(messageJson(message));
     } else if (message.type === messageTypes.response) {

@@ -11,22 +11,22 @@
  */
 import { type Clock, systemClock } from "../base/clock.ts";
 import { WshError } from "../protocol/errors.ts";
-import { type Once, ORPHAN_MS, REMEMBERED_MS } from "../protocol/requests.ts";
+import { ORPHAN_MS, REMEMBERED_MS, type RequestKey } from "../protocol/requests.ts";
 
-export interface OnceLimits {
+export interface RequestMemoryLimits {
   /** Requests that are remembered. */
   readonly ids: number;
   /** Bytes of their answers; the oldest answers are dropped first, leaving a note that the request was done. */
   readonly bytes: number;
 }
 
-export interface OnceCaller {
+export interface RequestCaller {
   readonly signal: AbortSignal;
   /** Whether the caller's connection is lost; else an aborted signal means that the request was cancelled. */
   readonly isGone: () => boolean;
 }
 
-interface Known {
+interface RememberedRequest {
   readonly digest: string;
   /** Unix time in ms. */
   readonly cameAt: number;
@@ -48,15 +48,15 @@ const undecided: ReadonlySet<string> = new Set([
   ...["machine_unreachable", "outcome_unknown", "cancelled"],
 ]);
 
-export class OnceMemory implements Disposable {
-  private readonly known = new Map<string, Known>();
+export class RequestMemory implements Disposable {
+  private readonly known = new Map<string, RememberedRequest>();
   private knownSince: number;
   private bytes = 0;
   private timer: Disposable | null = null;
 
   /** @param forgetsUndecided do not store an error that leaves the outcome open: the executing process knows it */
   constructor(
-    private readonly limits: OnceLimits,
+    private readonly limits: RequestMemoryLimits,
     private readonly forgetsUndecided = false,
     private readonly clock: Clock = systemClock,
   ) {
@@ -73,8 +73,8 @@ export class OnceMemory implements Disposable {
    * @throws WshError request_conflict, outcome_unknown, and errors of `run`
    */
   async answer(
-    { key, digest, first_at: firstAt }: Once,
-    caller: OnceCaller,
+    { key, digest, first_at: firstAt }: RequestKey,
+    caller: RequestCaller,
     run: (signal: AbortSignal) => Promise<unknown>,
     isLast = true,
   ): Promise<unknown> {
@@ -107,11 +107,11 @@ export class OnceMemory implements Disposable {
   private begin(
     key: string,
     digest: string,
-    caller: OnceCaller,
+    caller: RequestCaller,
     run: (signal: AbortSignal) => Promise<unknown>,
   ): Promise<unknown> {
     const stop = new AbortController();
-    const known: Known = { digest, cameAt: this.clock.wall(), work: null, answer: null, answeredAt: 0 };
+    const known: RememberedRequest = { digest, cameAt: this.clock.wall(), work: null, answer: null, answeredAt: 0 };
     this.known.set(key, known);
     // Begins in this turn: nothing that is asked after it comes before it.
     const result = started(run, stop.signal).then(
@@ -133,7 +133,11 @@ export class OnceMemory implements Disposable {
     return this.join(known, work, caller);
   }
 
-  private async join(known: Known, work: NonNullable<Known["work"]>, { signal, isGone }: OnceCaller): Promise<unknown> {
+  private async join(
+    known: RememberedRequest,
+    work: NonNullable<RememberedRequest["work"]>,
+    { signal, isGone }: RequestCaller,
+  ): Promise<unknown> {
     work.callers++;
     work.orphaned?.[Symbol.dispose]();
     work.orphaned = null;
@@ -160,7 +164,7 @@ export class OnceMemory implements Disposable {
     }
   }
 
-  private settle(key: string, known: Known, answer: string): void {
+  private settle(key: string, known: RememberedRequest, answer: string): void {
     known.work?.orphaned?.[Symbol.dispose]();
     known.work = null;
     known.answeredAt = this.clock.wall();
@@ -177,18 +181,18 @@ export class OnceMemory implements Disposable {
     this.timer ??= this.clock.after(REMEMBERED_MS, () => this.expire());
   }
 
-  private drop(known: Known): void {
+  private drop(known: RememberedRequest): void {
     this.bytes -= known.answer?.length ?? 0;
     known.answer = null;
   }
 
-  private remove(key: string, known: Known): void {
+  private remove(key: string, known: RememberedRequest): void {
     this.drop(known);
     known.work?.orphaned?.[Symbol.dispose]();
     this.known.delete(key);
   }
 
-  private forget(key: string, known: Known): void {
+  private forget(key: string, known: RememberedRequest): void {
     this.remove(key, known);
     this.knownSince = Math.max(this.knownSince, known.cameAt);
   }

@@ -10,14 +10,14 @@ import { WshError } from "../protocol/errors.ts";
 import {
   encodeJsonMessage,
   encodeMessage,
-  type Message,
   MessageDecoder,
   type MessageType,
   messageJson,
   messageTypes,
   PROTOCOL_VERSION,
+  type WireMessage,
 } from "../protocol/messages.ts";
-import type { Once } from "../protocol/requests.ts";
+import type { RequestKey } from "../protocol/requests.ts";
 import { Outbox } from "./outbox.ts";
 import type { Carrier, WireEvents } from "./socket.ts";
 
@@ -29,7 +29,7 @@ export interface PeerRequest {
   readonly caller: Caller;
   readonly access: Access;
   readonly signal: AbortSignal;
-  readonly once?: Once;
+  readonly once?: RequestKey;
   /** Unix time in ms after which it is not begun. */
   readonly deadline?: number;
 }
@@ -40,7 +40,7 @@ export interface PeerHandler {
   /** Answers one request; an exception becomes the error of the response. */
   request(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** Messages of the peer's stream: input, resize, end. */
-  stream(message: Message, peer: Peer): void;
+  stream(message: WireMessage, peer: Peer): void;
   closed(peer: Peer): void;
 }
 
@@ -139,7 +139,7 @@ export class Peer {
     return this.closed;
   }
 
-  private dispatch(message: Message): void {
+  private dispatch(message: WireMessage): void {
     if (!this.greeted) {
       this.greet(message);
       return;
@@ -161,7 +161,7 @@ export class Peer {
     }
   }
 
-  private greet(message: Message): void {
+  private greet(message: WireMessage): void {
     if (message.type !== messageTypes.hello) throw new WshError("invalid_request", "the first message must be a hello");
     const hello = v.parse(AnyHelloSchema, messageJson(message));
     clearTimeout(this.helloTimer);

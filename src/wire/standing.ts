@@ -9,7 +9,7 @@ import type { Listing } from "../protocol/control.ts";
  * @param change the newest change that the process has reported
  * @returns known: the info holds. ask: only the process can tell. stopped: it cannot answer.
  */
-export function standingOf({ pid, lasting, change: known }: Listing, change: number): "known" | "ask" | "stopped" {
+export function freshnessOf({ pid, lasting, change: known }: Listing, change: number): "known" | "ask" | "stopped" {
   const { processes } = platform();
   const rest = processes.rest(pid);
   if (rest === "stopped") return "stopped";

@@ -80,7 +80,7 @@ describe("news", () => {
   function viewer(fake: Fake) {
     const heard: string[] = [];
     const each = {
-      presence: {
+      focus: {
         isWatched: true,
         looksAt: () => fake.looks,
         rings: () => fake.rings,

@@ -6,7 +6,7 @@ import { expect, test } from "bun:test";
 import { decodeKeys, flushKeys, initialKeyState } from "../../src/keys/decode.ts";
 import type { InputEvent } from "../../src/keys/types.ts";
 import { WshError } from "../../src/protocol/errors.ts";
-import { encodeMessage, type Message, MessageDecoder, messageJson } from "../../src/protocol/messages.ts";
+import { encodeMessage, MessageDecoder, messageJson, type WireMessage } from "../../src/protocol/messages.ts";
 import { parseRequest, parseSubscription } from "../../src/server/websocket/json-socket.ts";
 import { TerminalModel } from "../../src/terminal/model.ts";
 import { defaultProfile } from "../../src/terminal/profile.ts";
@@ -28,9 +28,9 @@ function refusal(fn: () => unknown): string | null {
 test(
   "frames: the same however they are cut, and what is wrong stays wrong",
   async () => {
-    const decode = (parts: readonly Uint8Array[]): { frames: Message[]; wrong: boolean } => {
+    const decode = (parts: readonly Uint8Array[]): { frames: WireMessage[]; wrong: boolean } => {
       const decoder = new MessageDecoder();
-      const frames: Message[] = [];
+      const frames: WireMessage[] = [];
       const wrong = parts.some((part) => refusal(() => frames.push(...decoder.push(part))) !== null);
       return { frames, wrong };
     };

@@ -23,7 +23,7 @@ const FactsSchema = v.object({
   git: v.record(v.string(), RepositorySchema),
 });
 
-export interface Facts {
+export interface CheckpointFacts {
   readonly note: string | null;
   readonly git: Readonly<Record<string, Repository>>;
 }
@@ -34,12 +34,12 @@ export function checkNote(text: string): string {
   throw new WshError("invalid_request", `a note has 1 to ${MAX_NOTE} visible characters, on one line`);
 }
 
-export function writeFacts(directory: string, facts: Facts): void {
+export function writeFacts(directory: string, facts: CheckpointFacts): void {
   fs.writeFileSync(join(directory, FACTS_FILE), JSON.stringify(facts), { mode: 0o600, flag: "wx", flush: true });
 }
 
 /** Without a file that can be read, nothing is known. */
-export function readFacts(directory: string): Facts {
+export function readFacts(directory: string): CheckpointFacts {
   const path = join(directory, FACTS_FILE);
   try {
     if (checkOwnFile(path) && fs.lstatSync(path).size <= MAX_BYTES) {

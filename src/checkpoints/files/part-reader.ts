@@ -9,7 +9,7 @@ import { checkOwnDir, checkOwnFile } from "../../instance/owned-files.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Block, type BlockKind, readBlocks } from "./blocks.ts";
 import { type HistoryFile, historyOf, ownFiles, partFiles } from "./part-writer.ts";
-import { historyFile, type Part, panePart, stateFile } from "./places.ts";
+import { type PartName, historyFile, panePart, stateFile } from "./places.ts";
 import { LayoutRecordSchema, type PaneRecord, PaneRecordSchema, parseRecord } from "./record.ts";
 
 /** Maximum bytes read of a file; of a longer history its end is read. A screen and records are far smaller. */
@@ -114,7 +114,7 @@ export function readHistory(directory: string, { record, generation }: StoredPan
 
 function newest<S extends typeof PaneRecordSchema | typeof LayoutRecordSchema>(
   directory: string,
-  part: Part,
+  part: PartName,
   schema: S,
 ): {
   readonly record: v.InferOutput<S>;

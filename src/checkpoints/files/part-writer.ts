@@ -13,7 +13,15 @@ import { isFileAt } from "../../instance/lock.ts";
 import { checkOwnDir, checkOwnFile, ensureOwnDir } from "../../instance/owned-files.ts";
 import { tryFlock } from "../../platform/descriptors.ts";
 import { type Block, packBlock } from "./blocks.ts";
-import { declinedFile, historyFile, lockFile, type Part, type PartFile, partFile, stateFile } from "./places.ts";
+import {
+  type PartName,
+  declinedFile,
+  historyFile,
+  lockFile,
+  type PartFile,
+  partFile,
+  stateFile,
+} from "./places.ts";
 
 /** Retained generations of a state: a damaged one costs the seconds since the one before. */
 const GENERATIONS = 3;
@@ -87,7 +95,7 @@ export class PartWriter {
   /** @param directory the session's folder, which exists or is made */
   constructor(
     private readonly directory: string,
-    private readonly part: Part,
+    private readonly part: PartName,
     { parents = [], found = null, before = "this part" }: PartWriterOptions = {},
   ) {
     this.parents = parents;
@@ -271,7 +279,7 @@ export function historyOf(generation: number, histories: readonly number[]): num
 }
 
 /** Removes a part's files, and the folder if nothing else is in it. @throws the system's error */
-export function removePart(directory: string, part: Part): void {
+export function removePart(directory: string, part: PartName): void {
   for (const { name } of ownFiles(directory, part)) fs.rmSync(join(directory, name), { force: true });
   fs.rmSync(join(directory, lockFile(part)), { force: true });
   fs.rmSync(declinedFile(directory), { force: true });
@@ -283,7 +291,7 @@ export function removePart(directory: string, part: Part): void {
 }
 
 /** A part's files in a session's folder. */
-export function ownFiles(directory: string, part: Part): (PartFile & { readonly name: string })[] {
+export function ownFiles(directory: string, part: PartName): (PartFile & { readonly name: string })[] {
   return partFiles(directory).filter((file) => file.part === part);
 }
 

@@ -9,7 +9,7 @@ import { checkpointsDir, type Instance } from "../../instance/paths.ts";
 export { checkpointsDir };
 
 /** The owner of files: a pane, or the layout of a session with several. */
-export type Part = `p${number}` | "layout";
+export type PartName = `p${number}` | "layout";
 
 export function sessionDir(instance: Instance, session: number): string {
   return join(checkpointsDir(instance), `s${session}`);
@@ -21,15 +21,15 @@ export function sessionOfDir(name: string): number | null {
   return session === undefined ? null : Number(session);
 }
 
-export function panePart(pane: number): Part {
+export function panePart(pane: number): PartName {
   return `p${pane}`;
 }
 
-export function stateFile(part: Part, generation: number): string {
+export function stateFile(part: PartName, generation: number): string {
   return `${part}.${generation}.state`;
 }
 
-export function historyFile(part: Part, generation: number): string {
+export function historyFile(part: PartName, generation: number): string {
   return `${part}.${generation}.history`;
 }
 
@@ -46,14 +46,14 @@ export function numbersFile(pane: number): string {
 /** Beside a named checkpoint: its note, and the repositories of its panes. */
 export const FACTS_FILE = "facts.json";
 
-export function lockFile(part: Part): string {
+export function lockFile(part: PartName): string {
   return `${part}.lock`;
 }
 
 const filePattern = /^(p[1-9]\d{0,8}|layout)\.([1-9]\d{0,14})\.(state|history)$/;
 
 export interface PartFile {
-  readonly part: Part;
+  readonly part: PartName;
   readonly generation: number;
   readonly kind: "state" | "history";
 }
@@ -62,5 +62,9 @@ export interface PartFile {
 export function partFile(name: string): PartFile | null {
   const [, part, generation, kind] = filePattern.exec(name) ?? [];
   if (part === undefined || generation === undefined) return null;
-  return { part: part as Part, generation: Number(generation), kind: kind === "history" ? "history" : "state" };
+  return {
+    part: part as PartName,
+    generation: Number(generation),
+    kind: kind === "history" ? "history" : "state",
+  };
 }

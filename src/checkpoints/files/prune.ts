@@ -11,13 +11,13 @@ const PAUSE_MS = 10 * 60_000;
 const DAY_MS = 24 * 3_600_000;
 const MARK = "pruned";
 
-export interface Bounds {
+export interface StorageLimits {
   readonly checkpoint_days: number;
   readonly checkpoint_bytes: number;
 }
 
 /** Prunes, unless a process of the instance has just done so. */
-export function pruneSometimes(instance: Instance, bounds: Bounds): void {
+export function pruneSometimes(instance: Instance, bounds: StorageLimits): void {
   const mark = join(checkpointsDir(instance), MARK);
   try {
     const last = fs.statSync(mark, { throwIfNoEntry: false })?.mtimeMs ?? 0;
@@ -31,7 +31,7 @@ export function pruneSometimes(instance: Instance, bounds: Bounds): void {
 }
 
 /** @returns numbers of the sessions that have no checkpoint any more */
-export function prune(instance: Instance, { checkpoint_days, checkpoint_bytes }: Bounds): number[] {
+export function prune(instance: Instance, { checkpoint_days, checkpoint_bytes }: StorageLimits): number[] {
   const own = crashedNumbers(instance, new Set()).filter((number) => !isOthers(sessionDir(instance, number)));
   const crashed = own.map((number) => ({ number, ...sizeOf(sessionDir(instance, number)) }));
   const oldestFirst = crashed.sort((a, b) => a.newest - b.newest);

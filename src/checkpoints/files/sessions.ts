@@ -13,7 +13,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, type Target } from "../../protocol/names.ts";
 import { processState } from "../../registry/liveness.ts";
 import { machineOf, readLayout, readPane, type StoredPane } from "./part-reader.ts";
-import { checkpointsDir, lockFile, type Part, partFile, sessionDir, sessionOfDir } from "./places.ts";
+import { type PartName, checkpointsDir, lockFile, partFile, sessionDir, sessionOfDir } from "./places.ts";
 import type { LayoutRecord, PaneRecord, SessionPart } from "./record.ts";
 
 export interface CrashedSession {
@@ -67,7 +67,7 @@ export function isAlive(instance: Instance, number: number): boolean {
 }
 
 /** The parts of a session that a process writes. */
-export function heldParts(instance: Instance, number: number): Part[] {
+export function heldParts(instance: Instance, number: number): PartName[] {
   const directory = sessionDir(instance, number);
   return partsIn(directory).filter((part) => {
     const state = lockOf(join(directory, lockFile(part)));
@@ -76,16 +76,16 @@ export function heldParts(instance: Instance, number: number): Part[] {
 }
 
 /** Which panes, and whether a layout, a session's folder has something of. */
-export function partsIn(directory: string): Part[] {
+export function partsIn(directory: string): PartName[] {
   const names = safely(() => fs.readdirSync(directory)) ?? [];
   const parts = names.flatMap((name) => {
     const lock = /^(p[1-9]\d{0,8}|layout)\.lock$/.exec(name)?.[1];
-    return (lock as Part | undefined) ?? partFile(name)?.part ?? [];
+    return (lock as PartName | undefined) ?? partFile(name)?.part ?? [];
   });
   return [...new Set(parts)];
 }
 
-function isServed(instance: Instance, part: Part): boolean {
+function isServed(instance: Instance, part: PartName): boolean {
   return part !== "layout" && processState(sessionSocket(instance, Number(part.slice(1)))) === "alive";
 }
 

@@ -25,7 +25,7 @@ const MAX_CHARS = MAX_BLOCK_BYTES / 4;
 /** Bytes printed after which the saved output cursor is stale though nothing else has changed: a tenth of UNSAVED_OUTPUT. */
 const STALE_OUTPUT = UNSAVED_OUTPUT / 10;
 
-export type Kept = "layout" | "screen" | "recent" | "history";
+export type SavedPart = "layout" | "screen" | "recent" | "history";
 
 /** Facts about the pane that are constant from its start. */
 export interface PaneStart {
@@ -49,7 +49,7 @@ export function paneState(
   session: Session,
   pane: Pane,
   start: PaneStart,
-  kept: Kept,
+  kept: SavedPart,
   foreground: Foreground | null,
   { isMember, endedBy }: { readonly isMember: boolean; readonly endedBy: string | null },
 ): PaneState {

@@ -12,7 +12,7 @@ import { parseTarget, sessionId } from "../../protocol/names.ts";
 import type { Repository } from "../../protocol/worktree.ts";
 import { loadSettings } from "../../settings/settings.ts";
 import { Connection } from "../../wire/connection.ts";
-import { checkNote, type Facts, writeFacts } from "../files/facts.ts";
+import { type CheckpointFacts, checkNote, writeFacts } from "../files/facts.ts";
 import { makeNamed, withUnnamed } from "../files/named.ts";
 import { partFile } from "../files/places.ts";
 import type { PaneRecord } from "../files/record.ts";
@@ -45,7 +45,7 @@ export async function saveNamed(
 }
 
 /** Of each pane that is in one. */
-async function repositoriesOf(panes: readonly PaneRecord[]): Promise<Facts["git"]> {
+async function repositoriesOf(panes: readonly PaneRecord[]): Promise<CheckpointFacts["git"]> {
   const known = new Map([...new Set(panes.map(({ cwd }) => cwd))].map((cwd) => [cwd, repositoryOf(cwd)]));
   const git: Record<string, Repository> = {};
   for (const { pane, cwd } of panes) {
@@ -77,10 +77,10 @@ function readWritten(number: number, directory: string): CrashedSession {
   throw new WshError("checkpoint_refused", `session '${sessionId(number)}' has nothing to save`);
 }
 
-type Source = RunningSession | { readonly number: number; readonly socket: null; readonly directory: string };
+type SavedSession = RunningSession | { readonly number: number; readonly socket: null; readonly directory: string };
 
 /** @throws WshError session_not_found */
-function sourceOf(instance: Instance, target: string): Source {
+function sourceOf(instance: Instance, target: string): SavedSession {
   const running = runningSession(instance, target);
   if (running !== null) return running;
   try {

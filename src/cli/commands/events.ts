@@ -68,13 +68,13 @@ export function register(program: Command): void {
 }
 
 /** The sessions of one machine; null: this one. */
-interface Source {
+interface EventSource {
   readonly machine: string | null;
   readonly session: readonly string[];
   read(options: Parameters<typeof readEvents>[1]): ReturnType<typeof readEvents>;
 }
 
-async function sourcesOf(instance: Instance, names: readonly string[], options: EventsOptions): Promise<Source[]> {
+async function sourcesOf(instance: Instance, names: readonly string[], options: EventsOptions): Promise<EventSource[]> {
   const places = Map.groupBy(names.map(parsePlace), ({ machine }) => machine);
   const wanted = new Map([...places].map(([machine, found]) => [machine, found.map(({ target }) => target)]));
   if (names.length === 0) wanted.set(null, []);
@@ -108,7 +108,7 @@ async function readThere(
   return addressedAnswer(machine, "events.read", page) as Awaited<ReturnType<typeof readEvents>>;
 }
 
-async function follow(source: Source, options: EventsOptions, printer: Printer): Promise<void> {
+async function follow(source: EventSource, options: EventsOptions, printer: Printer): Promise<void> {
   const given = { type: typesOf(options.type ?? []), session: source.session, tag: options.tag ?? [], limit: LIMIT };
   let { since } = options;
   for (let complained = false; ; ) {

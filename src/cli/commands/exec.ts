@@ -22,9 +22,9 @@ import { complain, print, printJson, printRendered, whenReaderGoes } from "../pr
 import { paneAround } from "../session/around.ts";
 import { cliCaller, SessionClient } from "../session/client.ts";
 import {
-  type Begun,
   endedAfterLoss,
   resultOf,
+  type StartedExec,
   sayReady,
   sayTyped,
   sayUnknown,
@@ -113,7 +113,7 @@ export function register(program: Command): void {
           ? await openOrCreate(instance, name, options)
           : { session: await SessionClient.open(instance, name), place: {} };
       using session = open;
-      const begun: { -readonly [K in keyof Begun]: Begun[K] } = { name, id: null, command: text };
+      const begun: { -readonly [K in keyof StartedExec]: StartedExec[K] } = { name, id: null, command: text };
       const started = (id: number): void => {
         begun.id = id;
       };
@@ -138,7 +138,7 @@ async function execResumed(instance: Instance, words: readonly string[], options
   }
 }
 
-async function unknownEnd(begun: Begun, options: ExecOptions, thrown: unknown): Promise<void> {
+async function unknownEnd(begun: StartedExec, options: ExecOptions, thrown: unknown): Promise<void> {
   await sayUnknown(begun, options, thrown);
   process.exitCode = UNKNOWN;
 }

@@ -129,15 +129,15 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
   const places = placesOf(instance);
   const filters = filtersOf(words, options);
   const machine = machineIn(instance, options);
-  const isFar = machine !== null || options.allMachines === true;
+  const isRemote = machine !== null || options.allMachines === true;
   if (options.import !== undefined) {
-    if (isFar) throw new UsageError("--import works on this machine only");
+    if (isRemote) throw new UsageError("--import works on this machine only");
     return importAll(places, options.import, options.json === true);
   }
   const { History } = await import("../../history/ask.ts");
   using history = new History(places, places.retention);
   const { list, json, output, limit } = options;
-  const isList = isFar || list === true || json === true || output === true || limit !== undefined;
+  const isList = isRemote || list === true || json === true || output === true || limit !== undefined;
   const isPick = options.pick === true;
   if (isPick && isList) throw new UsageError("--pick cannot be used with list options");
   if (isPick && !(process.stdin.isTTY && process.stderr.isTTY)) {

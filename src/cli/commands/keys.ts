@@ -1,7 +1,7 @@
 /** `wsh keys`: what each key does, in every table, and where that comes from. */
 import type { Command } from "commander";
 import { type Bindings, bindingRows, keyLabel, keyName } from "../../keys/bindings.ts";
-import { lookActions, lookKeys } from "../../keys/copy-table.ts";
+import { copyModeActions, copyModeKeys } from "../../keys/copy-table.ts";
 import { parsePrefix } from "../../keys/prefix.ts";
 import { flatKey, KeyTables } from "../../keys/tables.ts";
 import { visible } from "../../protocol/visible.ts";
@@ -28,7 +28,7 @@ export function register(program: Command): void {
       const tables = new KeyTables(bound.changes);
       const note = bindingsNote(bound.changes);
       if (note !== null) complain(note);
-      const look = lookKeys(settings.values.mode_keys, tables.look);
+      const look = copyModeKeys(settings.values.mode_keys, tables.look);
       const origin = originsOf(bound);
       const all = [...tables.all].filter(([name]) => name !== "prefix" || prefix !== null);
       if (json === true) {
@@ -42,7 +42,7 @@ export function register(program: Command): void {
           if (action === null) return [];
           const own = { key: keyLabel(key), table: "copy", operation: `copy.${action}`, input: {}, repeat: false };
           const from = origin("copy", key);
-          return [{ ...own, says: lookActions[action], from, changed: from !== "default" }];
+          return [{ ...own, says: copyModeActions[action], from, changed: from !== "default" }];
         });
         return printJson({ prefix, keys: [...keys, ...copying] });
       }
@@ -54,7 +54,7 @@ export function register(program: Command): void {
       });
       const copying = new Map(
         Object.entries(look).flatMap(([key, action]) =>
-          action === null ? [] : [[key, { operation: "", input: {}, says: lookActions[action] }] as const],
+          action === null ? [] : [[key, { operation: "", input: {}, says: copyModeActions[action] }] as const],
         ),
       );
       const mode = tableOf(

@@ -11,7 +11,7 @@ import { collect } from "../arguments.ts";
 import { ago, took } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, say, shorten, table } from "../print.ts";
-import { asJson, findAll, isEnded, type Listed } from "../session/listed.ts";
+import { asJson, findAll, isEnded, type ListedSession } from "../session/listed.ts";
 import { isOrphan } from "../session/orphans.ts";
 
 const columns = ["NAME", "PID", "COMMAND", "SIZE", "CLIENTS", "STATE", "AGENT", "VIEWERS", "WORKTREE", "ENDS", "TAGS"];
@@ -20,7 +20,7 @@ const rare: ReadonlySet<string> = new Set(["AGENT", "VIEWERS", "WORKTREE", "ENDS
 /** Longest command in the table, in cells. */
 const COMMAND_CELLS = 40;
 /** Longest cell of a session of another machine, which may say what it likes. */
-const FAR_CELLS = 200;
+const REMOTE_CELLS = 200;
 
 interface ListOptions {
   readonly all?: boolean;
@@ -45,10 +45,11 @@ export function register(program: Command): void {
     .option("--names", "print only the names")
     .action(async ({ all, json, names, orphans, tag = [], allMachines, server }: ListOptions, command: Command) => {
       const instance = instanceOf(command);
-      const isFar = allMachines === true || server !== undefined;
-      if (names === true && !isFar && orphans !== true && tag.length === 0) return say(namesOf(instance, all === true));
+      const isRemote = allMachines === true || server !== undefined;
+      if (names === true && !isRemote && orphans !== true && tag.length === 0)
+        return say(namesOf(instance, all === true));
       const listed: ListedAnywhere[] = server === undefined ? await findAll(instance) : [];
-      if (isFar) listed.push(...(await findThere(instance, server ?? null)));
+      if (isRemote) listed.push(...(await findThere(instance, server ?? null)));
       const shown = listed.filter(
         (one) =>
           (all === true || !isEnded(one)) &&
@@ -71,7 +72,7 @@ function namesOf(instance: Instance, all: boolean): string {
 }
 
 /** A session here, or one of another machine. */
-type ListedAnywhere = Listed | { readonly far: string; readonly info: SessionInfo };
+type ListedAnywhere = ListedSession | { readonly far: string; readonly info: SessionInfo };
 
 /** Complains of machines that do not answer: what they have is not known. */
 async function findThere(instance: Instance, server: string | null): Promise<ListedAnywhere[]> {
@@ -100,7 +101,7 @@ function nameOf(one: ListedAnywhere): string {
 }
 
 function asRow(one: ListedAnywhere): string[] {
-  if ("far" in one) return rowOf(one.info).map((cell) => shorten(cell, FAR_CELLS));
+  if ("far" in one) return rowOf(one.info).map((cell) => shorten(cell, REMOTE_CELLS));
   const { entry } = one;
   if ("trouble" in one) {
     const state = one.trouble.code === "version_mismatch" ? "another version" : "unresponsive";

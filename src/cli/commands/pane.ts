@@ -14,7 +14,7 @@ import {
   sides,
 } from "../panes/options.ts";
 import { done, endedText, paneTable, printChange } from "../panes/shown.ts";
-import { acting, type Given, wordsOf } from "../panes/target.ts";
+import { acting, type ParsedArguments, wordsOf } from "../panes/target.ts";
 import { print, printJson, say } from "../print.ts";
 import { onOff } from "./window.ts";
 
@@ -67,7 +67,7 @@ export function register(program: Command): void {
     .action(acting<Action, PaneOptions>("respawn", act));
 }
 
-async function act(action: Action, { words, after, options, at }: Given<PaneOptions>): Promise<void> {
+async function act(action: Action, { words, after, options, at }: ParsedArguments<PaneOptions>): Promise<void> {
   const { json } = options;
   switch (action) {
     case "list": {

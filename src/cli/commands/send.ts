@@ -46,10 +46,10 @@ export function register(program: Command): void {
     });
 }
 
-type Typed = { data?: string; encoding?: "utf8" | "base64" };
+type InputData = { data?: string; encoding?: "utf8" | "base64" };
 
 /** Standard input may hold any bytes, so it travels as base64. */
-async function typed(words: readonly string[], isBase64: boolean): Promise<Typed> {
+async function typed(words: readonly string[], isBase64: boolean): Promise<InputData> {
   if (words.length === 1 && words[0] === "-") {
     if (isBase64) return { data: (await Bun.stdin.text()).replace(/\s+/g, ""), encoding: "base64" };
     return { data: (await Bun.stdin.bytes()).toBase64(), encoding: "base64" };

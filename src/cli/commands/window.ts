@@ -4,7 +4,7 @@ import { defined } from "../../protocol/defined.ts";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { addProgramOptions, type ProgramOptions, programOf } from "../panes/options.ts";
 import { done, endedText, printChange, windowTable } from "../panes/shown.ts";
-import { acting, type Given, wordsOf } from "../panes/target.ts";
+import { acting, type ParsedArguments, wordsOf } from "../panes/target.ts";
 import { print, printJson, say } from "../print.ts";
 
 interface WindowOptions extends ProgramOptions {
@@ -38,7 +38,7 @@ export function register(program: Command): void {
     .action(acting<Action, WindowOptions>("new", act));
 }
 
-async function act(action: Action, { words, after, options, at }: Given<WindowOptions>): Promise<void> {
+async function act(action: Action, { words, after, options, at }: ParsedArguments<WindowOptions>): Promise<void> {
   const { json } = options;
   switch (action) {
     case "list": {

@@ -7,7 +7,7 @@ import { allCrashed } from "../../checkpoints/find.ts";
 import { eventsDir } from "../../events/segments.ts";
 import { readEvents } from "../../events/selected.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { type Message, readTranscript } from "../../pane/agent/transcript.ts";
+import { readTranscript, type TranscriptMessage } from "../../pane/agent/transcript.ts";
 import type { Conversation } from "../../protocol/agent.ts";
 import { visibleCell, visibleLines } from "../../protocol/visible.ts";
 import { UsageError } from "../arguments.ts";
@@ -116,17 +116,17 @@ function unread({ agent, conversation: { id, transcript } }: Talk): string {
     : `the transcript ${transcript} cannot be read: it is missing, a link, or no list of messages`;
 }
 
-function has({ text }: Message, words: readonly string[]): boolean {
+function has({ text }: TranscriptMessage, words: readonly string[]): boolean {
   const folded = text.toLowerCase();
   return words.every((word) => folded.includes(word.toLowerCase()));
 }
 
-function found({ session, agent }: Talk, { role, text, at }: Message): string[] {
+function found({ session, agent }: Talk, { role, text, at }: TranscriptMessage): string[] {
   const line = shorten(visibleCell(text), MESSAGE_CELLS);
   return [ago(at, Date.now()), session, agent, role, line];
 }
 
-function whole({ role, text }: Message): string {
+function whole({ role, text }: TranscriptMessage): string {
   const lines = visibleLines(text).split("\n");
   return `${lines.map((line, at) => (role === "user" ? `${at === 0 ? ">" : " "} ${line}` : line)).join("\n")}\n`;
 }

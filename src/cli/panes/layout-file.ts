@@ -60,7 +60,7 @@ export function plannedPanes(node: PlannedNode): PlannedPane[] {
 type Path = readonly (string | number)[];
 
 /** A file's value, and on which line each key stands. */
-interface Source {
+interface LayoutSource {
   readonly value: unknown;
   lineOf(path: Path): number | null;
 }
@@ -147,7 +147,7 @@ function standardInput(): string {
   return bytes.toString("utf8").replace(/^\ufeff/, "");
 }
 
-function tomlSource(text: string, path: string): Source {
+function tomlSource(text: string, path: string): LayoutSource {
   let value: unknown;
   try {
     value = parse(text);
@@ -184,7 +184,7 @@ function tomlSource(text: string, path: string): Source {
   };
 }
 
-function jsonSource(text: string, path: string): Source {
+function jsonSource(text: string, path: string): LayoutSource {
   const mistakes: { error: number; offset: number; length: number }[] = [];
   const tree = parseTree(text, mistakes, { allowTrailingComma: true });
   const lineAt = (offset: number): number => text.slice(0, offset).split("\n").length;

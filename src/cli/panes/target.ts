@@ -42,7 +42,7 @@ export function wordsOf(
 }
 
 /** The parameters of an action of `wsh pane` or `wsh window`. */
-export interface Given<O> {
+export interface ParsedArguments<O> {
   readonly words: readonly string[];
   /** The command behind `--`; null without one. */
   readonly after: readonly string[] | null;
@@ -56,7 +56,7 @@ export interface Given<O> {
  */
 export function acting<A extends string, O>(
   starts: A,
-  act: (action: A | "list", given: Given<O>) => Promise<void>,
+  act: (action: A | "list", given: ParsedArguments<O>) => Promise<void>,
 ): (action: A | undefined, all: string[], options: O, command: Command) => Promise<void> {
   return (action, all, options, command) => {
     const { before: words, after } = splitAtDashes(all, process.argv);

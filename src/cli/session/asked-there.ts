@@ -7,7 +7,7 @@ import type { Link, LinkRequest } from "../../cluster/link.ts";
 import { isWait, untilDecided } from "../../cluster/wait-again.ts";
 import { getOperation, type OperationName } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { onceOf, type RequestMeta } from "../../protocol/requests.ts";
+import { type RequestMeta, requestKeyOf } from "../../protocol/requests.ts";
 
 /** Names the request that is asked again, after an `outcome_unknown` has named it. */
 const REQUEST_VARIABLE = "WSH_REQUEST";
@@ -46,7 +46,7 @@ interface StreamAsk {
 }
 
 /** The connection to a session of another machine. */
-interface Way {
+interface RequestTransport {
   isLost(): boolean;
   /** Opens it again. @throws WshError */
   again(): Promise<void>;
@@ -60,7 +60,7 @@ export async function askOverStream(
   link: Link,
   { operation, target, input, signal }: StreamAsk,
   ask: (asked: RequestMeta, input: unknown) => Promise<unknown>,
-  way: Way,
+  way: RequestTransport,
 ): Promise<unknown> {
   const { machine } = link;
   const checked = async (asked: RequestMeta, sent: unknown): Promise<unknown> => {
@@ -79,30 +79,30 @@ export async function askOverStream(
   return untilAnswered(asked, (before) =>
     over(way, () => {
       const first = before === undefined ? undefined : link.timeThere(before);
-      const once = onceOf(id, "cli", { operation, target, input }, first);
+      const once = requestKeyOf(id, "cli", { operation, target, input }, first);
       return checked({ once, deadline: link.timeThere(deadline) }, input);
     }),
   );
 }
 
-/** Asks over the connection, which is reopened if it was lost. @throws WayLost when it is lost, and errors of `ask` */
-async function over<T>(way: Way, ask: () => Promise<T>): Promise<T> {
+/** Asks over the connection, which is reopened if it was lost. @throws ConnectionLost when it is lost, and errors of `ask` */
+async function over<T>(way: RequestTransport, ask: () => Promise<T>): Promise<T> {
   if (way.isLost()) await way.again().catch(isGone);
   try {
     return await ask();
   } catch (thrown) {
-    if (isWayLost(thrown, way)) throw new ConnectionLost("", { cause: thrown });
+    if (isConnectionLost(thrown, way)) throw new ConnectionLost("", { cause: thrown });
     throw thrown;
   }
 }
 
-function isWayLost(thrown: unknown, way: Pick<Way, "isLost">): boolean {
+function isConnectionLost(thrown: unknown, way: Pick<RequestTransport, "isLost">): boolean {
   return WshError.from(thrown).code === "session_unavailable" && way.isLost();
 }
 
 /** Of what changes nothing: nothing was done, whether it was sent or not. @throws WshError machine_unreachable, or `thrown` */
-export function throwLost(machine: string, thrown: unknown, way: Pick<Way, "isLost">): never {
-  if (!isWayLost(thrown, way)) throw thrown;
+export function throwLost(machine: string, thrown: unknown, way: Pick<RequestTransport, "isLost">): never {
+  if (!isConnectionLost(thrown, way)) throw thrown;
   const details = { machine, hint: LOOKED_ONLY };
   throw new WshError("machine_unreachable", `the connection to machine '${machine}' was lost`, details, {
     cause: thrown,
@@ -124,7 +124,7 @@ async function waitOverStream(
   { machine }: Link,
   { operation, input, signal }: StreamAsk,
   ask: (asked: RequestMeta, input: unknown) => Promise<unknown>,
-  way: Way,
+  way: RequestTransport,
 ): Promise<unknown> {
   const isThere = async (): Promise<boolean> => !way.isLost();
   try {

@@ -1,6 +1,6 @@
 /** Attaches this process's terminal and reports on stderr how it ended: shared by `wsh` and `wsh attach`. */
 import { type AttachOptions, attach } from "../../attach/attach.ts";
-import { describeOutcome, exitCodeOf, type Outcome } from "../../attach/outcome.ts";
+import { type AttachOutcome, describeOutcome, exitCodeOf } from "../../attach/outcome.ts";
 import { type Person, PersonHere } from "../../attach/person.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { type Prefix, parsePrefix } from "../../keys/prefix.ts";
@@ -17,8 +17,8 @@ import { paneAround } from "./around.ts";
 import { bindingsOf, prefixOf } from "./bindings.ts";
 import { requireTerminal } from "./require-terminal.ts";
 
-export interface Ended {
-  readonly outcome: Outcome;
+export interface AttachEnd {
+  readonly outcome: AttachOutcome;
   readonly exitCode: number;
 }
 
@@ -36,7 +36,7 @@ export async function attachHere(
     /** The session's machine, and how to find one of its sessions again. */
     readonly there?: { readonly machine: string; again(switched: number | null): Promise<Dial> };
   },
-): Promise<Ended> {
+): Promise<AttachEnd> {
   const around = await socketAround(process.env);
   const { socket } = options;
   if (around !== null && typeof socket === "string") {

@@ -50,7 +50,7 @@ export class SessionClient implements Disposable {
     readonly pane: string,
     /** The machine that has it; null: this one. */
     readonly machine: string | null = null,
-    private readonly far: Link | null = null,
+    private readonly remote: Link | null = null,
   ) {}
 
   /** @throws WshError session_not_found, session_unavailable, version_mismatch; of another machine those of its link */
@@ -137,21 +137,21 @@ export class SessionClient implements Disposable {
       const connection = isForOne ? this.connection : this.whole;
       return connection.request(operation, sent, { ...context, ...asked });
     };
-    if (this.far === null || machine === null) return (await ask()) as OperationOutput<N>;
-    const result = await this.askThere(this.far, operation, input, signal, ask);
+    if (this.remote === null || machine === null) return (await ask()) as OperationOutput<N>;
+    const result = await this.askThere(this.remote, operation, input, signal, ask);
     return addressedAnswer(machine, operation, result) as OperationOutput<N>;
   }
 
   /** A way that was lost is made again, and what was asked over it is asked by its id: it is done once. */
   private async askThere(
-    far: Link,
+    remote: Link,
     operation: OperationName,
     input: unknown,
     signal: AbortSignal | undefined,
     ask: (asked: RequestMeta, input: unknown) => Promise<unknown>,
   ): Promise<unknown> {
     const { askOverStream } = await import("./asked-there.ts");
-    return askOverStream(far, { operation, target: this.target, input, signal }, ask, {
+    return askOverStream(remote, { operation, target: this.target, input, signal }, ask, {
       isLost: () => this.connection.isClosed || this.whole.isClosed,
       again: () => this.reopen(),
     });
@@ -159,10 +159,10 @@ export class SessionClient implements Disposable {
 
   /** Other connections to the same process; what came over the old ones as events has ended with them. */
   private async reopen(): Promise<void> {
-    const { far } = this;
-    if (far === null) return;
+    const { remote } = this;
+    if (remote === null) return;
     this[Symbol.dispose]();
-    const next = await SessionClient.connect(atLink(far, this.target), this.target, {});
+    const next = await SessionClient.connect(atLink(remote, this.target), this.target, {});
     this.connection = next.connection;
     this.whole = next.whole;
   }

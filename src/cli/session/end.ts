@@ -16,7 +16,7 @@ import { cliCaller, SessionClient } from "./client.ts";
 const GONE_PATIENCE_MS = 2_000;
 const GONE_POLL_MS = 5;
 
-export interface Ended {
+export interface EndedSession {
   readonly name: string;
   /** Programs that ran in it; empty if its process was killed. */
   readonly ended: readonly RunningProgram[];
@@ -30,7 +30,7 @@ export async function endSession(
   instance: Instance,
   target: string,
   reason: OperationInput<"session.kill">["reason"] = "killed",
-): Promise<Ended> {
+): Promise<EndedSession> {
   if (parsePlace(target).machine !== null) {
     using there = await SessionClient.open(instance, target);
     const { ended } = await there.call("session.kill", { reason });

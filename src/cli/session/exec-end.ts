@@ -98,7 +98,7 @@ export async function resultOf(
 }
 
 /** The stage whose answer was lost: the request that starts the command, or a later one. */
-export interface Begun {
+export interface StartedExec {
   /** As the person named the session. */
   readonly name: string;
   /** Null: whether it was started is not known. */
@@ -111,7 +111,7 @@ export interface Begun {
  * to resume it. Rethrows any other error.
  */
 export async function sayUnknown(
-  { name, id, command }: Begun,
+  { name, id, command }: StartedExec,
   { json, resume }: ExecOptions,
   thrown: unknown,
 ): Promise<void> {

@@ -10,7 +10,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { type CommandRecord, CommandRecordSchema } from "../../protocol/commands.ts";
 import { EventSchema } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
+import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import { cliCaller, SessionClient } from "./client.ts";
 
 /** Bytes not printed yet at which we stop reading. */
@@ -121,7 +121,7 @@ export class ExecStream implements Disposable {
     });
   }
 
-  private receive(message: Message): void {
+  private receive(message: WireMessage): void {
     if (message.type === messageTypes.output) {
       this.queue.push(message.payload);
       this.queued += message.payload.length;

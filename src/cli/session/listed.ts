@@ -24,11 +24,11 @@ const SERVER_PATIENCE_MS = 1_500;
 const SILENT_PATIENCE_MS = 150;
 
 /** A session process that answered, or why it did not. */
-export type Listed =
+export type ListedSession =
   | { readonly entry: SessionEntry; readonly info: SessionInfo }
   | { readonly entry: SessionEntry; readonly trouble: WshError };
 
-export async function findAll(instance: Instance): Promise<Listed[]> {
+export async function findAll(instance: Instance): Promise<ListedSession[]> {
   const answered = await askAtServer(instance);
   const asked = answered ?? (await Promise.all(listSessions(instance).map((each) => ask(each))));
   const dead = asked.filter((one) => "trouble" in one && one.trouble.code === "session_not_found");
@@ -43,7 +43,7 @@ export async function findAll(instance: Instance): Promise<Listed[]> {
 }
 
 /** Crashed sessions, where no server says which there are. */
-async function crashedBeside(instance: Instance, there: readonly Listed[]): Promise<Listed[]> {
+async function crashedBeside(instance: Instance, there: readonly ListedSession[]): Promise<ListedSession[]> {
   const { listCrashed } = await import("../../checkpoints/work.ts");
   const ids = there.flatMap((one) => ("info" in one ? one.info.id : sessionId(one.entry.session ?? 0)));
   return listCrashed(instance, new Set(ids), configuredHostname(instance)).map((info) => ({
@@ -62,7 +62,7 @@ export function configuredHostname(instance: Instance): string {
 }
 
 /** The server's answer; null when it does not come in time, or not in this version's form. */
-async function askAtServer(instance: Instance): Promise<Listed[] | null> {
+async function askAtServer(instance: Instance): Promise<ListedSession[] | null> {
   const answer = await askServer(instance, "GET", "/sessions?all=true&server=local", {
     patienceMs: SERVER_PATIENCE_MS,
   }).catch(() => null);
@@ -87,7 +87,7 @@ function entryOf(instance: Instance, { id, pane_id, name, running }: SessionInfo
   return { id: pane.id, session, window: null, socket, name, ended: !running, isMember: false };
 }
 
-async function ask(entry: SessionEntry, patienceMs = HELLO_PATIENCE_MS): Promise<Listed> {
+async function ask(entry: SessionEntry, patienceMs = HELLO_PATIENCE_MS): Promise<ListedSession> {
   try {
     const { connection, hello } = await Connection.open(entry.socket, "cli", {}, patienceMs);
     connection.close();
@@ -98,11 +98,11 @@ async function ask(entry: SessionEntry, patienceMs = HELLO_PATIENCE_MS): Promise
   }
 }
 
-export function isEnded(one: Listed | { readonly info: SessionInfo }): boolean {
+export function isEnded(one: ListedSession | { readonly info: SessionInfo }): boolean {
   return "info" in one ? !one.info.running && one.info.state !== "crashed" : one.entry.ended;
 }
 
-export function asJson(one: Listed): object {
+export function asJson(one: ListedSession): object {
   if ("info" in one) return one.info;
   const { entry, trouble } = one;
   const { code, message } = trouble;

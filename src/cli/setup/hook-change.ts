@@ -23,10 +23,10 @@ export interface HookChange {
 }
 
 /** Where the hooks are to be: in files of ours, in a file of the host's, or nowhere. */
-export type Wanted = "own" | "merged" | "nowhere";
+export type HookTarget = "own" | "merged" | "nowhere";
 
 /** Every file in which they are or will be. @throws WshError invalid_setting naming a file that cannot be understood */
-export function planHooks(host: HookHost, places: Places, wanted: Wanted): HookChange[] {
+export function planHooks(host: HookHost, places: Places, wanted: HookTarget): HookChange[] {
   const { own, merged } = host;
   const files = Object.entries(own?.files ?? {}).map(([path, text]): HookChange => {
     const directory = own?.directory(places) ?? "";

@@ -29,7 +29,7 @@ const NEW_FILE_MODE = 0o600;
 const MOST_BACKUPS = 100;
 
 /** Owner and mode of a file that is made. */
-interface Kept {
+interface FileAttributes {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
@@ -49,7 +49,7 @@ export function replaceFile(place: ConfigFile, before: string | undefined, after
     });
   }
   const { uid, gid, mode } = before === undefined ? { ...directory, mode: NEW_FILE_MODE } : statSync(target);
-  const kept: Kept = { uid, gid, mode: mode & 0o777 };
+  const kept: FileAttributes = { uid, gid, mode: mode & 0o777 };
   const backup = before === undefined ? undefined : keepCopy(target, before, kept);
   const fresh = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
   try {
@@ -80,7 +80,7 @@ function isRoot(): boolean {
 }
 
 /** `FILE.before-wsh`, or `FILE.before-wsh.2` and so on: an existing file with that name stays. */
-function keepCopy(target: string, text: string, kept: Kept): string {
+function keepCopy(target: string, text: string, kept: FileAttributes): string {
   for (let count = 1; count <= MOST_BACKUPS; count += 1) {
     const path = `${target}.before-wsh${count === 1 ? "" : `.${count}`}`;
     try {
@@ -96,7 +96,7 @@ function keepCopy(target: string, text: string, kept: Kept): string {
 }
 
 /** O_EXCL refuses existing files, and also links that lead nowhere. */
-function create(path: string, text: string, { mode, uid, gid }: Kept): void {
+function create(path: string, text: string, { mode, uid, gid }: FileAttributes): void {
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
   const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   try {

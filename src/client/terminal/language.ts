@@ -9,7 +9,7 @@ export type { Awaited, Matched } from "./awaited.ts";
 export { pictured, TerminalFailure } from "./failure.ts";
 export type { ExecOptions, ExecOutcome, OutputOptions, StepOptions } from "./options.ts";
 export { type Found, Screen, type SpanStyle } from "./screen.ts";
-export type { Step, StepDoubt, StepWatcher } from "./steps.ts";
+export type { RecordedStep as Step, StepDoubt, StepWatcher } from "./steps.ts";
 export { type Call, Terminal } from "./terminal.ts";
 
 export interface OpenOptions {

@@ -30,7 +30,7 @@ export type ExecOutcome = Omit<OperationOutput<"exec">, "exit_code" | "output"> 
 };
 
 /** How a command ended, or the session's program, which has no `id` and `command`. */
-export interface Outcome {
+export interface CommandOutcome {
   readonly exit_code: number | null;
   readonly signal: string | null;
   readonly id?: number;

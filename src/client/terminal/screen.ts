@@ -1,11 +1,11 @@
 /** A terminal's screen for programs: text, styles, the cursor, and the selected part. Pure. */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { Span } from "../../protocol/screen.ts";
-import { cells, type Found, type SpanStyle, selectedPart } from "../../protocol/selected.ts";
+import { cells, type DialogRow, type SpanStyle, selectedPart } from "../../protocol/selected.ts";
 
 import { briefOf, compact, printedAs } from "./brief.ts";
 
-export type { Found, SpanStyle } from "../../protocol/selected.ts";
+export type { DialogRow as Found, SpanStyle } from "../../protocol/selected.ts";
 
 export class Screen {
   /** Each row as text, without blanks at its end. */
@@ -43,11 +43,11 @@ export class Screen {
   }
 
   /** The first place of a text, or of a match within a row. */
-  find(what: string | RegExp): Found | null {
+  find(what: string | RegExp): DialogRow | null {
     return this.findAll(what)[0] ?? null;
   }
 
-  findAll(what: string | RegExp): Found[] {
+  findAll(what: string | RegExp): DialogRow[] {
     const pattern = typeof what === "string" ? null : new RegExp(what.source, `${what.flags.replace(/[gy]/g, "")}g`);
     return this.rows.flatMap((row, at) => {
       const places =
@@ -59,12 +59,12 @@ export class Screen {
   }
 
   /** The part that a program shows as selected or focused. */
-  get selected(): Found | null {
+  get selected(): DialogRow | null {
     const part = selectedPart(this.styles, this.cursor);
     return part === null ? null : place(part);
   }
 
-  private found(row: number, index: number, text: string): Found {
+  private found(row: number, index: number, text: string): DialogRow {
     const spans = this.styles[row] ?? [];
     let at = 0;
     let style: SpanStyle = {};
@@ -79,7 +79,7 @@ export class Screen {
   }
 }
 
-function place(found: Found): Found {
+function place(found: DialogRow): DialogRow {
   return briefOf(found, "text", "row", "col");
 }
 

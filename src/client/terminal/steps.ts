@@ -5,7 +5,7 @@
 import { WshError } from "../../protocol/errors.ts";
 import { type FailureFacts, TerminalFailure } from "./failure.ts";
 
-export interface Step {
+export interface RecordedStep {
   /** As the program writes it, such as `expect(/ready/)`. */
   readonly text: string;
   /** The call stack at its beginning. */
@@ -13,7 +13,7 @@ export interface Step {
 }
 
 /** Called for every step; its result is called at the step's end. */
-export type StepWatcher<T> = (terminal: T, step: Step) => Promise<(failure: Error | null) => Promise<void>>;
+export type StepWatcher<T> = (terminal: T, step: RecordedStep) => Promise<(failure: Error | null) => Promise<void>>;
 
 export interface StepOrigin<T> {
   readonly terminal: T;

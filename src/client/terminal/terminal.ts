@@ -23,7 +23,7 @@ import {
 import { brief, briefOf, printedAs } from "./brief.ts";
 import { clickSequence } from "./click.ts";
 import type { FailureFacts } from "./failure.ts";
-import type { ExecOptions, ExecOutcome, ExpectOptions, Outcome, OutputOptions, StepOptions } from "./options.ts";
+import type { CommandOutcome, ExecOptions, ExecOutcome, ExpectOptions, OutputOptions, StepOptions } from "./options.ts";
 import { Screen } from "./screen.ts";
 import { NotMet, type StepDoubt, type StepWatcher, seconds, stepped, written } from "./steps.ts";
 
@@ -211,7 +211,7 @@ export class Terminal implements AsyncDisposable {
   }
 
   /** Waits for the end of the command that runs, else of the session's program; at a prompt the last command has ended. */
-  async ended({ timeout = this.timeout }: StepOptions = {}): Promise<Outcome> {
+  async ended({ timeout = this.timeout }: StepOptions = {}): Promise<CommandOutcome> {
     return this.step(this.ended, "ended()", async () => {
       const outcome = await this.end(timeout);
       const { exit_code, signal } = outcome;
@@ -219,7 +219,7 @@ export class Terminal implements AsyncDisposable {
     });
   }
 
-  private async end(timeout: number): Promise<Outcome> {
+  private async end(timeout: number): Promise<CommandOutcome> {
     const { command } = this;
     const isShell = command === undefined && (await this.status()).last_command !== null;
     const ends = command !== undefined ? (["command_finished"] as const) : isShell ? (["prompt"] as const) : [];

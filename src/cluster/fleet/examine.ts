@@ -179,7 +179,7 @@ function keepOffset(offsets: Map<string, number>, message: { readonly subject: s
   if (beat.success) offsets.set(message.subject.split(".").at(-1) ?? "", beat.output.at - Date.now());
 }
 
-interface Reached {
+interface ReachedServer {
   readonly server: string;
   /** Time to connect, in ms; null: it does not answer. */
   readonly reached: number | null;
@@ -190,14 +190,14 @@ interface Reached {
 }
 
 /** A NATS server greets in the clear and asks for TLS then; a WebSocket begins with it. */
-async function reach(server: string, ca: string | undefined): Promise<Reached> {
+async function reach(server: string, ca: string | undefined): Promise<ReachedServer> {
   const url = new URL(server.replace(/^(tls|nats|wss|ws):/, "https:"));
   const host = plainHost(url.hostname);
   const isSocket = /^wss?:/.test(server);
   const port = Number(url.port || (isSocket ? 443 : 4222));
   const began = performance.now();
   const socket = net.connect({ host, port });
-  const done = Promise.withResolvers<Reached>();
+  const done = Promise.withResolvers<ReachedServer>();
   let reached: number | null = null;
   const end = (ok: boolean, text: string, advice?: string): void => {
     done.resolve({ server, reached, ok, text, ...defined({ advice }) });

@@ -22,13 +22,18 @@ const EventSchema = v.pipe(
   }),
 );
 
-interface Source {
+interface FleetEventSource {
   readonly connection: FleetConnection;
   readonly members: Members;
 }
 
 /** @param boot the present incarnation */
-export function listenTo({ connection, members }: Source, machine: string, boot: string, sink: LinkEvents): Disposable {
+export function listenTo(
+  { connection, members }: FleetEventSource,
+  machine: string,
+  boot: string,
+  sink: LinkEvents,
+): Disposable {
   let seq: number | null = null;
   const end = (): void => {
     clearInterval(timer);

@@ -17,7 +17,7 @@ const NOBODY_MS = 5_000;
 /** NATS's status for a message without a receiver. */
 const NO_RESPONDERS = 503;
 
-export type Outcome =
+export type RequestOutcome =
   | { readonly kind: "answer"; readonly text: string }
   /** Nothing was done: no receiver, the machine was restarted with another incarnation, or the servers refuse it. */
   | { readonly kind: "nobody" | "refused" | "denied" | "too_large" | "not_sent" }
@@ -48,7 +48,7 @@ interface Pending {
   readonly parts: Uint8Array[];
   bytes: number;
   missing: number;
-  end(outcome: Outcome): void;
+  end(outcome: RequestOutcome): void;
 }
 
 export class FleetRequests {
@@ -63,11 +63,11 @@ export class FleetRequests {
   }
 
   /** @param from the answering machine, or `$js` */
-  async ask(from: string, subject: string, body: string, options: AskOptions = {}): Promise<Outcome> {
+  async ask(from: string, subject: string, body: string, options: AskOptions = {}): Promise<RequestOutcome> {
     const { headers = {}, isGone, key, signal, patienceMs, refusedBy } = options;
     if (signal?.aborted === true) return { kind: "cancelled" };
     const reply = this.connection.inboxOf(from, String(this.next++));
-    const outcome = Promise.withResolvers<Outcome>();
+    const outcome = Promise.withResolvers<RequestOutcome>();
     let late: Timer | null = null;
     const sent = {
       reply,
@@ -115,7 +115,7 @@ export class FleetRequests {
     nobody: () => void,
   ): boolean {
     const reply = this.connection.inboxOf(from, String(this.next++));
-    const end = (outcome: Outcome): void => {
+    const end = (outcome: RequestOutcome): void => {
       clearTimeout(timer);
       this.pending.delete(reply);
       if (outcome.kind !== "lost") nobody();

@@ -3,7 +3,7 @@
  * handler gets the objects of the operation's scope, and nothing above it.
  */
 
-import type { Scope } from "../../operations/define.ts";
+import type { OperationScope } from "../../operations/define.ts";
 import type { OperationNameOf, OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { Access, Caller } from "../../protocol/caller.ts";
 import type { ImageFormat } from "../../protocol/paste.ts";
@@ -41,7 +41,7 @@ export interface HandlerContext {
 }
 
 /** Handlers of the operations of a scope, with the objects they act on. */
-export type Handlers<S extends Scope, Subject> = {
+export type Handlers<S extends OperationScope, Subject> = {
   readonly [N in OperationNameOf<S>]: (
     subject: Subject,
     input: ParsedInput<N>,

@@ -26,7 +26,7 @@ const MAX_SCOPES = 100;
 /** Streams of `subscriptions/listen` at once; the other eras have one for each of their sessions. */
 const MAX_LISTENING = 256;
 
-interface Scope {
+interface ConnectionScope {
   readonly taps: EventTap;
   readonly modern: ReturnType<typeof createMcpHandler>;
 }
@@ -42,7 +42,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     if (caller === undefined) throw new Error("a request came without its caller");
     return createMcpServer(options, caller);
   };
-  const scopes = new Map<string, Scope>();
+  const scopes = new Map<string, ConnectionScope>();
   const listening = new Map<Disposable, Share>();
   /** Why the caller may not listen to one stream more. */
   const refusalOf = (identity: HttpIdentity): string | null => {
@@ -55,7 +55,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   };
 
   /** State shared by listeners of one kind: a token for one session receives nothing about others. */
-  function scopeOf(only = ""): Scope {
+  function scopeOf(only = ""): ConnectionScope {
     const known = scopes.get(only);
     if (known !== undefined) return known;
     if (scopes.size >= MAX_SCOPES) {

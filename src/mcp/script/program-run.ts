@@ -12,7 +12,7 @@ import { errorBodyOf, isLanguageOperation } from "./language-operations.ts";
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 const MAX_PRINTED = 1024 * 1024;
 
-export type Ended =
+export type ProgramEnd =
   | { readonly state: "finished"; readonly value?: unknown }
   | { readonly state: "failed"; readonly error: string; readonly line: number | null }
   | { readonly state: "stopped" };
@@ -20,7 +20,7 @@ export type Ended =
 export class ProgramRun {
   /** Its current step. */
   at: { readonly step: string; readonly line: number | null } | null = null;
-  private result: Ended | null = null;
+  private result: ProgramEnd | null = null;
   private printed: string[] = [];
   private printedLength = 0;
   private dropped = 0;
@@ -44,7 +44,7 @@ export class ProgramRun {
     void this.read(asker(this.stopping.signal));
   }
 
-  get ended(): Ended | null {
+  get ended(): ProgramEnd | null {
     return this.result;
   }
 
@@ -112,7 +112,7 @@ export class ProgramRun {
     this.child.stdin.flush();
   }
 
-  private end(result: Ended): void {
+  private end(result: ProgramEnd): void {
     if (this.result !== null) return;
     this.result = result;
     this.stopping.abort();

@@ -11,14 +11,14 @@ const MAX_RUNS = 32;
 /** Time without a question after which a program is stopped, in ms. */
 const FORGOTTEN_MS = 600_000;
 
-interface Kept {
+interface RetainedRun {
   readonly run: ProgramRun;
   readonly owner: string;
   timer: Timer;
 }
 
 export class Runs {
-  private readonly kept = new Map<string, Kept>();
+  private readonly kept = new Map<string, RetainedRun>();
   private next = 1;
 
   /** @throws WshError resource_limit_reached */

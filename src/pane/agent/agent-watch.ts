@@ -76,7 +76,7 @@ export interface AgentWatchPort {
   readonly changed: (agent: AgentInfo | null) => void;
 }
 
-interface Kept {
+interface WatchedAgent {
   readonly process: AgentProcess;
   known: AgentKnowledge;
   judged: Judgement | null;
@@ -86,12 +86,12 @@ interface Kept {
 }
 
 export class AgentWatch {
-  private readonly kept = new Map<string, Kept>();
+  private readonly kept = new Map<string, WatchedAgent>();
   /** Names of agents that the table does not know and that have reported themselves, by pid. */
   private readonly claimed = new Map<number, string>();
   /** The newest announcement of each kind by a program that was not checked yet. */
   private pending: Partial<Record<Attention["kind"], Attention>> = {};
-  private current: Kept | null = null;
+  private current: WatchedAgent | null = null;
   /** Each accepted report of an agent's hook. */
   readonly reports = new Emitter<{ report: AgentReport & { readonly agentPid: number } }>();
   /** Counts inputs by anyone, without the terminal's own reports. */
@@ -230,7 +230,7 @@ export class AgentWatch {
     this.claimed.set(pid, name);
   }
 
-  private keep(process: AgentProcess): Kept {
+  private keep(process: AgentProcess): WatchedAgent {
     const known = this.kept.get(process.key);
     if (known !== undefined) return known;
     const { clock } = this.port;
@@ -238,7 +238,7 @@ export class AgentWatch {
     // A starting program prints: only later output counts.
     const begun = { ...nothingKnown, outputAt: now, burstAt: now };
     const conversations = new Conversations(process.name, this.port.lineage(process.pid)?.args ?? [], clock.wall());
-    const kept: Kept = { process, known: begun, judged: null, since: clock.wall(), conversations };
+    const kept: WatchedAgent = { process, known: begun, judged: null, since: clock.wall(), conversations };
     if (this.kept.size >= MAX_KEPT) {
       const oldest = this.kept.keys().next();
       if (!oldest.done) this.kept.delete(oldest.value);
@@ -247,7 +247,7 @@ export class AgentWatch {
     return kept;
   }
 
-  private show(kept: Kept | null): void {
+  private show(kept: WatchedAgent | null): void {
     if (kept === this.current) return;
     this.current = kept;
     const now = this.port.clock.now();
@@ -297,7 +297,7 @@ export class AgentWatch {
   }
 
   /** Finds out whether the agent rests, once it has been quiet, and rings when time alone may change its state. */
-  private watchRest(current: Kept, now: number): void {
+  private watchRest(current: WatchedAgent, now: number): void {
     const { inputAt, outputAt } = current.known;
     const quietSince = Math.max(inputAt, outputAt);
     let { until } = this.judged(current);
@@ -312,7 +312,7 @@ export class AgentWatch {
     if (until !== Number.POSITIVE_INFINITY) this.alarm.set(Math.max(until, now + LOOK_MS));
   }
 
-  private lives({ process }: Kept): boolean {
+  private lives({ process }: WatchedAgent): boolean {
     return this.port.lineage(process.pid)?.key === process.key;
   }
 
@@ -324,7 +324,7 @@ export class AgentWatch {
     this.port.look();
   }
 
-  private judged(kept: Kept): Judgement {
+  private judged(kept: WatchedAgent): Judgement {
     const { clock } = this.port;
     const now = clock.now();
     const was = kept.judged;

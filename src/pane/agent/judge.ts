@@ -24,7 +24,7 @@ const HOOKS_STOPPED_MS = 300_000;
 export const BUSY_LOOK_MS = 3_000;
 
 /** The last report of an agent's hook, or a conclusion from it. */
-export interface Told {
+export interface ReportedState {
   readonly state: AgentState;
   readonly source: AgentSource;
   readonly why: string;
@@ -35,7 +35,7 @@ export interface Told {
 /** Times are of the pane's clock; -Infinity for never. */
 export interface AgentKnowledge {
   /** The newest report of its hooks. */
-  readonly hook: Told | null;
+  readonly hook: ReportedState | null;
   readonly notification: { readonly by: string; readonly message: string; readonly at: number } | null;
   readonly progress: { readonly state: "active" | "cleared" | "stopped"; readonly at: number } | null;
   /** Time of the last input by anyone. */

@@ -12,7 +12,7 @@ const BEGINNING_BYTES = 256 * 1024;
 const END_BYTES = 8 * 1024 * 1024;
 const isTranscript = /\.jsonl?$/;
 
-export interface Message {
+export interface TranscriptMessage {
   readonly role: "user" | "assistant";
   readonly text: string;
   /** Unix time in ms; null when not recorded. */
@@ -20,7 +20,7 @@ export interface Message {
 }
 
 export interface Transcript {
-  readonly messages: readonly Message[];
+  readonly messages: readonly TranscriptMessage[];
   /** The file is longer than what was read: the oldest messages are missing. */
   readonly isCut: boolean;
 }
@@ -58,7 +58,7 @@ export function lastReply(path: string): string | null {
   return newest?.role === "assistant" ? newest.text : null;
 }
 
-function firstPrompt(entries: readonly Entry[]): string | undefined {
+function firstPrompt(entries: readonly TranscriptEntry[]): string | undefined {
   return entries.find(({ role }) => role === "user")?.text;
 }
 
@@ -85,15 +85,15 @@ function readPart(path: string, most: number, from: "start" | "end"): { text: st
   }
 }
 
-interface Entry {
-  readonly role: Message["role"] | null;
+interface TranscriptEntry {
+  readonly role: TranscriptMessage["role"] | null;
   readonly text: string;
   readonly at: number | null;
   readonly title: string | null;
 }
 
 /** Lines of JSON, some with a list of messages; or one such document. Lines that were cut are left out. */
-function entriesOf(text: string): Entry[] {
+function entriesOf(text: string): TranscriptEntry[] {
   const whole = parsed(text);
   const values = whole === null ? text.split("\n").map(parsed) : [whole];
   const seen = new Set<string>();
@@ -147,12 +147,12 @@ const EntrySchema = v.looseObject({
 const ADDED = /^<[a-z_-]+>/;
 
 /** Names of the two sides in the hosts' forms. */
-const roles: Readonly<Record<string, Message["role"]>> = {
+const roles: Readonly<Record<string, TranscriptMessage["role"]>> = {
   ...{ user: "user", "user.message": "user" },
   ...{ assistant: "assistant", gemini: "assistant", model: "assistant", "assistant.message": "assistant" },
 };
 
-function entryOf(value: unknown): Entry | null {
+function entryOf(value: unknown): TranscriptEntry | null {
   const read = v.safeParse(EntrySchema, value);
   if (!read.success) return null;
   const { type, role, content, timestamp, message, payload, data, isMeta, isSidechain } = read.output;

@@ -29,14 +29,14 @@ import { CommandEnds, type CommandEndsPort } from "./command-ends.ts";
 import { type CommandLogLimits, CommandRecords, defaultCommandLogLimits } from "./command-records.ts";
 import { signalOfExitCode } from "./exit-signal.ts";
 import {
+  type CommandEntry,
   type CommandOrigin,
   type Comparison,
   compare,
   countersOf,
   cutCommand,
-  type Entry,
   MAX_COMMAND_LINE,
-  type Sent,
+  type SentCommand,
   type ShellStatus,
   settleSent,
   startedRecord,
@@ -71,7 +71,7 @@ interface Cursor {
 export class CommandLog {
   private readonly records: CommandRecords;
   private readonly listeners = new Set<Partial<CommandLogEvents>>();
-  expected: Sent | null = null;
+  expected: SentCommand | null = null;
   private readonly shells = new ShellLevels();
   private readonly ends: CommandEnds;
 
@@ -203,7 +203,7 @@ export class CommandLog {
   }
 
   /** Sets the command that runs next: exec knows its text better than the shell's history does. Null clears it. */
-  expect(sent: Sent | null): void {
+  expect(sent: SentCommand | null): void {
     this.expected = sent;
   }
 
@@ -346,7 +346,7 @@ export class CommandLog {
     const isAskedFor = expected !== null || this.port.isAskedFor?.();
     const spool = isAskedFor ? (this.port.spools?.open() ?? null) : null;
     const output = new RunningOutput(this.port.text, mark.position, this.limits.recordBytes, spool);
-    const entry: Entry = {
+    const entry: CommandEntry = {
       record: startedRecord(mark, { id, line, cwd: this.port.cwd(), at: this.port.clock.wall() }),
       ...countersOf(this.port.text),
       ...{ startedAt: this.port.clock.now(), sent: expected, shown },

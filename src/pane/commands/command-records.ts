@@ -6,7 +6,7 @@ import type { CommandRecord } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isForeignCommand, nextCommandId } from "../../protocol/pane-numbers.ts";
 import { type KeptLines, PackedLines } from "../text/kept-lines.ts";
-import { type Entry, GONE, restoredEntry } from "./log-entry.ts";
+import { type CommandEntry, GONE, restoredEntry } from "./log-entry.ts";
 
 export interface CommandLogLimits {
   /** Maximum records. */
@@ -25,7 +25,7 @@ export const defaultCommandLogLimits: CommandLogLimits = {
 };
 
 export class CommandRecords {
-  private readonly entries = new Map<number, Entry>();
+  private readonly entries = new Map<number, CommandEntry>();
   private heldBytes = 0;
   /** Id of the newest. */
   lastId: number;
@@ -56,7 +56,7 @@ export class CommandRecords {
     throw new WshError("command_not_found", `this pane has no record of command ${id}`);
   }
 
-  get(id: number): Entry | null {
+  get(id: number): CommandEntry | null {
     return this.entries.get(id) ?? null;
   }
 
@@ -66,14 +66,14 @@ export class CommandRecords {
   }
 
   /** The entry has the next id. */
-  add(entry: Entry): void {
+  add(entry: CommandEntry): void {
     this.lastId = entry.record.id;
     this.entries.set(this.lastId, entry);
     this.limit();
   }
 
   /** The command has ended with this output. */
-  pack(entry: Entry, kept: KeptLines): void {
+  pack(entry: CommandEntry, kept: KeptLines): void {
     const packed = new PackedLines(kept);
     entry.output = packed;
     this.heldBytes += packed.bytes;

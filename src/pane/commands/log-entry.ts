@@ -25,11 +25,11 @@ export function countersOf({ scrolledAway, replacedParts }: TerminalText): Count
 }
 
 /** One command of the log. */
-export interface Entry extends Counters {
+export interface CommandEntry extends Counters {
   record: CommandRecord;
   readonly startedAt: number;
   /** The text that exec sent, if any. */
-  readonly sent: Sent | null;
+  readonly sent: SentCommand | null;
   /** The text between B and C, and the command that the shell reports: both are compared with `sent`. */
   readonly shown: string | null;
   said: string | null;
@@ -74,7 +74,7 @@ export interface ShellHistoryParams {
 
 /** Origin of a command, which decides whether a history of commands may keep it. */
 export interface CommandOrigin {
-  readonly sent: Sent | null;
+  readonly sent: SentCommand | null;
   readonly said: string | null;
   readonly shown: string | null;
   readonly indented: boolean;
@@ -83,7 +83,7 @@ export interface CommandOrigin {
 }
 
 /** A command typed by exec. */
-export interface Sent {
+export interface SentCommand {
   readonly command: string;
   /** The line that the editor should hold. */
   readonly line: string;
@@ -104,7 +104,7 @@ const NOT_COMPARED = "the command that the shell ran could not be verified";
 export const GONE = "newer commands replaced it";
 
 /** The retained output of a command. */
-export function storedOutput({ output, spool, gaps, isRestored }: Entry, text: TerminalText): StoredOutput {
+export function storedOutput({ output, spool, gaps, isRestored }: CommandEntry, text: TerminalText): StoredOutput {
   const isOver = output instanceof PackedLines;
   const kept = isOver ? output.lines() : output.collect(text.position());
   const isGone = isOver && output.bytes === 0;
@@ -137,7 +137,7 @@ export function startedRecord(
 }
 
 /** A command of which only the record was restored. */
-export function restoredEntry(record: CommandRecord): Entry {
+export function restoredEntry(record: CommandRecord): CommandEntry {
   const { command, verified, output_lines: omitted } = record;
   return {
     record,
@@ -165,7 +165,7 @@ export function cutCommand(command: string): string {
 }
 
 /** Records whether the command that ran is the one sent, if known. */
-export function settleSent(entry: Entry): void {
+export function settleSent(entry: CommandEntry): void {
   const { sent: _earlier, warnings = [], ...record } = entry.record;
   const { sent, verified } = entry;
   if (sent === null) return;
@@ -179,7 +179,7 @@ export function settleSent(entry: Entry): void {
 }
 
 /** Marks a running command's result as not exact. */
-export function doubt(entry: Entry, why: string): void {
+export function doubt(entry: CommandEntry, why: string): void {
   if (entry.doubts.includes(why)) return;
   entry.doubts.push(why);
   entry.verified = false;
@@ -188,7 +188,7 @@ export function doubt(entry: Entry, why: string): void {
 
 /** Why the screen does not show everything that a command printed. */
 export function doubtsOf(
-  { scrolledAway, replacedParts, doubts: known, output }: Counters & Pick<Entry, "doubts" | "output">,
+  { scrolledAway, replacedParts, doubts: known, output }: Counters & Pick<CommandEntry, "doubts" | "output">,
   text: TerminalText,
 ): string[] {
   const lost = text.scrolledAway - scrolledAway;
@@ -207,7 +207,7 @@ export function doubtsOf(
   return doubts;
 }
 
-export function compare({ sent, shown, said }: Pick<Entry, "sent" | "shown" | "said">): Comparison {
+export function compare({ sent, shown, said }: Pick<CommandEntry, "sent" | "shown" | "said">): Comparison {
   if (sent === null) return { kind: "same" };
   if (said !== null) return isSame(sent.line, said) ? { kind: "same" } : { kind: "differs", ran: said };
   return isShown(sent.line, shown) ? { kind: "same" } : { kind: "open", ran: shown };

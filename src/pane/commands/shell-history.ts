@@ -39,7 +39,7 @@ export interface ShellHistoryPort {
 }
 
 /** A command that runs, or has ended and is not decided. */
-interface Open {
+interface RunningEntry {
   readonly id: number;
   readonly byProgram: boolean;
   readonly isPrivate: boolean;
@@ -50,7 +50,7 @@ export class ShellHistory implements Disposable {
   private readonly known = new Set<string>();
   private readonly listener: Disposable;
   /** One for each shell inside another. */
-  private open: Open[] = [];
+  private open: RunningEntry[] = [];
   /** Waits for its shell's report with the next C. */
   private readonly later = new Map<ChildShell | null, KeptCommand>();
 

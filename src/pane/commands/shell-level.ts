@@ -7,7 +7,7 @@ import type { ShellPhase } from "../state/shell-phase.ts";
 import { RunningOutput } from "../text/running-output.ts";
 import type { RetiredLines, TextPosition } from "../text/text.ts";
 import type { ChildShell } from "./child-shells.ts";
-import type { Entry, ShellStatus } from "./log-entry.ts";
+import type { CommandEntry, ShellStatus } from "./log-entry.ts";
 
 const TYPED_INTO = "input was typed during the command: the output may contain its echo";
 
@@ -35,7 +35,7 @@ export class ShellLevel {
   promptBegin: TextPosition | null = null;
   promptEnd: TextPosition | null = null;
   status: ShellStatus | null = null;
-  running: Entry | null = null;
+  running: CommandEntry | null = null;
   /** How the running command ends if a prompt follows. */
   ending: Ending | null = null;
   /** Output up to the prompt after that end, which may or may not be the shell's. */

@@ -20,7 +20,7 @@ import type { RetiredLines, TerminalText } from "../text/text.ts";
 import type { ExecPort, ExecRequest } from "./exec-port.ts";
 import { signalOfExitCode } from "./exit-signal.ts";
 import { CTRL_C } from "./prompt-line.ts";
-import { refusalAt, type Standing } from "./typed-prompt.ts";
+import { type PromptScreen, refusalAt } from "./typed-prompt.ts";
 import { type TypedEnd, TypedRun } from "./typed-run.ts";
 
 /** How long a prompt may take to come, in ms. */
@@ -182,7 +182,7 @@ export class TypedExec {
   }
 
   /** Waits until the screen may show a shell's prompt. @throws WshError as step */
-  async atPrompt(request: ExecRequest, deadline: number): Promise<Standing> {
+  async atPrompt(request: ExecRequest, deadline: number): Promise<PromptScreen> {
     const { observer, clock, target } = this.port;
     const until = Math.min(Math.max(deadline, clock.now() + 1_000), clock.now() + PROMPT_MS);
     for (;;) {
@@ -204,7 +204,7 @@ export class TypedExec {
     }
   }
 
-  private standing(): Standing {
+  private standing(): PromptScreen {
     const { observer, text, target } = this.port;
     const { line, index } = text.position();
     return {
@@ -216,7 +216,7 @@ export class TypedExec {
   }
 
   /** An earlier typed command has not ended, unless the kernel shows the shell at its prompt. */
-  private unfinished({ state }: Standing, { clearLine }: ExecRequest): ReturnType<typeof refusalAt> {
+  private unfinished({ state }: PromptScreen, { clearLine }: ExecRequest): ReturnType<typeof refusalAt> {
     const { run } = this;
     if (run === null || run.isOver || clearLine || state.state === "prompt") return null;
     const message = "the previous typed command has not reported its end";

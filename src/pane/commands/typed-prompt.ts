@@ -17,7 +17,7 @@ const secret = /pass(?:word|phrase|code)|\bPIN\b|\bOTP\b/i;
 /** The last characters of most shell prompts. */
 const promptEnd = /[$#%>❯➜λ»\])~]\s*$/u;
 
-export interface Standing {
+export interface PromptScreen {
   readonly state: ProgramState;
   /** Age of the last output or input in ms. */
   readonly quietMs: number;
@@ -28,7 +28,7 @@ export interface Standing {
 }
 
 /** The error to refuse with; null when the line may be typed. `isPassing`: waiting may help. */
-export function refusalAt(standing: Standing): { readonly error: WshError; readonly isPassing: boolean } | null {
+export function refusalAt(standing: PromptScreen): { readonly error: WshError; readonly isPassing: boolean } | null {
   const { state, quietMs, before, isTouched } = standing;
   const process = state.foreground?.name ?? null;
   const refuse = (message: string, isPassing = false, hint?: string) => {

@@ -10,9 +10,9 @@ import type { ProgramKnowledge } from "./classify.ts";
  * runs again; it is the only one in the foreground, and blocked until its terminal has input. Null: it may change at
  * any moment, or its source is unknown.
  */
-export type Lasting = "reported" | number | null;
+export type StateLasting = "reported" | number | null;
 
-export function lastingOf({ exited, facts, phase, carried }: ProgramKnowledge, state: SessionState): Lasting {
+export function lastingOf({ exited, facts, phase, carried }: ProgramKnowledge, state: SessionState): StateLasting {
   if (exited) return "reported";
   // It rests on other processes than those that hold our terminal.
   if (carried) return null;

@@ -14,7 +14,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { ProgramPort } from "../ports.ts";
 import type { TerminalText } from "../text/text.ts";
 import { carrierOf, classify, type ProgramKnowledge, type ProgramState } from "./classify.ts";
-import { type Lasting, lastingOf } from "./lasting.ts";
+import { lastingOf, type StateLasting } from "./lasting.ts";
 import type { ShellPhase } from "./shell-phase.ts";
 
 /** Silence after the last output or input before a look, in ms: longer than a program takes between two writes. */
@@ -119,7 +119,7 @@ export class StateObserver {
   }
 
   /** The same, and how long it lasts unless an event ends it. */
-  observeLasting(): { readonly state: ProgramState; readonly lasting: Lasting } {
+  observeLasting(): { readonly state: ProgramState; readonly lasting: StateLasting } {
     const known = this.known();
     const state = this.judge(known);
     return { state, lasting: lastingOf(known, state.state) };

@@ -11,7 +11,7 @@ import type { RetiredLines, TerminalText, TextPosition } from "./text.ts";
 /** Times that a command asks for a password; after the last, everything counts as private. */
 const MAX_PRIVATE = 64;
 
-interface Line {
+interface OpenLine {
   readonly id: number;
   readonly text: string;
   readonly isWithheld: boolean;
@@ -41,7 +41,7 @@ export class RunningOutput {
   private cutLine = -1;
   private readonly overprints: Overprints;
   /** Lines not taken when the end was reported, up to that end; null without a reported end. */
-  private frozen: { readonly end: TextPosition; readonly rest: readonly Line[] } | null = null;
+  private frozen: { readonly end: TextPosition; readonly rest: readonly OpenLine[] } | null = null;
 
   /** @param budget bytes to retain, half from the start and half from the end */
   constructor(
@@ -142,14 +142,14 @@ export class RunningOutput {
     return this.taken.close();
   }
 
-  private left(end: TextPosition): readonly Line[] {
+  private left(end: TextPosition): readonly OpenLine[] {
     const { frozen, next } = this;
     return frozen === null ? this.rest(end) : frozen.rest.filter(({ id }) => id >= next);
   }
 
   /** Lines not taken so far. */
-  private rest(end: TextPosition): Line[] {
-    const rest: Line[] = [];
+  private rest(end: TextPosition): OpenLine[] {
+    const rest: OpenLine[] = [];
     const add = (id: number, text: string): void => void rest.push({ id, text, isWithheld: this.isWithheld(id, id) });
     const { start, open } = this;
     // A line of which history has only pieces is longer than the lines read here.

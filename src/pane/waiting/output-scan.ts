@@ -9,7 +9,7 @@
 import type { Overwritten } from "../output/overwritten.ts";
 import { type Mask, openPieces } from "../text/masks.ts";
 import type { RenderedLine, RetiredLines, ScreenBefore, TerminalText, TextPosition } from "../text/text.ts";
-import type { Budget, Finder, Match } from "./pattern.ts";
+import type { Budget, Finder, PatternMatch } from "./pattern.ts";
 
 /**
  * Cells after which an unfinished line is no longer searched as a whole after each chunk, but only from this many cells
@@ -17,7 +17,7 @@ import type { Budget, Finder, Match } from "./pattern.ts";
  */
 const LONG_LINE = 65_536;
 
-export interface ScanMatch extends Match {
+export interface ScanMatch extends PatternMatch {
   /** Null on the alternate screen. */
   readonly line: number | null;
 }
@@ -188,7 +188,7 @@ export class OutputScan {
   }
 
   /** A match of text that stood at the same place before, such as a prompt that is drawn again, is not new. */
-  private findNew(id: number, line: string, from: number, to: number): Match | null {
+  private findNew(id: number, line: string, from: number, to: number): PatternMatch | null {
     const stood = this.standing.get(id);
     for (let start = from; ; ) {
       const match = this.tryFind(line, start, to);
@@ -197,7 +197,7 @@ export class OutputScan {
     }
   }
 
-  private tryFind(line: string, from: number, to: number): Match | null {
+  private tryFind(line: string, from: number, to: number): PatternMatch | null {
     const { budget } = this.limits;
     return budget === null ? this.find(line, from, to) : budget.spend(() => this.find(line, from, to));
   }

@@ -10,7 +10,7 @@ const FREE_MS = 200;
 /** Share of the time since it began that a pattern may take after that. */
 const MAX_SHARE = 0.1;
 
-export interface Match {
+export interface PatternMatch {
   readonly text: string;
   /** Its place in the searched line. */
   readonly start: number;
@@ -19,7 +19,7 @@ export interface Match {
 }
 
 /** Finds the first match that is completely within [from, to) of a line. */
-export type Finder = (line: string, from: number, to: number) => Match | null;
+export type Finder = (line: string, from: number, to: number) => PatternMatch | null;
 
 export function textFinder(wanted: string): Finder {
   return (line, from, to) => {

@@ -11,7 +11,7 @@ import { addDevice, devices, noteUse } from "../../secrets/devices.ts";
 import { bindLink, checkBrowser, readTokens } from "../../secrets/named-tokens.ts";
 import { digestToken, type KnownToken } from "./guard.ts";
 import { isPublicKey } from "./p256.ts";
-import { type Credential, deviceToken, type Link, type TokenStore } from "./token-store.ts";
+import { type Credential, deviceToken, type ShareLink, type TokenStore } from "./token-store.ts";
 
 /** Times for which a code, a challenge and a bearer are valid, in ms. */
 const CODE_MS = 60_000;
@@ -65,7 +65,7 @@ export class Login {
   }
 
   /** The valid link with this code. */
-  linkOf(code: string): Link | undefined {
+  linkOf(code: string): ShareLink | undefined {
     const digest = digestToken(code);
     return this.port.store.links().find((link) => timingSafeEqual(link.digest, digest));
   }

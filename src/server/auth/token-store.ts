@@ -10,7 +10,7 @@ import { defined } from "../../protocol/defined.ts";
 import { type Device, devices } from "../../secrets/devices.ts";
 import { readTokens, type StoredToken, tokensFile } from "../../secrets/named-tokens.ts";
 import { digestToken, type KnownToken } from "./guard.ts";
-import { type Lasting, WatchedList } from "./watched-list.ts";
+import { type Watched, WatchedList } from "./watched-list.ts";
 
 /** Before the names of browsers, so that they are no token's. */
 const DEVICE_PREFIX = "device:";
@@ -62,7 +62,7 @@ export class TokenStore implements Disposable {
   }
 
   /** Valid links. */
-  links(): readonly Link[] {
+  links(): readonly ShareLink[] {
     return this.named.now.filter(({ share }) => share === true);
   }
 
@@ -91,7 +91,7 @@ export function deviceToken({ name }: Pick<Device, "name">): string {
 }
 
 type Named = Omit<KnownToken, "ended"> & Pick<StoredToken, "browser">;
-export type Link = Lasting<Named>;
+export type ShareLink = Watched<Named>;
 
 function known({ name, digest, access, session, expires_at, share, browser }: StoredToken): Named {
   return {

@@ -13,7 +13,7 @@ const LOOK_MS = 10_000;
 const UNWATCHED_MS = 500;
 
 /** An entry, and the signal of its end. */
-export type Lasting<T> = T & { readonly ended: AbortSignal };
+export type Watched<T> = T & { readonly ended: AbortSignal };
 
 export interface WatchedListPort<T> {
   readonly path: string;
@@ -28,14 +28,14 @@ export interface WatchedListPort<T> {
   ended(entry: T): void;
 }
 
-interface Held<T> {
-  readonly entry: Lasting<T>;
+interface WatchedEntry<T> {
+  readonly entry: Watched<T>;
   readonly end: AbortController;
   readonly endsAt: number | null;
 }
 
 export class WatchedList<T extends object> implements Disposable {
-  private held = new Map<string, Held<T>>();
+  private held = new Map<string, WatchedEntry<T>>();
   private version = "";
   private watcher: fs.FSWatcher | null = null;
   /** Polls the file when the system has no watches left. */
@@ -57,7 +57,7 @@ export class WatchedList<T extends object> implements Disposable {
   }
 
   /** Runs once a request. */
-  get now(): readonly Lasting<T>[] {
+  get now(): readonly Watched<T>[] {
     this.look();
     if (this.timer !== null) this.endOld();
     return [...this.held.values()].map(({ entry }) => entry);
@@ -89,7 +89,7 @@ export class WatchedList<T extends object> implements Disposable {
     this.endOld();
   }
 
-  private hold(entry: T): Held<T> {
+  private hold(entry: T): WatchedEntry<T> {
     const end = new AbortController();
     return { entry: { ...entry, ended: end.signal }, end, endsAt: this.port.endOf(entry) };
   }
@@ -113,7 +113,7 @@ export class WatchedList<T extends object> implements Disposable {
     this.timer?.unref();
   }
 
-  private end({ entry, end }: Held<T>): void {
+  private end({ entry, end }: WatchedEntry<T>): void {
     this.port.ended(entry);
     end.abort();
   }

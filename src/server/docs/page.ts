@@ -22,7 +22,7 @@ const USUAL: readonly string[] = [
 
 const METHODS = ["get", "post", "put", "patch", "delete"] as const;
 
-interface Part {
+interface DocumentedPath {
   readonly method: string;
   readonly path: string;
   readonly operation: JsonSchema;
@@ -82,7 +82,7 @@ th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.6rem 0.3rem 0;
 a { color: inherit; }
 `;
 
-function partsOf(document: JsonSchema): Part[] {
+function partsOf(document: JsonSchema): DocumentedPath[] {
   return Object.entries(record(document.paths)).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
       const operation = record(item)[method];
@@ -91,7 +91,7 @@ function partsOf(document: JsonSchema): Part[] {
   );
 }
 
-function operationText({ method, path, operation }: Part): string {
+function operationText({ method, path, operation }: DocumentedPath): string {
   const access = operation["x-access"] === undefined ? "" : ` Access: ${operation["x-access"]}.`;
   const parameters = list(operation.parameters).map((parameter) =>
     row(String(parameter.name), record(parameter.schema), parameter.required === true, parameter.description),

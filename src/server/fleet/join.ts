@@ -10,7 +10,7 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
 import type { LifecycleEvent } from "../../protocol/events.ts";
 import type { LinkEnd } from "../machines/link-end.ts";
-import type { Standing } from "../machines/standing.ts";
+import type { PlacementReport } from "../machines/standing.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { FleetMachine } from "./machine.ts";
 
@@ -22,7 +22,7 @@ export interface JoinOptions {
   readonly boot: string;
   readonly proxies: SessionProxies;
   readonly machines: Machines;
-  readonly standing: () => Standing;
+  readonly standing: () => PlacementReport;
   readonly end: LinkEnd;
 }
 
@@ -62,7 +62,7 @@ export function joinFleet(
     hostname,
     log,
     standing,
-    isSettled: () => proxies.known.every((proxy) => proxy.standing === "known"),
+    isSettled: () => proxies.known.every((proxy) => proxy.freshness === "known"),
     list: () => proxies.list(),
     called: (body, context, asked, asking) => end.called(body, context, asked, { isOwnAlone: true, asking }),
     heard: (asking) => end.leases.heard(asking),

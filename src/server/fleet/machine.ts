@@ -23,7 +23,7 @@ import { ASKING_HEADER } from "../../protocol/requests.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { SessionRelay } from "../machines/session-relay.ts";
-import type { Standing } from "../machines/standing.ts";
+import type { PlacementReport } from "../machines/standing.ts";
 import { FleetRequestsHere, type FleetRequestsOptions } from "./requests.ts";
 import { FleetStreams } from "./streams.ts";
 
@@ -40,7 +40,7 @@ const MAX_REMEMBERED_BYTES = 256 * 1024;
 export interface FleetMachineOptions {
   readonly boot: string;
   readonly hostname: string;
-  readonly standing: () => Standing;
+  readonly standing: () => PlacementReport;
   /** Whether the list is constant until the next report. */
   readonly isSettled: () => boolean;
   readonly list: () => Promise<readonly SessionInfo[]>;

@@ -32,12 +32,12 @@ export interface FleetRequestsOptions {
   readonly cancel: (key: string) => void;
 }
 
-interface Running {
+interface RunningRequest {
   readonly cancel: AbortController;
 }
 
 export class FleetRequestsHere {
-  private readonly running = new Map<string, Running>();
+  private readonly running = new Map<string, RunningRequest>();
 
   constructor(private readonly options: FleetRequestsOptions) {}
 
@@ -73,7 +73,7 @@ export class FleetRequestsHere {
   }
 
   private async answer(to: RequestSubject, message: FleetMessage, reply: string, key: string): Promise<void> {
-    const running: Running = { cancel: new AbortController() };
+    const running: RunningRequest = { cancel: new AbortController() };
     const text = new TextDecoder().decode(message.data);
     let answer: object;
     try {
@@ -152,7 +152,7 @@ function bodyOf(text: string, op: string): unknown {
   return typeof body === "object" && body !== null ? { ...body, op } : body;
 }
 
-function contextOf({ access, user }: RequestSubject, { cancel }: Running): CallContext {
+function contextOf({ access, user }: RequestSubject, { cancel }: RunningRequest): CallContext {
   return {
     signal: cancel.signal,
     access,

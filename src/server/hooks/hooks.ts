@@ -16,7 +16,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { hookVariables, type OwnedHook } from "../../protocol/hooks.ts";
 import { bareNotice, type Notice, type Notify, noticeFor } from "../../protocol/notices.ts";
 import type { RecordedEvent } from "../../protocol/recorded-events.ts";
-import { isNotify, isWanted, type Wanted } from "../../protocol/wanted.ts";
+import { type EventConsumer, isNotify, isWanted } from "../../protocol/wanted.ts";
 import { runHookProgram, TAKEN } from "./program.ts";
 
 /** Events read at a time, and time in which further ones are read together, in ms. */
@@ -42,7 +42,7 @@ export interface HooksPort {
   readonly files: HookFiles;
   readonly logger: Pick<Logger, "info" | "warn">;
   /** What the settings now want. */
-  wanted(): readonly Wanted[];
+  wanted(): readonly EventConsumer[];
   /** Whether notices say what it is about. */
   isOpen(): boolean;
   /** Sends a notice. @throws when nobody has taken it */
@@ -141,7 +141,7 @@ export class Hooks {
     this.watch = watchEvents(this.port.events, () => this.soon());
   }
 
-  private wantedFor(event: JournalEvent): Wanted[] {
+  private wantedFor(event: JournalEvent): EventConsumer[] {
     if (Date.now() - event.at > MAX_AGE_MS) return [];
     const all = [...this.port.wanted(), ...((event.on ?? []) as readonly OwnedHook[])];
     const found = all.filter((each) => isWanted(each, event));
@@ -313,11 +313,11 @@ export class Hooks {
 }
 
 /** Programs of one hook or way at once. */
-function atOnce(wanted: Wanted): number {
+function atOnce(wanted: EventConsumer): number {
   return isNotify(wanted) ? NOTICES_AT_ONCE : wanted.at_once;
 }
 
-function isSameWay(one: Wanted, other: Notify): boolean {
+function isSameWay(one: EventConsumer, other: Notify): boolean {
   if (!isNotify(one) || one.way !== other.way || one.url !== other.url) return false;
   return JSON.stringify(one.run) === JSON.stringify(other.run);
 }
@@ -335,6 +335,6 @@ function environment(): Record<string, string> {
   return Object.fromEntries(inherited);
 }
 
-function agentOf(wanted: Wanted & Partial<Pick<OwnedHook, "agent">>): Pick<OwnedHook, "agent"> {
+function agentOf(wanted: EventConsumer & Partial<Pick<OwnedHook, "agent">>): Pick<OwnedHook, "agent"> {
   return wanted.agent === undefined ? {} : { agent: wanted.agent };
 }

@@ -29,7 +29,7 @@ const own: ReadonlySet<string> = new Set([
   "servers.reload",
 ]);
 
-export class FarCalls {
+export class RemoteCalls {
   private readonly repeats = new Repeats();
 
   private readonly placing: Placing;

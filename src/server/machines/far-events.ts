@@ -4,7 +4,7 @@
  * between nothing is received from it, so a client lists its sessions again after `machine_reached`.
  */
 import { addressedEvent } from "../../cluster/addressed.ts";
-import type { FarEvent } from "../../cluster/link.ts";
+import type { RemoteEvent } from "../../cluster/link.ts";
 import type { Machines } from "../../cluster/machines.ts";
 import { WshError } from "../../protocol/errors.ts";
 
@@ -22,7 +22,7 @@ export interface MachineEvent {
 
 export type MachineSink = (event: MachineEvent) => void;
 
-export class FarEvents implements Disposable {
+export class RemoteEvents implements Disposable {
   private readonly feeds = new Map<string, Feed>();
   private readonly watchers = new Map<MachineSink, readonly string[] | null>();
   private timer: Timer | null = null;
@@ -136,7 +136,7 @@ class Feed implements Disposable {
     }
   }
 
-  private heard({ event, params }: FarEvent): void {
+  private heard({ event, params }: RemoteEvent): void {
     if (this.isOver) return;
     let said: MachineEvent["params"];
     try {

@@ -25,7 +25,7 @@ const FIRST_PATIENCE_MS = 15_000;
 /** Maximum machines of a fleet that are asked for sessions when a list of machines counts those that need input. */
 const MAX_COUNTED = 256;
 
-export class FarSessions {
+export class RemoteSessions {
   private readonly known = new Map<string, LastKnown>();
   /** By machine; those of the fleet with a leading slash, which no name has. */
   private readonly asking = new Map<string, Promise<void>>();
@@ -50,8 +50,8 @@ export class FarSessions {
     const names = this.machines.all.map(({ name }) => name);
     for (const name of [...this.known.keys()]) if (!names.includes(name)) this.known.delete(name);
     if (withFleet) await this.machines.fleet?.ready();
-    const far = withFleet ? this.fleetSessions(caller, form, isWanted) : [];
-    const lists = await Promise.all([...names.map((name) => this.of(name, caller, form, isWanted)), far]);
+    const ofFleet = withFleet ? this.fleetSessions(caller, form, isWanted) : [];
+    const lists = await Promise.all([...names.map((name) => this.of(name, caller, form, isWanted)), ofFleet]);
     return lists.flat() as T[];
   }
 

@@ -20,9 +20,9 @@ import { requireRoom, type Share, shareOf } from "../../protocol/shares.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { type Carrier, Wire, type WireEvents } from "../../wire/socket.ts";
 import { findOrShow } from "../operations/find-or-show.ts";
-import type { OnceCalls } from "../operations/once.ts";
+import type { IdempotentCalls } from "../operations/once.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
-import type { FarCalls } from "./far-calls.ts";
+import type { RemoteCalls } from "./far-calls.ts";
 import { Leases } from "./leases.ts";
 import { type RelayOptions, SessionRelay } from "./session-relay.ts";
 
@@ -38,8 +38,8 @@ export interface LinkEndOptions {
   /** Machines that this server reaches, for programs here that do not reach them themselves. */
   readonly machines: Pick<Machines, "link">;
   /** The machine that a call concerns; null: this one. */
-  readonly elsewhere: FarCalls["machineOf"];
-  readonly once: Pick<OnceCalls, "cancel">;
+  readonly elsewhere: RemoteCalls["machineOf"];
+  readonly once: Pick<IdempotentCalls, "cancel">;
   readonly audit: AuditLog | null;
   /** A stream opened or closed. */
   readonly changed: () => void;
@@ -77,7 +77,7 @@ export class LinkEnd {
     const call = async (signal: AbortSignal): Promise<unknown> =>
       (await this.options.call(operation.name, own as never, {
         ...{ ...context, ...once, ...place },
-        ...{ isFar: true, caller, signal },
+        ...{ fromMachine: true, caller, signal },
       })) ?? {};
     return operation.access === "observe" ? this.leases.during(asking, context.signal, call) : call(context.signal);
   }

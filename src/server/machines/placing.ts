@@ -12,7 +12,7 @@ import type { OperationInput, OperationOutput } from "../../operations/table.ts"
 import { type ErrorCode, WshError } from "../../protocol/errors.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import { parse } from "../../protocol/parse.ts";
-import type { Once } from "../../protocol/requests.ts";
+import type { RequestKey } from "../../protocol/requests.ts";
 import { CreateSessionSchema, type PlacementRule } from "../../protocol/session.ts";
 
 /** Wait for added machines to report their load, and for the first that suits, in ms: with a login by ssh. */
@@ -68,7 +68,7 @@ export class Placing {
     { tags }: PlacementRule,
     input: Create,
     { signal }: Pick<CallContext, "signal">,
-    { key }: Pick<Once, "key">,
+    { key }: Pick<RequestKey, "key">,
     isOwn: boolean,
     create: CreateThere,
   ): Promise<Created> {

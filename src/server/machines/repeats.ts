@@ -5,13 +5,13 @@
  */
 import type { Caller } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type Once, onceOf, REMEMBERED_MS } from "../../protocol/requests.ts";
+import { REMEMBERED_MS, type RequestKey, requestKeyOf } from "../../protocol/requests.ts";
 
 /** Calls that are remembered; the oldest is forgotten first. */
 const MAX_CALLS = 256;
 
 interface Unknown {
-  readonly once: Once;
+  readonly once: RequestKey;
   readonly sentAt: number;
 }
 
@@ -23,13 +23,13 @@ export class Repeats {
    * @param ask gets the request's id
    */
   async ask<T>(
-    asks: Parameters<typeof onceOf>[2],
+    asks: Parameters<typeof requestKeyOf>[2],
     { kind, id: owner, connected }: Caller,
-    given: Once | undefined,
-    ask: (once: Once) => Promise<T>,
+    given: RequestKey | undefined,
+    ask: (once: RequestKey) => Promise<T>,
   ): Promise<T> {
     if (given !== undefined) return ask(given);
-    const fresh = onceOf(Bun.randomUUIDv7(), owner, asks);
+    const fresh = requestKeyOf(Bun.randomUUIDv7(), owner, asks);
     // Unconnected programs may share a token: the same call need not come from the same caller.
     if (kind !== "mcp" || !connected) return ask(fresh);
     const call = `${owner} ${fresh.digest}`;

@@ -18,14 +18,14 @@ import type { ServerState } from "../operations/server-state.ts";
 import { upgrade } from "../websocket/upgrade.ts";
 import type { WebSockets } from "../websocket/websockets.ts";
 import type { AskedOf, LinkEnd } from "./link-end.ts";
-import type { Standing } from "./standing.ts";
+import type { PlacementReport } from "./standing.ts";
 
 export interface LinkRoutesOptions {
   readonly end: LinkEnd;
   /** Resolves `machine` in a query: programs of this machine reach its fleet this way. */
   readonly machines: Pick<Machines, "link" | "fleet">;
   readonly state: Pick<ServerState, "hostname" | "serverId">;
-  readonly standing: () => Standing;
+  readonly standing: () => PlacementReport;
   readonly sockets: WebSockets;
 }
 

@@ -18,10 +18,10 @@ import { LINK_CHUNK_BYTES, type LinkNote, LinkNoteSchema } from "../../protocol/
 import {
   encodeJsonMessage,
   encodeMessage,
-  type Message,
   MessageDecoder,
   messageJson,
   messageTypes,
+  type WireMessage,
 } from "../../protocol/messages.ts";
 import { agentOfCaller } from "../../protocol/owner.ts";
 import { ownedBy } from "../../protocol/requests.ts";
@@ -177,7 +177,7 @@ export class SessionRelay implements WebSocketEndpoint {
   }
 
   /** The message as the session process gets it; null: it gets none. @throws WshError invalid_request */
-  private passed({ type, payload }: Message): Uint8Array | null {
+  private passed({ type, payload }: WireMessage): Uint8Array | null {
     if (type === messageTypes.hello) {
       const { role, ...hello } = v.parse(v.looseObject({ role: v.string() }), messageJson({ type, payload }));
       // A server or a session process of this instance is trusted with more.

@@ -4,7 +4,7 @@ import type { Acceptance } from "../../cluster/placement.ts";
 import type { Settings } from "../../settings/table.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 
-export interface Standing {
+export interface PlacementReport {
   readonly accept: Acceptance;
   readonly tags: readonly string[];
   /** Load average of a minute for each processor. */
@@ -13,7 +13,10 @@ export interface Standing {
   readonly sessions: number;
 }
 
-export function standingOf(settings: Pick<Settings, "accept" | "machine_tags">, proxies: SessionProxies): Standing {
+export function placementReport(
+  settings: Pick<Settings, "accept" | "machine_tags">,
+  proxies: SessionProxies,
+): PlacementReport {
   const load = (os.loadavg()[0] ?? 0) / Math.max(1, os.availableParallelism());
   return {
     accept: settings.accept,

@@ -2,7 +2,7 @@
  * Observes every call over any transport: its operation, result and duration. The call itself is unchanged. Observers
  * must be quick and must not throw.
  */
-import type { Call, CallContext, Reached } from "../../operations/call.ts";
+import type { Call, CallContext, ReachedSession } from "../../operations/call.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 
@@ -10,7 +10,7 @@ export interface CallRecord {
   readonly operation: string;
   readonly input: unknown;
   readonly context: CallContext & { readonly session?: string };
-  readonly reached?: Reached;
+  readonly reached?: ReachedSession;
   /** Error code, or "ok". */
   readonly result: string;
   readonly ms: number;
@@ -23,7 +23,7 @@ export function recorded(call: Call, sinks: readonly ((record: CallRecord) => vo
   return async (operation, input, context) => {
     const began = performance.now();
     let result = "ok";
-    let reached: Reached | undefined;
+    let reached: ReachedSession | undefined;
     const hearing: typeof context = {
       ...context,
       reached: (ids) => {

@@ -11,7 +11,7 @@ import { parsePlace } from "../../protocol/names.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { idleAny } from "./any-session.ts";
 import { askAny } from "./ask-any.ts";
-import type { FarMachines } from "./servers.ts";
+import type { RemoteMachines } from "./servers.ts";
 
 /**
  * Silence in the first session with one of the tags, on any machine; without tags, in one of this machine's. A machine
@@ -19,11 +19,11 @@ import type { FarMachines } from "./servers.ts";
  */
 export async function idleEverywhere(
   proxies: SessionProxies,
-  { machines }: FarMachines,
+  { machines }: RemoteMachines,
   input: ParsedInput<"idle.any">,
   context: CallContext,
 ): Promise<OperationOutput<"idle.any">> {
-  const isAlone = input.tag.length === 0 || context.caller.only !== undefined || context.isFar === true;
+  const isAlone = input.tag.length === 0 || context.caller.only !== undefined || context.fromMachine === true;
   const others = isAlone ? [] : [...machines.all.map(({ name }) => name), ...machines.ofFleet];
   if (others.length === 0) return idleAny(proxies, input, context);
   const losers = new AbortController();
@@ -57,12 +57,12 @@ function knownThere(input: ParsedInput<"idle.any">, machine: string | null): Par
 /** Asks the person at a terminal of this machine; without one, a person at a reachable machine. */
 export async function askEverywhere(
   proxies: SessionProxies,
-  { machines }: FarMachines,
+  { machines }: RemoteMachines,
   input: ParsedInput<"ask.any">,
   context: CallContext,
 ): Promise<OperationOutput<"ask.any">> {
   const here = await askAny(proxies, input, context);
-  const isAlone = context.caller.only !== undefined || context.isFar === true;
+  const isAlone = context.caller.only !== undefined || context.fromMachine === true;
   if (here.decided_by !== "nobody_attached" || isAlone) return here;
   for (const { name } of machines.all) {
     const link = machines.link(name);

@@ -13,7 +13,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName } from "../../protocol/names.ts";
 import { agentOfCaller, ownerOf } from "../../protocol/owner.ts";
 import { firstCursor } from "../../protocol/pane-numbers.ts";
-import { type Once, REMEMBERED_MS } from "../../protocol/requests.ts";
+import { REMEMBERED_MS, type RequestKey } from "../../protocol/requests.ts";
 import { type CreatedSession, SessionInfoSchema } from "../../protocol/session.ts";
 import { madeFor } from "../../registry/made-requests.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
@@ -30,7 +30,7 @@ export async function createSession(
 ): Promise<CreatedSession> {
   const { server, if_exists, place, opened, ...create } = input;
   requireOwnServer(state, server);
-  if (context.isFar === true) requireAccepted(state, place != null);
+  if (context.fromMachine === true) requireAccepted(state, place != null);
   const wanted = if_exists === "attach" && typeof create.name === "string" ? checkSessionName(create.name) : null;
   const existing = wanted === null ? null : await findLive(proxies, wanted);
   if (existing !== null) return existing;
@@ -86,7 +86,7 @@ function isDirectory(path: string): boolean {
 }
 
 /** The session that was made for this request before. @throws WshError outcome_unknown if it is no longer remembered */
-async function madeBefore({ instance }: ServerState, once: Once): Promise<CreatedSession | null> {
+async function madeBefore({ instance }: ServerState, once: RequestKey): Promise<CreatedSession | null> {
   const info = await madeFor(instance, once, readyTimeoutMs);
   if (info !== null) return { ...info, output_cursor: firstCursor(info.pane_id) };
   if (once.first_at === undefined || Date.now() - once.first_at < REMEMBERED_MS) return null;

@@ -16,7 +16,7 @@ import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { requireNoAgent } from "../../protocol/owner.ts";
 import type { Settings } from "../../settings/table.ts";
-import type { FarCalls } from "../machines/far-calls.ts";
+import type { RemoteCalls } from "../machines/far-calls.ts";
 import { placeOf, requireOpen } from "../machines/placing.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { createMissing, inMade } from "./create-missing.ts";
@@ -34,14 +34,14 @@ export type ServerHandlers = {
 const openToAgents: ReadonlySet<string> = new Set(["sessions.create", "exec.fresh", "ask.any"]);
 
 /**
- * @param far executes calls to another machine
+ * @param remote executes calls to another machine
  * @param settings in force now
  * @param instance whose stored sessions it is about
  */
 export function createCall(
   proxies: SessionProxies,
   handlers: ServerHandlers,
-  far: FarCalls,
+  remote: RemoteCalls,
   settings: Pick<Settings, "agents_may">,
   instance: Instance,
 ): Call {
@@ -50,17 +50,17 @@ export function createCall(
     const operation = getOperation(name);
     requireAccess(operation, context.access);
     const place = name === "sessions.create" ? placeOf(input) : null;
-    const machine = far.machineOf(name, input, context);
-    if (place !== null && context.isFar !== true) {
+    const machine = remote.machineOf(name, input, context);
+    if (place !== null && context.fromMachine !== true) {
       requireOpen(input, context);
       requireAllSessions(context, `${name} on another machine`);
       requireUsable(input);
-      return (await far.create(place, input as never, context)) as never;
+      return (await remote.create(place, input as never, context)) as never;
     }
     if (machine !== null) {
       requireAllSessions(context, `${name} on another machine`);
       requireUsable(input);
-      return far.call(machine, name, input, context);
+      return remote.call(machine, name, input, context);
     }
     if (operation.scope === "server") {
       requireMay(context, operation, null);

@@ -22,10 +22,10 @@ import type { ServerHandlers } from "./dispatch.ts";
 import { execFresh } from "./exec/fresh.ts";
 import { deleteHistory, searchHistory } from "./history.ts";
 import { requireOwnServer, type ServerState } from "./server-state.ts";
-import { type FarMachines, runningCount, serversHandlers } from "./servers.ts";
+import { type RemoteMachines, runningCount, serversHandlers } from "./servers.ts";
 import { waitEverywhere } from "./wait-everywhere.ts";
 
-export function createHandlers(proxies: SessionProxies, state: ServerState, far: FarMachines): ServerHandlers {
+export function createHandlers(proxies: SessionProxies, state: ServerState, remote: RemoteMachines): ServerHandlers {
   const create = (
     input: ParsedInput<"sessions.create">,
     context: CallContext,
@@ -34,8 +34,8 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, far:
   return {
     "sessions.list": async (input, context) => {
       requireOwnServer(state, input.server);
-      if (context.json === undefined) return listSessions(proxies, state, far, input, context, asSessions);
-      context.json(jsonOf(await listSessions(proxies, state, far, input, context, asJson)));
+      if (context.json === undefined) return listSessions(proxies, state, remote, input, context, asSessions);
+      context.json(jsonOf(await listSessions(proxies, state, remote, input, context, asJson)));
       return [];
     },
     "sessions.create": async (input, context) => {
@@ -43,7 +43,7 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, far:
       context.reached?.(made);
       return made;
     },
-    ...serversHandlers(proxies, state, far),
+    ...serversHandlers(proxies, state, remote),
     "server.info": async (_, { caller: { only } }) => ({
       hostname: state.hostname,
       version: VERSION,
@@ -64,10 +64,10 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, far:
     "events.read": (input, { caller, signal }) =>
       readEvents(eventsDir(state.instance), { ...input, only: caller.only }, signal),
     "ports.list": async (input, { caller }) => portsAnswer(state.instance, { ...input, only: caller.only }),
-    "idle.any": (input, context) => idleEverywhere(proxies, far, input, context),
-    "wait.any": (input, context) => waitEverywhere(proxies, far, state, input, context),
-    "ask.any": (input, context) => askEverywhere(proxies, far, input, context),
-    "history.search": (input, context) => searchHistory(state, far, input, context),
+    "idle.any": (input, context) => idleEverywhere(proxies, remote, input, context),
+    "wait.any": (input, context) => waitEverywhere(proxies, remote, state, input, context),
+    "ask.any": (input, context) => askEverywhere(proxies, remote, input, context),
+    "history.search": (input, context) => searchHistory(state, remote, input, context),
     "history.delete": (input, { signal }) => deleteHistory(state, input, signal),
     "checkpoint.list": (input) => listAll(state.instance, state.hostname, input),
     "checkpoint.save": (input) => saveAsked(state.instance, input),
@@ -91,7 +91,7 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, far:
 async function listSessions<T>(
   proxies: SessionProxies,
   state: ServerState,
-  far: FarMachines,
+  remote: RemoteMachines,
   { tag, all, server, all_machines }: ParsedInput<"sessions.list">,
   { caller }: Pick<CallContext, "caller">,
   form: ListForm<T>,
@@ -103,14 +103,14 @@ async function listSessions<T>(
     (all || info.running || info.state === "crashed");
   const isAll = only === undefined && (server ?? null) === null;
   const withFleet = all_machines || tag.length > 0;
-  const [there, remote] = await Promise.all([
+  const [there, elsewhere] = await Promise.all([
     proxies.list(),
-    isAll ? far.sessions.list({ caller }, withFleet, form, isWanted) : [],
+    isAll ? remote.sessions.list({ caller }, withFleet, form, isWanted) : [],
   ]);
   const crashed = listCrashed(state.instance, new Set(there.map(({ id }) => id)), state.hostname);
   const listed: T[] = [];
   for (const info of [...there, ...crashed]) if (isWanted(info)) form.add(listed, info);
-  return listed.concat(remote);
+  return listed.concat(elsewhere);
 }
 
 /** The login's environment comes from the caller, if it has one. */

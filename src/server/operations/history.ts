@@ -8,7 +8,7 @@ import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import type { ServerState } from "./server-state.ts";
-import type { FarMachines } from "./servers.ts";
+import type { RemoteMachines } from "./servers.ts";
 
 type Search = ParsedInput<"history.search">;
 type Page = OperationOutput<"history.search">;
@@ -16,13 +16,13 @@ type Page = OperationOutput<"history.search">;
 /** For another machine's request, answers only with this machine's commands. */
 export async function searchHistory(
   state: ServerState,
-  { machines }: FarMachines,
+  { machines }: RemoteMachines,
   input: Search,
-  { caller, access, signal, isFar }: CallContext,
+  { caller, access, signal, fromMachine }: CallContext,
 ): Promise<Page> {
   const searchHere = (own: Search): Promise<Page> =>
     askHistory<Page>(state, { do: "search", input: withoutMachine(own) }, signal);
-  if (!input.all_machines || isFar === true) return searchHere(input);
+  if (!input.all_machines || fromMachine === true) return searchHere(input);
   await machines.fleet?.ready();
   const there = [...machines.all.map(({ name }) => name), ...machines.ofFleet].map(
     (server): HistoryPart => ({

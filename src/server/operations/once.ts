@@ -7,16 +7,16 @@ import type { Call } from "../../operations/call.ts";
 import { requireAccess } from "../../operations/rights.ts";
 import { getOperation } from "../../operations/table.ts";
 import { requireInTime } from "../../protocol/requests.ts";
-import { OnceMemory } from "../../wire/once.ts";
+import { RequestMemory } from "../../wire/once.ts";
 
 /** Requests with an id that the server remembers, and bytes of their answers. */
 const LIMITS = { ids: 32_768, bytes: 16 * 1024 * 1024 } as const;
 
-export class OnceCalls {
-  private readonly memory = new OnceMemory(LIMITS, true);
+export class IdempotentCalls {
+  private readonly memory = new RequestMemory(LIMITS, true);
 
-  /** @param isFar whether another machine carries the call out */
-  around(call: Call, isFar: (...call: Parameters<Call>) => boolean): Call {
+  /** @param isForRemote whether another machine carries the call out */
+  around(call: Call, isForRemote: (...call: Parameters<Call>) => boolean): Call {
     return async (name, input, { once, ...context }) => {
       const operation = getOperation(name);
       const { scope, access, makesSessions = false } = operation;
@@ -25,7 +25,7 @@ export class OnceCalls {
         requireInTime(context.deadline);
         return call(name, input, context);
       }
-      const isLast = scope === "server" && !makesSessions && !isFar(name, input, context);
+      const isLast = scope === "server" && !makesSessions && !isForRemote(name, input, context);
       // Only permitted callers get a remembered answer.
       requireAccess(operation, context.access);
       // A caller whose token has ended does not return.

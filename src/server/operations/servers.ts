@@ -3,15 +3,15 @@ import type { Machines } from "../../cluster/machines.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { countsOf } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
-import type { FarSessions } from "../machines/far-sessions.ts";
+import type { RemoteSessions } from "../machines/far-sessions.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import type { ServerHandlers } from "./dispatch.ts";
 import { requireOwnServer, type ServerState } from "./server-state.ts";
 
 /** Other machines, as handlers use them. */
-export interface FarMachines {
+export interface RemoteMachines {
   readonly machines: Machines;
-  readonly sessions: FarSessions;
+  readonly sessions: RemoteSessions;
   /** Looks for this server's credentials of a fleet again. */
   readonly rejoin: () => Promise<void>;
   /** Why this server is not in its fleet; null: it is, or has none. */
@@ -23,7 +23,7 @@ type ServersOperation = "servers.list" | "servers.get" | "servers.add" | "server
 export function serversHandlers(
   proxies: SessionProxies,
   state: ServerState,
-  { machines, sessions, rejoin, fleetProblem }: FarMachines,
+  { machines, sessions, rejoin, fleetProblem }: RemoteMachines,
 ): Pick<ServerHandlers, ServersOperation> {
   return {
     "servers.list": async (_, { caller }) => {

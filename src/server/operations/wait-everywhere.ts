@@ -13,28 +13,28 @@ import { parsePlace } from "../../protocol/names.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { waitAny } from "./any-session.ts";
 import type { ServerState } from "./server-state.ts";
-import type { FarMachines } from "./servers.ts";
+import type { RemoteMachines } from "./servers.ts";
 
 type Input = ParsedInput<"wait.any">;
 type Result = OperationOutput<"wait.any">;
 
 /** The request to one machine; null: this one. */
-interface Part {
+interface MachineWait {
   readonly machine: string | null;
   readonly input: Input;
 }
 
 export async function waitEverywhere(
   proxies: SessionProxies,
-  { machines }: FarMachines,
+  { machines }: RemoteMachines,
   { hostname }: Pick<ServerState, "hostname">,
   input: Input,
   context: CallContext,
 ): Promise<Result> {
-  const isAlone = context.caller.only !== undefined || context.isFar === true;
+  const isAlone = context.caller.only !== undefined || context.fromMachine === true;
   const others = isAlone ? [] : [...machines.all.map(({ name }) => name), ...machines.ofFleet];
   const parts = partsOf(input, [hostname, localMachine], others);
-  const further = context.isFar === true ? parts.find(({ machine }) => machine !== null) : undefined;
+  const further = context.fromMachine === true ? parts.find(({ machine }) => machine !== null) : undefined;
   if (further !== undefined) {
     throw new WshError("access_denied", `a machine answers only for itself, not for '${further.machine}'`);
   }
@@ -42,7 +42,7 @@ export async function waitEverywhere(
   if (parts.length === 1 && only?.machine === null) return waitAny(proxies, only.input, context);
   const losers = new AbortController();
   const race = { ...context, signal: AbortSignal.any([context.signal, losers.signal]) };
-  const wait = async ({ machine, input: own }: Part): Promise<Result> => {
+  const wait = async ({ machine, input: own }: MachineWait): Promise<Result> => {
     if (machine === null) return waitAny(proxies, own, race);
     const { caller, access, signal } = race;
     const answer = await machines.link(machine).call("wait.any", own, { caller, access, signal });
@@ -56,11 +56,11 @@ export async function waitEverywhere(
 }
 
 /** The wait of each machine. Without names and tags, only this machine's sessions. */
-function partsOf(input: Input, own: readonly string[], others: readonly string[]): Part[] {
+function partsOf(input: Input, own: readonly string[], others: readonly string[]): MachineWait[] {
   const { sessions, since, ...rest } = input;
   if (sessions === undefined) {
-    const far = input.tag.length === 0 ? [] : others.map((name) => part(name, rest, since));
-    return [{ machine: null, input }, ...far];
+    const elsewhere = input.tag.length === 0 ? [] : others.map((name) => part(name, rest, since));
+    return [{ machine: null, input }, ...elsewhere];
   }
   const byMachine = Map.groupBy(sessions, (place) => {
     const { machine } = parsePlace(place);
@@ -72,7 +72,7 @@ function partsOf(input: Input, own: readonly string[], others: readonly string[]
 }
 
 /** Cursors are given by the names that this machine's callers use. */
-function part(machine: string | null, rest: Omit<Input, "since">, since: Input["since"]): Part {
+function part(machine: string | null, rest: Omit<Input, "since">, since: Input["since"]): MachineWait {
   if (since === undefined) return { machine, input: rest };
   if (typeof since !== "object") return { machine, input: { ...rest, since } };
   const theirs = Object.entries(since).flatMap(([place, cursor]) => {

@@ -5,12 +5,12 @@
 import type { CallContext } from "../../operations/call.ts";
 import { CONTEXT, type SessionProxy } from "./session-proxy.ts";
 
-interface Holder extends Disposable {
+interface KeyboardHolder extends Disposable {
   readonly caller: string;
 }
 
 export class CapturedKeyboards {
-  private readonly holders = new Map<SessionProxy, Holder>();
+  private readonly holders = new Map<SessionProxy, KeyboardHolder>();
 
   /** The caller has captured the session's keyboard. */
   captured({ caller: { id, connected }, signal, ended }: CallContext, proxy: SessionProxy): void {

@@ -10,7 +10,7 @@ import { errorCode } from "../../base/errno.ts";
 import { type Instance, sessionSocket } from "../../instance/paths.ts";
 import { EventSchema, PEER_TIMEOUT_MS, type WireEvent } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
+import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import { notFound, paneId, parseTarget, type Target } from "../../protocol/names.ts";
 import { type EndReason, requirePane, type SessionInfo } from "../../protocol/session.ts";
 import type { SessionEntry } from "../../registry/directories.ts";
@@ -330,7 +330,7 @@ export class SessionProxies {
     timer.unref();
   }
 
-  private receive(proxy: SessionProxy, message: Message): void {
+  private receive(proxy: SessionProxy, message: WireMessage): void {
     if (message.type !== messageTypes.event) return;
     const event = v.parse(EventSchema, messageJson(message));
     if (event.event === "stale") {
@@ -373,12 +373,12 @@ export class SessionProxies {
 
   private infoOf(proxy: SessionProxy): SessionInfo | Promise<SessionInfo> {
     const { connection } = proxy;
-    const standing = connection === null ? "stopped" : proxy.standing;
-    if (standing === "known") {
+    const freshness = connection === null ? "stopped" : proxy.freshness;
+    if (freshness === "known") {
       this.hanging.delete(proxy);
       return proxy.infoNow;
     }
-    if (connection === null || standing === "stopped" || this.hanging.has(proxy)) return unresponsive(proxy.infoNow);
+    if (connection === null || freshness === "stopped" || this.hanging.has(proxy)) return unresponsive(proxy.infoNow);
     return this.freshInfo(proxy, connection);
   }
 

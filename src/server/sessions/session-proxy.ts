@@ -11,7 +11,7 @@ import { VERSION } from "../../protocol/version.ts";
 import type { SessionEntry } from "../../registry/directories.ts";
 import type { Connection, RequestContext } from "../../wire/connection.ts";
 import { patience } from "../../wire/patience.ts";
-import { standingOf } from "../../wire/standing.ts";
+import { freshnessOf } from "../../wire/standing.ts";
 
 /** Time without an answer after which a request is followed by a ping, in ms: half of the limit for the answer. */
 const PING_AFTER_MS = PEER_TIMEOUT_MS / 2;
@@ -129,8 +129,8 @@ export class SessionProxy {
   }
 
   /** Whether the info holds. */
-  get standing(): "known" | "ask" | "stopped" {
-    return this.listing === null ? "ask" : standingOf(this.listing, this.change);
+  get freshness(): "known" | "ask" | "stopped" {
+    return this.listing === null ? "ask" : freshnessOf(this.listing, this.change);
   }
 
   /** The info as of now: while nothing happens, only ages grow. */

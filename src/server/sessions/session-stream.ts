@@ -9,7 +9,7 @@ import { addressedJson } from "../../cluster/addressed.ts";
 import { requireMayHear } from "../../operations/rights.ts";
 import { StreamEndSchema } from "../../protocol/control.ts";
 import type { Subscription } from "../../protocol/events.ts";
-import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
+import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
 import type { StreamedPane } from "./streamed-session.ts";
@@ -89,7 +89,7 @@ export class SessionStream {
     this.connection.close();
   }
 
-  private receive(message: Message): void {
+  private receive(message: WireMessage): void {
     if (this.over) return;
     if (message.type === messageTypes.output) {
       this.events.output?.(message.payload);

@@ -13,7 +13,7 @@ import {
   type TerminalColors,
 } from "../../protocol/attach.ts";
 import { AGAIN_MS, AGAIN_POLL_MS, type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
-import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
+import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import { encodeInput, type NumberedInput } from "../../protocol/numbered-input.ts";
 import { Connection, type Dial, type RequestContext } from "../../wire/connection.ts";
@@ -35,7 +35,7 @@ export interface ViewFeedEvents {
 }
 
 type Size = Pick<Attach, "rows" | "cols" | "follow">;
-type Typed = Extract<AttachEvent, { event: "moved" }>["typed"];
+type TypedEcho = Extract<AttachEvent, { event: "moved" }>["typed"];
 
 const decoder = new TextDecoder();
 
@@ -133,7 +133,7 @@ export class ViewFeed {
     this.connection?.request(operation, input, this.context).catch(() => {});
   }
 
-  private async connect(address: string | Dial, typed: Typed): Promise<void> {
+  private async connect(address: string | Dial, typed: TypedEcho): Promise<void> {
     const { connection } = await Connection.open(address, "server");
     if (this.over) {
       connection.close();
@@ -180,7 +180,7 @@ export class ViewFeed {
     this.connection?.sendBytes(messageTypes.input, encodeInput(input));
   }
 
-  private receive(connection: Connection, message: Message): void {
+  private receive(connection: Connection, message: WireMessage): void {
     if (this.over || connection !== this.connection) return;
     if (message.type === messageTypes.frame) {
       this.pictures++;
@@ -237,7 +237,7 @@ export class ViewFeed {
   }
 
   /** Another process serves the session, or will soon. */
-  private async again(typed: Typed = []): Promise<void> {
+  private async again(typed: TypedEcho = []): Promise<void> {
     const until = performance.now() + AGAIN_MS;
     while (!this.over && performance.now() < until) {
       try {

@@ -5,7 +5,7 @@
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/addressed.ts";
 import { AGAIN_MS, AGAIN_POLL_MS, StreamEndSchema } from "../../protocol/control.ts";
-import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
+import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import type { WindowSubscription } from "../../protocol/window-stream.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
@@ -78,7 +78,7 @@ export class WindowFeed {
     }
   }
 
-  private receive(message: Message): void {
+  private receive(message: WireMessage): void {
     if (this.over) return;
     if (message.type === messageTypes.end) {
       this.end(v.parse(StreamEndSchema, messageJson(message)).reason);

@@ -12,7 +12,7 @@ import { requireRoom, type Share, shareOf } from "../../protocol/shares.ts";
 import { browserKind } from "../auth/login-routes.ts";
 import type { Tickets } from "../auth/tickets.ts";
 import { type AppContext, type AppEnv, actingFor } from "../http/context.ts";
-import type { FarEvents } from "../machines/far-events.ts";
+import type { RemoteEvents } from "../machines/far-events.ts";
 import type { ViewKeys } from "../options.ts";
 import type { StreamedPane, StreamedSession, StreamedSessions } from "../sessions/streamed-session.ts";
 import { RawSocket, type TypedRecord } from "./raw-socket.ts";
@@ -27,7 +27,7 @@ export interface WebSocketRoutesOptions {
   /** A caller's connection has ended: releases everything that it held here. */
   readonly callerGone: (id: string) => void;
   readonly call: Call;
-  readonly farEvents: Pick<FarEvents, "watch" | "requireKnown">;
+  readonly remoteEvents: Pick<RemoteEvents, "watch" | "requireKnown">;
   readonly sockets: WebSockets;
   readonly tickets: Tickets;
   /** Null: nothing is recorded. */
@@ -117,7 +117,7 @@ export class WebSocketRoutes {
         callerGone,
         audit: written,
         maxSubscriptions: limits.max_subscriptions,
-        farEvents: this.options.farEvents,
+        farEvents: this.options.remoteEvents,
         closed: (gone) => {
           this.serverSockets.delete(gone);
           this.options.changed();

@@ -12,7 +12,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { type LifecycleEvent, MachinesSubscriptionSchema, SubscribeSchema } from "../../protocol/events.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { RequestContext } from "../../wire/connection.ts";
-import type { FarEvents } from "../machines/far-events.ts";
+import type { RemoteEvents } from "../machines/far-events.ts";
 import { SessionStream } from "../sessions/session-stream.ts";
 import type { StreamedPane } from "../sessions/streamed-session.ts";
 import {
@@ -31,7 +31,7 @@ const LIFECYCLE_QUEUE_BYTES = 64 * 1024;
 
 export interface ServerSocketOptions extends JsonSocketOptions {
   readonly maxSubscriptions: number;
-  readonly farEvents: Pick<FarEvents, "watch" | "requireKnown">;
+  readonly farEvents: Pick<RemoteEvents, "watch" | "requireKnown">;
   readonly closed: (endpoint: ServerSocket) => void;
 }
 

@@ -24,7 +24,7 @@ const OPEN_MS = 5_000;
 /** Limit of typed bytes that no process has taken: a few large pastes. */
 const MAX_PENDING_INPUT = 4 * 1024 * 1024;
 
-type Open = Extract<v.InferOutput<typeof ViewRequestSchema>, { type: "open" }>;
+type OpenRequest = Extract<v.InferOutput<typeof ViewRequestSchema>, { type: "open" }>;
 
 export interface ViewSocketOptions {
   readonly sources: StreamedSessions;
@@ -91,7 +91,7 @@ export class ViewSocket implements WebSocketEndpoint {
     this.early.push(typeof data === "string" ? data : new Uint8Array(data));
   }
 
-  private async attach({ client, rows, cols, size, prefix, name, keys: wantsKeys }: Open): Promise<void> {
+  private async attach({ client, rows, cols, size, prefix, name, keys: wantsKeys }: OpenRequest): Promise<void> {
     const { sources, source, context, viewer, follows } = this.options;
     const { told, ...keys } = await this.keys(prefix, true);
     const { info } = source;

@@ -8,7 +8,7 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
 import { hookMatches, type OwnedHook } from "../../protocol/hooks.ts";
 import type { RecordedEvent } from "../../protocol/recorded-events.ts";
-import { isWanted, type Wanted } from "../../protocol/wanted.ts";
+import { type EventConsumer, isWanted } from "../../protocol/wanted.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
 
 /** Time from an event to the second look, in ms: longer than a server takes to read it. */
@@ -18,7 +18,7 @@ export interface HookWakerPort {
   readonly instance: Instance;
   readonly logger: Pick<Logger, "warn">;
   /** What the settings now want. */
-  settings(): readonly Wanted[];
+  settings(): readonly EventConsumer[];
   /** Those that the session was created with. */
   readonly own: readonly OwnedHook[];
 }

@@ -81,7 +81,7 @@ export class Recorder {
 
   private isWatched(pane: string | undefined): boolean {
     return this.session.viewers.all.some(
-      ({ presence, readOnly }) => pane !== undefined && !readOnly && presence.looksAt(pane),
+      ({ focus, readOnly }) => pane !== undefined && !readOnly && focus.looksAt(pane),
     );
   }
 

@@ -21,7 +21,7 @@ export function notifyTerminals(event: RecordedEvent, { session, settings, notic
     const { title, text } = settings.notify_text === "none" ? bareNotice(notice) : notice;
     const words = text === "" ? title : `${title}: ${text}`;
     for (const viewer of session.viewers.all)
-      if (!viewer.presence.looksAt(event.pane ?? "")) viewer.alert(attentionFor(viewer.notifies, "", words));
+      if (!viewer.focus.looksAt(event.pane ?? "")) viewer.alert(attentionFor(viewer.notifies, "", words));
     return;
   }
 }

@@ -25,7 +25,7 @@ export interface DialogEnd {
   readonly unmet: { readonly step: number; readonly why: string } | null;
 }
 
-interface Step {
+interface DialogRunStep {
   readonly given: RunStep;
   readonly expected: Condition | null;
   /** For a text or pattern: finds it in text already on the screen. */
@@ -128,11 +128,15 @@ function cancelled(): WshError {
 }
 
 /** Every step, checked: keys, conditions and patterns. @throws WshError invalid_request, unknown_key, payload_too_large */
-async function checked(pane: Pane, input: ParsedInput<"run">, toCondition: ToCondition): Promise<readonly Step[]> {
+async function checked(
+  pane: Pane,
+  input: ParsedInput<"run">,
+  toCondition: ToCondition,
+): Promise<readonly DialogRunStep[]> {
   const first: RunStep = { input: input.input, keys: input.keys, submit: input.submit };
   const isTyped = input.input !== "" || input.keys !== undefined || input.submit;
   const given = [...(isTyped ? [first] : []), ...(input.steps ?? [])];
-  const steps: Step[] = [];
+  const steps: DialogRunStep[] = [];
   for (const [at, step] of given.entries()) {
     const bytes = joined(typed(pane, step));
     if (step.expect === undefined && bytes.length === 0) {

@@ -201,7 +201,7 @@ async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unk
   const passwords = passwordAsks.get(pane);
   if (operation.types === true && passwords !== undefined) passwords.drivenBy = agentOfCaller(caller);
   // The command line may be used by the person.
-  if (operation.types === true && caller.kind !== "cli") local.own.typist.typed(callerLabel(caller));
+  if (operation.types === true && caller.kind !== "cli") local.own.writer.typed(callerLabel(caller));
   const result = withPasswordAsked(passwords, await handlerOf(ofPane, op)(pane, input, context));
   const isOpen = parts.arrangement.hasSeveral && !(target !== undefined && addressesPane(target));
   return isOpen ? withPane(result, pane.id) : result;

@@ -11,7 +11,7 @@ import type { Condition } from "../../protocol/conditions.ts";
 const SLICE_MS = 8;
 const MAX_WORK_MS = 10_000;
 
-interface Wanted {
+interface StoredPattern {
   readonly type: "text" | "regex";
   readonly find: Finder;
 }
@@ -67,8 +67,8 @@ export async function searchStored(
   return { outcome: null, looked };
 }
 
-async function wantedOf(conditions: readonly Condition[]): Promise<Wanted[]> {
-  const wanted: Wanted[] = [];
+async function wantedOf(conditions: readonly Condition[]): Promise<StoredPattern[]> {
+  const wanted: StoredPattern[] = [];
   for (const each of conditions) {
     if (each.type === "text") wanted.push({ type: each.type, find: textFinder(each.text) });
     if (each.type === "regex") wanted.push({ type: each.type, find: await regexFinder(each.pattern, each.flags) });

@@ -6,7 +6,7 @@
 import { orUntil } from "../../base/deadline.ts";
 import { Emitter } from "../../base/emitter.ts";
 import type { PaneLabel } from "../../compositor/border-titles.ts";
-import type { Lasting } from "../../pane/state/lasting.ts";
+import type { StateLasting } from "../../pane/state/lasting.ts";
 import { urgencyOf } from "../../protocol/agent.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import { formatTarget, parseTarget } from "../../protocol/names.ts";
@@ -132,7 +132,7 @@ export class Content implements PaneRef {
     return this.paneInfo(this.id).state;
   }
 
-  stateLasting(): { readonly state: SessionState; readonly lasting: Lasting } {
+  stateLasting(): { readonly state: SessionState; readonly lasting: StateLasting } {
     const { oldest } = this;
     if (oldest !== null && !this.arrangement.hasSeveral) return oldest.pane.stateLasting();
     return { state: this.state(), lasting: null };

@@ -15,7 +15,7 @@ import { isMachineName, parsePlace, parseTarget } from "../../protocol/names.ts"
  * The program of the pane; null when the view is of this machine.
  * @throws WshError machine_not_found, session_not_found for what can be no target
  */
-export function farView(instance: Instance, { view, ...program }: PaneProgram): PaneProgram | null {
+export function remoteView(instance: Instance, { view, ...program }: PaneProgram): PaneProgram | null {
   const { machine, target } = parsePlace(view ?? "");
   if (view == null || machine === null) return null;
   // Who is in a fleet only the server knows: the terminal that the pane runs asks it.

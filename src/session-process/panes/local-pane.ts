@@ -11,7 +11,7 @@ import { composeFrame } from "../../compositor/compose.ts";
 import { frameModes } from "../../compositor/frame-modes.ts";
 import { KeyTables } from "../../keys/tables.ts";
 import type { Pane } from "../../pane/pane.ts";
-import { type LookInput, LookSchema, type TerminalColors } from "../../protocol/attach.ts";
+import { type CopyModeInput, CopyModeInputSchema, type TerminalColors } from "../../protocol/attach.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import type { PaneInfo } from "../../protocol/session.ts";
@@ -19,9 +19,9 @@ import type { Size } from "../../protocol/size.ts";
 import type { PtyFlags } from "../../pty/port.ts";
 import { describeCopy } from "../../session/paste-buffers.ts";
 import type { Session } from "../../session/session.ts";
-import type { AbovePicture } from "../../viewer/terminal/above.ts";
-import { Above } from "../../viewer/terminal/above.ts";
-import { Looking } from "../../viewer/terminal/copy-mode.ts";
+import type { LayerPicture } from "../../viewer/terminal/above.ts";
+import { OverlayLayer } from "../../viewer/terminal/above.ts";
+import { PaneCopyMode } from "../../viewer/terminal/copy-mode.ts";
 import { Pointer } from "../../viewer/terminal/pointer.ts";
 import type { Shown } from "../../viewer/terminal/shown.ts";
 import type { PaneSession } from "../session.ts";
@@ -72,8 +72,8 @@ export class LocalPane implements PlacedPane {
   /** Its place; null: it has left the layout. */
   private port: LocalPaneEvents | null = null;
   private given: Size;
-  readonly looking: Looking;
-  private readonly above: Above;
+  readonly looking: PaneCopyMode;
+  private readonly above: OverlayLayer;
   private readonly pointer: Pointer;
   private taken: { readonly frame: Frame; readonly stamp: string; readonly at: number } | null = null;
   private drawnEpoch = 0;
@@ -94,7 +94,7 @@ export class LocalPane implements PlacedPane {
     this.given = own.size;
     this.shown = shownPane(own);
     this.looking = this.lookingBack();
-    this.above = new Above({
+    this.above = new OverlayLayer({
       ...{ person: { prefix: "", tables: NO_KEYS }, looking: this.looking, mouse: options.mouse },
       changed: () => this.changedPicture(),
     });
@@ -247,8 +247,8 @@ export class LocalPane implements PlacedPane {
     this.known = null;
   }
 
-  look(input: LookInput): Promise<void> {
-    return this.looking.begin(v.parse(LookSchema, input));
+  look(input: CopyModeInput): Promise<void> {
+    return this.looking.begin(v.parse(CopyModeInputSchema, input));
   }
 
   learnColors(colors: TerminalColors): void {
@@ -299,13 +299,13 @@ export class LocalPane implements PlacedPane {
   }
 
   private lookNow(): Omit<PaneInfo, "index" | "active"> {
-    const { current: typist } = this.own.typist;
+    const { current: writer } = this.own.writer;
     this.isStale = false;
     this.knownAt = performance.now();
     const exit = this.pane.exit;
     this.known = {
       ...this.pane.info(),
-      ...(typist === null ? {} : { typed_by: typist }),
+      ...(writer === null ? {} : { typed_by: writer }),
       ...(exit === null ? {} : { exit_code: exit.code, signal: exit.signal }),
     };
     return this.known;
@@ -342,7 +342,7 @@ export class LocalPane implements PlacedPane {
   private compose(): Frame {
     const { own, pane } = this;
     const { terminal } = pane;
-    const looked: AbovePicture["screen"] = this.above.isShown ? this.above.screen : null;
+    const looked: LayerPicture["screen"] = this.above.isShown ? this.above.screen : null;
     const grid = looked?.grid ?? terminal.grid();
     const more = { modes: this.modes, title: terminal.title, places: this.shown.framePlaces() };
     const { sign } = this.above;
@@ -371,8 +371,8 @@ export class LocalPane implements PlacedPane {
     else this.own.typed(0, bytes, this.pane, flags);
   }
 
-  private lookingBack(): Looking {
-    return new Looking(this.shown, 0, {
+  private lookingBack(): PaneCopyMode {
+    return new PaneCopyMode(this.shown, 0, {
       changed: () => this.changedPicture(),
       copied: (text) => {
         this.port?.copied({ selection: "c", base64: Buffer.from(text).toString("base64") });

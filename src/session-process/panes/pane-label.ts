@@ -18,8 +18,8 @@ function agentOf({ name, state }: AgentInfo): string {
 
 /** The writer comes before the state: for a person who wonders about text that nobody at the keyboard typed. */
 export function paneLabel(pane: Omit<PaneInfo, "index" | "active">): PaneLabel {
-  const { agent, typed_by: typist, title } = pane;
-  const typing = typist === undefined ? "" : `${typist} types`;
+  const { agent, typed_by: writer, title } = pane;
+  const typing = writer === undefined ? "" : `${writer} types`;
   const state = agent === undefined || pane.state === "exited" ? stateOf(pane) : agentOf(agent);
   return { title: title === "" ? automaticName(pane) : title, says: [typing, state].filter((each) => each !== "") };
 }

@@ -1,6 +1,6 @@
 /** A pane in the session's windows: one that runs here, or a view of another process's pane. Types only. */
 import type { AgentInfo } from "../../protocol/agent.ts";
-import type { LookInput, OuterEffect, TerminalColors } from "../../protocol/attach.ts";
+import type { CopyModeInput, OuterEffect, TerminalColors } from "../../protocol/attach.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import type { PaneInfo } from "../../protocol/session.ts";
 import type { Size } from "../../protocol/size.ts";
@@ -35,7 +35,7 @@ export interface PlacedPane {
   /** It is in copy mode; not of a view. */
   readonly looking?: { readonly isOn: boolean };
   /** Opens copy mode. */
-  look(input: LookInput): Promise<void>;
+  look(input: CopyModeInput): Promise<void>;
   learnColors(colors: TerminalColors): void;
   /** Starts its program again; not of a view. @throws WshError session_create_failed */
   restart(): Promise<void>;

@@ -9,9 +9,9 @@ import * as v from "valibot";
 import { AgentInfoSchema } from "../../protocol/agent.ts";
 import {
   type Attach,
+  type CopyModeInput,
   composedAttach,
   EffectEventSchema,
-  type LookInput,
   type TerminalColors,
 } from "../../protocol/attach.ts";
 import { EventSchema, type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
@@ -19,7 +19,7 @@ import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import { applyFrame, FrameUpdateSchema } from "../../protocol/frame-codec.ts";
-import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
+import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import { type PaneInfo, PaneInfoSchema, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import type { Size } from "../../protocol/size.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
@@ -168,7 +168,7 @@ export class ViewLink implements PlacedPane {
     return this.request("peer.resolve", { through });
   }
 
-  async look(input: LookInput): Promise<void> {
+  async look(input: CopyModeInput): Promise<void> {
     await this.request("peer.look", input);
   }
 
@@ -256,7 +256,7 @@ export class ViewLink implements PlacedPane {
     this.port.listed();
   }
 
-  private receive(message: Message): void {
+  private receive(message: WireMessage): void {
     if (this.over) return;
     if (message.type === messageTypes.frame) {
       const update = v.parse(FrameUpdateSchema, messageJson(message));

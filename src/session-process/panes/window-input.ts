@@ -3,7 +3,7 @@
 import type { Border, Placement } from "../../session/layout/cells.ts";
 import { borderAt, dragged, type FloatEdge, paneAt } from "../../session/layout/floats.ts";
 import { dragBorder } from "../../session/layout/resize.ts";
-import type { Typed } from "../../session/types.ts";
+import type { TypedInput } from "../../session/types.ts";
 import { show } from "../../session/windows/changes.ts";
 import { dragFloat } from "../../session/windows/floats.ts";
 import {
@@ -114,7 +114,7 @@ function isClosingKey(bytes: Uint8Array): boolean {
 }
 
 /** To the active pane, or to all of a window whose panes are synchronized. */
-export function typedIn(self: ShownWindow): Typed {
+export function typedIn(self: ShownWindow): TypedInput {
   return {
     get id() {
       return self.active;

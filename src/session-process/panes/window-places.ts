@@ -4,7 +4,7 @@ import type { PlacedPane, WindowPlaces } from "../../compositor/window.ts";
 import { defined } from "../../protocol/defined.ts";
 import type { FramePlaces } from "../../protocol/frame.ts";
 import { windowId } from "../../protocol/names.ts";
-import { type Box, borderCells, type Placement } from "../../session/layout/cells.ts";
+import { borderCells, type PaneBox, type Placement } from "../../session/layout/cells.ts";
 import { isCovered } from "../../session/layout/floats.ts";
 import { panesIn, type WindowEntry } from "../../session/windows/state.ts";
 import type { Arrangement } from "./arrangement.ts";
@@ -35,7 +35,7 @@ export function windowPlacesOf(self: PlacedWindow): WindowPlaces {
 function textsOf(
   { content }: PlacedWindow,
   id: string,
-  { row }: Box,
+  { row }: PaneBox,
   framed = false,
 ): Pick<PlacedPane, "label" | "end"> {
   const label = row > 0 || framed ? content.labelOf(id) : null;

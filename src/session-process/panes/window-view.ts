@@ -8,12 +8,12 @@
 
 import type { Layout } from "../../compositor/panel-layout.ts";
 import { WindowCanvas, type WindowPlaces } from "../../compositor/window.ts";
-import type { LookInput, OuterEffect, TerminalColors } from "../../protocol/attach.ts";
+import type { CopyModeInput, OuterEffect, TerminalColors } from "../../protocol/attach.ts";
 import { type FrameModes, type FramePlaces, initialFrameModes } from "../../protocol/frame.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Placement } from "../../session/layout/cells.ts";
 import { isCovered } from "../../session/layout/floats.ts";
-import type { Typed } from "../../session/types.ts";
+import type { TypedInput } from "../../session/types.ts";
 import {
   activeWindow,
   floatOf,
@@ -253,13 +253,13 @@ export class WindowView implements Shown {
     for (const pane of this.arrangement.placed.values()) pane.learnColors(colors);
   }
 
-  readonly typed: Typed = typedIn(this);
+  readonly typed: TypedInput = typedIn(this);
 
   get look(): Shown["look"] {
     return this.single?.shown.look ?? this.lookIn;
   }
 
-  private readonly lookIn = (input: LookInput, pane = this.active): Promise<void> =>
+  private readonly lookIn = (input: CopyModeInput, pane = this.active): Promise<void> =>
     this.arrangement.paneOf(pane).look(input);
 
   /** The area between the panels has changed. */

@@ -6,7 +6,7 @@
 import * as v from "valibot";
 import type { Pane } from "../../pane/pane.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type Message, messageTypes } from "../../protocol/messages.ts";
+import { messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { ClientEnd } from "./client-end.ts";
 
@@ -50,7 +50,7 @@ export class RawStream {
     });
   }
 
-  receive(message: Message): void {
+  receive(message: WireMessage): void {
     if (this.over || message.type !== messageTypes.input) return;
     if (this.readOnly) {
       this.end({ reason: "access_denied" });

@@ -9,7 +9,7 @@ import { requireMayHear } from "../../operations/rights.ts";
 import { type Access, accessCovers } from "../../protocol/caller.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
 import { SubscriptionSchema } from "../../protocol/events.ts";
-import { type Message, messageTypes } from "../../protocol/messages.ts";
+import { messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { LocalPane } from "../panes/local-pane.ts";
@@ -68,7 +68,7 @@ export class StreamClient {
     if (this.over) this.stream.close();
   }
 
-  receive(message: Message): void {
+  receive(message: WireMessage): void {
     if (message.type === messageTypes.end) {
       this.close();
       this.peer.finish();

@@ -7,25 +7,25 @@
  */
 
 import type { RE2JS } from "re2js";
-import { type LookAction, lookActions, lookKeys, type ModeKeys } from "../../keys/copy-table.ts";
+import { type CopyModeAction, copyModeActions, copyModeKeys, type ModeKeys } from "../../keys/copy-table.ts";
 import { parseMouse } from "../../keys/mouse.ts";
 import type { InputEvent, ParsedKey } from "../../keys/types.ts";
-import type { LookAct, LookInput } from "../../protocol/attach.ts";
+import type { CopyModeAct, CopyModeInput } from "../../protocol/attach.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import { compilePattern } from "../../protocol/pattern.ts";
 import { Jumps, wordAt } from "./jumps.ts";
 import { Pointing } from "./look-mouse.ts";
-import { drawLooked, lookLabel, passingLabel } from "./look-view.ts";
+import { copyModeLabel, drawCopyMode, passingLabel } from "./look-view.ts";
 import { byCommand, byRows, columnOf, moveBy, pageOf } from "./moves.ts";
 import { Search, Searched } from "./search.ts";
 import { outputAt, type Selection, type SelectionKind, selectedText, selectionKinds, turned } from "./selection.ts";
-import { isBefore, type LookSource, LookText, type Point } from "./text.ts";
+import { type CopyModeSource, CopyModeText, isBefore, type Point } from "./text.ts";
 import { nulKey, pastedLine } from "./typed.ts";
 
 /** Characters of a pattern, and the highest count before a key: more is a slip. */
 const [MAX_PATTERN, MAX_COUNT] = [256, 99_999];
 
-export interface LookPort {
+export interface CopyModePort {
   /** Something else is to be shown. */
   changed(): void;
   copied(text: string): void;
@@ -43,8 +43,8 @@ interface Prompt {
   readonly before: Search | null;
 }
 
-export class LookBack {
-  readonly text: LookText;
+export class CopyMode {
+  readonly text: CopyModeText;
   private top: Point;
   cursor: Point;
   /** The column that moves up and down keep. */
@@ -59,7 +59,7 @@ export class LookBack {
   private count = 0;
   private picture: { readonly grid: Grid; readonly news: number; readonly size: string } | null = null;
   private over = false;
-  private readonly keys: ReturnType<typeof lookKeys>;
+  private readonly keys: ReturnType<typeof copyModeKeys>;
   private readonly pointing: Pointing;
   private readonly jumps = new Jumps();
   /** Reaching the end by the wheel leaves. */
@@ -69,14 +69,14 @@ export class LookBack {
   private readonly isPlain: boolean;
 
   constructor(
-    source: LookSource,
+    source: CopyModeSource,
     mode: ModeKeys,
-    private readonly port: LookPort,
-    { wheel, press, bound = {}, plain = false }: Omit<LookInput, "keys"> = {},
+    private readonly port: CopyModePort,
+    { wheel, press, bound = {}, plain = false }: Omit<CopyModeInput, "keys"> = {},
   ) {
     this.isPlain = plain;
-    this.text = new LookText(source);
-    this.keys = lookKeys(mode, bound);
+    this.text = new CopyModeText(source);
+    this.keys = copyModeKeys(mode, bound);
     this.top = this.text.top;
     this.cursor = byRows(this.text, this.top, source.alternateRows === null ? source.cursor.row : 0, source.cursor.col);
     this.wanted = columnOf(this.text, this.cursor);
@@ -101,9 +101,9 @@ export class LookBack {
     const known = this.picture;
     if (known !== null && known.news === news && known.size === size) return known.grid;
     const { text, top, cursor, selection, search, prompt, isPlain } = this;
-    const label = this.isPassing ? passingLabel(news) : lookLabel({ text, cursor, search }, news);
+    const label = this.isPassing ? passingLabel(news) : copyModeLabel({ text, cursor, search }, news);
     const typed = prompt === null ? null : `${this.isPattern ? "regex" : ""}${prompt.forth ? "/" : "?"}${prompt.typed}`;
-    const grid = drawLooked({ text, top, cursor, selection, search, label, prompt: typed, isPlain });
+    const grid = drawCopyMode({ text, top, cursor, selection, search, label, prompt: typed, isPlain });
     this.picture = { grid, news, size };
     return grid;
   }
@@ -133,10 +133,10 @@ export class LookBack {
   }
 
   /** Does an action without its key, with what a person would type then. @returns whether there is such an action */
-  perform({ action, count, text }: LookAct): boolean {
-    if (!Object.hasOwn(lookActions, action)) return false;
+  perform({ action, count, text }: CopyModeAct): boolean {
+    if (!Object.hasOwn(copyModeActions, action)) return false;
     this.hold();
-    this.act(action as LookAction, count, count > 1);
+    this.act(action as CopyModeAction, count, count > 1);
     if (this.prompt === null && text !== "") this.key({ key: text, modifiers: [] });
     this.type(text);
     if (this.prompt !== null) this.key({ key: "Enter", modifiers: [] });
@@ -244,7 +244,7 @@ export class LookBack {
     if (action != null) this.act(action, count, isCounted);
   }
 
-  private act(action: LookAction, count: number, isCounted: boolean): void {
+  private act(action: CopyModeAction, count: number, isCounted: boolean): void {
     const { text, cursor } = this;
     const page = pageOf(action, text.source.rows);
     if (page !== 0) {

@@ -1,6 +1,6 @@
 /** Jumps in copy mode, as in vi: to a character of the line, to the bracket that matches, to the word under the cursor. */
-import type { LookAction } from "../../keys/copy-table.ts";
-import { type LookText, type Point, textOf } from "./text.ts";
+import type { CopyModeAction } from "../../keys/copy-table.ts";
+import { type CopyModeText, type Point, textOf } from "./text.ts";
 
 interface Jump {
   readonly forth: boolean;
@@ -8,7 +8,7 @@ interface Jump {
   readonly till: boolean;
 }
 
-const jumps: Readonly<Partial<Record<LookAction, Jump>>> = {
+const jumps: Readonly<Partial<Record<CopyModeAction, Jump>>> = {
   jump_forth: { forth: true, till: false },
   jump_back: { forth: false, till: false },
   till_forth: { forth: true, till: true },
@@ -22,7 +22,7 @@ export class Jumps {
 
   /** Where a key leads that a jump waits for: at most to where it began; null: none waits. */
   typed(
-    text: LookText,
+    text: CopyModeText,
     from: Point,
     { key, modifiers }: { readonly key: string; readonly modifiers: readonly string[] },
   ) {
@@ -35,7 +35,7 @@ export class Jumps {
   }
 
   /** Where an action leads; null for one that does not jump. */
-  act(action: LookAction, text: LookText, from: Point, count: number): Point | null {
+  act(action: CopyModeAction, text: CopyModeText, from: Point, count: number): Point | null {
     const { last } = this;
     const begun = jumps[action];
     if (begun !== undefined) this.pending = { ...begun, count };
@@ -47,7 +47,7 @@ export class Jumps {
 }
 
 function jump(
-  text: LookText,
+  text: CopyModeText,
   from: Point,
   { forth, till, char }: Jump & { readonly char: string },
   count: number,
@@ -70,7 +70,7 @@ const CLOSE = ")]}";
 const MAX_LINES = 10_000;
 
 /** The bracket that matches the one under the cursor, or the next one in its line. */
-function matching(text: LookText, from: Point): Point {
+function matching(text: CopyModeText, from: Point): Point {
   const cells = text.cells(from.line);
   let col = from.col;
   while (col < cells.length && !isBracket(cells[col]?.text)) col++;
@@ -96,7 +96,7 @@ function isBracket(char: string | undefined): boolean {
 }
 
 /** The word under the cursor, or the next one in its line; empty: none. */
-export function wordAt(text: LookText, { line, col }: Point): string {
+export function wordAt(text: CopyModeText, { line, col }: Point): string {
   const cells = text.cells(line);
   const isWord = (at: number): boolean => /[\p{L}\p{N}\p{M}_]/u.test(cells[at]?.text ?? "");
   let from = col;

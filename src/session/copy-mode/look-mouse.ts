@@ -8,7 +8,7 @@
 import type { MouseReport } from "../../keys/mouse.ts";
 
 import { type Selection, wordAt } from "./selection.ts";
-import type { LookText, Point } from "./text.ts";
+import type { CopyModeText, Point } from "./text.ts";
 
 /** Rows that one turn of the wheel scrolls. */
 const WHEEL_ROWS = 3;
@@ -22,7 +22,7 @@ const WHEEL_DOWN = 65;
 
 /** The target of the mouse. */
 interface Pointed {
-  readonly text: LookText;
+  readonly text: CopyModeText;
   readonly selection: Selection | null;
   scroll(rows: number): void;
   go(point: Point): void;

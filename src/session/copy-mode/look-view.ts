@@ -9,10 +9,10 @@ import { type Cell, type Grid, plainStyle, type Row, type Style } from "../../pr
 import type { ThemeRole } from "../../protocol/theme.ts";
 import type { Search } from "./search.ts";
 import { type Selection, selectedIn } from "./selection.ts";
-import type { LookText, Point } from "./text.ts";
+import type { CopyModeText, Point } from "./text.ts";
 
-export interface Looked {
-  readonly text: LookText;
+export interface CopyModeState {
+  readonly text: CopyModeText;
   /** The place at the top left. */
   readonly top: Point;
   readonly cursor: Point;
@@ -29,7 +29,10 @@ export interface Looked {
 const blank: Cell = { text: " ", width: 1, style: plainStyle };
 
 /** The cursor's line, new output, and matches. @param news new lines below */
-export function lookLabel({ text, cursor, search }: Pick<Looked, "text" | "cursor" | "search">, news: number): string {
+export function copyModeLabel(
+  { text, cursor, search }: Pick<CopyModeState, "text" | "cursor" | "search">,
+  news: number,
+): string {
   const above = text.last - cursor.line;
   const parts = [`${above} of ${text.last - text.first} lines up`];
   if (news > 0) parts.push(`${news} new below`);
@@ -45,7 +48,7 @@ export function passingLabel(news: number): string {
   return news > 0 ? ` ${news} new below ` : "";
 }
 
-export function drawLooked({ text, top, cursor, selection, search, label, prompt, isPlain }: Looked): Grid {
+export function drawCopyMode({ text, top, cursor, selection, search, label, prompt, isPlain }: CopyModeState): Grid {
   const look = (role: ThemeRole): Style => (isPlain ? plainLook(theme[role]) : theme[role]);
   const { rows, cols } = text.source;
   const canvas = new Canvas(rows, cols);

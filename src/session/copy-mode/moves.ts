@@ -1,10 +1,10 @@
 /** Cursor movements in copy mode. Pure: from one position in the text to another. */
-import type { LookAction } from "../../keys/copy-table.ts";
+import type { CopyModeAction } from "../../keys/copy-table.ts";
 import { isSeparator } from "./selection.ts";
-import { type LookText, type Point, textOf } from "./text.ts";
+import { type CopyModeText, type Point, textOf } from "./text.ts";
 
 /** The position this many rows below (negative: above), in the wanted column. */
-export function byRows(text: LookText, from: Point, rows: number, wanted: number): Point {
+export function byRows(text: CopyModeText, from: Point, rows: number, wanted: number): Point {
   let { line } = from;
   let row = text.rowOf(from) + rows;
   while (row < 0 && line > text.first) row += text.starts(--line).length;
@@ -20,12 +20,12 @@ export function byRows(text: LookText, from: Point, rows: number, wanted: number
 }
 
 /** The column of a place in its row, which moves up and down keep. */
-export function columnOf(text: LookText, point: Point): number {
+export function columnOf(text: CopyModeText, point: Point): number {
   return point.col - (text.starts(point.line)[text.rowOf(point)] ?? 0);
 }
 
 /** The cell before or after a position, across the ends of lines. */
-function sideways(text: LookText, { line, col }: Point, forth: boolean): Point {
+function sideways(text: CopyModeText, { line, col }: Point, forth: boolean): Point {
   const cells = text.cells(line);
   if (forth) {
     const next = col + (cells[col]?.width === 2 ? 2 : 1);
@@ -38,7 +38,7 @@ function sideways(text: LookText, { line, col }: Point, forth: boolean): Point {
 
 type CharClass = "blank" | "word" | "other";
 
-function charClassAt(text: LookText, { line, col }: Point): CharClass {
+function charClassAt(text: CopyModeText, { line, col }: Point): CharClass {
   const cell = text.cells(line)[col]?.text ?? " ";
   if (cell.trim() === "") return "blank";
   return (isSeparator(cell) ?? !/[\p{L}\p{N}\p{M}_]/u.test(cell)) ? "other" : "word";
@@ -48,8 +48,8 @@ function charClassAt(text: LookText, { line, col }: Point): CharClass {
 const MAX_CROSSED = 100_000;
 
 /** @param spaces words are what is between blanks */
-function byWord(text: LookText, from: Point, to: "back" | "forth" | "end", spaces = false): Point {
-  const classAt = (_: LookText, at: Point): CharClass => {
+function byWord(text: CopyModeText, from: Point, to: "back" | "forth" | "end", spaces = false): Point {
+  const classAt = (_: CopyModeText, at: Point): CharClass => {
     const kind = charClassAt(text, at);
     return spaces && kind === "other" ? "word" : kind;
   };
@@ -83,7 +83,7 @@ function byWord(text: LookText, from: Point, to: "back" | "forth" | "end", space
 }
 
 /** The next blank line before or after a position, skipping adjacent ones. */
-function byParagraph(text: LookText, { line }: Point, forth: boolean): Point {
+function byParagraph(text: CopyModeText, { line }: Point, forth: boolean): Point {
   const step = forth ? 1 : -1;
   const isInside = (at: number): boolean => at > text.first && at < text.last;
   let at = line + step;
@@ -93,7 +93,7 @@ function byParagraph(text: LookText, { line }: Point, forth: boolean): Point {
 }
 
 /** The line of the command before or after a line; null without one. */
-export function byCommand(text: LookText, line: number, forth: boolean, count: number): number {
+export function byCommand(text: CopyModeText, line: number, forth: boolean, count: number): number {
   const lines = text.source.commands().map(({ first }) => Math.max(text.first, first - 1));
   const inside = lines.filter((each) => each >= text.first && each <= text.last);
   const ahead = forth ? inside.filter((each) => each > line) : inside.filter((each) => each < line).toReversed();
@@ -101,7 +101,7 @@ export function byCommand(text: LookText, line: number, forth: boolean, count: n
 }
 
 /** The first letter of a line. */
-function firstLetter(text: LookText, line: number): Point {
+function firstLetter(text: CopyModeText, line: number): Point {
   const plain = textOf(text.cells(line));
   const blanks = plain.length - plain.trimStart().length;
   return text.whole({ line, col: blanks });
@@ -117,7 +117,7 @@ interface Move {
 }
 
 /** Where an action that only moves leads to; null for every other one. */
-export function moveBy(action: LookAction, text: LookText, { from, count, wanted, shown }: Move): Point | null {
+export function moveBy(action: CopyModeAction, text: CopyModeText, { from, count, wanted, shown }: Move): Point | null {
   const { line } = from;
   const { rows } = text.source;
   const repeat = (move: (at: Point) => Point): Point => {
@@ -172,7 +172,7 @@ export function moveBy(action: LookAction, text: LookText, { from, count, wanted
 }
 
 /** Rows that an action pages, by the rows that are shown; 0 for every other one. */
-export function pageOf(action: LookAction, rows: number): number {
+export function pageOf(action: CopyModeAction, rows: number): number {
   const page = Math.max(1, rows - 2);
   const half = Math.max(1, Math.floor(rows / 2));
   return { page_up: -page, page_down: page, half_up: -half, half_down: half }[action as "page_up"] ?? 0;

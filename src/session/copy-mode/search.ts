@@ -5,7 +5,7 @@
 import type { RE2JS } from "re2js";
 import type { Row } from "../../protocol/grid.ts";
 import { withoutPictures } from "../../protocol/placeholder.ts";
-import { isBefore, type LookText, type Point, textOf } from "./text.ts";
+import { type CopyModeText, isBefore, type Point, textOf } from "./text.ts";
 
 /** All lines as one text, so that each key of a search is one pass over it. Made once per copy mode that searches. */
 export class Searched {
@@ -15,7 +15,7 @@ export class Searched {
   readonly starts: readonly number[];
   private lower: string | null = null;
 
-  constructor(text: LookText) {
+  constructor(text: CopyModeText) {
     const lines: string[] = [];
     const ids: number[] = [];
     const starts: number[] = [];
@@ -37,7 +37,7 @@ export class Searched {
   }
 }
 
-export interface Match {
+export interface SearchMatch {
   readonly line: number;
   readonly col: number;
   /** Exclusive. */
@@ -139,7 +139,7 @@ export class Search {
    * The next match from a place, around the end of the text.
    * @param here a match at the place itself counts
    */
-  next(text: LookText, from: Point, forth: boolean, here = false): Match | null {
+  next(text: CopyModeText, from: Point, forth: boolean, here = false): SearchMatch | null {
     const { matched } = this;
     if (matched.length === 0) return null;
     const isPast = (point: Point): boolean =>
@@ -162,7 +162,7 @@ export class Search {
   }
 
   /** Index of the match at a position, from 1; 0 without one. */
-  indexAt(text: LookText, { line, col }: Point): number {
+  indexAt(text: CopyModeText, { line, col }: Point): number {
     const at = this.matched.indexOf(line);
     if (at < 0) return 0;
     const own = this.cellsIn(text.cells(line)).findIndex(([from]) => from === col);

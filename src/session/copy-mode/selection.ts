@@ -2,7 +2,7 @@
  * The selection of copy mode, and its text: soft wraps are joined, wide characters stay complete, blanks at the ends of
  * lines are cut. Pure.
  */
-import { isBefore, type LookText, type Point, textOf } from "./text.ts";
+import { type CopyModeText, isBefore, type Point, textOf } from "./text.ts";
 
 /** `characters` from one place to the other, both included; whole `lines`; a `rectangle` of the rows that are shown. */
 export type SelectionKind = "characters" | "lines" | "rectangle";
@@ -20,7 +20,7 @@ interface RowPlace {
   readonly col: number;
 }
 
-function placeOf(text: LookText, point: Point): RowPlace {
+function placeOf(text: CopyModeText, point: Point): RowPlace {
   const row = text.rowOf(point);
   return { line: point.line, row, col: point.col - (text.starts(point.line)[row] ?? 0) };
 }
@@ -31,7 +31,7 @@ function ordered({ anchor, head }: Selection): readonly [Point, Point] {
 
 /** The cells of one row of a line that are selected: from, and to (exclusive); null when none is. */
 export function selectedIn(
-  text: LookText,
+  text: CopyModeText,
   selection: Selection,
   line: number,
   row: number,
@@ -60,12 +60,12 @@ export function selectedIn(
 }
 
 /** Behind the cell at a place, whose right half belongs to it. */
-function wideEnd(text: LookText, { line, col }: Point): number {
+function wideEnd(text: CopyModeText, { line, col }: Point): number {
   return col + (text.cells(line)[col]?.width === 2 ? 2 : 1);
 }
 
 /** The text of a selection. */
-export function selectedText(text: LookText, selection: Selection): string {
+export function selectedText(text: CopyModeText, selection: Selection): string {
   const [from, to] = ordered(selection);
   const lines: string[] = [];
   for (let { line } = from; line <= to.line; line++) {
@@ -79,7 +79,7 @@ export function selectedText(text: LookText, selection: Selection): string {
   return selection.kind === "lines" ? `${lines.join("\n")}\n` : lines.join("\n");
 }
 
-function rectangleRows(text: LookText, selection: Selection, line: number): string[] {
+function rectangleRows(text: CopyModeText, selection: Selection, line: number): string[] {
   const [a, b] = ordered(selection).map((point) => placeOf(text, point));
   return text.starts(line).flatMap((_, row) => {
     if (a === undefined || b === undefined) return [];
@@ -108,7 +108,7 @@ export function isSeparator(character: string): boolean | null {
 }
 
 /** The word, path or address at a position; else its single cell. */
-export function wordAt(text: LookText, point: Point): Selection {
+export function wordAt(text: CopyModeText, point: Point): Selection {
   const { line, col } = text.whole(point);
   const cells = text.cells(line);
   const belongs = (at: number): boolean => {
@@ -126,7 +126,7 @@ export function wordAt(text: LookText, point: Point): Selection {
 }
 
 /** The output of the command at a place, or the reason why there is none. */
-export function outputAt(text: LookText, { line }: Point): Selection | string {
+export function outputAt(text: CopyModeText, { line }: Point): Selection | string {
   const commands = text.source.commands();
   const found = commands.findLast(({ first }) => first - 1 <= line && first <= text.last) ?? commands.at(0);
   if (found === undefined || found.isEmpty || found.last < text.first)

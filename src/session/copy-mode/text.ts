@@ -27,7 +27,7 @@ export interface LookedCommand {
 }
 
 /** A terminal's interface for copy mode. Read between two chunks of output. */
-export interface LookSource {
+export interface CopyModeSource {
   readonly rows: number;
   readonly cols: number;
   /** The oldest retained logical line. */
@@ -49,7 +49,7 @@ export interface LookSource {
 
 const empty: Row = [];
 
-export class LookText {
+export class CopyModeText {
   private frozen = new Map<number, Row>();
   /** The first of the frozen lines. */
   private from = 0;
@@ -57,7 +57,7 @@ export class LookText {
   private began: Point = { line: 0, col: 0 };
   private kept = new Map<number, Row>();
 
-  constructor(readonly source: LookSource) {
+  constructor(readonly source: CopyModeSource) {
     this.refresh();
   }
 

@@ -13,7 +13,7 @@ import { type ElementState, noElements } from "./element.ts";
 import { textBytes } from "./element-text.ts";
 
 /** More than any session may have: a damaged file costs no more than a full one. */
-const MAX_KEPT = 10_000;
+const MAX_PERSISTENT = 10_000;
 
 const number = v.pipe(v.number(), v.safeInteger());
 const common = {
@@ -33,7 +33,7 @@ const KeptSchema = v.variant("kind", [
   v.object({ ...common, kind: v.literal("panel"), position: v.picklist(["top", "bottom"]) }),
 ]);
 const StateSchema = v.object({
-  elements: v.pipe(v.array(v.unknown()), v.maxLength(MAX_KEPT)),
+  elements: v.pipe(v.array(v.unknown()), v.maxLength(MAX_PERSISTENT)),
   nextZ: v.object({ overlay: number, panel: number }),
   created: number,
 });

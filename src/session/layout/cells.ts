@@ -21,7 +21,7 @@ import {
   weightOf,
 } from "./tree.ts";
 
-export interface Box {
+export interface PaneBox {
   /** Top left cell, 0-based, in the window. */
   readonly row: number;
   readonly col: number;
@@ -30,7 +30,7 @@ export interface Box {
 }
 
 /** A line between two children of a split. */
-export interface Border extends Box {
+export interface Border extends PaneBox {
   /** The axis of the split: the border of a row is vertical. */
   readonly axis: Axis;
   /** Split in the tree that was placed, and the child before the border. */
@@ -41,14 +41,14 @@ export interface Border extends Box {
 /** A floating pane in its shown place; the cells inside its frame are in the placement's boxes. */
 export interface FloatPlace {
   readonly pane: string;
-  readonly outer: Box;
+  readonly outer: PaneBox;
   readonly framed: boolean;
 }
 
 export interface Placement {
   /** The tree without the hidden panes; boxes and borders refer to it. */
   readonly tree: LayoutNode;
-  readonly boxes: ReadonlyMap<string, Box>;
+  readonly boxes: ReadonlyMap<string, PaneBox>;
   readonly borders: readonly Border[];
   /** Panes without room. */
   readonly hidden: readonly string[];
@@ -73,10 +73,10 @@ export function placePanes(root: LayoutNode, size: Size, recent: readonly string
     shown.delete(pane);
     tree = keepPanes(root, (each) => shown.has(each)) ?? tree;
   }
-  const boxes = new Map<string, Box>();
+  const boxes = new Map<string, PaneBox>();
   const borders: Border[] = [];
   const extents = new Map<Split, number>();
-  const put = (node: LayoutNode, box: Box, path: Path): void => {
+  const put = (node: LayoutNode, box: PaneBox, path: Path): void => {
     if (isLeaf(node)) {
       boxes.set(node.pane, box);
       return;
@@ -103,7 +103,7 @@ export function extentsIn(placement: Placement): ExtentOf {
   return (split) => placement.extents.get(split) ?? weightOf(split.children) + BORDER * (split.children.length - 1);
 }
 
-function part(axis: Axis, box: Box, start: number, cells: number): Box {
+function part(axis: Axis, box: PaneBox, start: number, cells: number): PaneBox {
   return axis === "row" ? { ...box, col: box.col + start, cols: cells } : { ...box, row: box.row + start, rows: cells };
 }
 
@@ -165,7 +165,7 @@ export function neighbour(
     down: from.row + from.rows + BORDER,
   }[side];
   const around = edge <= 0 && (side === "left" || side === "up") ? limit : edge >= limit ? 0 : edge;
-  const touches = ([each, box]: [string, Box]): boolean => {
+  const touches = ([each, box]: [string, PaneBox]): boolean => {
     if (each === pane) return false;
     const at = horizontal ? box.col : box.row;
     const end = at + (horizontal ? box.cols : box.rows);

@@ -6,7 +6,7 @@
  * every change of a layout or size, not for frames.
  */
 import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../protocol/size.ts";
-import type { Border, Box, FloatPlace, Placement } from "./cells.ts";
+import type { Border, FloatPlace, PaneBox, Placement } from "./cells.ts";
 
 /** Cells, or a share of the available ones. */
 export type Amount = { readonly cells: number } | { readonly percent: number };
@@ -40,7 +40,7 @@ export function cellsIn(amount: Amount, whole: number): number {
 }
 
 /** The cells of a floating pane with its frame, inside the window. */
-export function outerBox(entry: FloatBounds, size: Size): Box {
+export function outerBox(entry: FloatBounds, size: Size): PaneBox {
   const side = (extent: Amount, at: Amount | null, room: number, least: number) => {
     const cells = Math.min(room, Math.max(least, cellsIn(extent, room)));
     const free = room - cells;
@@ -95,7 +95,12 @@ function edgeAt({ pane, outer, framed }: FloatPlace, row: number, col: number): 
 }
 
 /** The place and size of a floating pane after its frame was dragged to a cell. */
-export function dragged({ edge, row: fromRow, col: fromCol }: FloatEdge, outer: Box, row: number, col: number): Box {
+export function dragged(
+  { edge, row: fromRow, col: fromCol }: FloatEdge,
+  outer: PaneBox,
+  row: number,
+  col: number,
+): PaneBox {
   if (edge === "move") return { ...outer, row: row - fromRow, col: col - fromCol };
   const right = outer.col + outer.cols;
   const left = edge.endsWith("left") ? Math.max(0, Math.min(col, right - MIN_PANE_COLS - FRAME)) : outer.col;
@@ -133,6 +138,6 @@ export function paneAt(placement: Placement, row: number, col: number): string |
   return null;
 }
 
-function contains(box: Box, row: number, col: number): boolean {
+function contains(box: PaneBox, row: number, col: number): boolean {
   return row >= box.row && row < box.row + box.rows && col >= box.col && col < box.col + box.cols;
 }

@@ -8,7 +8,7 @@
 
 import { WshError } from "../../protocol/errors.ts";
 import type { Size } from "../../protocol/size.ts";
-import type { Box, Placement } from "./cells.ts";
+import type { PaneBox, Placement } from "./cells.ts";
 import { type Axis, BORDER, isLeaf, type LayoutNode, panesOf, tidy } from "./tree.ts";
 
 /** Deepest nesting and most panes that are read: more than any window can show. */
@@ -29,7 +29,7 @@ function checksum(text: string): string {
 /** @param number a pane's number in the text */
 export function writeTmuxLayout(placement: Placement, number: (pane: string) => number): string {
   const { size, boxes, tree } = placement;
-  const boxOf = (node: LayoutNode): Box => {
+  const boxOf = (node: LayoutNode): PaneBox => {
     const all = panesOf(node).flatMap((pane) => boxes.get(pane) ?? []);
     const row = Math.min(...all.map((box) => box.row));
     const col = Math.min(...all.map((box) => box.col));
@@ -63,12 +63,12 @@ export function readTmuxLayout(text: string): TmuxLayout {
   if (checksum(body) !== head[1]) throw wrong(`the checksum is ${checksum(body)}, not ${head[1]}`, 0);
   let at = 0;
   let panes = 0;
-  const cell = (depth: number): { node: LayoutNode; box: Box } => {
+  const cell = (depth: number): { node: LayoutNode; box: PaneBox } => {
     if (depth > MAX_DEPTH) throw wrong(`nested deeper than ${MAX_DEPTH}`, at);
     const match = /^(\d{1,4})x(\d{1,4}),(\d{1,4}),(\d{1,4})/.exec(body.slice(at, at + 24));
     if (match === null) throw wrong("a cell is WIDTHxHEIGHT,COLUMN,ROW", at);
     const [all, cols = 0, rows = 0, col = 0, row = 0] = [match[0], ...match.slice(1).map(Number)];
-    const box: Box = { row, col, rows, cols };
+    const box: PaneBox = { row, col, rows, cols };
     if (rows < 1 || cols < 1) throw wrong("a cell has at least one row and one column", at);
     at += all.length;
     const bracket = brackets[body[at] ?? ""];
@@ -79,7 +79,7 @@ export function readTmuxLayout(text: string): TmuxLayout {
     }
     at++;
     const children: LayoutNode[] = [];
-    const boxes: Box[] = [];
+    const boxes: PaneBox[] = [];
     for (;;) {
       const child = cell(depth + 1);
       const weight = bracket.axis === "row" ? child.box.cols : child.box.rows;
@@ -104,7 +104,7 @@ function extent(split: Exclude<LayoutNode, { pane: string }>): number {
   return split.children.reduce((sum, { weight }) => sum + weight, 0) + BORDER * (split.children.length - 1);
 }
 
-function addsUp(axis: Axis, box: Box, children: readonly Box[]): boolean {
+function addsUp(axis: Axis, box: PaneBox, children: readonly PaneBox[]): boolean {
   let at = axis === "row" ? box.col : box.row;
   for (const child of children) {
     const fits =

@@ -6,7 +6,7 @@ import type { Clock } from "../../base/clock.ts";
 import { Wait } from "../../base/deadline.ts";
 import type { AskEnd } from "../../protocol/ask-result.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { Answers, Entry, QuestionResult } from "./types.ts";
+import type { Answers, OpenQuestion, QuestionResult } from "./types.ts";
 
 /** Questions that wait to be answered at once: more than a person goes through. */
 const MAX_PENDING = 32;
@@ -18,21 +18,21 @@ const MAX_WAITS = 256;
 export type QuestionEnd = { readonly decided_by: AskEnd } & Omit<QuestionResult, "ask_id">;
 
 export class PendingQuestions implements Answers {
-  private entries: Entry[] = [];
+  private entries: OpenQuestion[] = [];
   private readonly results = new Map<string, QuestionResult>();
   private waiting = 0;
 
   /** @param ended called when one is over, after its waiting callers got the result */
   constructor(
     private readonly clock: Clock,
-    private readonly ended: (entry: Entry, end: AskEnd) => void,
+    private readonly ended: (entry: OpenQuestion, end: AskEnd) => void,
   ) {}
 
-  get all(): readonly Entry[] {
+  get all(): readonly OpenQuestion[] {
     return this.entries;
   }
 
-  has(entry: Entry): boolean {
+  has(entry: OpenQuestion): boolean {
     return this.entries.includes(entry);
   }
 
@@ -43,7 +43,7 @@ export class PendingQuestions implements Answers {
   }
 
   /** It ends when its time is up. */
-  add(entry: Entry): void {
+  add(entry: OpenQuestion): void {
     this.entries.push(entry);
     if (entry.until === null) return;
     const rest = Math.max(0, entry.until - this.clock.now());
@@ -51,13 +51,13 @@ export class PendingQuestions implements Answers {
   }
 
   /** Its time runs on, and does not end it. */
-  outlive(entry: Entry): void {
+  outlive(entry: OpenQuestion): void {
     entry.life?.[Symbol.dispose]();
     entry.life = null;
   }
 
   /** @returns its result; no effect on an ended question */
-  close(entry: Entry, end: QuestionEnd): QuestionResult {
+  close(entry: OpenQuestion, end: QuestionEnd): QuestionResult {
     const known = this.results.get(entry.id);
     if (!this.has(entry)) return known ?? { ask_id: entry.id, ...end };
     this.entries = this.entries.filter((each) => each !== entry);
@@ -76,7 +76,7 @@ export class PendingQuestions implements Answers {
   }
 
   /** @throws WshError question_not_found, also for an ended one */
-  find(id: string): Entry {
+  find(id: string): OpenQuestion {
     const entry = this.entries.find((each) => each.id === id);
     if (entry !== undefined) return entry;
     const ended = this.results.get(id)?.decided_by;
@@ -89,7 +89,7 @@ export class PendingQuestions implements Answers {
   }
 
   /** @throws WshError resource_limit_reached */
-  awaitEnd(entry: Entry, ms: number, signal: AbortSignal): Promise<QuestionResult> {
+  awaitEnd(entry: OpenQuestion, ms: number, signal: AbortSignal): Promise<QuestionResult> {
     const pending: QuestionResult = { ask_id: entry.id, state: "pending" };
     if (ms === 0) return Promise.resolve(pending);
     if (this.waiting >= MAX_WAITS) {

@@ -19,7 +19,7 @@ import { ViewerKeys } from "../viewer-keys.ts";
 import { act, dialogContent, dialogState, typesOn } from "./dialog.ts";
 import { LateKeys } from "./late-keys.ts";
 import { PendingQuestions, type QuestionEnd } from "./pending.ts";
-import type { Answers, Entry, Open, Party, QuestionResult, QuestionsPort } from "./types.ts";
+import type { Answers, OpenQuestion, Party, QuestionResult, QuestionsPort, ShownQuestion } from "./types.ts";
 
 /** How long the person has typed nothing before a dialog opens, in ms: longer than the pause between two keys. */
 const PAUSE_MS = 600;
@@ -30,12 +30,12 @@ const GUARD_MS = 300;
 
 export class Questions implements Answers {
   private readonly pending: PendingQuestions;
-  private open: Open | null = null;
+  private open: ShownQuestion | null = null;
   /** The hand-over during which the person works at the program. */
-  private given: Entry | null = null;
+  private given: OpenQuestion | null = null;
   private opening: Disposable | null = null;
   /** A question that is being decided: a secret on its way to the program, or a returned hand-over. */
-  private busy: Entry | null = null;
+  private busy: OpenQuestion | null = null;
   private typedAt = Number.NEGATIVE_INFINITY;
   /** Time of the last attach, key or click. */
   private actedAt = Number.NEGATIVE_INFINITY;
@@ -63,7 +63,7 @@ export class Questions implements Answers {
     if (this.port.people() === 0 && !ask.wait_for_person) return { state: "closed", decided_by: "nobody_attached" };
     this.pending.requireRoom();
     const { clock } = this.port;
-    const entry: Entry = {
+    const entry: OpenQuestion = {
       ...{ id: this.port.newId(), question, asker, pane, waits: new Set() },
       life: null,
       until: clock.now() + ask.timeout_ms,
@@ -202,7 +202,7 @@ export class Questions implements Answers {
   }
 
   /** A question is over. */
-  private ended(entry: Entry, end: AskEnd): void {
+  private ended(entry: OpenQuestion, end: AskEnd): void {
     this.happened(entry, end);
     if (this.open?.entry === entry) this.shut();
     if (this.given === entry) this.given = null;
@@ -211,7 +211,7 @@ export class Questions implements Answers {
     this.port.changed();
   }
 
-  private happened({ id, question, asker, pane }: Entry, end: AskEnd | null): void {
+  private happened({ id, question, asker, pane }: OpenQuestion, end: AskEnd | null): void {
     this.port.happened({ id, question, askedBy: asker.label, pane, end });
   }
 
@@ -261,7 +261,7 @@ export class Questions implements Answers {
   }
 
   /** Determines the reader of a secret, and shows the question. */
-  private async lookUp(entry: Entry): Promise<void> {
+  private async lookUp(entry: OpenQuestion): Promise<void> {
     const looking = new AbortController();
     const opening = { [Symbol.dispose]: () => looking.abort() };
     this.opening = opening;
@@ -273,14 +273,14 @@ export class Questions implements Answers {
     else this.pending.close(entry, notTaken("the program stopped reading a password before the question was shown"));
   }
 
-  private show(entry: Entry, secret: SecretPrompt | null): void {
+  private show(entry: OpenQuestion, secret: SecretPrompt | null): void {
     const state = dialogState(entry.question);
     this.open = { entry, state, live: false, secret, timer: this.guard(entry) };
     this.port.changed();
   }
 
   /** Ends the guard of a dialog after a pause. */
-  private guard(entry: Entry): Disposable {
+  private guard(entry: OpenQuestion): Disposable {
     return this.port.clock.after(GUARD_MS, () => {
       if (this.open?.entry !== entry) return;
       this.open.live = true;
@@ -324,12 +324,12 @@ export class Questions implements Answers {
     }
   }
 
-  private answered(entry: Entry, answer: Answer): void {
+  private answered(entry: OpenQuestion, answer: Answer): void {
     this.pending.close(entry, { state: "answered", decided_by: "answered", answered_by: "terminal", answer });
   }
 
   /** Types the secret to its intended reader, or discards it. */
-  private async hand({ entry, secret }: Open, typed: string): Promise<void> {
+  private async hand({ entry, secret }: ShownQuestion, typed: string): Promise<void> {
     this.shut();
     this.busy = entry;
     // The result reports whether the secret was typed.
@@ -343,7 +343,7 @@ export class Questions implements Answers {
       this.pending.close(entry, notTaken("the program was no longer reading a password; the typed text was discarded"));
   }
 
-  private takenOver(entry: Entry): void {
+  private takenOver(entry: OpenQuestion): void {
     this.shut();
     this.given = entry;
     this.pending.outlive(entry);

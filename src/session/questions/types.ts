@@ -42,7 +42,7 @@ export interface Answers {
   answer(id: string, maxWaitMs: number, signal: AbortSignal): Promise<QuestionResult>;
 }
 
-export interface Entry {
+export interface OpenQuestion {
   readonly id: string;
   readonly question: Question;
   readonly asker: Party;
@@ -56,8 +56,8 @@ export interface Entry {
 }
 
 /** A question whose dialog is open. */
-export interface Open {
-  readonly entry: Entry;
+export interface ShownQuestion {
+  readonly entry: OpenQuestion;
   state: DialogState;
   /** Keys answer. */
   live: boolean;

@@ -15,7 +15,7 @@ export interface AskedFirst {
 }
 
 /** The programs that run in panes (endpoint/operations/running.ts). */
-export type Running = (panes: readonly PaneInfo[]) => readonly RunningProgram[];
+export type RunningPrograms = (panes: readonly PaneInfo[]) => readonly RunningProgram[];
 
 /**
  * @param pane focused at the person's terminal
@@ -26,7 +26,7 @@ export function askedFirst(
   { operation, input }: { readonly operation: string; readonly input: Readonly<Record<string, unknown>> },
   { name, windows }: Pick<SessionInfo, "name" | "windows">,
   pane: string,
-  running: Running,
+  running: RunningPrograms,
 ): AskedFirst | null {
   const window = windows.find(({ panes }) => panes.some(({ id }) => id === pane));
   if (window === undefined) return null;

@@ -7,7 +7,7 @@
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../protocol/size.ts";
-import type { Box } from "../layout/cells.ts";
+import type { PaneBox } from "../layout/cells.ts";
 import { type Amount, defaultBounds, type FloatBounds, type FloatEntry, FRAME, outerBox } from "../layout/floats.ts";
 import { panesOf, type Side } from "../layout/tree.ts";
 import {
@@ -121,12 +121,12 @@ function stepOf(side: Side, by: number): { readonly isAcross: boolean; readonly 
 }
 
 /** Gives a floating pane the cells to which its frame was dragged. */
-export function dragFloat(state: Windows, pane: string, box: Box, area: Size): Windows {
+export function dragFloat(state: Windows, pane: string, box: PaneBox, area: Size): Windows {
   const own = floatOf(windowWith(state, pane), pane);
   return own === null ? state : changeFloat(state, pane, boundsOf(within(box, area), own, area));
 }
 
-function within(box: Box, area: Size): Box {
+function within(box: PaneBox, area: Size): PaneBox {
   const rows = Math.min(area.rows, Math.max(MIN_PANE_ROWS + FRAME, box.rows));
   const cols = Math.min(area.cols, Math.max(MIN_PANE_COLS + FRAME, box.cols));
   const row = Math.min(Math.max(0, box.row), area.rows - rows);
@@ -134,7 +134,7 @@ function within(box: Box, area: Size): Box {
 }
 
 /** Cells as bounds; what is as before stays a share, or in the middle. */
-function boundsOf(box: Box, before: FloatBounds, area: Size): FloatBounds {
+function boundsOf(box: PaneBox, before: FloatBounds, area: Size): FloatBounds {
   const now = outerBox(before, area);
   const same = <T>(is: number, was: number, kept: T): T | Amount => (is === was ? kept : { cells: is });
   return {

@@ -7,7 +7,7 @@
  * can lose its last piece again.
  */
 
-import type { Extra } from "../rows/styles.ts";
+import type { CellExtra } from "../rows/styles.ts";
 import { CELL_WORDS, type StoredRow, simpleCode } from "../rows/xterm-row.ts";
 import { freshSegment, hasStale, rowStarts, type Segment } from "./segment.ts";
 import type { SegmentBuilder } from "./segment-builder.ts";
@@ -23,7 +23,7 @@ interface Special {
   /** Null when the text is Latin-1 and is stored with the others. */
   readonly text: string | null;
   readonly units: Uint8Array | null;
-  readonly extras: readonly Extra[] | null;
+  readonly extras: readonly CellExtra[] | null;
 }
 
 /** Pieces of consecutive lines, in any storage form. */
@@ -282,7 +282,7 @@ export class BlockBuilder implements Packed {
     if (this.offsets !== null) this.offsets[at] = offset;
   }
 
-  private special(text: string | null, units: Uint8Array | null, extras: readonly Extra[] | null): void {
+  private special(text: string | null, units: Uint8Array | null, extras: readonly CellExtra[] | null): void {
     if (text === null && extras === null) return;
     const special = { text, units, extras };
     this.specials ??= new Map();

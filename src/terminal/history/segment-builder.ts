@@ -8,7 +8,7 @@
  */
 import type { LinkTable } from "../rows/hyperlinks.ts";
 import { extraAt } from "../rows/row-text.ts";
-import { type Extra, sameExtra } from "../rows/styles.ts";
+import { type CellExtra, sameExtra } from "../rows/styles.ts";
 import {
   BG_EXTENDED,
   BG_KEPT,
@@ -37,7 +37,7 @@ export class SegmentBuilder {
   private units = new Uint8Array(0);
   private runs = new Uint32Array(64);
   private runWords = 0;
-  private extras: Extra[] = [];
+  private extras: CellExtra[] = [];
 
   /** Adds the first `count` cells of a row. */
   add(row: StoredRow, count: number, links: LinkTable): void {
@@ -169,7 +169,7 @@ export class SegmentBuilder {
     this.runWords += RUN_WORDS;
   }
 
-  private extra(extra: Extra | null): number {
+  private extra(extra: CellExtra | null): number {
     if (extra === null) return 0;
     const known = this.extras.findLastIndex((other) => sameExtra(other, extra));
     if (known >= 0) return known + 1;
@@ -201,7 +201,7 @@ export class SegmentBuilder {
   }
 
   /** Theirs from now on. */
-  finishExtras(): readonly Extra[] | null {
+  finishExtras(): readonly CellExtra[] | null {
     return this.extras.length === 0 ? null : this.extras;
   }
 

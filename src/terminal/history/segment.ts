@@ -9,7 +9,7 @@ import type { Cell } from "../../protocol/grid.ts";
 import { PLACEHOLDER } from "../../protocol/placeholder.ts";
 import type { Format, Line, Span } from "../../protocol/screen.ts";
 import { finishSpans, SPAN_BG, trimSpaces } from "../rows/row-text.ts";
-import { type Extra, type StyleTable, spanOf } from "../rows/styles.ts";
+import { type CellExtra, type StyleTable, spanOf } from "../rows/styles.ts";
 import { BG_STALE, BG_VISIBLE } from "../rows/xterm-row.ts";
 
 /** Words of a run in `Segment.runs`: end (cells, 24 bits) and index of its extra (8 bits, 0 none), fg, bg. */
@@ -29,7 +29,7 @@ export interface Segment {
   readonly units: Uint8Array | null;
   /** Null when it has the default style throughout. */
   readonly runs: Uint32Array | null;
-  readonly extras: readonly Extra[] | null;
+  readonly extras: readonly CellExtra[] | null;
 }
 
 export function runWord(end: number, extra: number): number {

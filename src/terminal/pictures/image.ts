@@ -2,13 +2,13 @@
 import { admit, type BudgetEntry, freeId, release, takeId } from "./budget.ts";
 import type { PictureCommand } from "./command.ts";
 import type { Picture, PicturePlace } from "./picture.ts";
-import { cut, type Part, type Pixels } from "./pixels.ts";
+import { cut, type ImageRect, type Pixels } from "./pixels.ts";
 
 /** Pictures of an image that are displayed at once. */
 const MAX_DISPLAYED = 64;
 
 interface Placed extends PicturePlace {
-  readonly part: Part;
+  readonly part: ImageRect;
 }
 
 interface OwnPicture extends Picture {

@@ -25,7 +25,7 @@ export interface Pixels {
   readonly bytes: Buffer;
 }
 
-export interface Part {
+export interface ImageRect {
   readonly x: number;
   readonly y: number;
   readonly width: number;
@@ -64,7 +64,7 @@ function isZlib(bytes: Buffer): boolean {
 }
 
 /** A part of an image; the whole of a PNG, and of what is too large to be cut here. */
-export function cut(image: Pixels, { x, y, width, height }: Part): Pixels {
+export function cut(image: Pixels, { x, y, width, height }: ImageRect): Pixels {
   const isWhole = x === 0 && y === 0 && width === image.width && height === image.height;
   if (isWhole || image.format === PNG || image.width * image.height > MAX_CUT_PIXELS) return image;
   const size = image.format / 8;

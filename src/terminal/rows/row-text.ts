@@ -10,7 +10,7 @@ import type { Cell } from "../../protocol/grid.ts";
 import { PLACEHOLDER } from "../../protocol/placeholder.ts";
 import type { Format, Line, Span } from "../../protocol/screen.ts";
 import type { LinkTable } from "./hyperlinks.ts";
-import { type Extra, extraOf, type StyleTable, spanOf } from "./styles.ts";
+import { type CellExtra, extraOf, type StyleTable, spanOf } from "./styles.ts";
 import {
   BG_EXTENDED,
   BG_OVERLINE,
@@ -111,7 +111,7 @@ export function rowCells(row: StoredRow, cols: number, styles: StyleTable, links
   return cells;
 }
 
-export function extraAt(row: StoredRow, x: number, bg: number, links: LinkTable): Extra | null {
+export function extraAt(row: StoredRow, x: number, bg: number, links: LinkTable): CellExtra | null {
   if ((bg & BG_EXTENDED) === 0) return null;
   const extended = row._extendedAttrs[x];
   return extended === undefined ? null : extraOf(extended, links.target(extended.urlId));

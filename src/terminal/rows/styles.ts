@@ -39,7 +39,7 @@ import {
 } from "./xterm-row.ts";
 
 /** Parts of a cell's style beyond its two words; equal ones need not be one object. */
-export interface Extra {
+export interface CellExtra {
   readonly link: string | null;
   /** 0 none, 1 single, 2 double, 3 curly, 4 dotted, 5 dashed. */
   readonly underline: number;
@@ -60,7 +60,7 @@ const UNDERLINES: readonly (UnderlineStyle | undefined)[] = [
 /** Maximum number of styles; a stream of 24-bit colours makes new ones without end. */
 const MAX_STYLES = 4_096;
 
-export function extraOf(extended: StoredExtended, link: string | null): Extra {
+export function extraOf(extended: StoredExtended, link: string | null): CellExtra {
   return {
     link,
     underline: (extended._ext >> UNDERLINE_SHIFT) & UNDERLINE_BITS,
@@ -68,7 +68,7 @@ export function extraOf(extended: StoredExtended, link: string | null): Extra {
   };
 }
 
-export function sameExtra(a: Extra | null, b: Extra | null): boolean {
+export function sameExtra(a: CellExtra | null, b: CellExtra | null): boolean {
   if (a === b) return true;
   if (a === null || b === null) return false;
   return a.link === b.link && a.underline === b.underline && a.underlineColor === b.underlineColor;
@@ -119,7 +119,7 @@ function flagsOf(fg: number, bg: number): number {
 }
 
 /** SGR that sets this style, whatever was set before. */
-export function sgrOf(fg: number, bg: number, extra: Extra | null): string {
+export function sgrOf(fg: number, bg: number, extra: CellExtra | null): string {
   const flags = flagsOf(fg, bg);
   const parameters =
     extra === null
@@ -128,7 +128,7 @@ export function sgrOf(fg: number, bg: number, extra: Extra | null): string {
   return `\x1b[0${parameters}m`;
 }
 
-interface Entry {
+interface StyleEntry {
   readonly style: Style;
   /** Cells of one ASCII character each. */
   readonly cells: (Cell | undefined)[];
@@ -136,13 +136,13 @@ interface Entry {
 
 /** One object per style and per ASCII cell of it. */
 export class StyleTable {
-  private readonly entries = new Map<string, Entry>();
-  private last: Entry | null = null;
+  private readonly entries = new Map<string, StyleEntry>();
+  private last: StyleEntry | null = null;
   private lastFg = -1;
   private lastBg = -1;
 
   /** Selects the style of the cells requested next. */
-  select(fg: number, bg: number, extra: Extra | null): void {
+  select(fg: number, bg: number, extra: CellExtra | null): void {
     if (fg === this.lastFg && bg === this.lastBg && extra === null && (bg & BG_EXTENDED) === 0) return;
     const key = extra === null ? `${fg},${bg}` : `${fg},${bg},${extra.underline},${extra.underlineColor},${extra.link}`;
     let entry = this.entries.get(key);
@@ -170,13 +170,13 @@ export class StyleTable {
     return { text, width, style: this.selected().style };
   }
 
-  private selected(): Entry {
+  private selected(): StyleEntry {
     if (this.last === null) this.select(0, 0, null);
     return this.last ?? { style: makeStyle(0, 0, null), cells: [] };
   }
 }
 
-function makeStyle(fg: number, bg: number, extra: Extra | null): Style {
+function makeStyle(fg: number, bg: number, extra: CellExtra | null): Style {
   const underlineStyle = extra === null ? undefined : UNDERLINES[extra.underline];
   const underlineColor = extra === null ? null : colorOf(extra.underlineColor);
   return {

@@ -68,7 +68,7 @@ interface Slice {
   picture?: { readonly start: number; readonly text: string };
 }
 
-interface Open {
+interface OpenSequence {
   readonly kind: SequenceKind;
   readonly hidden: boolean;
   length: number;
@@ -76,7 +76,7 @@ interface Open {
 
 export class RestScanner {
   /** The sequence that a forced slice left open. */
-  private open: Open | null = null;
+  private open: OpenSequence | null = null;
   private sequence: Sequence = { kind: "esc", start: 0, body: 0, end: 0 };
   private rows = 0;
   /** The bytes just read mean nothing to the emulator. */
@@ -241,7 +241,7 @@ export class RestScanner {
     return ended(end, hidden ? [this.hide(bytes, from, end, kind)] : [], NONE);
   }
 
-  private resume(open: Open, bytes: Uint8Array, from: number): Slice {
+  private resume(open: OpenSequence, bytes: Uint8Array, from: number): Slice {
     let end = stringEnd(bytes, from, open.kind);
     const unfinished = end < 0;
     if (unfinished) end = bytes[bytes.length - 1] === ESC ? bytes.length - 1 : bytes.length;

@@ -1,6 +1,6 @@
 /** What `bind-key` and `unbind-key` have changed, as changes of wsh's tables of bindings. Pure. */
-import { type Binding, type Call, defaultBindings } from "../../keys/bindings.ts";
-import { lookKeys, type ModeKeys } from "../../keys/copy-table.ts";
+import { type Binding, type BoundCall, defaultBindings } from "../../keys/bindings.ts";
+import { copyModeKeys, type ModeKeys } from "../../keys/copy-table.ts";
 import { flatKey, isTableName, type KeyChanges, splitFlat } from "../../keys/tables.ts";
 import { TmuxError } from "../error.ts";
 import { quotedValue } from "../options/options.ts";
@@ -47,7 +47,7 @@ export function tmuxChanges(
 
 function keysBefore(table: string, modeKeys: ModeKeys, before: KeyChanges): readonly string[] {
   const usual =
-    table === "prefix" ? [...defaultBindings.keys()] : table === "copy" ? Object.keys(lookKeys(modeKeys)) : [];
+    table === "prefix" ? [...defaultBindings.keys()] : table === "copy" ? Object.keys(copyModeKeys(modeKeys)) : [];
   const changed = Object.keys(before)
     .map(splitFlat)
     .filter((each) => each.table === table);
@@ -56,7 +56,7 @@ function keysBefore(table: string, modeKeys: ModeKeys, before: KeyChanges): read
 
 /** What a terminal does itself is done there; commands between are one program, by their words and without a shell. */
 function bindingOf({ commands, note, repeat }: BoundKey): Binding {
-  const calls: { call: Call; line: string[] | null }[] = [];
+  const calls: { call: BoundCall; line: string[] | null }[] = [];
   for (const words of commands) {
     const own = viewCallOf(words);
     const line = calls.at(-1)?.line;
@@ -83,7 +83,7 @@ const viewOperations: Readonly<Record<string, string>> = {
   "copy-mode": "view.look_back",
 };
 
-function viewCallOf(words: readonly string[]): Call | null {
+function viewCallOf(words: readonly string[]): BoundCall | null {
   const [name = "", flag, table, ...rest] = words;
   if (name === "switch-client" && flag === "-T" && table !== undefined && rest.length === 0)
     return { operation: "view.table", input: { table } };

@@ -1,9 +1,9 @@
 /** Commands of tmux's copy mode (`send-keys -X NAME`) as the actions of wsh's. Pure. */
-import type { LookAction } from "../../keys/copy-table.ts";
-import type { LookAct } from "../../protocol/attach.ts";
+import type { CopyModeAction } from "../../keys/copy-table.ts";
+import type { CopyModeAct } from "../../protocol/attach.ts";
 import { TmuxError } from "../error.ts";
 
-const actions: Readonly<Record<string, LookAction>> = {
+const actions: Readonly<Record<string, CopyModeAction>> = {
   ...{ "cursor-up": "up", "cursor-down": "down", "cursor-left": "left", "cursor-right": "right" },
   ...{ "previous-word": "word_back", "next-word": "word_forth", "next-word-end": "word_end" },
   ...{ "previous-space": "space_back", "next-space": "space_forth", "next-space-end": "space_end" },
@@ -21,7 +21,7 @@ const actions: Readonly<Record<string, LookAction>> = {
 };
 
 /** Those that take a text. */
-const typing: Readonly<Record<string, LookAction>> = {
+const typing: Readonly<Record<string, CopyModeAction>> = {
   ...{ "search-forward-text": "search_forth", "search-backward-text": "search_back" },
   ...{ "jump-forward": "jump_forth", "jump-backward": "jump_back" },
   ...{ "jump-to-forward": "till_forth", "jump-to-backward": "till_back" },
@@ -31,7 +31,7 @@ const typing: Readonly<Record<string, LookAction>> = {
 const clipboards = /^(?:xclip|xsel|pbcopy|wl-copy|clip\.exe|reattach-to-user-namespace pbcopy)(?:\s|$)/;
 
 /** What `send-keys -X` has copy mode do now. @throws TmuxError where it has nothing that does it */
-export function copyAct([name = "", ...words]: readonly string[], count: number): LookAct {
+export function copyAct([name = "", ...words]: readonly string[], count: number): CopyModeAct {
   const [text = ""] = words;
   const typed = typing[name];
   if (typed !== undefined && words.length === 1 && text !== "") return { action: typed, count, text };
@@ -44,7 +44,7 @@ export function copyAct([name = "", ...words]: readonly string[], count: number)
  * The action of `send-keys -X …`; null for another command.
  * @throws TmuxError where copy mode has none that does it
  */
-export function copyAction(words: readonly string[]): LookAction | null {
+export function copyAction(words: readonly string[]): CopyModeAction | null {
   if (words[0] !== "send-keys" || words[1]?.startsWith("-") !== true || !words[1].includes("X")) return null;
   const [, flags, name = "", argument, ...rest] = words;
   const action = flags === "-X" ? actions[name] : undefined;

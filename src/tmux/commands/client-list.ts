@@ -2,10 +2,10 @@
 import type { OperationOutput } from "../../operations/table.ts";
 import { TmuxError } from "../error.ts";
 import type { Session } from "../model.ts";
-import type { Extra, Run } from "../run.ts";
+import type { ExtraVariables, Run } from "../run.ts";
 
 /** What a command about a client means. */
-export interface Client {
+export interface TmuxClient {
   readonly name: string;
   readonly session: Session;
   /** In control mode: its process. */
@@ -15,17 +15,17 @@ export interface Client {
   /** It was used last in its session. */
   readonly isUsed: boolean;
   /** What formats say of it. */
-  readonly variables: Extra;
+  readonly variables: ExtraVariables;
 }
 
 /** In the order of their sessions, and of the time at which they came. */
-export async function clientsOf(run: Run, sessions: readonly Session[]): Promise<readonly Client[]> {
+export async function clientsOf(run: Run, sessions: readonly Session[]): Promise<readonly TmuxClient[]> {
   const { state } = await run.load();
   const all = sessions.map(async (session) => {
     // A session that has ended meanwhile has none.
     const terminals =
       session.info.attached === 0 ? [] : await run.backend.call("session.clients", {}, session.target).catch(() => []);
-    const controls = Object.entries(state.clients).flatMap(([name, { pid, session: shown, flags }]): Client[] => {
+    const controls = Object.entries(state.clients).flatMap(([name, { pid, session: shown, flags }]): TmuxClient[] => {
       if (shown !== session.target || pid <= 1 || !run.backend.isAlive(pid)) return [];
       const { rows, cols } = session.info;
       const own = { client_flags: flags, client_control_mode: "1", client_pid: String(pid) };
@@ -37,7 +37,7 @@ export async function clientsOf(run: Run, sessions: readonly Session[]): Promise
   return (await Promise.all(all)).flat();
 }
 
-function terminalOf(run: Run, session: Session, of: OperationOutput<"session.clients">[number]): Client {
+function terminalOf(run: Run, session: Session, of: OperationOutput<"session.clients">[number]): TmuxClient {
   const { client, terminal, page, rows, cols, read_only: isReadOnly, used, since, last_key: lastKey } = of;
   const name = terminal ?? `${page === null ? "wsh" : "page"}-${session.name}-${client}`;
   const flags = ["attached", used ? "focused" : "", isReadOnly ? "read-only" : "", "UTF-8"];
@@ -54,7 +54,7 @@ function usual(
   { backend }: Run,
   session: Session,
   { name, rows, cols }: { readonly name: string; readonly rows: number; readonly cols: number },
-): Extra {
+): ExtraVariables {
   return {
     ...{ client_name: name, client_session: session.name, client_termname: "xterm-256color", client_tty: "" },
     ...{ client_width: String(cols), client_height: String(rows), client_utf8: "1", client_key_table: "root" },
@@ -68,7 +68,7 @@ function usual(
  * used last in the caller's session, or else one at any.
  * @throws TmuxError `no current client`, `can't find client: x`
  */
-export async function clientFor(run: Run, named: string | undefined): Promise<Client> {
+export async function clientFor(run: Run, named: string | undefined): Promise<TmuxClient> {
   const { model } = await run.load();
   const all = await clientsOf(run, model.sessions);
   if (named !== undefined) {

@@ -7,7 +7,7 @@ import { placeOf } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { around } from "../targets.ts";
-import { type Client, clientFor, clientsOf } from "./client-list.ts";
+import { clientFor, clientsOf, type TmuxClient } from "./client-list.ts";
 import { type Command, command } from "./command.ts";
 import { hasTable } from "./keys.ts";
 
@@ -58,7 +58,7 @@ async function detach(run: Run, args: Arguments): Promise<void> {
   for (const each of all) if (args.has("s") || !args.has("a") || each.name !== client.name) await leave(run, each);
 }
 
-async function leave(run: Run, { name, session, pid, terminal }: Client): Promise<void> {
+async function leave(run: Run, { name, session, pid, terminal }: TmuxClient): Promise<void> {
   if (terminal !== null) {
     await run.backend.call("session.detach", { client: terminal }, session.target).catch((thrown) => {
       // It has left meanwhile.

@@ -1,8 +1,8 @@
 /** Commands that type into panes, read them, and carry their output elsewhere. */
-import type { LookAct } from "../../protocol/attach.ts";
+import type { CopyModeAct } from "../../protocol/attach.ts";
 import { copyAct } from "../bindings/copy-commands.ts";
 import { TmuxError } from "../error.ts";
-import { keyNamed, type Typed } from "../keys.ts";
+import { type KeyOrText, keyNamed } from "../keys.ts";
 import type { Session } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
@@ -56,7 +56,7 @@ async function copyMode(run: Run, args: Arguments): Promise<void> {
 }
 
 /** At the terminal that is used. */
-async function act(run: Run, session: Session, does: LookAct): Promise<void> {
+async function act(run: Run, session: Session, does: CopyModeAct): Promise<void> {
   await run.backend.call("terminal.show", { view: "look_back", act: does }, session.target);
 }
 
@@ -87,7 +87,7 @@ async function sendKeys(run: Run, args: Arguments): Promise<void> {
       );
 }
 
-function typedBy(word: string, args: Arguments): readonly Typed[] {
+function typedBy(word: string, args: Arguments): readonly KeyOrText[] {
   if (args.has("H")) {
     return /^[0-9a-f]{1,2}$/i.test(word) ? [{ text: String.fromCharCode(Number.parseInt(word, 16)) }] : [];
   }
@@ -95,7 +95,7 @@ function typedBy(word: string, args: Arguments): readonly Typed[] {
   return [keyNamed(word) ?? { text: word }];
 }
 
-function sendings(all: readonly Typed[]): readonly Sending[] {
+function sendings(all: readonly KeyOrText[]): readonly Sending[] {
   const calls: Sending[] = [];
   for (const each of all) {
     const last = calls.at(-1);

@@ -2,7 +2,7 @@
 import type { Model, Session } from "../model.ts";
 
 /** A look at the sessions, for a client that shows one of them. */
-export interface Look {
+export interface ModelState {
   readonly model: Model;
   /** `@s3` */
   readonly shown: string | null;
@@ -10,7 +10,7 @@ export interface Look {
   readonly layouts: ReadonlyMap<string, { readonly layout: string; readonly flags: string }>;
 }
 
-export function changes(before: Look, after: Look): string[] {
+export function notificationsOf(before: ModelState, after: ModelState): string[] {
   const old = new Map(before.model.sessions.map((each) => [each.id, each]));
   const now = new Map(after.model.sessions.map((each) => [each.id, each]));
   const isShown = ({ target }: Session): boolean => target === after.shown;
@@ -48,7 +48,7 @@ export function changes(before: Look, after: Look): string[] {
 }
 
 /** Windows whose panes have other places, while the same session is shown. */
-function laidOut({ windows }: Session, before: Look, after: Look): string[] {
+function laidOut({ windows }: Session, before: ModelState, after: ModelState): string[] {
   return windows.flatMap((window) => {
     const [was, is] = [before.layouts.get(window.id), after.layouts.get(window.id)];
     if (was === undefined || is === undefined || was.layout === is.layout) return [];

@@ -13,7 +13,7 @@ import { Model, placeOf } from "../model.ts";
 import { splitWords } from "../parse/commands.ts";
 import { Run } from "../run.ts";
 import { emptyState } from "../state.ts";
-import { changes, type Look } from "./changes.ts";
+import { type ModelState, notificationsOf } from "./changes.ts";
 import { ClientFlags } from "./flags.ts";
 import { PaneOutputs } from "./output.ts";
 import { Subscriptions } from "./subscriptions.ts";
@@ -65,7 +65,7 @@ export class ControlMode implements ControlClient {
   private number = 0;
   private flag = 0;
   private held: string[] = [];
-  private seen: Look = { model: new Model([], emptyState()), shown: null, layouts: new Map() };
+  private seen: ModelState = { model: new Model([], emptyState()), shown: null, layouts: new Map() };
   private looking: Promise<void> = Promise.resolve();
   private readonly over = Promise.withResolvers<ControlEnd>();
   private isOver = false;
@@ -252,7 +252,7 @@ export class ControlMode implements ControlClient {
       const now = await this.look();
       if (this.isOver) return;
       const before = new Set(this.seen.model.places.map(({ pane }) => pane.target));
-      for (const line of changes(this.seen, now)) this.notify(line);
+      for (const line of notificationsOf(this.seen, now)) this.notify(line);
       this.seen = now;
       this.watch.follow(now.model.sessions.map(({ target }) => target));
       const shown = now.model.sessions.find(({ target }) => target === now.shown);
@@ -264,7 +264,7 @@ export class ControlMode implements ControlClient {
     return this.looking;
   }
 
-  private async look(): Promise<Look> {
+  private async look(): Promise<ModelState> {
     const run = new Run(this.backend, commandTable);
     const { model } = await run.load();
     const session = model.sessions.find(({ target }) => target === this.session);

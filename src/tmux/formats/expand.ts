@@ -15,11 +15,13 @@ import { basename, dirname, quoteShell, quoteStyle, timeText } from "./text.ts";
 import { displayWidth, padded, trimmed } from "./width.ts";
 
 /** Variables of a session, a window or a pane, and what lies in it. */
-export interface Scope {
+export interface FormatScope {
   /** Undefined: there is no such variable. */
   find(name: string): string | undefined;
   /** A scope for each session, window or pane, in order; null where there is none to look into. */
-  loop(over: "sessions" | "windows" | "panes"): readonly { readonly scope: Scope; readonly active: boolean }[] | null;
+  loop(
+    over: "sessions" | "windows" | "panes",
+  ): readonly { readonly scope: FormatScope; readonly active: boolean }[] | null;
   /** Whether a window of the session, or a session, has this name; null outside of one. */
   isNamed(what: "window" | "session", name: string): boolean | null;
   /** Line of the pane's screen that holds a text, from 1; 0 without one. */
@@ -50,7 +52,7 @@ const short: Readonly<Record<string, string>> = {
   ...{ T: "pane_title", W: "window_name", h: "host_short" },
 };
 
-export function expand(scope: Scope, format: string, isTimed = false): string {
+export function expand(scope: FormatScope, format: string, isTimed = false): string {
   return new Expansion(scope, isTimed, 0, new Work()).text(format);
 }
 
@@ -59,7 +61,7 @@ const UNREADABLE = Symbol();
 
 class Expansion {
   constructor(
-    private readonly scope: Scope,
+    private readonly scope: FormatScope,
     private readonly isTimed: boolean,
     private depth: number,
     private readonly work: Work,

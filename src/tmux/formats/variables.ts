@@ -5,7 +5,7 @@ import type { Pane, Place, Session, Window } from "../model.ts";
 import { boxOf } from "../targets.ts";
 import { terminalVariables } from "./terminal-variables.ts";
 
-export interface Facts {
+export interface FormatFacts {
   readonly version: string;
   readonly socketPath: string;
   readonly hostname: string;
@@ -25,7 +25,7 @@ export interface Facts {
   readonly controlled: readonly string[];
 }
 
-type Values<T> = Readonly<Record<string, (of: T, facts: Facts) => string | number | boolean>>;
+type Values<T> = Readonly<Record<string, (of: T, facts: FormatFacts) => string | number | boolean>>;
 
 const seconds = (ms: number): number => Math.floor(ms / 1000);
 
@@ -71,7 +71,7 @@ const ofSession: Values<Session> = {
   last_window_index: ({ windows }) => windows.at(-1)?.index ?? 0,
 };
 
-function attachedTo({ info, target }: Session, { controlled }: Facts): number {
+function attachedTo({ info, target }: Session, { controlled }: FormatFacts): number {
   return info.attached + controlled.filter((each) => each === target).length;
 }
 
@@ -151,7 +151,7 @@ const ofPane: Values<Place> = {
 /** Where a format looks: as much of a place as there is. */
 export type Around = { readonly session?: Session; readonly window?: Window; readonly pane?: Pane };
 
-export function variable({ session, window, pane }: Around, name: string, facts: Facts): string | undefined {
+export function variable({ session, window, pane }: Around, name: string, facts: FormatFacts): string | undefined {
   const own = everywhere[name];
   if (own !== undefined) return said(own(null, facts));
   if (session === undefined) return known(name) ? "" : undefined;
@@ -188,7 +188,7 @@ function zoomedLayout({ info, active }: Window): string {
 }
 
 /** `*` the current window, `-` the last one, `M` with the marked pane, `Z` zoomed. */
-function flagsOf({ session, window }: InWindow, { marked }: Facts): string {
+function flagsOf({ session, window }: InWindow, { marked }: FormatFacts): string {
   return [
     session.current === window ? "*" : window.info.last === true ? "-" : "",
     window.panes.some(({ target }) => target === marked) ? "M" : "",

@@ -2,14 +2,14 @@
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-interface Part {
+interface FormatPart {
   readonly text: string;
   readonly width: number;
 }
 
 /** Characters and styles with their widths. */
-function partsOf(text: string): Part[] {
-  const parts: Part[] = [];
+function partsOf(text: string): FormatPart[] {
+  const parts: FormatPart[] = [];
   for (const piece of text.split(/(#\[[^\]]*\])/)) {
     if (piece.startsWith("#[")) parts.push({ text: piece, width: 0 });
     else

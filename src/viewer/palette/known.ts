@@ -9,7 +9,7 @@ import { findOperation, operations } from "../../operations/table.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import { ending } from "../../session/windows/asked-first.ts";
 import type { SwitcherRow } from "../switcher/places.ts";
-import type { Known, KnownOperation, Named } from "./suggest.ts";
+import type { KnownOperation, NamedTarget, PaletteEntries } from "./suggest.ts";
 
 /** The most frequent ones come first: those about the visible objects. */
 const order = ["view", "pane", "window", "layout", "session", "sessions", "input", "buffer"];
@@ -41,7 +41,7 @@ export function knownFor(
   bindings: Bindings,
   by: Acting,
   { places, recent }: { readonly places: readonly SwitcherRow[]; readonly recent: readonly string[] },
-): Known {
+): PaletteEntries {
   const keysOf = (name: string): string => {
     const bound = new Map([...bindings].filter(([, { operation }]) => operation === name));
     return bindingRows(bound)
@@ -68,7 +68,7 @@ export function knownFor(
 }
 
 /** A place as calls name it. */
-function namedPlace({ kind, session, target, name, says }: SwitcherRow): Named {
+function namedPlace({ kind, session, target, name, says }: SwitcherRow): NamedTarget {
   if (kind === "session") return { text: session, says: `session, ${says}` };
   return { text: target, says: `${kind} ${kind === "window" ? `${session}:` : ""}${name} of ${session}` };
 }

@@ -9,7 +9,7 @@ import { bindingOfPaletteLine } from "./calls.ts";
 import { knownFor, parametersAt } from "./known.ts";
 import { Palette } from "./palette.ts";
 import { keepable, Remembered } from "./remembered.ts";
-import type { Known } from "./suggest.ts";
+import type { PaletteEntries } from "./suggest.ts";
 
 export interface OpenPort {
   readonly instance: Instance;
@@ -33,7 +33,7 @@ export interface OpenPort {
 export function openPalette(port: OpenPort): OwnDialog {
   const { instance, bindings, by } = port;
   const remembered = port.remembers === false ? null : new Remembered(instance, port.remembers === "here");
-  const knownWith = (found: readonly SwitcherRow[]): Known =>
+  const knownWith = (found: readonly SwitcherRow[]): PaletteEntries =>
     knownFor(bindings, by, { places: found, recent: remembered?.lines ?? [] });
   let known = knownWith([]);
   const palette = new Palette({

@@ -6,7 +6,7 @@
  * Escape, Ctrl+C or a finished call closes it.
  */
 import { inAscii } from "../../compositor/ascii.ts";
-import { type Box, Canvas } from "../../compositor/canvas.ts";
+import { Canvas, type CanvasBox } from "../../compositor/canvas.ts";
 import { visibleInput, wrap } from "../../compositor/dialog.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
 import { theme } from "../../compositor/theme.ts";
@@ -28,7 +28,7 @@ import {
 } from "../../session/line-editor.ts";
 import type { OwnDialog } from "../terminal/above.ts";
 import { resultLines } from "./result-text.ts";
-import { type Known, type Offer, type Suggestion, suggest } from "./suggest.ts";
+import { type Offer, type PaletteEntries, type Suggestion, suggest } from "./suggest.ts";
 
 /** Rows of the palette on a larger terminal; answers get more of it. */
 const ROWS = 14;
@@ -46,7 +46,7 @@ const PAGE = 8;
 
 export interface PalettePort {
   /** Grows as places are found. */
-  readonly known: Known;
+  readonly known: PaletteEntries;
   changed(): void;
   /**
    * Executes a line.
@@ -239,9 +239,9 @@ export class Palette implements OwnDialog {
     frame.lines.forEach((line, row) => {
       canvas.putRow(row, line);
     });
-    const box: Box = { row: top, col: 0, height, width: cols };
+    const box: CanvasBox = { row: top, col: 0, height, width: cols };
     canvas.fill(box, theme.dialog);
-    const text = (row: number, col: number, said: string, style: Style, within: Box = box): void =>
+    const text = (row: number, col: number, said: string, style: Style, within: CanvasBox = box): void =>
       canvas.text(row, col, clusters(cleanText(said).replaceAll("\n", " ")), style, within);
     const hasTitle = height > 3;
     if (hasTitle) {
@@ -260,7 +260,7 @@ export class Palette implements OwnDialog {
     const room = rows - inputRow - 1 - said.length;
     for (const [at, line] of said.entries())
       text(rows - said.length + at, 1, sign(line), this.error === null ? theme.dialog_hint : theme.dialog_strong);
-    const list: Box = { row: inputRow + 1, col: 0, height: room, width: cols };
+    const list: CanvasBox = { row: inputRow + 1, col: 0, height: room, width: cols };
     this.drawn = { row: list.row, first: 0, height: room };
     if (this.answer !== null) {
       const from = Math.max(0, Math.min(this.answer.from, this.answer.lines.length - room));
@@ -274,7 +274,7 @@ export class Palette implements OwnDialog {
     };
   }
 
-  private drawItems(canvas: Canvas, list: Box, offer: Offer, sign: (text: string) => string): void {
+  private drawItems(canvas: Canvas, list: CanvasBox, offer: Offer, sign: (text: string) => string): void {
     const index = this.indexIn(offer);
     const first = Math.max(0, Math.min(index - Math.floor(list.height / 2), offer.items.length - list.height));
     this.drawn = { ...this.drawn, first };
@@ -285,9 +285,9 @@ export class Palette implements OwnDialog {
       const row = list.row + at;
       const isChosen = first + at === index;
       const style = isChosen ? theme.dialog_choice : theme.dialog;
-      const line: Box = { ...list, row, height: 1 };
+      const line: CanvasBox = { ...list, row, height: 1 };
       if (isChosen) canvas.fill(line, theme.dialog_choice);
-      const put = (col: number, said: string, own: Style, within: Box): void =>
+      const put = (col: number, said: string, own: Style, within: CanvasBox): void =>
         canvas.text(row, col, clusters(sign(cleanText(said).replaceAll("\n", " "))), isChosen ? style : own, within);
       put(
         0,

@@ -22,23 +22,23 @@ export interface KnownParameter {
   readonly values: readonly string[];
 }
 
-export interface Named {
+export interface NamedTarget {
   readonly text: string;
   readonly says: string;
 }
 
-export interface Known {
+export interface PaletteEntries {
   readonly operations: readonly KnownOperation[];
   /** Null for an operation that does not exist. */
   parameters(operation: string): readonly KnownParameter[] | null;
   /** Sessions, windows and panes. */
-  readonly places: readonly Named[];
+  readonly places: readonly NamedTarget[];
   readonly keyNames: readonly string[];
   /** Newest first. */
   readonly recent: readonly string[];
 }
 
-export interface Suggestion extends Named {
+export interface Suggestion extends NamedTarget {
   /** The shown text. */
   readonly label: string;
   readonly keys: string;
@@ -65,7 +65,7 @@ const placeParameters: ReadonlySet<string> = new Set([
   ...[TARGET_PARAMETER, "with", "to", "view", "beside", "sessions", "last_session"],
 ]);
 
-export function suggest(line: string, caret: number, known: Known): Offer {
+export function suggest(line: string, caret: number, known: PaletteEntries): Offer {
   const { words } = wordsOf(line);
   const index = words.findIndex(({ from, to }) => from <= caret && caret <= to);
   const word: Word = words[index] ?? { text: "", from: caret, to: caret };
@@ -92,7 +92,7 @@ export function suggest(line: string, caret: number, known: Known): Offer {
   return { items, from, to, meansFirst: word.text !== "" && items.length > 0, note };
 }
 
-function operationsFor(query: string, { from, to }: Pick<Word, "from" | "to">, known: Known): Offer {
+function operationsFor(query: string, { from, to }: Pick<Word, "from" | "to">, known: PaletteEntries): Offer {
   const found = ranked(
     known.operations,
     query,
@@ -113,7 +113,7 @@ function operationsFor(query: string, { from, to }: Pick<Word, "from" | "to">, k
   return { items, from, to, meansFirst: query !== "", note };
 }
 
-function values(word: Word, at: number, parameters: readonly KnownParameter[], known: Known): Offer {
+function values(word: Word, at: number, parameters: readonly KnownParameter[], known: PaletteEntries): Offer {
   const name = word.text.slice(0, at);
   const typed = word.text.slice(at + 1);
   const { from, to } = word;
@@ -135,11 +135,11 @@ function values(word: Word, at: number, parameters: readonly KnownParameter[], k
 }
 
 /** The values of a parameter; for a list, of its last part. */
-function valuesOf({ name, values }: KnownParameter, typed: string, { places, keyNames }: Known) {
-  const listed = values.map((text): Named => ({ text, says: "" }));
+function valuesOf({ name, values }: KnownParameter, typed: string, { places, keyNames }: PaletteEntries) {
+  const listed = values.map((text): NamedTarget => ({ text, says: "" }));
   if (name === "keys") {
     const at = typed.lastIndexOf(",") + 1;
-    const all = keyNames.map((text): Named => ({ text, says: "" }));
+    const all = keyNames.map((text): NamedTarget => ({ text, says: "" }));
     return { front: typed.slice(0, at), last: typed.slice(at), all };
   }
   return { front: "", last: typed, all: placeParameters.has(name) ? [...listed, ...places] : listed };

@@ -2,11 +2,11 @@
  * Passes events in panes on to the attached terminals, as set by `alert` and `alert_for`: once, until the person has
  * visited the pane, and not at terminals that show that very pane.
  */
-import { type AlertWay, attentionFor, type NewsKind } from "../../protocol/attention.ts";
+import { type AlertMode, attentionFor, type NewsKind } from "../../protocol/attention.ts";
 import type { Viewer } from "../../session/viewers.ts";
 
 export interface AttentionPort {
-  way(): AlertWay;
+  way(): AlertMode;
   isMeant(kind: NewsKind): boolean;
   name(): string;
   viewers(): readonly Viewer[];
@@ -28,9 +28,7 @@ export class Attention {
     this.look();
     if (this.told.has(key)) return;
     // A bell of a shown pane already rings at that terminal.
-    const away = viewers.filter(
-      ({ presence }) => !presence.looksAt(pane) && !(kind === "bell" && presence.rings(pane)),
-    );
+    const away = viewers.filter(({ focus }) => !focus.looksAt(pane) && !(kind === "bell" && focus.rings(pane)));
     if (away.length === 0) return;
     this.told.set(key, performance.now());
     for (const viewer of away) viewer.alert(attentionFor(way, name(), text));
@@ -40,7 +38,7 @@ export class Attention {
   look(panes?: ReadonlySet<string>): void {
     for (const [key, when] of this.told) {
       const pane = key.slice(key.indexOf(" ") + 1);
-      const isSeen = this.port.viewers().some(({ presence }) => presence.seen(pane) > when);
+      const isSeen = this.port.viewers().some(({ focus }) => focus.seen(pane) > when);
       if (isSeen || panes?.has(pane) === false) this.told.delete(key);
     }
   }

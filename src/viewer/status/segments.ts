@@ -37,14 +37,14 @@ export interface StatusFacts {
   readonly now: Date;
 }
 
-interface Piece {
+interface Segment {
   readonly text: string;
   readonly role: ThemeRole;
   /** The target of a click; absent: none. */
   readonly target?: StatusTarget;
 }
 
-const plain = (text: string): Piece => ({ text, role: "status" });
+const plain = (text: string): Segment => ({ text, role: "status" });
 
 function short(text: string): string {
   const clean = cleanText(text).replace(/\s+/g, " ").trim();
@@ -67,7 +67,7 @@ function hiddenIn({ zoomed, panes }: WindowInfo): string {
   return count === 0 ? "" : ` (${count} hidden)`;
 }
 
-function windowPieces({ windows, marks }: StatusFacts, isShort: boolean): Piece[] {
+function windowPieces({ windows, marks }: StatusFacts, isShort: boolean): Segment[] {
   return windows.map((window) => {
     const name = isShort && !window.active ? "" : `:${short(window.name)}`;
     const { index, active } = window;
@@ -80,7 +80,7 @@ function windowPieces({ windows, marks }: StatusFacts, isShort: boolean): Piece[
   });
 }
 
-function agentPieces({ windows }: StatusFacts): Piece[] {
+function agentPieces({ windows }: StatusFacts): Segment[] {
   const agents = windows.flatMap(({ panes }) => panes.flatMap(({ agent }) => agent ?? []));
   return agents.map(({ name, state }) => {
     const needs = state === "needs_input";
@@ -90,14 +90,14 @@ function agentPieces({ windows }: StatusFacts): Piece[] {
 }
 
 /** How the last command in the focused pane ended, if it failed. */
-function exitPieces({ windows }: StatusFacts): Piece[] {
+function exitPieces({ windows }: StatusFacts): Segment[] {
   const pane = windows.find(({ active }) => active)?.panes.find(({ active }) => active);
   const code = pane?.state === "exited" ? pane.exit_code : pane?.last_exit_code;
   return code === undefined || code === null || code === 0 ? [] : [{ text: ` exit ${code} `, role: "status_alert" }];
 }
 
 /** Callers that type now, and where. */
-function typingPieces({ windows }: StatusFacts): Piece[] {
+function typingPieces({ windows }: StatusFacts): Segment[] {
   const several = windows.length > 1;
   return windows.flatMap(({ index, panes }) =>
     panes.flatMap(({ typed_by: name, index: at }) => {
@@ -108,7 +108,7 @@ function typingPieces({ windows }: StatusFacts): Piece[] {
   );
 }
 
-function piecesOf(name: SegmentName, facts: StatusFacts, isShort: boolean): Piece[] {
+function piecesOf(name: SegmentName, facts: StatusFacts, isShort: boolean): Segment[] {
   switch (name) {
     case "session":
       return [{ text: ` ${short(facts.session)} `, role: "status_current", target: { kind: "session" } }];
@@ -133,23 +133,23 @@ function piecesOf(name: SegmentName, facts: StatusFacts, isShort: boolean): Piec
   }
 }
 
-function commandPieces({ text, failed }: CommandOutput): Piece[] {
+function commandPieces({ text, failed }: CommandOutput): Segment[] {
   const shown = text === "" ? [] : [plain(` ${cleanText(text)} `)];
   return failed === "" ? shown : [...shown, { text: ` status_command: ${failed} `, role: "status_alert" }];
 }
 
-function widthOf(pieces: readonly Piece[]): number {
+function widthOf(pieces: readonly Segment[]): number {
   return pieces.reduce((sum, { text }) => sum + clusters(text).reduce((own, { width }) => own + width, 0), 0);
 }
 
 /** Leaves out the windows farthest from the current one, then all but that, until the rest fits. */
-function aroundCurrent(pieces: readonly Piece[], cols: number): readonly Piece[] {
-  const isWindow = ({ target }: Piece): boolean => target?.kind === "window";
+function aroundCurrent(pieces: readonly Segment[], cols: number): readonly Segment[] {
+  const isWindow = ({ target }: Segment): boolean => target?.kind === "window";
   const all = pieces.filter(isWindow);
   const at = all.findIndex(({ target }) => target?.kind === "window" && target.active);
   if (at < 0 || widthOf(pieces) <= cols) return pieces;
   let [from, to] = [0, all.length];
-  const shown = (): Piece[] =>
+  const shown = (): Segment[] =>
     pieces.flatMap((piece) => {
       const index = all.indexOf(piece);
       if (index < 0) return [piece];
@@ -171,9 +171,9 @@ function aroundCurrent(pieces: readonly Piece[], cols: number): readonly Piece[]
 export function statusText(facts: StatusFacts, segments: readonly SegmentName[], cols: number): StatusText {
   const gap = segments.indexOf("gap");
   const [before, after] = gap < 0 ? [segments, []] : [segments.slice(0, gap), segments.slice(gap + 1)];
-  const all = (names: readonly SegmentName[], isShort: boolean): Piece[] =>
+  const all = (names: readonly SegmentName[], isShort: boolean): Segment[] =>
     names.flatMap((name) => piecesOf(name, facts, isShort));
-  let left: readonly Piece[] = all(before, false);
+  let left: readonly Segment[] = all(before, false);
   let right = all(after, false);
   if (widthOf(left) + widthOf(right) > cols) left = all(before, true);
   while (right.length > 0 && widthOf(left) + widthOf(right) > cols) right = right.slice(1);

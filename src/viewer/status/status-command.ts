@@ -19,7 +19,7 @@ export interface CommandOutput {
   readonly failed: string;
 }
 
-interface Run {
+interface CommandRun {
   readonly child: Bun.Subprocess<"ignore", "pipe", "ignore">;
   /** An entry of its environment, which all that it starts inherits. */
   readonly mark: string;
@@ -29,7 +29,7 @@ const nothing: CommandOutput = { text: "", failed: "" };
 
 export class StatusCommand {
   private printed = nothing;
-  private running: Run | null = null;
+  private running: CommandRun | null = null;
   private timer: Timer | null = null;
 
   constructor(
@@ -64,7 +64,7 @@ export class StatusCommand {
   }
 
   private async ask(command: string): Promise<void> {
-    let run: Run | null = null;
+    let run: CommandRun | null = null;
     let printed: CommandOutput;
     try {
       run = start(command, this.session.name);
@@ -80,7 +80,7 @@ export class StatusCommand {
   }
 }
 
-function start(command: string, session: string): Run {
+function start(command: string, session: string): CommandRun {
   const value = crypto.randomUUID();
   const child = Bun.spawn(["sh", "-c", command], {
     stdin: "ignore",
@@ -93,7 +93,7 @@ function start(command: string, session: string): Run {
   return { child, mark: `${STATUS_MARK}=${value}` };
 }
 
-async function outputOf(run: Run, limitMs: number): Promise<CommandOutput> {
+async function outputOf(run: CommandRun, limitMs: number): Promise<CommandOutput> {
   const { child } = run;
   let why: "late" | "flood" | "rest" | null = null;
   const reader = child.stdout.getReader();
@@ -127,6 +127,6 @@ async function outputOf(run: Run, limitMs: number): Promise<CommandOutput> {
   return { text, failed: child.exitCode === null ? String(child.signalCode) : `exit ${child.exitCode}` };
 }
 
-function end({ child, mark }: Run): void {
+function end({ child, mark }: CommandRun): void {
   endMarked(child.pid, [mark], "SIGKILL");
 }

@@ -18,11 +18,11 @@ const ANSWER_MS = 1_000;
 /** Limit of sessions asked: a longer chain would not be visible on any screen. */
 const MAX_ASKED = 64;
 
-interface Link {
+interface MirrorLink {
   readonly socket: string;
   readonly name: string | null;
   /** The session in which it is shown, and so on up to the session that this terminal is in. */
-  readonly shows: Link | null;
+  readonly shows: MirrorLink | null;
 }
 
 /**
@@ -45,10 +45,10 @@ export async function refuseMirror(
     });
   }
   const seen = new Set([own]);
-  let links: readonly Link[] = [{ socket: own, name: null, shows: null }];
+  let links: readonly MirrorLink[] = [{ socket: own, name: null, shows: null }];
   while (links.length > 0) {
     const answers = await Promise.all(links.map(async (link) => ({ link, answer: await ask(link.socket) })));
-    const next: Link[] = [];
+    const next: MirrorLink[] = [];
     for (const { link, answer } of answers) {
       if (answer === null) continue;
       const named = { ...link, name: answer.name };
@@ -64,9 +64,9 @@ export async function refuseMirror(
   }
 }
 
-function mirror(name: string, first: Link, where: string): WshError {
+function mirror(name: string, first: MirrorLink, where: string): WshError {
   const chain: string[] = [name];
-  for (let link: Link | null = first; link !== null; link = link.shows) chain.push(link.name ?? "?");
+  for (let link: MirrorLink | null = first; link !== null; link = link.shows) chain.push(link.name ?? "?");
   const said = chain.slice(1).map((shown, at) => `'${chain[at]}' shows '${shown}'`);
   const here = `${where} '${chain.at(-1)}'`;
   return new WshError("nested_session", `session '${name}' would show itself: ${[...said, here].join(", ")}`, {

@@ -12,7 +12,7 @@ import type { InputEvent } from "../../keys/types.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import type { Size } from "../../protocol/size.ts";
-import type { Looking } from "./copy-mode.ts";
+import type { PaneCopyMode } from "./copy-mode.ts";
 import { ownModes } from "./own-modes.ts";
 
 /** How long a message is shown, in ms: long enough to be read. */
@@ -34,7 +34,7 @@ export interface OwnDialog {
 }
 
 /** The overlay layer that a painter draws for one terminal. */
-export interface AbovePicture {
+export interface LayerPicture {
   /** Replaces the last row. */
   readonly sign: string | null;
   /** Replaces the program's screen; null: does not. */
@@ -42,7 +42,7 @@ export interface AbovePicture {
   draw(frame: Frame, ascii: boolean): Frame;
 }
 
-export class Above implements AbovePicture {
+export class OverlayLayer implements LayerPicture {
   /** The table whose keys are shown. */
   private map: string | null = null;
   private text: string | null = null;
@@ -52,7 +52,7 @@ export class Above implements AbovePicture {
   constructor(
     private readonly port: {
       readonly person: { readonly prefix: string; readonly tables: KeyTables };
-      readonly looking: Looking;
+      readonly looking: PaneCopyMode;
       readonly mouse: { readonly isAllowed: boolean };
       changed(): void;
     },
@@ -62,7 +62,7 @@ export class Above implements AbovePicture {
     return this.map !== null || this.text !== null || this.open !== null || this.port.looking.isOn;
   }
 
-  get screen(): AbovePicture["screen"] {
+  get screen(): LayerPicture["screen"] {
     const grid = this.port.looking.grid();
     return grid === null ? null : { grid, modes: (program) => this.port.looking.modes(program) };
   }

@@ -19,17 +19,17 @@ import {
   ResizeSchema,
   type ScrollbackChoice,
 } from "../../protocol/attach.ts";
-import type { AlertWay } from "../../protocol/attention.ts";
+import type { AlertMode } from "../../protocol/attention.ts";
 import { type Acting, accessCovers } from "../../protocol/caller.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
-import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
+import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { SessionPlace, Viewer, ViewerEnd } from "../../session/viewers.ts";
 import type { Settings } from "../../settings/table.ts";
 import type { Peer, PeerRequest } from "../../wire/peer.ts";
 import { requireOutside } from "../switcher/outside.ts";
-import type { AbovePicture } from "./above.ts";
+import type { LayerPicture } from "./above.ts";
 import { Copies } from "./copies.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
 import type { KnownTerminals } from "./known-terminals.ts";
@@ -38,7 +38,7 @@ import { TakenMouse } from "./own-modes.ts";
 import { OwnView } from "./own-view.ts";
 import { Page } from "./page.ts";
 import { PersonKeys } from "./person-keys.ts";
-import { Presence } from "./presence.ts";
+import { TerminalFocus } from "./presence.ts";
 import { Presentation } from "./presentation.ts";
 import type { Shown } from "./shown.ts";
 import { Typing } from "./typing.ts";
@@ -65,7 +65,7 @@ export class TerminalStream implements Viewer {
   readonly mouse: TakenMouse;
   private readonly sized: OuterSize;
   private readonly inPage: Page | null;
-  readonly presence: Presence;
+  readonly focus: TerminalFocus;
   /** Called for a key that is bound to an operation of the session. */
   onBound: (binding: Binding, signal: AbortSignal) => Promise<unknown> = async () => null;
   readonly own: OwnView;
@@ -73,7 +73,7 @@ export class TerminalStream implements Viewer {
   /** Its owner collects sizes and reads keys. */
   readonly composed: boolean;
   readonly environment: Readonly<Record<string, string>>;
-  readonly notifies: AlertWay;
+  readonly notifies: AlertMode;
   readonly brought: Readonly<Record<string, string>> | null;
   readonly device: string | null;
   private readonly outer: string | undefined;
@@ -100,8 +100,8 @@ export class TerminalStream implements Viewer {
   ) {
     const attach = v.parse(AttachSchema, input);
     this.notifies = attach.notifies;
-    this.presence = new Presence(shown);
-    this.presence.isWatched = !attach.composed || !attach.observe;
+    this.focus = new TerminalFocus(shown);
+    this.focus.isWatched = !attach.composed || !attach.observe;
     this.readOnly = attach.read_only || !accessCovers(access, "operate");
     this.by = { caller, access: this.readOnly ? "observe" : access };
     this.brought = this.readOnly || caller.via !== undefined ? null : (attach.brought ?? null);
@@ -148,8 +148,8 @@ export class TerminalStream implements Viewer {
       credit: this.inPage?.credit ?? null,
       ownMouse: this.mouse,
     });
-    const { own, presence, presentation } = this;
-    this.typing = new Typing(session, shown, this, { own, presence, presentation });
+    const { own, focus, presentation } = this;
+    this.typing = new Typing(session, shown, this, { own, focus, presentation });
     this.keys = new KeyReader(person, {
       forward: (bytes) => this.typing.typed(bytes),
       reply: () => {},
@@ -182,7 +182,7 @@ export class TerminalStream implements Viewer {
     else this.inPage.wanted("view.detach");
   }
 
-  receive(message: Message): void {
+  receive(message: WireMessage): void {
     if (message.type === messageTypes.input) {
       if (this.inPage === null) this.typing.typed(message.payload);
       else this.inPage.receive(message.payload);
@@ -199,7 +199,7 @@ export class TerminalStream implements Viewer {
     if (!this.over) this.own.showMap(shown ? table : null);
   }
 
-  get above(): AbovePicture | null {
+  get above(): LayerPicture | null {
     return this.own.above;
   }
 

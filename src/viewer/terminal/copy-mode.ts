@@ -3,11 +3,11 @@
  * process of the focused pane does the same for all of the window's viewers.
  */
 import { systemClock } from "../../base/clock.ts";
-import type { LookInput } from "../../protocol/attach.ts";
+import type { CopyModeInput } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { FrameModes } from "../../protocol/frame.ts";
 import type { Grid } from "../../protocol/grid.ts";
-import type { LookBack } from "../../session/copy-mode/copy-mode.ts";
+import type { CopyMode } from "../../session/copy-mode/copy-mode.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
 import { ownModes } from "./own-modes.ts";
 import type { Shown } from "./shown.ts";
@@ -25,8 +25,8 @@ export interface LookingPort {
   readonly isPlain: boolean;
 }
 
-export class Looking {
-  private look: LookBack | null = null;
+export class PaneCopyMode {
+  private look: CopyMode | null = null;
   private readonly keys: ViewerKeys;
 
   constructor(
@@ -51,7 +51,7 @@ export class Looking {
   }
 
   /** @throws WshError of the other process, if one is asked */
-  async begin({ keys, ...input }: LookInput, pane?: string): Promise<void> {
+  async begin({ keys, ...input }: CopyModeInput, pane?: string): Promise<void> {
     const { act } = input;
     const { shown, port } = this;
     const how = port.isPlain ? { ...input, plain: true } : input;
@@ -72,11 +72,11 @@ export class Looking {
       return;
     }
     // Loaded on first use of copy mode.
-    const { LookBack } = await import("../../session/copy-mode/copy-mode.ts");
+    const { CopyMode } = await import("../../session/copy-mode/copy-mode.ts");
     const { changed, copied, say } = port;
     const left = (): void => this.end();
     await shown.atRest(() => {
-      this.look ??= new LookBack(look, keys, { changed, copied, say, left }, how);
+      this.look ??= new CopyMode(look, keys, { changed, copied, say, left }, how);
     });
     port.changed();
   }

@@ -12,7 +12,7 @@ import type { Position, ShownProgram } from "./shown.ts";
 const MAX_TERMINALS = 32;
 
 /** A terminal's lines when it detaches. */
-export interface Seen {
+export interface SeenScrollback {
   /** Of each program, its scrollback has every line before this place. */
   readonly tops: WeakMap<ShownProgram, Position>;
   /** Its screen shows the lines after it of this program, as the session's does; null: of none. */
@@ -27,7 +27,7 @@ interface Mark {
 export class KnownTerminals {
   private readonly marks = new Map<string, Mark>();
 
-  remember(outer: string, { tops, screen }: Seen): void {
+  remember(outer: string, { tops, screen }: SeenScrollback): void {
     const shown: Mark["shown"] = new WeakMap();
     if (screen !== null) {
       const hashes = new Map<number, number | bigint>();

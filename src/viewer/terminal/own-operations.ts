@@ -2,16 +2,16 @@
  * What `view.` operations do at one terminal: its dialogs, copy mode, going to other places, programs outside of the
  * panes. Dialogs are loaded at their first use.
  */
-import { bindingRows, type Call } from "../../keys/bindings.ts";
+import { type BoundCall, bindingRows } from "../../keys/bindings.ts";
 import type { ViewOperation } from "../../keys/view-operations.ts";
 import { isUnlimited, requireAllSessions } from "../../operations/rights.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
-import type { BoundKey, LookInput } from "../../protocol/attach.ts";
+import type { BoundKey, CopyModeInput } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { cleanPaste } from "../../session/paste-buffers.ts";
 import type { SwitcherRow, SwitcherScope, SwitcherSource } from "../switcher/places.ts";
-import type { Above, OwnDialog } from "./above.ts";
+import type { OverlayLayer, OwnDialog } from "./above.ts";
 import { allKeys } from "./all-keys.ts";
 import { type Menu, paneMenu, statusMenu } from "./menus.ts";
 import type { OwnViewPort } from "./own-port.ts";
@@ -24,7 +24,7 @@ const switchers = {
 
 /** What the view that has them does for them. */
 export interface OwnActions {
-  look(input: LookInput): Promise<void>;
+  look(input: CopyModeInput): Promise<void>;
   press(key: BoundKey): void;
   runLine(line: string, signal: AbortSignal, answer?: string): Promise<unknown>;
   offer(menu: Menu): void;
@@ -36,12 +36,12 @@ export interface OwnActions {
 export class OwnOperations {
   constructor(
     private readonly port: OwnViewPort,
-    private readonly own: Above,
+    private readonly own: OverlayLayer,
     private readonly ui: OwnActions,
   ) {}
 
   /** @throws WshError of the operation */
-  async run(operation: ViewOperation, { input, target }: Omit<Call, "operation">): Promise<void> {
+  async run(operation: ViewOperation, { input, target }: Omit<BoundCall, "operation">): Promise<void> {
     const { port } = this;
     switch (operation) {
       case "view.look_back":

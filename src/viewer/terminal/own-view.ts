@@ -5,21 +5,21 @@
 import * as v from "valibot";
 import { systemClock } from "../../base/clock.ts";
 import { type Binding, callsOf, keyLabel } from "../../keys/bindings.ts";
-import { lookKeys } from "../../keys/copy-table.ts";
+import { copyModeKeys } from "../../keys/copy-table.ts";
 import { isViewOperation, type ViewOperation } from "../../keys/view-operations.ts";
 import { isForServer } from "../../operations/routing.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
-import { type BoundKey, LookSchema } from "../../protocol/attach.ts";
+import { type BoundKey, CopyModeInputSchema } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { describeCopy } from "../../session/paste-buffers.ts";
 import type { StatusTarget } from "../../session/types.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
 import type { OpenedView } from "../../session/viewers.ts";
-import { Above, type AbovePicture } from "./above.ts";
+import { type LayerPicture, OverlayLayer } from "./above.ts";
 import { AskDialog } from "./ask-dialog.ts";
 import { BoundKeys } from "./bound-keys.ts";
-import { Looking } from "./copy-mode.ts";
+import { PaneCopyMode } from "./copy-mode.ts";
 import { type Menu, paneMenu, statusMenu } from "./menus.ts";
 import { OwnOperations } from "./own-operations.ts";
 import type { OwnViewPort } from "./own-port.ts";
@@ -40,8 +40,8 @@ function loadCalls(): Promise<typeof import("../palette/calls.ts")> {
 export class OwnView {
   /** The mouse of this terminal. */
   readonly pointer: Pointer;
-  private readonly own: Above;
-  private readonly looking: Looking;
+  private readonly own: OverlayLayer;
+  private readonly looking: PaneCopyMode;
   private readonly operations: OwnOperations;
   readonly bound: BoundKeys;
   /** Splits input while a dialog is open. */
@@ -49,7 +49,7 @@ export class OwnView {
 
   constructor(private readonly port: OwnViewPort) {
     const changed = (): void => port.changed();
-    this.looking = new Looking(port.shown, port.viewer, {
+    this.looking = new PaneCopyMode(port.shown, port.viewer, {
       changed,
       copied: (text) => this.copied(text),
       say: (text) => this.own.say(text),
@@ -59,7 +59,7 @@ export class OwnView {
       isPlain: port.isPlain,
     });
     this.pointer = this.pointing();
-    this.own = new Above({ ...port, looking: this.looking, changed });
+    this.own = new OverlayLayer({ ...port, looking: this.looking, changed });
     this.dialogKeys = new ViewerKeys(
       systemClock,
       (events) => {
@@ -87,7 +87,7 @@ export class OwnView {
   }
 
   /** The overlay layer above the session's picture; null: nothing. */
-  get above(): AbovePicture | null {
+  get above(): LayerPicture | null {
     return this.own.isShown ? this.own : null;
   }
 
@@ -147,7 +147,7 @@ export class OwnView {
 
   /** Opens copy mode. */
   look(input: unknown): Promise<void> {
-    return this.looking.begin(v.parse(LookSchema, input));
+    return this.looking.begin(v.parse(CopyModeInputSchema, input));
   }
 
   /** Asks about a key that was pressed here; `act` fails as a key does. */
@@ -226,7 +226,7 @@ export class OwnView {
     if (!this.isFree) return null;
     const root = tables.root.get(key) ?? null;
     if (!this.looking.isOn && !port.shown.pointed.isLooking(port.shown.pointed.active)) return root;
-    return tables.copy.get(key) ?? (lookKeys(look.keys, look.bound)[key] == null ? root : null);
+    return tables.copy.get(key) ?? (copyModeKeys(look.keys, look.bound)[key] == null ? root : null);
   }
 
   private async perform(pressed: BoundKey): Promise<void> {

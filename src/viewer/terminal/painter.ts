@@ -20,7 +20,7 @@ import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { StatusTarget, StatusText } from "../../session/types.ts";
 import { picturesUsed } from "../../terminal/pictures/picture.ts";
-import type { AbovePicture } from "./above.ts";
+import type { LayerPicture } from "./above.ts";
 import { ownModes } from "./own-modes.ts";
 import { withMouse } from "./pointer.ts";
 import { type RowsFirst, ScrollbackFeed } from "./scrollback-feed.ts";
@@ -49,7 +49,7 @@ const noPlaces: FramePlaces = { window: null, panes: [] };
 export interface Showing {
   readonly size: Size;
   /** This terminal's overlay layer; null: nothing. */
-  readonly above: AbovePicture | null;
+  readonly above: LayerPicture | null;
   /** The session's size is shown where it differs from the client's. */
   readonly note: boolean;
   readonly flooding: boolean;
@@ -242,7 +242,7 @@ export class Painter {
     return this.session.status?.text(cols, seen) ?? null;
   }
 
-  private sign(above: AbovePicture | null): string | null {
+  private sign(above: LayerPicture | null): string | null {
     const { owner } = this.session.keyboard;
     const sign = above?.sign ?? (owner === null ? null : keyboardHeldSign(owner.label, this.options.prefix()));
     return sign !== null && this.options.ascii ? inAscii(sign) : sign;

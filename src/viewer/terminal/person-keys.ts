@@ -2,7 +2,7 @@
 import type * as v from "valibot";
 import { defaultPrefix, type Prefix, parsePrefix } from "../../keys/prefix.ts";
 import { KeyTables } from "../../keys/tables.ts";
-import type { AttachSchema, LookInput } from "../../protocol/attach.ts";
+import type { AttachSchema, CopyModeInput } from "../../protocol/attach.ts";
 
 type Said = Pick<
   v.InferOutput<typeof AttachSchema>,
@@ -16,7 +16,7 @@ export class PersonKeys {
   escapeMs = 0;
   keyHelpMs = 0;
   /** How copy mode begins: whose keys, and the person's changes to them. */
-  look: Pick<LookInput, "keys" | "bound"> = { keys: "vi" };
+  look: Pick<CopyModeInput, "keys" | "bound"> = { keys: "vi" };
   mayRelay = true;
 
   /** @throws WshError invalid_setting for an invalid prefix key */

@@ -26,7 +26,7 @@ interface PictureFeedPort {
   write(bytes: Uint8Array): void;
 }
 
-interface Sent {
+interface SentPicture {
   picture: Picture;
   /** Bytes of its data that were sent; all of them once it is whole. */
   offset: number;
@@ -35,7 +35,7 @@ interface Sent {
   isBroken: boolean;
 }
 
-type Screen = Map<number, Sent>;
+type Screen = Map<number, SentPicture>;
 
 export class PictureFeed {
   private readonly screens: { readonly normal: Screen; readonly alternate: Screen } = {
@@ -169,7 +169,7 @@ export class PictureFeed {
     return text;
   }
 
-  private send(screen: Screen, sent: Sent): void {
+  private send(screen: Screen, sent: SentPicture): void {
     const { picture } = sent;
     const { bytes, format, isCompressed, width, height } = picture.pixels;
     const isFirst = sent.offset === 0;
@@ -195,6 +195,6 @@ export class PictureFeed {
   }
 }
 
-function isUnfinished({ picture, offset }: Sent): boolean {
+function isUnfinished({ picture, offset }: SentPicture): boolean {
   return offset < picture.pixels.bytes.length;
 }

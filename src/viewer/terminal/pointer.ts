@@ -11,9 +11,9 @@
  */
 import { decodeKeys, initialKeyState } from "../../keys/decode.ts";
 import { encodeReport, type ReadMouse, readReport } from "../../keys/mouse.ts";
-import { type LookInput, MAX_WHEEL_ROWS } from "../../protocol/attach.ts";
+import { type CopyModeInput, MAX_WHEEL_ROWS } from "../../protocol/attach.ts";
 import type { FrameModes } from "../../protocol/frame.ts";
-import type { Border, Box } from "../../session/layout/cells.ts";
+import type { Border, PaneBox } from "../../session/layout/cells.ts";
 import type { FloatEdge } from "../../session/layout/floats.ts";
 import type { StatusTarget } from "../../session/types.ts";
 
@@ -44,7 +44,7 @@ export interface Pointed {
   /** A program has the terminal report in pixels, which do not map to cells: reports go to the program unchanged. */
   readonly isInPixels: boolean;
   paneAt(row: number, col: number): string | null;
-  boxOf(pane: string): Box | null;
+  boxOf(pane: string): PaneBox | null;
   /** Null without a picture. */
   modesOf(pane: string): FrameModes | null;
   /** It is in copy mode, for all who see it. */
@@ -66,12 +66,12 @@ export interface PointerPort {
   /** Whether clicks, drags and the wheel do anything besides reaching programs. */
   readonly isOn: boolean;
   /** How copy mode begins. */
-  readonly lookKeys: Pick<LookInput, "keys" | "bound">;
+  readonly lookKeys: Pick<CopyModeInput, "keys" | "bound">;
   /** Rows of the session's screen above the picture. */
   readonly top: number;
   /** The element at a cell of the session's screen, outside of the picture. */
   statusAt(row: number, col: number): StatusTarget | null;
-  look(input: LookInput, pane: string): Promise<void>;
+  look(input: CopyModeInput, pane: string): Promise<void>;
   /** Something of the status line was clicked, or the wheel was turned over it. */
   status(target: StatusTarget, what: "left" | "right" | "up" | "down"): void;
   /** The right button was pressed in a pane. */
@@ -234,7 +234,7 @@ export class Pointer {
     } else if (!motion && button === RIGHT) this.port.offer(pane);
   }
 
-  private begin(pane: string, how: Omit<LookInput, "keys">, dragged: CellPosition | null = null): void {
+  private begin(pane: string, how: Omit<CopyModeInput, "keys">, dragged: CellPosition | null = null): void {
     const beginning: Beginning = { pane, dragged, up: null, wheel: 0 };
     this.beginning = beginning;
     this.port

@@ -1,11 +1,11 @@
 /** Whether a person looks at a terminal, as far as its input shows, and at which panes. */
-import type { Presence as Looks } from "../../session/viewers.ts";
+import type { ViewerFocus as Looks } from "../../session/viewers.ts";
 import type { Shown } from "./shown.ts";
 
 /** How long after a key or a click the person counts as looking at the terminal, in ms. */
 const LOOKING_MS = 30_000;
 
-export class Presence implements Looks {
+export class TerminalFocus implements Looks {
   /** Of a view its session tells; until then nobody is there. */
   isWatched = true;
   lastKey: number | null = null;

@@ -18,11 +18,11 @@ import { messageTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
-import type { AbovePicture } from "./above.ts";
+import type { LayerPicture } from "./above.ts";
 import type { PersonTerminal } from "./direct-terminal.ts";
 import { FLOOD_WINDOW_MS, FloodMeter } from "./flood-meter.ts";
 import { FRAME_MS, FramePacer } from "./frame-pacer.ts";
-import type { Seen } from "./known-terminals.ts";
+import type { SeenScrollback } from "./known-terminals.ts";
 import { PaintedTerminal } from "./painted-echo.ts";
 import { Painter, type PainterOptions } from "./painter.ts";
 import { PictureFeed } from "./picture-feed.ts";
@@ -52,7 +52,7 @@ export interface PresentationOptions extends PainterOptions {
 export interface Outer {
   readonly size: Size;
   /** The terminal's own drawing above the picture; null: nothing. */
-  readonly above: AbovePicture | null;
+  readonly above: LayerPicture | null;
   /** A new size is about to be applied: nothing is painted until then. */
   readonly isResizing: boolean;
   /** Where it is ours, programs' own bytes would leave it to them. */
@@ -244,7 +244,7 @@ export class Presentation {
    * Ends the presentation: removes the drawing over and beside the program; its screen stays in view.
    * @returns the session's contents that the terminal has then; null when uncertain
    */
-  leave(): Seen | null {
+  leave(): SeenScrollback | null {
     const { pending, shown, outer } = this;
     const { program } = shown;
     const painted = this.current === "paint";

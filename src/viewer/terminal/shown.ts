@@ -6,13 +6,13 @@
  */
 
 import type { Layout } from "../../compositor/panel-layout.ts";
-import type { LastingChange, LookInput, OuterEffect, TerminalColors } from "../../protocol/attach.ts";
+import type { CopyModeInput, LastingChange, OuterEffect, TerminalColors } from "../../protocol/attach.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import type { FrameModes, FramePlaces } from "../../protocol/frame.ts";
 import type { Grid, Row } from "../../protocol/grid.ts";
 import type { Size } from "../../protocol/size.ts";
-import type { LookSource } from "../../session/copy-mode/text.ts";
-import type { Typed } from "../../session/types.ts";
+import type { CopyModeSource } from "../../session/copy-mode/text.ts";
+import type { TypedInput } from "../../session/types.ts";
 import type { PictureSource } from "../../terminal/pictures/picture.ts";
 import type { Pointed } from "./pointer.ts";
 
@@ -97,9 +97,9 @@ export interface Shown {
   /** Whether a pane, or else the recipient of input, is another session's that is shown here. */
   isElsewhere?(pane?: string): boolean;
   /** The recipient of input. */
-  readonly typed: Typed;
+  readonly typed: TypedInput;
   /** History and screen, for copy mode. In a window of several panes: asks one of them, or the focused one. */
-  readonly look: LookSource | ((input: LookInput, pane?: string) => Promise<void>);
+  readonly look: CopyModeSource | ((input: CopyModeInput, pane?: string) => Promise<void>);
   /** Of the panes that it has, as far as their programs have pictures. */
   readonly pictures: readonly PictureSource[];
   /** Null where several panes share the picture. */

@@ -6,7 +6,7 @@ import type { Acting } from "../../protocol/caller.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { OwnView } from "./own-view.ts";
-import type { Presence } from "./presence.ts";
+import type { TerminalFocus } from "./presence.ts";
 import type { Presentation } from "./presentation.ts";
 import { isOthers, type Shown } from "./shown.ts";
 
@@ -28,15 +28,15 @@ export class Typing {
     private readonly viewer: TypingPort,
     private readonly parts: {
       readonly own: OwnView;
-      readonly presence: Presence;
+      readonly focus: TerminalFocus;
       readonly presentation: Presentation;
     },
   ) {}
 
   typed(bytes: Uint8Array): void {
     const { session, viewer } = this;
-    const { own, presence, presentation } = this.parts;
-    presence.typed(bytes);
+    const { own, focus, presentation } = this.parts;
+    focus.typed(bytes);
     if (viewer.isOver || own.hold(bytes)) return;
     const { isShown } = session.questions;
     if (!isShown && own.take(bytes)) return;
@@ -68,7 +68,7 @@ export class Typing {
 
   /** Of a view: somebody in the session that has it sees it, or nobody any more. */
   watched(on: boolean): void {
-    this.parts.presence.isWatched = on;
+    this.parts.focus.isWatched = on;
     this.session.viewers.watchedChanged();
   }
 
@@ -76,7 +76,7 @@ export class Typing {
   focused(on: boolean): void {
     const { session, viewer, shown } = this;
     if (viewer.isOver) return;
-    this.parts.presence.focused(on);
+    this.parts.focus.focused(on);
     const isTold = shown.modes.focus && !viewer.readOnly && !isOthers({ by: viewer.by, shown });
     if (isTold) session.typed(viewer.id, on ? FOCUS_IN : FOCUS_OUT, shown.typed);
   }

@@ -1,6 +1,6 @@
 /** Where this browser keeps its device keys: IndexedDB, which other ports of the same machine cannot open. */
 
-export interface Kept {
+export interface StoredDevice {
   readonly device: string;
   /** Not extractable: it signs, and nothing reads it. */
   readonly key: CryptoKey;
@@ -11,7 +11,7 @@ export interface Kept {
 const DATABASE = "wsh";
 const STORE = "device";
 /** For whom a key is: this browser's person, or a guest by links, which have one key together. */
-export type Holder = "own" | "guest";
+export type DeviceHolder = "own" | "guest";
 
 function opened(): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
@@ -35,7 +35,7 @@ async function inStore<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore)
   }
 }
 
-export async function keptDevice(holder: Holder): Promise<Kept | null> {
+export async function keptDevice(holder: DeviceHolder): Promise<StoredDevice | null> {
   const kept: unknown = await inStore("readonly", (store) => store.get(holder)).catch(() => null);
   if (typeof kept !== "object" || kept === null || !("device" in kept) || !("key" in kept)) return null;
   const { device, key } = kept;
@@ -43,10 +43,10 @@ export async function keptDevice(holder: Holder): Promise<Kept | null> {
   return typeof device === "string" && key instanceof CryptoKey ? { device, key, publicKey } : null;
 }
 
-export async function keep(holder: Holder, kept: Kept): Promise<void> {
+export async function keep(holder: DeviceHolder, kept: StoredDevice): Promise<void> {
   await inStore("readwrite", (store) => store.put(kept, holder));
 }
 
-export async function forget(holder: Holder): Promise<void> {
+export async function forget(holder: DeviceHolder): Promise<void> {
   await inStore("readwrite", (store) => store.delete(holder)).catch(() => undefined);
 }

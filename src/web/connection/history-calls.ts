@@ -1,5 +1,5 @@
 /** A pane's history over the control socket, decoded as frames are. */
-import { decodeRows, type Run, type WireStyle } from "../../protocol/frame-codec.ts";
+import { decodeRows, type StyleRun, type WireStyle } from "../../protocol/frame-codec.ts";
 import type { HistoryPage, HistoryPlace, HistorySource, Matches } from "../terminal/types.ts";
 import type { ControlSocket } from "./control-socket.ts";
 
@@ -11,7 +11,7 @@ interface Lines {
     readonly line: number;
     readonly col: number;
     readonly wrapped?: true;
-    readonly runs: readonly Run[];
+    readonly runs: readonly StyleRun[];
   }[];
   readonly more_above: boolean;
   readonly next: HistoryPlace | null;

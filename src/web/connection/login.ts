@@ -5,11 +5,11 @@
  * at each load. The resulting bearer lives for minutes, in memory. A guest's address names the device of its link
  * instead, for a reload.
  */
-import { forget, type Holder, type Kept, keep, keptDevice } from "./device-store.ts";
+import { type DeviceHolder, forget, keep, keptDevice, type StoredDevice } from "./device-store.ts";
 import { Refusal, type Server } from "./server.ts";
 
 /** How the page logs in. */
-export type Entry = "token" | "share" | "device" | "none";
+export type LoginMethod = "token" | "share" | "device" | "none";
 /** Field of the fragment with the device that a link has made of this browser: not a secret. */
 const GUEST = "guest";
 
@@ -41,7 +41,7 @@ export function enterAnew(event: HashChangeEvent): void {
 }
 
 /** Prepares the server's login from the page's address, or from the device that this browser is. */
-export function prepareLogin(server: Server): Entry {
+export function prepareLogin(server: Server): LoginMethod {
   const token = takeFromAddress("t");
   const shared = takeFromAddress("s");
   const code = takeFromAddress("c");
@@ -112,13 +112,13 @@ async function register(server: Server, code: string): Promise<void> {
   }
 }
 
-async function newKey(): Promise<Omit<Kept, "device">> {
+async function newKey(): Promise<Omit<StoredDevice, "device">> {
   const { privateKey, publicKey } = await crypto.subtle.generateKey(algorithm, false, ["sign", "verify"]);
   return { key: privateKey, publicKey: base64(new Uint8Array(await crypto.subtle.exportKey("raw", publicKey))) };
 }
 
 /** A bearer for a device of this browser. */
-async function session(server: Server, holder: Holder, { device, key }: Kept): Promise<string> {
+async function session(server: Server, holder: DeviceHolder, { device, key }: StoredDevice): Promise<string> {
   try {
     const { nonce } = await server.post<{ nonce: string }>("auth/challenge", { device });
     const text = new TextEncoder().encode(`wsh login\n${location.origin}\n${device}\n${nonce}`);

@@ -1,12 +1,12 @@
 /** Everything that the palette offers: sessions, windows, actions of the page, and every operation of the server. */
 
-import type { Open } from "./open.ts";
+import type { OpenDialog } from "./open.ts";
 import { stateOf } from "./session-words.ts";
 import { sessions } from "./sessions.ts";
 import { change, changeFontSize, settings } from "./settings.ts";
 import type { Workspace } from "./workspace.ts";
 
-export interface Action {
+export interface PageAction {
   readonly name: string;
   readonly detail: string;
   /** The key for it without the palette; after the prefix key unless a full combination. */
@@ -18,16 +18,16 @@ export interface Action {
   run(): void;
 }
 
-export function actionsOf(workspace: Workspace): Action[] {
+export function actionsOf(workspace: Workspace): PageAction[] {
   return [...sessionActions(workspace), ...paneActions(workspace), ...pageActions(workspace)];
 }
 
-function sessionActions(workspace: Workspace): Action[] {
+function sessionActions(workspace: Workspace): PageAction[] {
   const all = sessions.value.toSorted((a, b) => b.last_activity_ms - a.last_activity_ms);
   return all.flatMap((session) => {
     const { id, name, windows } = session;
     const { words } = stateOf(session);
-    const own: Action = {
+    const own: PageAction = {
       name,
       detail: `session · ${session.agent === undefined ? "" : "agent "}${words}`,
       run: () => workspace.show(id),
@@ -47,24 +47,24 @@ function sessionActions(workspace: Workspace): Action[] {
   });
 }
 
-function paneActions(workspace: Workspace): Action[] {
+function paneActions(workspace: Workspace): PageAction[] {
   const tile = workspace.active.value;
   if (tile === null) return [];
   const info = workspace.infoOf(tile);
-  const act = (name: string, method: string, params: object, key?: string): Action => ({
+  const act = (name: string, method: string, params: object, key?: string): PageAction => ({
     ...{ name, detail: "pane", run: () => void workspace.act(method, params) },
     ...(key === undefined ? {} : { key }),
   });
-  const ask = (name: string, method: string, lost: string, key?: string): Action => {
+  const ask = (name: string, method: string, lost: string, key?: string): PageAction => {
     const { run } = act(name, method, {});
-    const wanted: Open = { kind: "confirm", question: `${name}?`, detail: lost, action: name, run };
+    const wanted: OpenDialog = { kind: "confirm", question: `${name}?`, detail: lost, action: name, run };
     return {
       ...{ name, detail: "pane", isDestructive: true, run: () => (workspace.open.value = wanted) },
       ...(key === undefined ? {} : { key }),
     };
   };
   const lines = tile.terminal.activePane?.place.history ?? 0;
-  const open = (name: string, what: Open): Action => ({
+  const open = (name: string, what: OpenDialog): PageAction => ({
     name,
     detail: "session",
     run: () => (workspace.open.value = what),
@@ -105,8 +105,8 @@ function paneActions(workspace: Workspace): Action[] {
   ];
 }
 
-function pageActions(workspace: Workspace): Action[] {
-  const act = (name: string, run: () => void): Action => ({ name, detail: "page", run });
+function pageActions(workspace: Workspace): PageAction[] {
+  const act = (name: string, run: () => void): PageAction => ({ name, detail: "page", run });
   const { theme, size } = settings.value;
   return [
     act("New session", () => (workspace.open.value = { kind: "new" })),

@@ -1,7 +1,7 @@
 /** The paste buffers that the active session sees, asked for when the palette opens: each is an entry that pastes it. */
 import { signal } from "@preact/signals";
 import type { PasteBuffer } from "../../protocol/paste.ts";
-import type { Action } from "./actions.ts";
+import type { PageAction } from "./actions.ts";
 import { PASTE } from "./open.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -20,7 +20,7 @@ export function loadBuffers(workspace: Workspace): void {
   );
 }
 
-export function bufferActions(workspace: Workspace): Action[] {
+export function bufferActions(workspace: Workspace): PageAction[] {
   return buffers.value.map(({ name, bytes, begins }) => ({
     name: `${PASTE}${begins.trim().replace(/\s+/g, " ")}`,
     detail: `${name} · ${bytes} bytes`,

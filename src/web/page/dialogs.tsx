@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { Keys } from "./keys-dialog.tsx";
-import type { Open } from "./open.ts";
+import type { OpenDialog } from "./open.ts";
 import { OperationForm } from "./operation-form.tsx";
 import { Palette } from "./palette.tsx";
 import { SettingsForm } from "./settings-form.tsx";
@@ -16,7 +16,7 @@ export function Dialogs({ workspace }: { readonly workspace: Workspace }) {
   return open === null ? null : <Dialog key={open.kind} open={open} workspace={workspace} />;
 }
 
-function Dialog({ open, workspace }: { readonly open: Open; readonly workspace: Workspace }) {
+function Dialog({ open, workspace }: { readonly open: OpenDialog; readonly workspace: Workspace }) {
   switch (open.kind) {
     case "palette":
       return (
@@ -208,7 +208,7 @@ function Confirm({
   action,
   run,
   workspace,
-}: Extract<Open, { kind: "confirm" }> & { readonly workspace: Workspace }) {
+}: Extract<OpenDialog, { kind: "confirm" }> & { readonly workspace: Workspace }) {
   return (
     <div class="form">
       <h2>{question}</h2>

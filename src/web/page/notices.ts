@@ -3,7 +3,7 @@
  * browser's notifications, through the service worker if there is one, and only while the page lives.
  */
 
-import type { Told } from "./sessions.ts";
+import type { SessionUpdate } from "./sessions.ts";
 import { settings } from "./settings.ts";
 
 /** How long notices wait for the worker to begin, in ms; after that the page shows them itself. */
@@ -32,7 +32,7 @@ export class Notices {
   }
 
   /** @param isLookedAt the session is in front of the person: they see it without a notice */
-  tell(what: Told, isLookedAt: boolean): void {
+  tell(what: SessionUpdate, isLookedAt: boolean): void {
     const text = this.textOf(what);
     if (text === null || isLookedAt || !this.isOn) return;
     const { id, name } = what.session;
@@ -60,7 +60,7 @@ export class Notices {
     }
   }
 
-  private textOf(what: Told): string | null {
+  private textOf(what: SessionUpdate): string | null {
     switch (what.kind) {
       case "command": {
         const { command, duration_ms, exit_code } = what.command;
@@ -108,7 +108,7 @@ export class Notices {
 }
 
 /** A notice takes the place of one with its tag; a question waits until it is answered, whatever is asked after it. */
-function tagOf(what: Told): string {
+function tagOf(what: SessionUpdate): string {
   const { session, kind } = what;
   return kind === "question" ? `${session.id} ${kind} ${what.question.ask_id}` : `${session.id} ${kind}`;
 }

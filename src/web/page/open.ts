@@ -10,7 +10,7 @@ export const paletteQueries: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The open dialog above the terminals. */
-export type Open =
+export type OpenDialog =
   | { readonly kind: "palette"; readonly query: string }
   | { readonly kind: "settings" }
   | { readonly kind: "keys" }

@@ -1,7 +1,7 @@
 /** Any operation of the server as a form made from its description, and its answer. */
 import { useState } from "preact/hooks";
 import { Refusal } from "../connection/server.ts";
-import { type Field, fieldValue, operations, perform } from "./operations.ts";
+import { type FormField, fieldValue, operations, perform } from "./operations.ts";
 import { sessions } from "./sessions.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -77,7 +77,7 @@ function OneField({
   value,
   change,
 }: {
-  readonly field: Field;
+  readonly field: FormField;
   readonly value: string;
   readonly change: (value: string) => void;
 }) {

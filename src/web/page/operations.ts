@@ -5,7 +5,7 @@
 import { signal } from "@preact/signals";
 import type { Server } from "../connection/server.ts";
 
-export interface Field {
+export interface FormField {
   readonly name: string;
   readonly description: string;
   readonly required: boolean;
@@ -18,7 +18,7 @@ export interface ServerOperation {
   readonly path: string;
   readonly summary: string;
   readonly needsSession: boolean;
-  readonly fields: readonly Field[];
+  readonly fields: readonly FormField[];
 }
 
 export const operations = signal<readonly ServerOperation[]>([]);
@@ -88,7 +88,7 @@ function read({ paths = {}, components }: Document): ServerOperation[] {
   );
 }
 
-function fieldOf(name: string, schema: Schema, required: boolean): Field {
+function fieldOf(name: string, schema: Schema, required: boolean): FormField {
   const variants = Array.isArray(schema.anyOf) ? schema.anyOf.map(Object) : [schema];
   const meant: Schema = variants.find((each: Schema) => each.type !== "null") ?? schema;
   const description = String(schema.description ?? meant.description ?? "");
@@ -108,7 +108,7 @@ function fieldOf(name: string, schema: Schema, required: boolean): Field {
 }
 
 /** The value of a field as a person typed it; undefined when left out. @throws SyntaxError for invalid JSON */
-export function fieldValue({ kind }: Field, typed: string): unknown {
+export function fieldValue({ kind }: FormField, typed: string): unknown {
   if (typed === "") return undefined;
   switch (kind) {
     case "number":

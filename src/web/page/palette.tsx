@@ -1,6 +1,6 @@
 /** The palette: whatever can be done, found by a few letters. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { type Action, actionsOf } from "./actions.ts";
+import { actionsOf, type PageAction } from "./actions.ts";
 import { bufferActions, loadBuffers } from "./buffers.ts";
 import { score } from "./fuzzy.ts";
 import { loadOperations, operations } from "./operations.ts";
@@ -16,7 +16,7 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
   useEffect(() => loadBuffers(workspace), [workspace]);
   const copied = bufferActions(workspace);
   const described = operations.value;
-  const all = useMemo<Action[]>(
+  const all = useMemo<PageAction[]>(
     () => [
       ...actionsOf(workspace),
       ...copied,
@@ -31,7 +31,7 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
     [workspace, described, copied],
   );
   const found = useMemo(() => matching(all, query), [all, query]);
-  const run = (action: Action | undefined): void => {
+  const run = (action: PageAction | undefined): void => {
     if (action === undefined) return;
     workspace.close();
     action.run();
@@ -90,13 +90,13 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
  * The server's operations follow the page's own entries, and match only when their own text contains each typed word;
  * entries that end or discard something come last, unless their own first word is typed.
  */
-function matching(all: readonly Action[], query: string): Action[] {
+function matching(all: readonly PageAction[], query: string): PageAction[] {
   if (query.trim() === "") {
     const own = all.filter(({ isOperation }) => isOperation !== true);
     return own.toSorted((a, b) => Number(a.isDestructive === true) - Number(b.isDestructive === true)).slice(0, LISTED);
   }
   const words = query.trim().toLowerCase().split(/\s+/);
-  const isMeant = ({ name }: Action): boolean => name.toLowerCase().startsWith(words[0] ?? "");
+  const isMeant = ({ name }: PageAction): boolean => name.toLowerCase().startsWith(words[0] ?? "");
   const scored = all.flatMap((action) => {
     const text = `${action.name} ${action.detail}`;
     if (action.isOperation === true && !words.every((word) => text.toLowerCase().includes(word))) return [];

@@ -35,7 +35,7 @@ export const needing = computed(
   () => sessions.value.filter(({ id, agent }) => questions.value.has(id) || agent?.state === "needs_input").length,
 );
 
-export type Told =
+export type SessionUpdate =
   | {
       readonly kind: "command";
       readonly session: SessionInfo;
@@ -59,7 +59,7 @@ export class SessionList {
 
   constructor(
     private readonly control: ControlSocket,
-    private readonly told: (what: Told) => void,
+    private readonly told: (what: SessionUpdate) => void,
   ) {
     document.addEventListener("visibilitychange", () => this.pace());
   }

@@ -12,8 +12,8 @@ import { CellMeasure, onDensity } from "../terminal/cell-size.ts";
 import { highlightSheet } from "../terminal/finder.ts";
 import { Miniatures } from "./miniatures.ts";
 import { Notices } from "./notices.ts";
-import { type Open, paletteQueries } from "./open.ts";
-import { needing, SessionList, sessions, type Told } from "./sessions.ts";
+import { type OpenDialog, paletteQueries } from "./open.ts";
+import { needing, SessionList, type SessionUpdate, sessions } from "./sessions.ts";
 import { settings, shownTheme } from "./settings.ts";
 import { Tile } from "./tile.ts";
 import { tellError, toast } from "./toasts.ts";
@@ -26,7 +26,7 @@ export const MAX_TILES = 6;
 export class Workspace {
   readonly tiles = signal<readonly Tile[]>([]);
   readonly active = signal<Tile | null>(null);
-  readonly open = signal<Open | null>(null);
+  readonly open = signal<OpenDialog | null>(null);
   readonly drawer = signal(false);
   readonly connection = signal<{ readonly state: ControlState; readonly why: string }>({
     state: "connecting",
@@ -316,7 +316,7 @@ export class Workspace {
     if (state === "refused") sessions.value = [];
   }
 
-  private told(what: Told): void {
+  private told(what: SessionUpdate): void {
     this.notices.tell(what, this.isLookedAt(what.session));
     if (what.kind === "command" || what.kind === "followed") {
       for (const tile of this.tilesOf(what.session)) {

@@ -111,7 +111,7 @@ function lineArms(own: string, width: number, height: number, light: number): st
   );
 }
 
-interface Line {
+interface LineGlyph {
   /** Kinds of the two arms. */
   readonly before: number;
   readonly after: number;
@@ -121,7 +121,7 @@ interface Line {
 }
 
 function lineOf(
-  { before, after, length, breadth, crossing }: Line,
+  { before, after, length, breadth, crossing }: LineGlyph,
   light: number,
   draw: (at: number, across: number, size: number, thick: number) => string,
 ): string {

@@ -17,7 +17,7 @@ import {
 import { xtermColor } from "../../protocol/palette.ts";
 import type { Color } from "../../protocol/screen.ts";
 
-export interface Look {
+export interface CellStyle {
   readonly className: string;
   readonly css: string;
 }
@@ -38,7 +38,7 @@ const lines: readonly (readonly [flag: number, name: string])[] = [
 ];
 const underlines = { single: "solid", double: "double", curly: "wavy", dotted: "dotted", dashed: "dashed" } as const;
 
-const looks = new WeakMap<Style, Look>();
+const looks = new WeakMap<Style, CellStyle>();
 
 /** A colour as CSS; @param fallback name of the terminal's own colour */
 export function cssColor(color: Color | null, fallback: string): string {
@@ -53,7 +53,7 @@ export function cssColor(color: Color | null, fallback: string): string {
 }
 
 /** @param style may be one of many equal objects: each is computed once */
-export function lookOf(style: Style): Look {
+export function lookOf(style: Style): CellStyle {
   const known = looks.get(style);
   if (known !== undefined) return known;
   const look = computed(style);
@@ -61,7 +61,7 @@ export function lookOf(style: Style): Look {
   return look;
 }
 
-function computed({ fg, bg, flags, underlineStyle, underlineColor }: Style): Look {
+function computed({ fg, bg, flags, underlineStyle, underlineColor }: Style): CellStyle {
   const names = attributes.flatMap(([flag, name]) => ((flags & flag) === 0 ? [] : [name]));
   const css: string[] = [];
   const inverse = (flags & INVERSE) !== 0;

@@ -4,7 +4,7 @@
  */
 import { placeIn } from "./copy.ts";
 import type { PaneView } from "./pane-view.ts";
-import type { Match, Matches, SearchQuery, ShownRow } from "./types.ts";
+import type { FoundText, Matches, SearchQuery, ShownRow } from "./types.ts";
 
 const HIGHLIGHT = "found";
 
@@ -70,7 +70,7 @@ export class Finder {
     this.mark(match);
   }
 
-  private mark({ line, col, length }: Match): void {
+  private mark({ line, col, length }: FoundText): void {
     const ranges = this.pane.rowsOf(line).flatMap((row) => rangeIn(row, col, col + length) ?? []);
     CSS.highlights?.set(HIGHLIGHT, new Highlight(...ranges));
     ranges[0]?.startContainer.parentElement?.closest(".row")?.scrollIntoView({ block: "nearest" });

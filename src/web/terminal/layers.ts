@@ -8,14 +8,14 @@ import type { PanePlace } from "./types.ts";
 
 const blank: Cell = { text: " ", width: 1, style: plainStyle };
 
-interface Part {
+interface LayerRun {
   readonly source: Row;
   readonly cells: Row;
 }
 
 export class Layers {
-  private readonly parts = new Map<string, Part[]>();
-  private around: Part[] = [];
+  private readonly parts = new Map<string, LayerRun[]>();
+  private around: LayerRun[] = [];
   private key = "";
 
   /** Forgets panes that are gone, and everything when the places have changed. */

@@ -33,14 +33,14 @@ export interface HistoryPage {
 export type HistoryPlace = { readonly line: number; readonly col: number };
 
 /** A match of a search: cells of a logical line. */
-export interface Match {
+export interface FoundText {
   readonly line: number;
   readonly col: number;
   readonly length: number;
 }
 
 export interface Matches {
-  readonly matches: readonly Match[];
+  readonly matches: readonly FoundText[];
   /** Index of the first of them among all. */
   readonly first: number;
   readonly total: number;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
-import { codeOf, describeOutcome, exitCodeOf, type Outcome, outcomeOf } from "../../../src/attach/outcome.ts";
+import { type AttachOutcome, codeOf, describeOutcome, exitCodeOf, outcomeOf } from "../../../src/attach/outcome.ts";
 import { capsFromEnvironment } from "../../../src/attach/paint/modes.ts";
 import { SessionView } from "../../../src/attach/view.ts";
 import { parsePrefix } from "../../../src/keys/prefix.ts";
@@ -174,7 +174,7 @@ describe("keys", () => {
 });
 
 describe("how it ended", () => {
-  test.each<[Outcome, string, number]>([
+  test.each<[AttachOutcome, string, number]>([
     [{ kind: "detached" }, "[detached from session 'dev']", 0],
     [{ kind: "signalled", signal: "SIGTERM" }, "[detached from session 'dev']", 143],
     [{ kind: "exited", code: 3, signal: null }, "[session 'dev' exited: 3]", 3],

@@ -4,7 +4,7 @@ import { theme, themeOf, withoutColors } from "../../../src/compositor/theme.ts"
 import { INVERSE, plainStyle, type Row, type Style } from "../../../src/protocol/grid.ts";
 import { nearestBasic, type Rgb, xtermColor } from "../../../src/protocol/palette.ts";
 import type { Color } from "../../../src/protocol/screen.ts";
-import { lookExpected, parseLook, themeRoleNames } from "../../../src/protocol/theme.ts";
+import { parseStyle, styleExpected, themeRoleNames } from "../../../src/protocol/theme.ts";
 
 const rgb = (value: number): Rgb => ({ r: value >> 16, g: (value >> 8) & 0xff, b: value & 0xff });
 
@@ -82,7 +82,7 @@ describe("a look", () => {
     ["default on default", { fg: null, bg: null, flags: 0 }],
     ["on blue", { fg: null, bg: { indexed: 4 }, flags: 0 }],
   ])("%s", (text, look) => {
-    expect(parseLook(text)).toEqual(look);
+    expect(parseStyle(text)).toEqual(look);
   });
 
   test("anything else is none", () => {
@@ -97,8 +97,8 @@ describe("a look", () => {
       "bright-bold",
       "blinking",
     ])
-      expect([text, parseLook(text)]).toEqual([text, null]);
-    expect(lookExpected).toContain("black on green");
+      expect([text, parseStyle(text)]).toEqual([text, null]);
+    expect(styleExpected).toContain("black on green");
   });
 
   test("without colours has those of what it lies on", () => {

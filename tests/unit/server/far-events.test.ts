@@ -7,7 +7,7 @@ import { Members } from "../../../src/cluster/fleet/members.ts";
 import { Machines } from "../../../src/cluster/machines.ts";
 import { resolveInstance } from "../../../src/instance/paths.ts";
 import { PROTOCOL_VERSION } from "../../../src/protocol/messages.ts";
-import { FarEvents } from "../../../src/server/machines/far-events.ts";
+import { RemoteEvents } from "../../../src/server/machines/far-events.ts";
 
 const MACHINES = 10_000;
 /** Processor time of a look at all of them, in ms: far more than it takes; each compared with all others takes 1,500. */
@@ -30,7 +30,7 @@ test("a look at the machines of a fleet of ten thousand takes no time", () => {
   machines.fleet = { members } as never;
   const before = process.cpuUsage();
   const told: unknown[] = [];
-  using _ = new FarEvents(machines).watch(null, (event) => told.push(event));
+  using _ = new RemoteEvents(machines).watch(null, (event) => told.push(event));
   const { user, system } = process.cpuUsage(before);
   expect((user + system) / 1000).toBeLessThan(LOOK_MS);
   // Those of the fleet are told of only to who names them.

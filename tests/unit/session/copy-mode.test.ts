@@ -1,7 +1,7 @@
 /** What is looked at and copied is what was printed: compared with the terminal's own logical lines. */
 import { describe, expect, test } from "bun:test";
 import { decodeKeys, flushKeys, initialKeyState } from "../../../src/keys/decode.ts";
-import { LookBack } from "../../../src/session/copy-mode/copy-mode.ts";
+import { CopyMode } from "../../../src/session/copy-mode/copy-mode.ts";
 import { Search, Searched } from "../../../src/session/copy-mode/search.ts";
 import {
   type SelectionKind,
@@ -9,8 +9,8 @@ import {
   useWordSeparators,
   wordAt,
 } from "../../../src/session/copy-mode/selection.ts";
-import { LookText, type Point } from "../../../src/session/copy-mode/text.ts";
-import { lookSource } from "../../../src/session-process/look-source.ts";
+import { CopyModeText, type Point } from "../../../src/session/copy-mode/text.ts";
+import { copyModeSource } from "../../../src/session-process/look-source.ts";
 import { TerminalModel } from "../../../src/terminal/model.ts";
 import { defaultProfile } from "../../../src/terminal/profile.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";
@@ -24,13 +24,13 @@ function terminalOf(rows: number, cols: number, historyLines = 10_000) {
     { ...sink, ...more },
   );
   const print = (text: string): Promise<void> => terminal.write(Buffer.from(text));
-  return { terminal, print, source: lookSource(terminal, () => []) };
+  return { terminal, print, source: copyModeSource(terminal, () => []) };
 }
 
 /** A look back whose keys are typed as text. */
-function looking(source: ReturnType<typeof lookSource>, mode: "vi" | "emacs" = "vi") {
+function looking(source: ReturnType<typeof copyModeSource>, mode: "vi" | "emacs" = "vi") {
   const seen: string[] = [];
-  const look = new LookBack(source, mode, {
+  const look = new CopyMode(source, mode, {
     changed: () => {},
     copied: (text) => seen.push(text),
     say: (text) => seen.push(`<${text}>`),
@@ -64,7 +64,7 @@ describe("random output and selections", () => {
       }
       await print("");
       if (round % 3 === 0) await terminal.resize(3 + below(20), 5 + below(60));
-      const text = new LookText(source);
+      const text = new CopyModeText(source);
       for (let turn = 0; turn < 20; turn++) {
         const place = (): Point => {
           const line = text.first + below(text.last - text.first + 1);
@@ -139,7 +139,7 @@ describe("searching", () => {
       void print(`${Array.from({ length: 4 }, () => words[Math.floor(random() * words.length)]).join(" ")}\r\n`);
     }
     await print("end");
-    const text = new LookText(source);
+    const text = new CopyModeText(source);
     const all = [...text.texts()].map((line) => line.text);
     const searched = new Searched(text);
     for (const pattern of ["e", "er", "err", "error", "Error", "rerr"]) {
@@ -234,7 +234,7 @@ describe("keys", () => {
   test("words, paths and addresses are taken as a whole", async () => {
     const { print, source } = terminalOf(6, 60);
     await print("see https://a.example/x?y=1#z, or ./src/a-b.ts: (done)");
-    const text = new LookText(source);
+    const text = new CopyModeText(source);
     const word = (col: number): string => selectedText(text, wordAt(text, { line: text.first, col }));
     expect([word(0), word(10), word(36), word(49), word(3)]).toEqual([
       ...["see", "https://a.example/x?y=1#z", "./src/a-b.ts", "done", ""],

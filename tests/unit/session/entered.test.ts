@@ -1,11 +1,11 @@
 /** Whose Enter came last in a pane. */
 import { expect, test } from "bun:test";
-import { EnteredLines } from "../../../src/session/entered.ts";
+import { SubmittedLines } from "../../../src/session/entered.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 test("only Enter counts, in every form that terminals send it; each pane has its own", () => {
-  const lines = new EnteredLines();
+  const lines = new SubmittedLines();
   const at = (viewer: number) => ({ viewer, at: viewer, wall: viewer });
   for (const other of ["ls", "\x1b[A", "\x1b[97u", "\x1b[13;1:3u", "\x1b[113u", "é"])
     lines.typed("@1", bytes(other), at(1));
@@ -19,7 +19,7 @@ test("only Enter counts, in every form that terminals send it; each pane has its
 });
 
 test("a bounded number of panes is remembered, those that were used last", () => {
-  const lines = new EnteredLines();
+  const lines = new SubmittedLines();
   for (let pane = 0; pane < 300; pane++) lines.typed(`@${pane}`, bytes("\r"), { viewer: pane, at: 0, wall: 0 });
   expect(lines.in("@0")).toBeNull();
   expect(lines.in("@299")?.viewer).toBe(299);

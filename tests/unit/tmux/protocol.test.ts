@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { messageTypes } from "../../../src/protocol/messages.ts";
 import { PaneOutputs } from "../../../src/tmux/control/output.ts";
-import { expand, type Scope } from "../../../src/tmux/formats/expand.ts";
+import { expand, type FormatScope } from "../../../src/tmux/formats/expand.ts";
 import { encodeFrame, FrameDecoder, FrameError } from "../../../src/tmux/protocol/frames.ts";
 import { packed, wordsOf } from "../../../src/tmux/protocol/messages.ts";
 import type { Connection, ConnectionEvents } from "../../../src/wire/connection.ts";
@@ -87,7 +87,13 @@ test("output waits for a client that does not read, and its pane is paused where
 });
 
 test("a format neither fills memory nor blocks: it has a limit, and patterns take linear time", () => {
-  const nowhere: Scope = { find: () => "x", loop: () => null, isNamed: () => null, search: () => 0, shell: () => "" };
+  const nowhere: FormatScope = {
+    find: () => "x",
+    loop: () => null,
+    isNamed: () => null,
+    search: () => 0,
+    shell: () => "",
+  };
   const grown = `${"#{s/x/xxxxxxxxxx/:".repeat(9)}x${"}".repeat(9)}`;
   for (const format of ["#{p999999999:x}", "#{p9999999:#{p9999999:x}}", grown])
     expect(() => expand(nowhere, format)).toThrow("format too long");

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { AgentAlerts } from "../../../src/endpoint/agent-alerts.ts";
 import type { AgentInfo } from "../../../src/protocol/agent.ts";
 import type { Viewer } from "../../../src/session/viewers.ts";
-import { Presence } from "../../../src/viewer/terminal/presence.ts";
+import { TerminalFocus } from "../../../src/viewer/terminal/presence.ts";
 
 const agent = (state: AgentInfo["state"], more: Partial<AgentInfo> = {}): AgentInfo => ({
   ...{ name: "claude", pid: 7, state, source: "hook", why: "", since: 1 },
@@ -12,8 +12,8 @@ const agent = (state: AgentInfo["state"], more: Partial<AgentInfo> = {}): AgentI
 
 function viewer(looksAt: readonly string[] = []) {
   const rung: string[] = [];
-  const each: Pick<Viewer, "presence" | "alert"> = {
-    presence: {
+  const each: Pick<Viewer, "focus" | "alert"> = {
+    focus: {
       isWatched: true,
       looksAt: (pane) => looksAt.includes(pane),
       seen: () => 0,
@@ -54,7 +54,7 @@ test("nothing is told unless the setting says how", () => {
 
 test("a person looks for half a minute after a key, and no longer once the terminal has lost the focus", () => {
   let now = 0;
-  const presence = new Presence({ shows: (pane) => pane === "@1", rings: () => true }, () => now);
+  const presence = new TerminalFocus({ shows: (pane) => pane === "@1", rings: () => true }, () => now);
   expect(presence.looksAt("@1")).toBe(true);
   now = 30_000;
   expect(presence.looksAt("@1")).toBe(false);

@@ -1,6 +1,6 @@
 /** Mouse reports of a person's terminal reach what is under the pointer, in its own cells and encoding. */
 import { describe, expect, test } from "bun:test";
-import type { LookInput } from "../../../src/protocol/attach.ts";
+import type { CopyModeInput } from "../../../src/protocol/attach.ts";
 import { type FrameModes, initialFrameModes } from "../../../src/protocol/frame.ts";
 import type { StatusTarget } from "../../../src/session/types.ts";
 import { Pointer, type PointerPort } from "../../../src/viewer/terminal/pointer.ts";
@@ -33,7 +33,7 @@ function scene({ modes = {}, isOn = false, isLooking = false, top = 2 }: Scene =
     ...{ isOn, isLooking, top, isOthers: () => false, lookKeys: { keys: "vi" } },
     statusAt: (row, col): StatusTarget | null =>
       row === top + 20 ? { kind: "window", index: col, active: false } : null,
-    look(input: LookInput) {
+    look(input: CopyModeInput) {
       did.push(`look ${JSON.stringify({ ...input, keys: undefined })}`);
       return looked.promise;
     },

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, jest, test } from "bun:test";
 import type { SessionInfo } from "../../../src/protocol/session.ts";
 import type { ControlEvent, ControlSocket } from "../../../src/web/connection/control-socket.ts";
 import { Refusal } from "../../../src/web/connection/server.ts";
-import { questions, SessionList, sessions, type Told } from "../../../src/web/page/sessions.ts";
+import { questions, SessionList, type SessionUpdate, sessions } from "../../../src/web/page/sessions.ts";
 
 const document = { hidden: true, addEventListener: () => undefined };
 beforeAll(() => {
@@ -50,7 +50,7 @@ class Asked {
         return promise;
       },
     } as unknown as ControlSocket;
-    this.list = new SessionList(control, (what: Told) => {
+    this.list = new SessionList(control, (what: SessionUpdate) => {
       if (what.kind === "question") this.told.push(what.question.question);
     });
   }

@@ -1,12 +1,12 @@
 /** Requests with an id: carried out once, answered as often as they are asked, and never guessed at. */
 import { expect, test } from "bun:test";
 import { WshError } from "../../../src/protocol/errors.ts";
-import { ORPHAN_MS, onceOf, REMEMBERED_MS } from "../../../src/protocol/requests.ts";
-import { OnceMemory } from "../../../src/wire/once.ts";
+import { ORPHAN_MS, REMEMBERED_MS, requestKeyOf } from "../../../src/protocol/requests.ts";
+import { RequestMemory } from "../../../src/wire/once.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 
 const ask = (id: string, input: unknown = 1, firstAt?: number) =>
-  onceOf(id, "me", { operation: "exec", input }, firstAt);
+  requestKeyOf(id, "me", { operation: "exec", input }, firstAt);
 const here = { signal: new AbortController().signal, isGone: () => true };
 const code = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
@@ -17,7 +17,7 @@ const code = (promise: Promise<unknown>): Promise<unknown> =>
 function memory(limits = { ids: 100, bytes: 10_000 }, forgets = false) {
   const clock = manualClock();
   clock.pass(1_000_000);
-  const once = new OnceMemory(limits, forgets, clock);
+  const once = new RequestMemory(limits, forgets, clock);
   let runs = 0;
   const old = (id: string, ageMs: number) => ask(id, 1, clock.wall() - ageMs);
   return { clock, once, old, run: async () => ({ run: ++runs }), runs: () => runs };
@@ -28,7 +28,7 @@ test("the same id gives the same answer, or the same error; another input or own
   expect(await once.answer(ask("a"), here, run)).toEqual({ run: 1 });
   expect(await once.answer(ask("a"), here, run)).toEqual({ run: 1 });
   expect(await code(once.answer(ask("a", 2), here, run))).toBe("request_conflict");
-  expect(await once.answer(onceOf("a", "you", { operation: "exec", input: 1 }), here, run)).toEqual({ run: 2 });
+  expect(await once.answer(requestKeyOf("a", "you", { operation: "exec", input: 1 }), here, run)).toEqual({ run: 2 });
   const fail = async (): Promise<never> => {
     await run();
     throw new WshError("not_at_prompt", "busy", { running: "x" });

@@ -15,7 +15,7 @@ import { agentOfCaller } from "../../../protocol/owner.ts";
 import type { CreatedSession } from "../../../protocol/session.ts";
 import type { SessionProxies } from "../../sessions/session-proxies.ts";
 import { askedForStep, requireNotBegun } from "./once.ts";
-import { awaitStep, type Input, type Result } from "./run-step.ts";
+import { awaitStep, type FreshInput, type ProcessResult } from "./run-step.ts";
 import { placeToShow, runShown } from "./shown.ts";
 
 /** Sessions of exec are as tall as a screen and wide enough for build output; both only affect wrapping. */
@@ -31,7 +31,7 @@ export type CreateSession = (
 export async function execFresh(
   proxies: SessionProxies,
   create: CreateSession,
-  input: Input,
+  input: FreshInput,
   context: CallContext,
 ): Promise<Output> {
   const steps = atMostParallel(stepsOf(input), input.mode);
@@ -46,8 +46,8 @@ export async function execFresh(
   const deadline = performance.now() + input.max_wait_ms;
   const leftMs = (): number => Math.max(0, deadline - performance.now());
   /** Failures of steps; results of earlier and parallel steps are returned too. */
-  const failures = new Map<Result, unknown>();
-  const runStep = async (step: Step, index: number, files?: StepFiles): Promise<Result> => {
+  const failures = new Map<ProcessResult, unknown>();
+  const runStep = async (step: Step, index: number, files?: StepFiles): Promise<ProcessResult> => {
     const asked = { ...context, ...askedForStep(context, index) };
     try {
       // Nothing begins for a caller who has cancelled, or whose token has ended.
@@ -56,7 +56,7 @@ export async function execFresh(
     } catch (thrown) {
       const { code, message } = WshError.from(thrown);
       const isLost = lostCodes.has(code);
-      const result: Result = {
+      const result: ProcessResult = {
         ...skippedStep(step, 0),
         state: isLost ? "lost" : "skipped",
         warnings: [`${isLost ? "it may or may not have run" : "not run"}: ${message} (${code})`],
@@ -82,23 +82,23 @@ export async function execFresh(
   const { name, ...single } = last;
   return single;
 
-  async function runAll(): Promise<Result[]> {
+  async function runAll(): Promise<ProcessResult[]> {
     if (place !== null) return runShown(proxies, input, steps, place, leftMs, context);
     if (input.mode === "parallel") return Promise.all(steps.map((step, index) => runStep(step, index)));
-    const sequence = { run: runStep, skipped, stops: (result: Result) => stops(result, input) };
+    const sequence = { run: runStep, skipped, stops: (result: ProcessResult) => stops(result, input) };
     if (input.mode === "sequence") return inSequence(steps, sequence);
     await requireNotBegun(proxies.instance, context);
     return inPipeline(proxies.instance, steps, sequence);
   }
 }
 
-function warn(results: Result[], warning: string): void {
+function warn(results: ProcessResult[], warning: string): void {
   const [first] = results;
   if (first !== undefined) results[0] = { ...first, warnings: [...(first.warnings ?? []), warning] };
 }
 
 /** @throws WshError invalid_request when too many would run at once */
-function atMostParallel(steps: readonly Step[], mode: Input["mode"]): readonly Step[] {
+function atMostParallel(steps: readonly Step[], mode: FreshInput["mode"]): readonly Step[] {
   if (mode === "parallel" && steps.length > MAX_PARALLEL) {
     throw new WshError(
       "invalid_request",
@@ -111,12 +111,12 @@ function atMostParallel(steps: readonly Step[], mode: Input["mode"]): readonly S
 /** The command may have run. */
 const lostCodes: ReadonlySet<string> = new Set(["session_unavailable", "session_crashed", "outcome_unknown"]);
 
-function stops({ state, exit_code }: Result, { stop_on_error }: Input): boolean {
+function stops({ state, exit_code }: ProcessResult, { stop_on_error }: FreshInput): boolean {
   const hasFailed = state !== "finished" || exit_code !== 0;
   return hasFailed && (stop_on_error || state === "running");
 }
 
-function skipped(step: Step, before: Result): Result {
+function skipped(step: Step, before: ProcessResult): ProcessResult {
   const { output_cursor, session } = before;
   return { ...skippedStep(step, output_cursor), ...defined({ session }) };
 }
@@ -128,12 +128,12 @@ function isBindable({ process, caller }: CallContext): boolean {
 async function runInOwnSession(
   proxies: SessionProxies,
   create: CreateSession,
-  input: Input,
+  input: FreshInput,
   step: Step,
   waitMs: number,
   context: CallContext,
   files: StepFiles = {},
-): Promise<Result> {
+): Promise<ProcessResult> {
   const { stdin_path, stdout_path } = files;
   const info = await create(
     {

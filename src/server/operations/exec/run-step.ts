@@ -12,8 +12,8 @@ import { ExtendedResults } from "./extended.ts";
 /** A process serves one instance. */
 const extended = new ExtendedResults();
 
-export type Input = ParsedInput<"exec.fresh">;
-export type Result = OperationOutput<"process.wait"> & { readonly session?: string };
+export type FreshInput = ParsedInput<"exec.fresh">;
+export type ProcessResult = OperationOutput<"process.wait"> & { readonly session?: string };
 
 /**
  * Waits for the end of the step's program, or of the time.
@@ -22,12 +22,12 @@ export type Result = OperationOutput<"process.wait"> & { readonly session?: stri
  */
 export async function awaitStep(
   proxy: SessionProxy,
-  input: Input,
+  input: FreshInput,
   step: Step,
   waitMs: number,
   { access, caller, signal }: CallContext,
   where: { readonly session: string; readonly pane?: string },
-): Promise<Result> {
+): Promise<ProcessResult> {
   const pane = where.pane ?? proxy.info.pane_id;
   const leaves = input.background && input.until === undefined;
   const wait = {

@@ -11,13 +11,17 @@ import type { RequestMeta } from "../../../protocol/requests.ts";
 import type { SessionProxies } from "../../sessions/session-proxies.ts";
 import { personsSession } from "../ask-any.ts";
 import { askedForStep } from "./once.ts";
-import { awaitStep, type Input, type Result } from "./run-step.ts";
+import { awaitStep, type FreshInput, type ProcessResult } from "./run-step.ts";
 
 /** Longest title that a command gives its pane, in characters. */
 const TITLE_LENGTH = 60;
 
 /** The pane beside which others are put; null when nobody is attached. @throws WshError session_not_found */
-export async function placeToShow(proxies: SessionProxies, input: Input, context: CallContext): Promise<string | null> {
+export async function placeToShow(
+  proxies: SessionProxies,
+  input: FreshInput,
+  context: CallContext,
+): Promise<string | null> {
   if (input.beside !== undefined) {
     await proxies.find(input.beside);
     return input.beside;
@@ -30,12 +34,12 @@ export async function placeToShow(proxies: SessionProxies, input: Input, context
 /** @param leftMs time that remains for a wait @throws WshError when a pane cannot be started: none is left then */
 export async function runShown(
   proxies: SessionProxies,
-  input: Input,
+  input: FreshInput,
   steps: readonly Step[],
   place: string,
   leftMs: () => number,
   context: CallContext,
-): Promise<Result[]> {
+): Promise<ProcessResult[]> {
   const { access, caller, signal } = context;
   const ask = async (op: string, given: object, target: string, asked: RequestMeta = {}): Promise<unknown> => {
     const proxy = await proxies.find(target);
@@ -75,7 +79,7 @@ export async function runShown(
 }
 
 /** The pane stays until its result has been read, even if its program ends quickly. */
-function programOf({ cwd, env, stdin }: Input, step: Step, context: CallContext) {
+function programOf({ cwd, env, stdin }: FreshInput, step: Step, context: CallContext) {
   const directory = cwd ?? context.cwd;
   return {
     command: step.command,

@@ -82,7 +82,7 @@ function floatsIn({ floats = [] }: WindowEntry, panes: Windows["panes"]): { floa
   };
 }
 
-interface Wanted {
+interface WantedPanes {
   /** Absent: those that there are, unless the tree has them. */
   readonly floats?: readonly FloatLeaf[] | undefined;
   readonly tree?: LayoutTree | undefined;
@@ -92,7 +92,7 @@ interface Wanted {
 }
 
 /** Checks the whole layout, starts its new panes, then arranges the window; or ends the started ones. */
-async function setLayout(call: LayoutCall, wanted: Wanted) {
+async function setLayout(call: LayoutCall, wanted: WantedPanes) {
   const { arrangement } = call.parts;
   return arrangement.change(async () => {
     const window = windowById(arrangement.state, call.place.window.id);
@@ -150,7 +150,7 @@ async function setLayout(call: LayoutCall, wanted: Wanted) {
 }
 
 /** @throws WshError invalid_layout */
-function wantedTree({ tree, tmux }: Wanted, panes: readonly string[]): LayoutTree {
+function wantedTree({ tree, tmux }: WantedPanes, panes: readonly string[]): LayoutTree {
   if ((tree === undefined) === (tmux === undefined)) {
     throw new WshError("invalid_layout", "exactly one of 'tree' and 'tmux' is needed", {
       hint: "Send a tree of rows and columns, or a complete tmux layout.",

@@ -133,8 +133,8 @@ export async function startPane(
 ): Promise<{ readonly entry: PaneEntry; undo(): void }> {
   const { arrangement } = parts;
   requireOneContent(given);
-  const isFar = given.view?.includes("/") === true;
-  const there = isFar ? (await import("../../panes/far-view.ts")).farView(parts.instance, given) : null;
+  const isRemote = given.view?.includes("/") === true;
+  const there = isRemote ? (await import("../../panes/far-view.ts")).remoteView(parts.instance, given) : null;
   const program = there ?? given;
   const { title = null, keep_after_exit: keep = null } = program;
   if (program.view != null) return viewPane(parts, program.view, { title, keep }, size);

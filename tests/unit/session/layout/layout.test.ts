@@ -2,11 +2,11 @@
 import { describe, expect, test } from "bun:test";
 import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../../../src/protocol/size.ts";
 import {
-  type Box,
   borderCells,
   extentsIn,
   lineBits,
   neighbour,
+  type PaneBox,
   type Placement,
   placePanes,
 } from "../../../../src/session/layout/cells.ts";
@@ -42,7 +42,7 @@ const split = (tree: LayoutNode, pane: string, made: string, side: Side, cells?:
 };
 const remove = (tree: LayoutNode, pane: string, size = window): LayoutNode =>
   removePane(tree, pane, extentsIn(placePanes(tree, size))) ?? leaf("none");
-const boxOf = (tree: LayoutNode, pane: string, size = window): Box => {
+const boxOf = (tree: LayoutNode, pane: string, size = window): PaneBox => {
   const box = placePanes(tree, size).boxes.get(pane);
   if (box === undefined) throw new Error(`${pane} is hidden`);
   return box;
@@ -52,7 +52,7 @@ const picture = (tree: LayoutNode, size = window): string => JSON.stringify([...
 /** Throws unless every cell is one pane's or a border's, panes are usable, and the tree keeps its rules. */
 function verify(tree: LayoutNode, size: Size, placement: Placement): void {
   const taken = new Uint8Array(size.rows * size.cols);
-  const put = ({ row, col, rows, cols }: Box): void => {
+  const put = ({ row, col, rows, cols }: PaneBox): void => {
     for (let y = row; y < row + rows; y++)
       for (let x = col; x < col + cols; x++) taken[y * size.cols + x] = (taken[y * size.cols + x] ?? 9) + 1;
     if (row < 0 || col < 0 || row + rows > size.rows || col + cols > size.cols) throw new Error("outside");
