@@ -2,7 +2,7 @@
 
 import { decodeKeys, initialKeyState } from "../src/keys/decode.ts";
 import { CopyMode } from "../src/session/copy-mode/copy-mode.ts";
-import { copyModeSource } from "../src/session-process/look-source.ts";
+import { copyModeSource } from "../src/session-process/copy-mode-source.ts";
 import { TerminalModel } from "../src/terminal/model.ts";
 import { defaultProfile } from "../src/terminal/profile.ts";
 import { figure, percentile } from "./figure.ts";

@@ -25,7 +25,7 @@ import type { Restorer } from "./launch.ts";
 import { allNamed } from "./named/find.ts";
 import { isRunning } from "./named/running.ts";
 import { searchAll } from "./named/search.ts";
-import { listed } from "./named/shown.ts";
+import { listed } from "./named/view.ts";
 import { restoreNamed } from "./named/work.ts";
 import { makeRoomFor, restoreSession } from "./restore.ts";
 

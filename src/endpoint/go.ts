@@ -2,8 +2,8 @@
 import * as v from "valibot";
 import { GoSchema, type WentSchema } from "../protocol/attach.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { SubmittedBy } from "../session/entered.ts";
 import type { Session } from "../session/session.ts";
+import type { SubmittedBy } from "../session/submitted-lines.ts";
 import type { SessionPlace } from "../session/viewers.ts";
 import type { Served } from "./served.ts";
 

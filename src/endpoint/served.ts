@@ -4,9 +4,9 @@ import type { Binding } from "../keys/bindings.ts";
 import type { AgentInfo } from "../protocol/agent.ts";
 import type { Acting } from "../protocol/caller.ts";
 import type { WireMessage } from "../protocol/messages.ts";
-import type { SubmittedBy } from "../session/entered.ts";
 import type { Session } from "../session/session.ts";
-import type { AskedFirst } from "../session/windows/asked-first.ts";
+import type { SubmittedBy } from "../session/submitted-lines.ts";
+import type { PriorQuestion } from "../session/windows/prior-questions.ts";
 import type { Shown } from "../viewer/terminal/shown.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
 
@@ -74,7 +74,7 @@ export interface Served {
   /** A shown window. @param target its id, index or name; absent: the active one @throws WshError pane_not_found */
   window(target: string | undefined): StreamedWindow;
   /** The question to the person before a pressed key is carried out; null: none. */
-  askedFirst(binding: Binding, shown: Shown): Promise<AskedFirst | null>;
+  priorQuestion(binding: Binding, shown: Shown): Promise<PriorQuestion | null>;
   /**
    * A person pressed a key that is bound to an operation.
    * @returns the operation's answer

@@ -25,8 +25,8 @@ import type { Session } from "../session/session.ts";
 import type { SessionEvents } from "../session/types.ts";
 import type { Settings } from "../settings/table.ts";
 import type { AttachPolicy } from "../viewer/terminal/attached-terminal.ts";
-import { RequestMemory } from "../wire/once.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "../wire/peer.ts";
+import { RequestMemory } from "../wire/request-memory.ts";
 import { Wire } from "../wire/socket.ts";
 import { AgentAlerts } from "./agent-alerts.ts";
 import { CallerShares } from "./caller-shares.ts";
@@ -373,7 +373,7 @@ export class SessionServer implements PeerHandler {
     };
     stream.onBound = async (binding, signal) => {
       if (!isUnlimited(by)) await this.requireMayCall(by, binding);
-      const asked = await serving.askedFirst(binding, shown);
+      const asked = await serving.priorQuestion(binding, shown);
       if (asked === null) {
         return bound(binding, { signal });
       }

@@ -3,10 +3,10 @@
  * each transport turns them into a reply.
  */
 
-import { type Interface, inWordsOf } from "./doors.ts";
+import { type Interface, inWordsOf } from "./interface-words.ts";
 
 /**
- * By HTTP status, the caller's remedy in one sentence for each code; names in braces differ by transport (`doors.ts`).
+ * By HTTP status, the caller's remedy in one sentence for each code; names in braces differ by transport (`interface-words.ts`).
  */
 const hints = {
   400: {

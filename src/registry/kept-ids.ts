@@ -1,5 +1,5 @@
 /**
- * Ids in use by checkpoints on disk, by the names of files alone (store/checkpoint/places.ts): `s3` and `s3.label` of
+ * Ids in use by checkpoints on disk, by the names of files alone (checkpoints/files/places.ts): `s3` and `s3.label` of
  * session 3, in them `p7.12.state` of pane 7.
  */
 import fs from "node:fs";

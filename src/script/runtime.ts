@@ -8,8 +8,8 @@ import os from "node:os";
 import { join } from "node:path";
 import { connect, type WshClient, WshError } from "../client/client.ts";
 import { type Call, language, TerminalFailure } from "../client/terminal/language.ts";
+import { besides } from "./beside-panes.ts";
 import { ORDERS_VARIABLE, type Orders, type ScriptOrders } from "./orders.ts";
-import { besides } from "./shown-beside.ts";
 import { testModule } from "./testing.ts";
 import { Trace } from "./trace.ts";
 

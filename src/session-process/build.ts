@@ -28,7 +28,7 @@ import { leaveAsCarrier, linkAll, releasePane } from "../registry/panes.ts";
 import { leasePort } from "../registry/port-lease.ts";
 import type { Claim } from "../registry/register.ts";
 import { type KnownLinks, markEnded, markLive, releaseSession, renameSession } from "../registry/registry.ts";
-import { parseKept } from "../session/drawing/kept.ts";
+import { parseKept } from "../session/drawing/persistent-elements.ts";
 import { Session } from "../session/session.ts";
 import { oneWindow, paneEntry, takePane, type Windows } from "../session/windows/state.ts";
 import { broughtNames } from "../settings/brought-names.ts";
@@ -124,7 +124,7 @@ async function build(options: BuildOptions, worktree: Worktree | null): Promise<
     throw thrown;
   });
   if (claim.tooOld.length > 0) {
-    const { evictEnded: askToGiveWay } = await import("./give-way.ts");
+    const { evictEnded: askToGiveWay } = await import("./evict-ended.ts");
     void askToGiveWay(instance, claim.tooOld);
   }
   try {

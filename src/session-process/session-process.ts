@@ -17,9 +17,9 @@ import type { WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import { meantWindow } from "../protocol/window-target.ts";
 import { claimPane, linkWindow, releasePane } from "../registry/panes.ts";
-import type { SubmittedBy } from "../session/entered.ts";
 import type { Session } from "../session/session.ts";
-import { type AskedFirst, askedFirst, mayAsk } from "../session/windows/asked-first.ts";
+import type { SubmittedBy } from "../session/submitted-lines.ts";
+import { mayAsk, type PriorQuestion, priorQuestion } from "../session/windows/prior-questions.ts";
 import { activeWindow, findPlace, type Subject, type Windows } from "../session/windows/state.ts";
 import type { Settings } from "../settings/table.ts";
 import type { Shown } from "../viewer/terminal/shown.ts";
@@ -155,11 +155,11 @@ export class SessionProcess implements SessionParts, Served {
     return this.content.refresh();
   }
 
-  async askedFirst(binding: Binding, shown: Shown): Promise<AskedFirst | null> {
+  async priorQuestion(binding: Binding, shown: Shown): Promise<PriorQuestion | null> {
     if (!mayAsk(binding, this.settings.confirm_close)) return null;
     await this.content.refresh();
     const session = { name: this.session.name, windows: this.content.windows() };
-    return askedFirst(binding, session, shown.pointed.active, programsIn);
+    return priorQuestion(binding, session, shown.pointed.active, programsIn);
   }
 
   /** Of a view, the operation is its session's. */

@@ -4,7 +4,7 @@ import { withColors } from "../terminal/profile.ts";
 import { rowLines } from "../terminal/rows/row-lines.ts";
 import type { Pointed } from "../viewer/terminal/pointer.ts";
 import type { Shown } from "../viewer/terminal/shown.ts";
-import { copyModeSource } from "./look-source.ts";
+import { copyModeSource } from "./copy-mode-source.ts";
 import type { PaneSession } from "./session.ts";
 
 export function shownPane(session: PaneSession): Shown {

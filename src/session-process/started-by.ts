@@ -6,7 +6,7 @@
 import type { Pane } from "../pane/pane.ts";
 import { platform } from "../platform/platform.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { SubmittedBy, SubmittedLines } from "../session/entered.ts";
+import type { SubmittedBy, SubmittedLines } from "../session/submitted-lines.ts";
 
 /**
  * @returns null when the client does not run at the pane's own terminal, as in a tmux inside it

@@ -19,16 +19,16 @@ import type { Size } from "../protocol/size.ts";
 import type { Worktree } from "../protocol/worktree.ts";
 import { isSecret, type PtyExit } from "../pty/port.ts";
 import { Brought } from "./brought.ts";
+import { CurrentWriter } from "./current-writer.ts";
 import { ElementStore } from "./drawing/element-store.ts";
-import { SubmittedLines } from "./entered.ts";
 import { Keyboard } from "./keyboard.ts";
 import { Lifetime } from "./lifetime.ts";
 import { Notice } from "./notice.ts";
 import { PasteBuffers } from "./paste-buffers.ts";
 import { Questions } from "./questions/questions.ts";
+import { SubmittedLines } from "./submitted-lines.ts";
 import { TakenInput } from "./taken-input.ts";
 import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, StatusLine, TypedInput } from "./types.ts";
-import { CurrentWriter } from "./typist.ts";
 import { Viewers } from "./viewers.ts";
 import { Window } from "./window.ts";
 

@@ -92,7 +92,7 @@ export const PaneRecordSchema = v.object({
   numbers: v.optional(PaneNumbersSchema),
   /** Where some of its output cursors point: offset, line, cell. Absent in records of earlier versions. */
   places: v.optional(v.array(v.tuple([line, line, line]))),
-  /** Persistent overlays and panels, of a pane that is all of its session (session/drawing/kept.ts). */
+  /** Persistent overlays and panels, of a pane that is all of its session (session/drawing/persistent-elements.ts). */
   elements: v.optional(v.unknown()),
 });
 export type PaneRecord = v.InferOutput<typeof PaneRecordSchema>;

@@ -15,7 +15,7 @@ import { intervals } from "../../platform/intervals.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { EndReason } from "../../protocol/session.ts";
 import { isSecret } from "../../pty/port.ts";
-import { hasKept } from "../../session/drawing/kept.ts";
+import { hasKept } from "../../session/drawing/persistent-elements.ts";
 import type { Session } from "../../session/session.ts";
 import type { Settings } from "../../settings/table.ts";
 import { noteNumbers } from "../files/named.ts";

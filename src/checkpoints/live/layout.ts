@@ -12,7 +12,7 @@ import type { Logger } from "../../log/log.ts";
 import { bootId } from "../../platform/boot.ts";
 import { intervals } from "../../platform/intervals.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { hasKept, keptElements } from "../../session/drawing/kept.ts";
+import { hasKept, keptElements } from "../../session/drawing/persistent-elements.ts";
 import { isLeaf, type LayoutNode } from "../../session/layout/tree.ts";
 import type { Session } from "../../session/session.ts";
 import type { WindowEntry, Windows } from "../../session/windows/state.ts";

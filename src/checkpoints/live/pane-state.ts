@@ -6,7 +6,7 @@ import { bootId } from "../../platform/boot.ts";
 import { platform } from "../../platform/platform.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { UNSAVED_OUTPUT } from "../../protocol/pane-numbers.ts";
-import { hasKept, keptElements } from "../../session/drawing/kept.ts";
+import { hasKept, keptElements } from "../../session/drawing/persistent-elements.ts";
 import type { Session } from "../../session/session.ts";
 import { storedAlternate, storedLines } from "../../terminal/stored-text.ts";
 import type { Block } from "../files/blocks.ts";

@@ -1,7 +1,7 @@
 /** Differences between two checkpoints of a session. Pure except for reading their lines. */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { CrashedSession } from "../files/sessions.ts";
-import { type CheckpointView, linesOf, type ShownPane, shown } from "./shown.ts";
+import { type CheckpointView, linesOf, type ShownPane, shown } from "./view.ts";
 
 type Difference = OperationOutput<"checkpoint.diff">;
 type Change = Difference["changes"][number];

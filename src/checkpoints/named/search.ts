@@ -5,7 +5,7 @@ import { paneId, sessionId } from "../../protocol/names.ts";
 import { readFacts } from "../files/facts.ts";
 import { readPane } from "../files/part-reader.ts";
 import type { CrashedSession } from "../files/sessions.ts";
-import { linesOf } from "./shown.ts";
+import { linesOf } from "./view.ts";
 
 type Match = NonNullable<OperationOutput<"checkpoint.list">["matches"]>[number];
 

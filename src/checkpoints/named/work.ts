@@ -16,7 +16,7 @@ import { withCopy } from "./copy.ts";
 import { findNamed } from "./find.ts";
 import { isRunning, runningSession } from "./running.ts";
 import { atPresent, saveNamed } from "./save.ts";
-import { listed, shown } from "./shown.ts";
+import { listed, shown } from "./view.ts";
 
 /** @throws WshError as saveNamed */
 export async function saveAsked(

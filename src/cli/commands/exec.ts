@@ -100,7 +100,7 @@ export function register(program: Command): void {
         if (parsePlace(name ?? "").machine === null) {
           throw new UsageError("--resume takes the id of a command, or of a request to a session of another machine");
         }
-        (await import("../session/asked-there.ts")).resumeRequest(options.resume);
+        (await import("../session/remote-request.ts")).resumeRequest(options.resume);
       }
       checkOptions(options, options.show === true ? {} : { session: name ?? undefined });
       if (options.show === true) return execShown(instance, name, text, options);

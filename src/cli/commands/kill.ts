@@ -1,7 +1,7 @@
 /** `wsh kill`: ends sessions; answers when their programs have ended. */
 import type { Command } from "commander";
 import { instanceOf } from "../instance.ts";
-import { endedText } from "../panes/shown.ts";
+import { endedText } from "../panes/output.ts";
 import { say } from "../print.ts";
 import { forEachSession } from "../session/each.ts";
 import { endSession } from "../session/end.ts";

@@ -5,7 +5,7 @@ import { layoutPresetNames } from "../../operations/windows.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { UsageError } from "../arguments.ts";
 import { warn } from "../instance.ts";
-import { done, sayLayout } from "../panes/shown.ts";
+import { done, sayLayout } from "../panes/output.ts";
 import { atTarget, wordsOf } from "../panes/target.ts";
 import { print, printJson, say } from "../print.ts";
 import type { SessionClient } from "../session/client.ts";

@@ -112,7 +112,7 @@ async function newThere(
 ): Promise<void> {
   const [{ startThere }, { nextRequest }] = await Promise.all([
     import("../session/start-there.ts"),
-    import("../session/asked-there.ts"),
+    import("../session/remote-request.ts"),
   ]);
   const { name, ...rest } = create;
   const input = {
@@ -134,7 +134,7 @@ async function newPlaced(
   const [{ startServer }, { askServer }, { namesRequest, nextRequest }] = await Promise.all([
     import("../../launch/server.ts"),
     import("../../registry/server-client.ts"),
-    import("../session/asked-there.ts"),
+    import("../session/remote-request.ts"),
   ]);
   const tags = place.filter((tag) => tag !== ANYWHERE).map((tag) => checkTag(tag.replace(/^tag=/, "")));
   await startServer(instance);

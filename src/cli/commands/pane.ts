@@ -13,7 +13,7 @@ import {
   type Side,
   sides,
 } from "../panes/options.ts";
-import { done, endedText, paneTable, printChange } from "../panes/shown.ts";
+import { done, endedText, paneTable, printChange } from "../panes/output.ts";
 import { acting, type ParsedArguments, wordsOf } from "../panes/target.ts";
 import { print, printJson, say } from "../print.ts";
 import { onOff } from "./window.ts";

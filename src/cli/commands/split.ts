@@ -11,7 +11,7 @@ import {
   placeOf,
   programOf,
 } from "../panes/options.ts";
-import { printChange } from "../panes/shown.ts";
+import { printChange } from "../panes/output.ts";
 import { atTarget } from "../panes/target.ts";
 import { splitAtDashes } from "../shell-words.ts";
 

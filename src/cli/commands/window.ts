@@ -3,7 +3,7 @@ import { Argument, type Command, Option } from "commander";
 import { defined } from "../../protocol/defined.ts";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { addProgramOptions, type ProgramOptions, programOf } from "../panes/options.ts";
-import { done, endedText, printChange, windowTable } from "../panes/shown.ts";
+import { done, endedText, printChange, windowTable } from "../panes/output.ts";
 import { acting, type ParsedArguments, wordsOf } from "../panes/target.ts";
 import { print, printJson, say } from "../print.ts";
 

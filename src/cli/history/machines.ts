@@ -6,9 +6,9 @@ import { hostname } from "../../instance/hostname.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { HistoryDeleteInput, HistoryPage, HistorySearchInput } from "../../operations/history.ts";
 import { settingsOf } from "../instance.ts";
-import { nextRequest } from "../session/asked-there.ts";
 import { cliCaller } from "../session/client.ts";
 import { linkOf, machinesOf } from "../session/machines.ts";
+import { nextRequest } from "../session/remote-request.ts";
 import { fleetMachines } from "../session/shown-machines.ts";
 
 /** The history of one machine; its answers name everything as callers here name it. */

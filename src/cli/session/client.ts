@@ -150,7 +150,7 @@ export class SessionClient implements Disposable {
     signal: AbortSignal | undefined,
     ask: (asked: RequestMeta, input: unknown) => Promise<unknown>,
   ): Promise<unknown> {
-    const { askOverStream } = await import("./asked-there.ts");
+    const { askOverStream } = await import("./remote-request.ts");
     return askOverStream(remote, { operation, target: this.target, input, signal }, ask, {
       isLost: () => this.connection.isClosed || this.whole.isClosed,
       again: () => this.reopen(),

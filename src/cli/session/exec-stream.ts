@@ -59,7 +59,7 @@ export class ExecStream implements Disposable {
         const isLost = (): boolean => client.connection.isClosed;
         if (session.machine === null) throw thrown;
         if (isLost() && !isAgain) continue;
-        const { throwLost } = await import("./asked-there.ts");
+        const { throwLost } = await import("./remote-request.ts");
         throwLost(session.machine, thrown, { isLost });
       }
     }

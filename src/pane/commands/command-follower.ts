@@ -5,8 +5,8 @@
 
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { KeptLines } from "../text/kept-lines.ts";
 import { OutputFollower } from "../text/line-follower.ts";
+import type { KeptLines } from "../text/retained-lines.ts";
 import type { RetiredLines, TerminalText } from "../text/text.ts";
 import type { CommandLog } from "./command-log.ts";
 

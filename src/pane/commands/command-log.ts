@@ -21,7 +21,7 @@ import type { Spools } from "../output/spool.ts";
 import type { StoredOutput } from "../output/stored-output.ts";
 import type { ShellMark } from "../ports.ts";
 import { nextPhase, type ShellPhase } from "../state/shell-phase.ts";
-import { type KeptLines, PackedLines } from "../text/kept-lines.ts";
+import { type KeptLines, PackedLines } from "../text/retained-lines.ts";
 import { RunningOutput } from "../text/running-output.ts";
 import type { RetiredLines, TextPosition } from "../text/text.ts";
 import type { ChildShell } from "./child-shells.ts";

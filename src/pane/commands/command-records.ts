@@ -5,7 +5,7 @@
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isForeignCommand, nextCommandId } from "../../protocol/pane-numbers.ts";
-import { type KeptLines, PackedLines } from "../text/kept-lines.ts";
+import { type KeptLines, PackedLines } from "../text/retained-lines.ts";
 import { type CommandEntry, GONE, restoredEntry } from "./log-entry.ts";
 
 export interface CommandLogLimits {

@@ -6,7 +6,7 @@ import type { CommandRecord } from "../../protocol/commands.ts";
 import type { Spool } from "../output/spool.ts";
 import { StoredOutput } from "../output/stored-output.ts";
 import type { ShellMark } from "../ports.ts";
-import { PackedLines } from "../text/kept-lines.ts";
+import { PackedLines } from "../text/retained-lines.ts";
 import { type OutputGaps, RunningOutput } from "../text/running-output.ts";
 import type { TerminalText, TextPosition } from "../text/text.ts";
 import type { ChildShell } from "./child-shells.ts";

@@ -9,7 +9,7 @@ import type { ProgramState } from "../state/classify.ts";
 import { Changes } from "../text/changes.ts";
 import { type CutOutput, cutOutput } from "../text/cut-output.ts";
 import { type TypedLine, typedLines } from "../text/echo.ts";
-import { HeadTail, type KeptLines } from "../text/kept-lines.ts";
+import { HeadTail, type KeptLines } from "../text/retained-lines.ts";
 import { screenNow } from "../text/screen-before.ts";
 import type { RetiredLines, ScreenBefore, TerminalText, TextPosition } from "../text/text.ts";
 import { withoutEcho } from "../text/typed-echo.ts";

@@ -10,8 +10,8 @@ import {
 } from "../../protocol/commands.ts";
 import type { ProgramState } from "../state/classify.ts";
 import { cutOutput, cutToEnd } from "../text/cut-output.ts";
-import type { KeptLines } from "../text/kept-lines.ts";
 import { linesBetween } from "../text/lines-between.ts";
+import type { KeptLines } from "../text/retained-lines.ts";
 import type { TerminalText, TextPosition } from "../text/text.ts";
 import { awaitedInput } from "./asking.ts";
 import type { CommandLog } from "./command-log.ts";

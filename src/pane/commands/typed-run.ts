@@ -7,7 +7,7 @@ import { platform } from "../../platform/platform.ts";
 import { shellKind } from "../../shell/plan.ts";
 import type { ShellMark } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
-import type { KeptLines } from "../text/kept-lines.ts";
+import type { KeptLines } from "../text/retained-lines.ts";
 import { RunningOutput } from "../text/running-output.ts";
 import type { RetiredLines, TextPosition } from "../text/text.ts";
 import { defaultCommandLogLimits } from "./command-records.ts";

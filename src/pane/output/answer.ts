@@ -5,7 +5,7 @@
 
 import type { OutputQuery } from "../../protocol/output-filter.ts";
 import { clipEnds, fitted } from "../text/cut-output.ts";
-import { cost } from "../text/kept-lines.ts";
+import { cost } from "../text/retained-lines.ts";
 import type { LineRange } from "./stored-output.ts";
 
 export interface AnswerText {

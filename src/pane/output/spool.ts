@@ -9,7 +9,7 @@
 
 import fs from "node:fs";
 import { errorCode } from "../../base/errno.ts";
-import { type LineSource, type Overflow, trimBlanks } from "../text/kept-lines.ts";
+import { type LineSource, type Overflow, trimBlanks } from "../text/retained-lines.ts";
 
 /** Bytes gathered before a write, and read back at once, unless one line is longer. */
 const BLOCK_BYTES = 64 * 1024;

@@ -4,7 +4,7 @@
  * in memory; until it is disposed of, the spool stays.
  */
 
-import type { KeptLines } from "../text/kept-lines.ts";
+import type { KeptLines } from "../text/retained-lines.ts";
 import type { SpoolBlock, SpoolView } from "./spool.ts";
 
 /** Lines of memory that are handed out at once. */

@@ -4,7 +4,7 @@
  * former position; never from a column that merely looked free.
  */
 
-import { HeadTail, type KeptLines, trimBlanks } from "./kept-lines.ts";
+import { HeadTail, type KeptLines, trimBlanks } from "./retained-lines.ts";
 import { RunningOutput } from "./running-output.ts";
 import { newPart, withoutLines } from "./screen-before.ts";
 import type { RetiredLines, ScreenBefore, TerminalText, TextPosition } from "./text.ts";

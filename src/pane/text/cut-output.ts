@@ -2,7 +2,7 @@
  * Kept lines as a reader receives them: everything within a limit of bytes, or head and tail with a count of the lines
  * between. Pure functions; characters and lines stay whole wherever possible.
  */
-import { cost, type KeptLines } from "./kept-lines.ts";
+import { cost, type KeptLines } from "./retained-lines.ts";
 
 export interface CutOutput {
   readonly text: string;

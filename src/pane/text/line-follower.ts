@@ -5,7 +5,7 @@
  * position and a line that is still being written.
  */
 
-import { trimBlanks } from "./kept-lines.ts";
+import { trimBlanks } from "./retained-lines.ts";
 import type { RetiredLines, TerminalText, TextPosition } from "./text.ts";
 
 /** Characters of one line that wait for its end; a longer line is passed on in pieces. */

@@ -1,6 +1,6 @@
 /** Output between two places of the screen and history, as lines. Pure readings of the rendered text. */
 
-import { HeadTail, type KeptLines } from "./kept-lines.ts";
+import { HeadTail, type KeptLines } from "./retained-lines.ts";
 import type { TerminalText, TextPosition } from "./text.ts";
 
 /**

@@ -4,8 +4,8 @@
  * password was requested.
  */
 
-import { HeadTail, type KeptLines, type Overflow, trimBlanks } from "./kept-lines.ts";
 import { Overprints } from "./overprints.ts";
+import { HeadTail, type KeptLines, type Overflow, trimBlanks } from "./retained-lines.ts";
 import type { RetiredLines, TerminalText, TextPosition } from "./text.ts";
 
 /** Times that a command asks for a password; after the last, everything counts as private. */

@@ -6,7 +6,7 @@
  * of limited size; an older cursor is only a position.
  */
 
-import { trimBlanks } from "./kept-lines.ts";
+import { trimBlanks } from "./retained-lines.ts";
 import type { RenderedLine, ScreenBefore, TerminalText } from "./text.ts";
 
 /** Cursors with stored screens: callers pass back the newest, and some store one for each thing they follow. */

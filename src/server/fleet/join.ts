@@ -10,7 +10,7 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
 import type { LifecycleEvent } from "../../protocol/events.ts";
 import type { LinkEnd } from "../machines/link-end.ts";
-import type { PlacementReport } from "../machines/standing.ts";
+import type { PlacementReport } from "../machines/placement-report.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { FleetMachine } from "./machine.ts";
 

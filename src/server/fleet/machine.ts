@@ -22,8 +22,8 @@ import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import { ASKING_HEADER } from "../../protocol/requests.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
+import type { PlacementReport } from "../machines/placement-report.ts";
 import type { SessionRelay } from "../machines/session-relay.ts";
-import type { PlacementReport } from "../machines/standing.ts";
 import { FleetRequestsHere, type FleetRequestsOptions } from "./requests.ts";
 import { FleetStreams } from "./streams.ts";
 

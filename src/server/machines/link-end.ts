@@ -20,10 +20,10 @@ import { requireRoom, type Share, shareOf } from "../../protocol/shares.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { type Carrier, Wire, type WireEvents } from "../../wire/socket.ts";
 import { findOrShow } from "../operations/find-or-show.ts";
-import type { IdempotentCalls } from "../operations/once.ts";
+import type { IdempotentCalls } from "../operations/idempotent-calls.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
-import type { RemoteCalls } from "./far-calls.ts";
 import { Leases } from "./leases.ts";
+import type { RemoteCalls } from "./remote-calls.ts";
 import { type RelayOptions, SessionRelay } from "./session-relay.ts";
 
 /** Streams of other machines at once. */

@@ -18,7 +18,7 @@ import type { ServerState } from "../operations/server-state.ts";
 import { upgrade } from "../websocket/upgrade.ts";
 import type { WebSockets } from "../websocket/websockets.ts";
 import type { AskedOf, LinkEnd } from "./link-end.ts";
-import type { PlacementReport } from "./standing.ts";
+import type { PlacementReport } from "./placement-report.ts";
 
 export interface LinkRoutesOptions {
   readonly end: LinkEnd;

@@ -3,7 +3,7 @@ import type { Machines } from "../../cluster/machines.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { countsOf } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
-import type { RemoteSessions } from "../machines/far-sessions.ts";
+import type { RemoteSessions } from "../machines/remote-sessions.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import type { ServerHandlers } from "./dispatch.ts";
 import { requireOwnServer, type ServerState } from "./server-state.ts";

@@ -19,9 +19,9 @@ import { RegistryView } from "../../registry/registry-view.ts";
 import { watchRegistry } from "../../registry/registry-watch.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import { Connection } from "../../wire/connection.ts";
-import { askThrough, paneIn, ResolvedSchema } from "./asked-pane.ts";
 import { BoundSessions } from "./bound-sessions.ts";
 import { CapturedKeyboards } from "./keyboards.ts";
+import { askThrough, paneIn, ResolvedSchema } from "./request-target.ts";
 import { CONTEXT, means, SessionProxy, sessionOf, unavailable, unresponsive } from "./session-proxy.ts";
 import type { StreamedPane } from "./streamed-session.ts";
 

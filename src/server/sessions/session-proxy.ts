@@ -10,8 +10,8 @@ import { type EndReason, type SessionInfo, SessionInfoSchema } from "../../proto
 import { VERSION } from "../../protocol/version.ts";
 import type { SessionEntry } from "../../registry/directories.ts";
 import type { Connection, RequestContext } from "../../wire/connection.ts";
+import { freshnessOf } from "../../wire/freshness.ts";
 import { patience } from "../../wire/patience.ts";
-import { freshnessOf } from "../../wire/standing.ts";
 
 /** Time without an answer after which a request is followed by a ping, in ms: half of the limit for the answer. */
 const PING_AFTER_MS = PEER_TIMEOUT_MS / 2;

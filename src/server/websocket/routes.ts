@@ -12,7 +12,7 @@ import { requireRoom, type Share, shareOf } from "../../protocol/shares.ts";
 import { browserKind } from "../auth/login-routes.ts";
 import type { Tickets } from "../auth/tickets.ts";
 import { type AppContext, type AppEnv, actingFor } from "../http/context.ts";
-import type { RemoteEvents } from "../machines/far-events.ts";
+import type { RemoteEvents } from "../machines/remote-events.ts";
 import type { ViewKeys } from "../options.ts";
 import type { StreamedPane, StreamedSession, StreamedSessions } from "../sessions/streamed-session.ts";
 import { RawSocket, type TypedRecord } from "./raw-socket.ts";

@@ -12,7 +12,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { type LifecycleEvent, MachinesSubscriptionSchema, SubscribeSchema } from "../../protocol/events.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { RequestContext } from "../../wire/connection.ts";
-import type { RemoteEvents } from "../machines/far-events.ts";
+import type { RemoteEvents } from "../machines/remote-events.ts";
 import { SessionStream } from "../sessions/session-stream.ts";
 import type { StreamedPane } from "../sessions/streamed-session.ts";
 import {

@@ -10,7 +10,7 @@ import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { endingQuestion, endsSomething } from "../../session/windows/asked-first.ts";
+import { endingQuestion, endsSomething } from "../../session/windows/prior-questions.ts";
 import { askServerOperation, askTarget } from "../calls/ask-process.ts";
 import { findOwn } from "../calls/own-targets.ts";
 

@@ -26,7 +26,7 @@ import {
   pastedText,
   textOfLine,
 } from "../../session/line-editor.ts";
-import type { OwnDialog } from "../terminal/above.ts";
+import type { OwnDialog } from "../terminal/overlay-layer.ts";
 import { resultLines } from "./result-text.ts";
 import { type Offer, type PaletteEntries, type Suggestion, suggest } from "./suggest.ts";
 

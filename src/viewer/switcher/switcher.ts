@@ -14,7 +14,7 @@ import type { InputEvent } from "../../keys/types.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Frame } from "../../protocol/frame.ts";
 import { insertText, lineOf, pastedText, textOfLine } from "../../session/line-editor.ts";
-import type { OwnDialog } from "../terminal/above.ts";
+import type { OwnDialog } from "../terminal/overlay-layer.ts";
 import { fuzzyFilter } from "./fuzzy.ts";
 import type { SwitcherRow, SwitcherSource } from "./places.ts";
 

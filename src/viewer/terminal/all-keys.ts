@@ -2,7 +2,7 @@
 import { drawKeyMap, type KeyMapRow, keyMapRowAt, layoutKeyMap } from "../../compositor/key-map.ts";
 import { parseMouse } from "../../keys/mouse.ts";
 import type { Frame } from "../../protocol/frame.ts";
-import type { OwnDialog } from "./above.ts";
+import type { OwnDialog } from "./overlay-layer.ts";
 
 /** Lines that a notch of the wheel scrolls. */
 const NOTCH = 3;

@@ -9,7 +9,7 @@ import type { Question } from "../../protocol/asking.ts";
 import type { Frame } from "../../protocol/frame.ts";
 import type { Size } from "../../protocol/size.ts";
 import { act, type DialogState, dialogContent, dialogState } from "../../session/questions/dialog.ts";
-import type { OwnDialog } from "./above.ts";
+import type { OwnDialog } from "./overlay-layer.ts";
 
 export class AskDialog implements OwnDialog {
   private state: DialogState;

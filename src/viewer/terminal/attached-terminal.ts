@@ -29,18 +29,18 @@ import type { SessionPlace, Viewer, ViewerEnd } from "../../session/viewers.ts";
 import type { Settings } from "../../settings/table.ts";
 import type { Peer, PeerRequest } from "../../wire/peer.ts";
 import { requireOutside } from "../switcher/outside.ts";
-import type { LayerPicture } from "./above.ts";
 import { Copies } from "./copies.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
 import type { KnownTerminals } from "./known-terminals.ts";
 import { OuterSize } from "./outer-size.ts";
+import type { LayerPicture } from "./overlay-layer.ts";
 import { TakenMouse } from "./own-modes.ts";
 import { OwnView } from "./own-view.ts";
 import { Page } from "./page.ts";
 import { PersonKeys } from "./person-keys.ts";
-import { TerminalFocus } from "./presence.ts";
 import { Presentation } from "./presentation.ts";
 import type { Shown } from "./shown.ts";
+import { TerminalFocus } from "./terminal-focus.ts";
 import { Typing } from "./typing.ts";
 
 /** Longest wait for a terminal to take the last bytes of a program, in ms. */

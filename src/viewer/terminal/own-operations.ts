@@ -11,9 +11,9 @@ import type { BoundKey, CopyModeInput } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { cleanPaste } from "../../session/paste-buffers.ts";
 import type { SwitcherRow, SwitcherScope, SwitcherSource } from "../switcher/places.ts";
-import type { OverlayLayer, OwnDialog } from "./above.ts";
 import { allKeys } from "./all-keys.ts";
 import { type Menu, paneMenu, statusMenu } from "./menus.ts";
+import type { OverlayLayer, OwnDialog } from "./overlay-layer.ts";
 import type { OwnViewPort } from "./own-port.ts";
 
 const switchers = {

@@ -20,7 +20,7 @@ import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { StatusTarget, StatusText } from "../../session/types.ts";
 import { picturesUsed } from "../../terminal/pictures/picture.ts";
-import type { LayerPicture } from "./above.ts";
+import type { LayerPicture } from "./overlay-layer.ts";
 import { ownModes } from "./own-modes.ts";
 import { withMouse } from "./pointer.ts";
 import { type RowsFirst, ScrollbackFeed } from "./scrollback-feed.ts";

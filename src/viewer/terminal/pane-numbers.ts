@@ -3,7 +3,7 @@ import { Canvas } from "../../compositor/canvas.ts";
 import { clusters } from "../../compositor/graphemes.ts";
 import { theme } from "../../compositor/theme.ts";
 import type { Session } from "../../session/session.ts";
-import type { OwnDialog } from "./above.ts";
+import type { OwnDialog } from "./overlay-layer.ts";
 import type { Shown } from "./shown.ts";
 
 /** How long they are shown, in ms: as in tmux. */

@@ -7,7 +7,7 @@ import type { CommandLogLimits } from "../../../src/pane/commands/command-record
 import { signalOfExitCode } from "../../../src/pane/commands/exit-signal.ts";
 import type { ShellMark } from "../../../src/pane/ports.ts";
 import { cutOutput } from "../../../src/pane/text/cut-output.ts";
-import { HeadTail } from "../../../src/pane/text/kept-lines.ts";
+import { HeadTail } from "../../../src/pane/text/retained-lines.ts";
 import type { RetiredLines } from "../../../src/pane/text/text.ts";
 import { FakeText } from "../../support/fake-text.ts";
 import { failure, LivePane } from "../../support/live-pane.ts";

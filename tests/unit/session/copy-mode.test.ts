@@ -10,7 +10,7 @@ import {
   wordAt,
 } from "../../../src/session/copy-mode/selection.ts";
 import { CopyModeText, type Point } from "../../../src/session/copy-mode/text.ts";
-import { copyModeSource } from "../../../src/session-process/look-source.ts";
+import { copyModeSource } from "../../../src/session-process/copy-mode-source.ts";
 import { TerminalModel } from "../../../src/terminal/model.ts";
 import { defaultProfile } from "../../../src/terminal/profile.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { AgentAlerts } from "../../../src/endpoint/agent-alerts.ts";
 import type { AgentInfo } from "../../../src/protocol/agent.ts";
 import type { Viewer } from "../../../src/session/viewers.ts";
-import { TerminalFocus } from "../../../src/viewer/terminal/presence.ts";
+import { TerminalFocus } from "../../../src/viewer/terminal/terminal-focus.ts";
 
 const agent = (state: AgentInfo["state"], more: Partial<AgentInfo> = {}): AgentInfo => ({
   ...{ name: "claude", pid: 7, state, source: "hook", why: "", since: 1 },

@@ -14,9 +14,9 @@ import { stepFilters } from "../../../protocol/output-filter.ts";
 import { agentOfCaller } from "../../../protocol/owner.ts";
 import type { CreatedSession } from "../../../protocol/session.ts";
 import type { SessionProxies } from "../../sessions/session-proxies.ts";
-import { askedForStep, requireNotBegun } from "./once.ts";
 import { awaitStep, type FreshInput, type ProcessResult } from "./run-step.ts";
 import { placeToShow, runShown } from "./shown.ts";
+import { askedForStep, requireNotBegun } from "./step-requests.ts";
 
 /** Sessions of exec are as tall as a screen and wide enough for build output; both only affect wrapping. */
 const EXEC_ROWS = 24;

@@ -10,8 +10,8 @@ import { WshError } from "../../../protocol/errors.ts";
 import type { RequestMeta } from "../../../protocol/requests.ts";
 import type { SessionProxies } from "../../sessions/session-proxies.ts";
 import { personsSession } from "../ask-any.ts";
-import { askedForStep } from "./once.ts";
 import { awaitStep, type FreshInput, type ProcessResult } from "./run-step.ts";
+import { askedForStep } from "./step-requests.ts";
 
 /** Longest title that a command gives its pane, in characters. */
 const TITLE_LENGTH = 60;

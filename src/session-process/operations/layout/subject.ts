@@ -134,7 +134,7 @@ export async function startPane(
   const { arrangement } = parts;
   requireOneContent(given);
   const isRemote = given.view?.includes("/") === true;
-  const there = isRemote ? (await import("../../panes/far-view.ts")).remoteView(parts.instance, given) : null;
+  const there = isRemote ? (await import("../../panes/remote-view.ts")).remoteView(parts.instance, given) : null;
   const program = there ?? given;
   const { title = null, keep_after_exit: keep = null } = program;
   if (program.view != null) return viewPane(parts, program.view, { title, keep }, size);

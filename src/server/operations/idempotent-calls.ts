@@ -7,7 +7,7 @@ import type { Call } from "../../operations/call.ts";
 import { requireAccess } from "../../operations/rights.ts";
 import { getOperation } from "../../operations/table.ts";
 import { requireInTime } from "../../protocol/requests.ts";
-import { RequestMemory } from "../../wire/once.ts";
+import { RequestMemory } from "../../wire/request-memory.ts";
 
 /** Requests with an id that the server remembers, and bytes of their answers. */
 const LIMITS = { ids: 32_768, bytes: 16 * 1024 * 1024 } as const;

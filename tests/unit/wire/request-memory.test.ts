@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { WshError } from "../../../src/protocol/errors.ts";
 import { ORPHAN_MS, REMEMBERED_MS, requestKeyOf } from "../../../src/protocol/requests.ts";
-import { RequestMemory } from "../../../src/wire/once.ts";
+import { RequestMemory } from "../../../src/wire/request-memory.ts";
 import { manualClock } from "../../support/manual-clock.ts";
 
 const ask = (id: string, input: unknown = 1, firstAt?: number) =>

@@ -6,7 +6,7 @@ import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
 import { type PaneInfo, programsText, type RunningProgram, type SessionInfo } from "../../protocol/session.ts";
 
-export interface AskedFirst {
+export interface PriorQuestion {
   readonly question: Question;
   /** The subject pane or window; the answer applies to it, wherever the focus is by then. */
   readonly about: string;
@@ -22,12 +22,12 @@ export type RunningPrograms = (panes: readonly PaneInfo[]) => readonly RunningPr
  * @param running called only if something may end
  * @returns null when the key's operation runs at once
  */
-export function askedFirst(
+export function priorQuestion(
   { operation, input }: { readonly operation: string; readonly input: Readonly<Record<string, unknown>> },
   { name, windows }: Pick<SessionInfo, "name" | "windows">,
   pane: string,
   running: RunningPrograms,
-): AskedFirst | null {
+): PriorQuestion | null {
   const window = windows.find(({ panes }) => panes.some(({ id }) => id === pane));
   if (window === undefined) return null;
   const { panes } = window;
@@ -62,25 +62,21 @@ export function askedFirst(
   }
 }
 
-type Confirmation = Omit<AskedFirst, "about">;
+type Untargeted = Omit<PriorQuestion, "about">;
 
-function about(target: string, asked: Confirmation | null): AskedFirst | null {
+function about(target: string, asked: Untargeted | null): PriorQuestion | null {
   return asked === null ? null : { ...asked, about: target };
 }
 
 /** @param session that ends with it; null when it continues */
-function closing(
-  there: readonly RunningProgram[],
-  what: "pane" | "window",
-  session: string | null,
-): Confirmation | null {
+function closing(there: readonly RunningProgram[], what: "pane" | "window", session: string | null): Untargeted | null {
   if (there.length === 0 && session === null) return null;
   const question =
     session === null ? `Close the ${what}?` : `Close the last ${what}? That ends the session '${session}'.`;
   return confirming(question, endedWith(there));
 }
 
-function confirming(question: string, detail: string): Confirmation {
+function confirming(question: string, detail: string): Untargeted {
   return {
     question: { kind: "confirm", question, detail, prepared: false },
     input: (answer) => (answer === true ? {} : null),
@@ -124,7 +120,7 @@ export function endingQuestion(call: string, summary: string): Question {
 }
 
 /** An empty name gives the window its automatic one back. */
-function naming(now: string): Confirmation {
+function naming(now: string): Untargeted {
   return {
     question: { kind: "text", question: "Name of the window", detail: "Empty: the program's name.", prepared: now },
     input: (answer) => (typeof answer === "string" ? { name: answer.trim() === "" ? null : answer.trim() } : null),

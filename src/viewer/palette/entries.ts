@@ -7,7 +7,7 @@ import { type Parameter, parametersOf } from "../../operations/parameters.ts";
 import { may } from "../../operations/rights.ts";
 import { findOperation, operations } from "../../operations/table.ts";
 import type { Acting } from "../../protocol/caller.ts";
-import { ending } from "../../session/windows/asked-first.ts";
+import { ending } from "../../session/windows/prior-questions.ts";
 import type { SwitcherRow } from "../switcher/places.ts";
 import type { KnownOperation, NamedTarget, PaletteEntries } from "./suggest.ts";
 

@@ -7,7 +7,7 @@ import { Members } from "../../../src/cluster/fleet/members.ts";
 import { Machines } from "../../../src/cluster/machines.ts";
 import { resolveInstance } from "../../../src/instance/paths.ts";
 import { PROTOCOL_VERSION } from "../../../src/protocol/messages.ts";
-import { RemoteEvents } from "../../../src/server/machines/far-events.ts";
+import { RemoteEvents } from "../../../src/server/machines/remote-events.ts";
 
 const MACHINES = 10_000;
 /** Processor time of a look at all of them, in ms: far more than it takes; each compared with all others takes 1,500. */

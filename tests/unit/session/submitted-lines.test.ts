@@ -1,6 +1,6 @@
 /** Whose Enter came last in a pane. */
 import { expect, test } from "bun:test";
-import { SubmittedLines } from "../../../src/session/entered.ts";
+import { SubmittedLines } from "../../../src/session/submitted-lines.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
