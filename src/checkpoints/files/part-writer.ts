@@ -13,15 +13,7 @@ import { isFileAt } from "../../instance/lock.ts";
 import { checkOwnDir, checkOwnFile, ensureOwnDir } from "../../instance/owned-files.ts";
 import { tryFlock } from "../../platform/descriptors.ts";
 import { type Block, packBlock } from "./blocks.ts";
-import {
-  type PartName,
-  declinedFile,
-  historyFile,
-  lockFile,
-  type PartFile,
-  partFile,
-  stateFile,
-} from "./places.ts";
+import { declinedFile, historyFile, lockFile, type PartFile, type PartName, partFile, stateFile } from "./places.ts";
 
 /** Retained generations of a state: a damaged one costs the seconds since the one before. */
 const GENERATIONS = 3;

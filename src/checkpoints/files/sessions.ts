@@ -13,7 +13,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, type Target } from "../../protocol/names.ts";
 import { processState } from "../../registry/liveness.ts";
 import { machineOf, readLayout, readPane, type StoredPane } from "./part-reader.ts";
-import { type PartName, checkpointsDir, lockFile, partFile, sessionDir, sessionOfDir } from "./places.ts";
+import { checkpointsDir, lockFile, type PartName, partFile, sessionDir, sessionOfDir } from "./places.ts";
 import type { LayoutRecord, PaneRecord, SessionPart } from "./record.ts";
 
 export interface CrashedSession {
