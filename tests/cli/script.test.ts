@@ -269,6 +269,24 @@ test("expect finds what has left the history", async () => {
   expect(await wsh.ok("script", "-e", code)).toBe("code 4711 12345 39999\n");
 });
 
+test("a loop over matches sees each once, also those that were printed at once, in scripts and in wsh_script", async () => {
+  const code = `
+    const t = await wsh.open();
+    const all = [];
+    for (const what of ["echo one 1; echo two 2 three 3; printf four' '4", "seq 30000 | sed 's/^/n /; 5,29997d'"]) {
+      await t.run(what);
+      for (let m = null; (m = await t.expect(/(\\w+) (\\d+)/, { orEnd: true, ...(m && { since: m.cursor }) })); ) all.push(m[2]);
+    }`;
+  const wanted = JSON.stringify("1 2 3 4 1 2 3 4 29998 29999 30000".split(" "));
+  expect(await wsh.ok("script", "-e", `${code} console.log(JSON.stringify(all))`)).toBe(`${wanted}\n`);
+  const client = await wsh.client();
+  const result = await client.callTool({
+    name: "wsh_script",
+    arguments: { code: `${code} return JSON.stringify(all)` },
+  });
+  expect(result.structuredContent).toMatchObject({ value: wanted });
+});
+
 test("a shell whose start takes longer than the server waits for a prompt is waited for", async () => {
   written(".bash_profile", "sleep 6\n");
   const code = `const t = await wsh.open({ env: { HOME: "${wsh.dir}" } }); console.log((await t.exec("echo ready")).output);`;

@@ -75,6 +75,10 @@ export class FakeText implements TerminalText {
     return this.offset;
   }
 
+  giveAt(): number {
+    return this.offset;
+  }
+
   givenAt(): null {
     return null;
   }

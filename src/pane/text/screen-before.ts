@@ -11,8 +11,8 @@ import type { RenderedLine, ScreenBefore, TerminalText } from "./text.ts";
 
 /** Cursors with stored screens: callers pass back the newest, and some store one for each thing they follow. */
 const MAX_GIVEN = 16;
-/** Characters of a stored screen: 50 rows of 160 columns. A larger one is not stored. */
-const MAX_CHARACTERS = 8_192;
+/** Characters of the stored screens: each 50 rows of 160 columns, or fewer of larger ones; none with a line of megabytes. */
+const MAX_CHARACTERS = 131_072;
 
 /** The present screen. Call between chunks. */
 export function screenNow(text: TerminalText): ScreenBefore {
@@ -43,6 +43,8 @@ export function newPart(before: ScreenBefore, id: number, text: string): string 
 /** Screens at the cursors that were given to callers. */
 export class GivenCursors {
   private readonly given: ScreenBefore[] = [];
+  /** Characters of them. */
+  private size = 0;
 
   constructor(private readonly text: TerminalText) {}
 
@@ -50,15 +52,19 @@ export class GivenCursors {
   give(): number {
     const { given, text } = this;
     const { offset } = text;
-    if (given.at(-1)?.offset === offset) return offset;
-    const screen = screenNow(text);
-    let size = 0;
-    for (const line of screen.lines.values()) size += line.length;
-    for (const row of screen.rows) size += row.length;
-    if (size > MAX_CHARACTERS) return offset;
-    given.push(screen);
-    if (given.length > MAX_GIVEN) given.shift();
+    const newest = given.at(-1);
+    if (newest?.offset !== offset || newest.rest !== undefined) this.store(screenNow(text));
     return offset;
+  }
+
+  store(screen: ScreenBefore): void {
+    const { given } = this;
+    if (sizeOf(screen) > MAX_CHARACTERS) return;
+    given.push(screen);
+    this.size += sizeOf(screen);
+    while (given.length > MAX_GIVEN || this.size > MAX_CHARACTERS) {
+      for (const oldest of given.splice(0, 1)) this.size -= sizeOf(oldest);
+    }
   }
 
   /** The screen when this cursor was given; null when it is not known. */
@@ -69,7 +75,15 @@ export class GivenCursors {
   /** The lines from `top` on were erased: all text there is new now. */
   erased(top: number): void {
     for (const [n, screen] of this.given.entries()) this.given[n] = withoutLines(screen, top);
+    this.size = this.given.reduce((size, screen) => size + sizeOf(screen), 0);
   }
+}
+
+function sizeOf({ lines, rows }: ScreenBefore): number {
+  let size = 0;
+  for (const line of lines.values()) size += line.length;
+  for (const row of rows) size += row.length;
+  return size;
 }
 
 export function withoutLines(screen: ScreenBefore, top: number): ScreenBefore {

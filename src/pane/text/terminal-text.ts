@@ -140,6 +140,12 @@ export class PaneText implements TerminalText {
     return this.given.give();
   }
 
+  giveAt(screen: Omit<ScreenBefore, "offset">, after: number): number {
+    const offset = this.noteWithin(screen.at, after);
+    this.given.store({ ...screen, offset });
+    return offset;
+  }
+
   /** The remembered positions for a checkpoint: the newest, where output first reached a line, and its end. */
   keptPlaces(): CursorPlace[] {
     const { line, col } = this.terminal.position();
@@ -190,17 +196,52 @@ export class PaneText implements TerminalText {
   /** As positionAt, in cells. */
   placeAt(offset: number): Position | null {
     if (offset >= this.offset) return this.terminal.position();
-    const { oldest } = this;
-    let low = oldest;
+    const after = this.firstAfter(offset);
+    if (after === this.oldest) return this.noted <= REMEMBERED ? { line: 0, col: 0 } : null;
+    return this.placeOf(after - 1);
+  }
+
+  private placeOf(noted: number): Position {
+    const at = noted % REMEMBERED;
+    return { line: this.lineIds[at] ?? 0, col: this.cols[at] ?? 0 };
+  }
+
+  /** The first noted offset past this one. */
+  private firstAfter(offset: number): number {
+    let low = this.oldest;
     let high = this.noted;
-    // The first chunk end past the offset.
     while (low < high) {
       const middle = (low + high) >> 1;
       if ((this.offsets[middle % REMEMBERED] ?? 0) <= offset) low = middle + 1;
       else high = middle;
     }
-    if (low === oldest) return this.noted <= REMEMBERED ? { line: 0, col: 0 } : null;
-    const at = (low - 1) % REMEMBERED;
-    return { line: this.lineIds[at] ?? 0, col: this.cols[at] ?? 0 };
+    return low;
   }
+
+  /**
+   * Notes a place inside a chunk that was parsed, after a cursor. Its offset is not known; a byte after the one noted
+   * before it is never too late, since what stands between them took at least that.
+   */
+  noteWithin({ line, index }: TextPosition, after: number): number {
+    const place = { line, col: this.terminal.transcript.cellAt(line, index) };
+    let at = this.firstAfter(after);
+    while (at < this.noted && isBefore(this.placeOf(at), place)) at++;
+    const begin = Math.max(after, at > this.oldest ? (this.offsets[(at - 1) % REMEMBERED] ?? 0) : 0);
+    const end = at < this.noted ? (this.offsets[at % REMEMBERED] ?? 0) : this.offset;
+    if (begin + 1 >= end) return end;
+    for (let to = this.noted; to > at; to--) {
+      for (const places of [this.offsets, this.lineIds, this.cols]) {
+        places[to % REMEMBERED] = places[(to - 1) % REMEMBERED] ?? 0;
+      }
+    }
+    this.offsets[at % REMEMBERED] = begin + 1;
+    this.lineIds[at % REMEMBERED] = place.line;
+    this.cols[at % REMEMBERED] = place.col;
+    this.noted++;
+    return begin + 1;
+  }
+}
+
+function isBefore(place: Position, other: Position): boolean {
+  return place.line < other.line || (place.line === other.line && place.col < other.col);
 }

@@ -37,6 +37,16 @@ export interface ScreenBefore {
   readonly last: number;
   /** Rows of the alternate screen; none while it was not shown. */
   readonly rows: readonly string[];
+  /** Of a match's end, where lines hold what was searched of them: what else the next search begins with. */
+  readonly rest?: SearchRest;
+}
+
+export interface SearchRest {
+  /** Number of a text that was written over, and how far it was searched. */
+  readonly overwritten: number;
+  readonly index: number;
+  /** How far a row of the alternate screen was searched, if the match was there. */
+  readonly row: { readonly y: number; readonly index: number } | null;
 }
 
 /**
@@ -85,6 +95,8 @@ export interface TerminalText {
   lineAt(offset: number): number | null;
   /** The output so far as a cursor for a caller: the screen is stored for its `since`. Call between chunks. */
   give(): number;
+  /** A cursor of a match's end, after another one: what follows it in the same piece of output is since it. */
+  giveAt(screen: Omit<ScreenBefore, "offset">, after: number): number;
   /** The screen when a caller was given this cursor; null when it is not known. */
   givenAt(offset: number): ScreenBefore | null;
 }

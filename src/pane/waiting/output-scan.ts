@@ -8,7 +8,7 @@
 
 import type { Overwritten } from "../output/overwritten.ts";
 import { type Mask, openPieces } from "../text/masks.ts";
-import type { RenderedLine, RetiredLines, ScreenBefore, TerminalText, TextPosition } from "../text/text.ts";
+import type { RenderedLine, RetiredLines, ScreenBefore, SearchRest, TerminalText, TextPosition } from "../text/text.ts";
 import type { Budget, Finder, PatternMatch } from "./pattern.ts";
 
 /**
@@ -18,6 +18,8 @@ import type { Budget, Finder, PatternMatch } from "./pattern.ts";
 const LONG_LINE = 65_536;
 
 export interface ScanMatch extends PatternMatch {
+  /** The cursor of its end. */
+  readonly cursor: number;
   /** Null on the alternate screen. */
   readonly line: number | null;
 }
@@ -38,11 +40,12 @@ export interface ScanOrigin {
   readonly stood: ReadonlyMap<number, string>;
   /** Rows of the alternate screen that were there before. */
   readonly rows: readonly string[];
+  readonly rest?: SearchRest | undefined;
 }
 
 /** Everything after a known screen: every later change of it, above the cursor too. */
-export function originAt({ at, lines, stood, rows }: ScreenBefore): ScanOrigin {
-  return { since: at, before: lines, stood, rows };
+export function originAt({ at, lines, stood, rows, rest }: ScreenBefore): ScanOrigin {
+  return { since: at, before: lines, stood, rows, rest };
 }
 
 /**
@@ -63,8 +66,13 @@ export class OutputScan {
   private readonly standing: Map<number, string>;
   private since: TextPosition;
   private rows: readonly string[];
-  /** Number of the last text that was looked at of those written over. */
+  /** Number of the last text that was searched of those written over, and how far the next one was. */
   private overwritten: number;
+  private searchedOf = 0;
+  /** How far a row of the alternate screen was searched whose rest is new. */
+  private row: SearchRest["row"] = null;
+  /** Offset until which there is no match. */
+  private looked: number;
   /** Next line that has never been searched. */
   private next: number;
   /** Whether the earlier part of the first line has been rewritten since. */
@@ -79,7 +87,15 @@ export class OutputScan {
     /** `since`: the offset at which output begins to count. */
     private readonly limits: { readonly budget: Budget | null; readonly since: number },
   ) {
-    this.overwritten = (source.overwritten.since(limits.since)[0]?.number ?? source.overwritten.newest + 1) - 1;
+    const { overwritten, index, row } = origin.rest ?? {
+      overwritten: source.overwritten.since(limits.since)[0]?.number ?? source.overwritten.newest + 1,
+      index: 0,
+      row: null,
+    };
+    this.overwritten = overwritten - 1;
+    this.searchedOf = index;
+    this.row = row;
+    this.looked = limits.since;
     this.seen = new Map(origin.before);
     this.standing = new Map(origin.stood);
     this.since = origin.since;
@@ -89,21 +105,56 @@ export class OutputScan {
 
   /** Searches new output. Called after each chunk of output. */
   scan(): ScanMatch | null {
-    return this.scanOverwritten() ?? this.scanScreen() ?? this.scanAlternate();
+    const match = this.scanScreen() ?? this.scanAlternate();
+    if (match === null) this.looked = this.source.text.offset;
+    return match;
   }
 
-  private scanOverwritten(): ScanMatch | null {
+  /** Texts that stood in lines until `last` and were written over. */
+  private scanOverwritten(last: number): ScanMatch | null {
     const { overwritten } = this.source;
     if (overwritten.newest === this.overwritten) return null;
     for (const { number, line, text, isStanding } of overwritten.after(this.overwritten)) {
-      this.overwritten = number;
-      const start = isStanding && line === this.since.line ? this.since.index : 0;
+      if (line > last) return null;
+      const isOfFirst = isStanding && line === this.since.line;
+      const start = Math.max(isOfFirst ? this.since.index : 0, number === this.overwritten + 1 ? this.searchedOf : 0);
       for (const piece of openPieces(text.length, start, isStanding ? this.source.masks(line, text) : [])) {
         const match = this.findNew(line, text, piece.start, piece.end);
-        if (match !== null) return { ...match, line };
+        if (match === null) continue;
+        const at = line === this.since.line ? this.unseen : { line, index: 0 };
+        this.overwritten = number - 1;
+        return this.found(match, line, at, { index: endOf(match, text), row: null });
       }
+      this.overwritten = number;
+      this.searchedOf = 0;
     }
     return null;
+  }
+
+  /** Where new text of the first line begins. */
+  private get unseen(): TextPosition {
+    const { line, index } = this.since;
+    return { line, index: this.rewritten ? 0 : index };
+  }
+
+  /** A match, with the cursor of its end. @param at the place of its end */
+  private found(match: PatternMatch, line: number | null, at: TextPosition, { index, row }: Omit<SearchRest, "overwritten">) {
+    const { text } = this.source;
+    const lines = new Map([...this.seen].sort(([one], [other]) => one - other));
+    // A prompt in which the match is stands there, as on a screen that is looked at.
+    const isPrompt = line === text.cursorLine && text.cursorCell > 0;
+    const stood = isPrompt ? new Map([...lines].filter(([id]) => id <= at.line)) : this.standing;
+    const last = Math.max(at.line, ...lines.keys());
+    const rest = { overwritten: this.overwritten + 1, index, row };
+    const cursor = text.giveAt({ at, lines, stood, last, rows: this.rows, rest }, this.looked);
+    return { ...match, line, cursor };
+  }
+
+  /** A match in a line, which was seen until its end. */
+  private foundIn(line: number, text: string, match: PatternMatch): ScanMatch {
+    const index = endOf(match, text);
+    this.seen.set(line, text.slice(0, index));
+    return this.found(match, line, { line, index }, { index: this.searchedOf, row: null });
   }
 
   /** Lines, or pieces of long ones, leave history: searched unless they were after an earlier chunk. */
@@ -136,12 +187,16 @@ export class OutputScan {
       ? [...text.lines(first, cursorLine - 1), ...text.lines(cursorLine + 1, text.lastLine())]
       : shownLines(text, first, text.lastLine(), text.position());
     for (const { id, text: line } of shown) {
+      const earlier = this.scanOverwritten(id);
+      if (earlier !== null) return earlier;
       const before = this.seen.get(id);
       if (before === line) continue;
       this.seen.set(id, line);
-      const match = this.scanLine(id, line, before);
-      if (match !== null) return match;
+      const found = this.scanLine(id, line, before);
+      if (found !== null) return found;
     }
+    const last = this.scanOverwritten(Number.POSITIVE_INFINITY);
+    if (last !== null) return last;
     const match = isLong ? this.scanEnd(cursorLine, text.cursorCell) : null;
     // The cursor's line and those below it may still grow.
     this.next = Math.max(this.next, cursorLine);
@@ -157,7 +212,9 @@ export class OutputScan {
     if (from === 0) return this.scanLine(line, end, this.seen.get(line));
     const start = line === this.since.line && !this.rewritten ? Math.max(0, this.since.index - from) : 0;
     const match = this.tryFind(end, Math.min(start, end.length), end.length);
-    return match === null ? null : { ...match, line };
+    if (match === null) return null;
+    const whole = this.source.text.line(line) ?? end;
+    return this.foundIn(line, whole, { ...match, start: whole.length - end.length + match.start });
   }
 
   private scanLine(id: number, line: string, before: string | undefined): ScanMatch | null {
@@ -170,7 +227,7 @@ export class OutputScan {
     if (stood !== undefined) this.standing.set(id, stillStanding(stood, line));
     for (const piece of openPieces(line.length, start, this.source.masks(id, line))) {
       const match = this.findNew(id, line, piece.start, piece.end);
-      if (match !== null) return { ...match, line: id };
+      if (match !== null) return this.foundIn(id, line, match);
     }
     return null;
   }
@@ -179,10 +236,15 @@ export class OutputScan {
     const rows = this.source.text.alternateRows();
     const before = this.rows;
     this.rows = rows;
+    const { y = -1, index = 0 } = this.row ?? {};
+    this.row = null;
     for (const [n, row] of rows.entries()) {
-      if (row === before[n]) continue;
-      const match = this.tryFind(row, 0, row.length);
-      if (match !== null) return { ...match, line: null };
+      const isRest = n === y && row.startsWith((before[n] ?? "").slice(0, index));
+      if (row === before[n] && !isRest) continue;
+      const match = this.tryFind(row, isRest ? index : 0, row.length);
+      if (match === null) continue;
+      this.rows = [...rows.slice(0, n + 1), ...before.slice(n + 1)];
+      return this.found(match, null, this.unseen, { index: this.searchedOf, row: { y: n, index: endOf(match, row) } });
     }
     return null;
   }
@@ -201,6 +263,11 @@ export class OutputScan {
     const { budget } = this.limits;
     return budget === null ? this.find(line, from, to) : budget.spend(() => this.find(line, from, to));
   }
+}
+
+/** Where the search goes on after a match; behind an empty one it would find that again. */
+function endOf({ start, text }: PatternMatch, line: string): number {
+  return Math.min(line.length, start + Math.max(1, text.length));
 }
 
 /** What a line still shows of an earlier text: blanks count as erased, and what is erased may be drawn again. */

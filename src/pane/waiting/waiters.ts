@@ -358,6 +358,7 @@ export class Waiters {
       if (found === null) continue;
       waiter.settle(type, {
         match: found.text,
+        outputCursor: found.cursor,
         ...(found.groups === null ? {} : { groups: found.groups }),
         ...(found.line === null ? {} : { lineId: found.line }),
       });

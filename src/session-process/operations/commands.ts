@@ -118,7 +118,8 @@ async function waitForProgram(
   const left = `${count} lines since the cursor have left the history and were not looked at: grep a command's output by its id`;
   const warnings = [...(outcome.warnings ?? []), ...unsaved, ...(unseen > 0 ? [left] : [])];
   // A cursor that is the end of the output is given with the screen that belongs to it.
-  if (outcome.outputCursor === pane.outputCursor) await pane.terminal.atRest(() => pane.giveCursor());
+  if (outcome.match === undefined && outcome.outputCursor === pane.outputCursor)
+    await pane.terminal.atRest(() => pane.giveCursor());
   return {
     session: context.session,
     ...decisionOf(outcome),

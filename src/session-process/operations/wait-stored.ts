@@ -47,11 +47,14 @@ export async function searchStored(
     for (const { first, lines } of stored?.parts({ from, to: Math.min(gone, stored.total) }) ?? []) {
       looked += lines.length;
       for (const [at, line] of lines.entries()) {
+        const begin = first + at === from ? skip : 0;
         for (const { type, find } of wanted) {
-          const match = find(line, first + at === from ? skip : 0, line.length);
+          const match = begin > line.length ? null : find(line, begin, line.length);
           if (match === null) continue;
           const { text, groups } = match;
-          const place = { lineId: first_line_id + first + at - 1, outputCursor: pane.outputCursor };
+          const id = first_line_id + first + at - 1;
+          const index = match.start + Math.max(1, match.text.length);
+          const place = { lineId: id, outputCursor: pane.text.noteWithin({ line: id, index }, since) };
           return {
             outcome: { decidedBy: type, state: null, match: text, ...(groups && { groups }), ...place },
             looked,

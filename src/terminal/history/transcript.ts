@@ -91,6 +91,26 @@ export class Transcript {
     return units + Math.max(0, col - cells);
   }
 
+  /** The inverse: the cell before which a line has so many units. */
+  cellAt(line: number, index: number): number {
+    const sole = this.source.hot.soleRow(line);
+    if (sole !== null && freshText(sole, usedCells(sole)) !== null) return index;
+    let left = index;
+    let cells = 0;
+    for (const { segments } of this.lines(line, line)) {
+      for (const segment of segments) {
+        let at = 0;
+        if (left >= segment.text.length) at = segment.cells;
+        else if (segment.units === null) at = left;
+        else for (let unit = 0; unit < left; at++) unit += segment.units[at] ?? 0;
+        cells = segment.offset + at;
+        left -= unitAt(segment, at);
+        if (left <= 0) return cells;
+      }
+    }
+    return cells + Math.max(0, left);
+  }
+
   /** Text of a line from a cell on, trailing blanks cut. The cost depends on the text, not on the line's length. */
   lineFrom(id: number, cell: number): string {
     const { history, hot } = this.source;

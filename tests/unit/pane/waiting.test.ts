@@ -293,6 +293,57 @@ describe("waiting in a session", () => {
     expect(lines).toEqual([{ id, line: "MARKER-2" }]);
   });
 
+  test("a match's cursor is its end: what came in the same piece of output is found after it, each once", async () => {
+    await using live = await LivePane.start();
+    // Each printed at once, and what a loop over its matches finds.
+    const printed: Record<string, [string, ...string[]]> = {
+      "one: 1\\ntwo: 2\\nthree: 3\\n": ["(\\w+): \\d", "one: 1", "two: 2", "three: 3"],
+      "a=1 b=2 c=3": ["\\w=\\d", "a=1", "b=2", "c=3"],
+      "p 1%%\\rp 2%% p 3%%\\r\\x1b[Kp 44%%\\nlast 5%%\\n": ["\\d+%", "1%", "2%", "3%", "44%", "5%"],
+      "\u4f60\u597d x1 \u4e16\u754c x2 e\u0301 x3\\n\\tx4\\n": ["x\\d", "x1", "x2", "x3", "x4"],
+      "\\n\\nq1\\n\\x1b[A\\x1b[4C\\x1b[1mq2\\n": ["q\\d", "q1", "q2"],
+      "\\x1b[?1049h\\x1b[Hr1 r2\\r\\nr3\\x1b[5;1Hr4": ["r\\d", "r1", "r2", "r3", "r4"],
+      "\\x1b[?1049ls1\\n\\x1b[1mABC\\x1b[m": ["[A-Z]", "A", "B", "C"],
+    };
+    for (const [text, [pattern, ...wanted]] of Object.entries(printed)) {
+      await live.exec("clear");
+      let since = live.pane.giveCursor();
+      const begin = since;
+      const anyOf = [{ type: "regex", pattern, flags: "" }] as const;
+      // The first match ends a wait; the others came with it.
+      const first = live.commands.wait({ anyOf, since, ...max });
+      live.type(`printf '${text}'; read x\r`);
+      const found: { match: string; since: number }[] = [];
+      for (let next = await first; next.decidedBy === "regex"; ) {
+        since = next.outputCursor;
+        found.push({ match: next.match ?? "", since });
+        await live.commands.wait({ anyOf: [{ type: "waiting_for_input" }], ...max });
+        next = await live.commands.wait({ anyOf, since, maxWaitMs: 0 });
+      }
+      expect(found.map(({ match }) => match)).toEqual(wanted);
+      // An earlier match's cursor goes on there again, and cursors grow.
+      expect(await live.commands.wait({ anyOf, since: found[0]?.since, maxWaitMs: 0 })).toMatchObject({
+        match: wanted[1],
+      });
+      expect(found.map((each) => each.since)).toEqual(
+        [...new Set(found.map((each) => each.since))].sort((a, b) => a - b),
+      );
+      // The command ends after each of its matches.
+      live.type("\r");
+      await live.commands.wait({ anyOf: [{ type: "prompt" }], ...max });
+      const ended = { anyOf: [{ type: "command_finished" }] as const, maxWaitMs: 0 };
+      expect(await live.commands.wait({ ...ended, since: begin })).toMatchObject({ decidedBy: "command_finished" });
+      expect(await live.commands.wait({ ...ended, since })).toMatchObject({ decidedBy: "command_finished" });
+    }
+    // Text after a match is output since it.
+    await live.exec("clear");
+    const since = live.pane.giveCursor();
+    await live.exec("printf 'a \u4f60 b1 rest\\nnext\\n'");
+    const { outputCursor } = await live.commands.wait({ anyOf: [{ type: "text", text: "b1" }], since, maxWaitMs: 0 });
+    const after = live.pane.textSince(outputCursor, "plain").lines.map(({ line }) => line);
+    expect(after.slice(0, 2)).toEqual([" rest", "next"]);
+  });
+
   test("from a cursor of the past", async () => {
     await using live = await LivePane.start();
     const since = live.pane.outputCursor;
