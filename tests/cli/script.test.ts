@@ -23,7 +23,7 @@ test("a script runs commands, answers questions, looks at a screen, and leaves n
     `import { open } from "wsh";
 interface Said { readonly args: readonly string[] }
 const t = await open();
-const { output, exitCode } = await t.exec("echo hi; false");
+const { output, exit_code: exitCode } = await t.exec("echo hi; false");
 await t.run("read -p 'Name? ' n; read -p 'Age? ' a; echo got $n $a; seq 200 | less");
 await t.expect(/Name\\? $/);
 await t.type("bob\\n");
@@ -180,7 +180,7 @@ declare function same<A, B>(..._: [Exclude<A, B>, Exclude<B, A>] extends [never,
 declare function accepts<T, U extends T>(): void;
 // The rest is for matchers.
 same<Own<D.Terminal>, Own<L.Terminal, "target" | "timeout" | "holding" | "until">>();
-same<Own<D.Screen>, Own<L.Screen>>();
+same<Own<D.Screen>, Own<L.Screen, "showing">>();
 same<Own<D.Found>, Own<L.Found>>();
 same<Own<D.SpanStyle>, Own<L.SpanStyle>>();
 same<Own<typeof D.wsh>, Own<L.Language>>();

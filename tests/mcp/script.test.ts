@@ -95,6 +95,7 @@ test("a result, a command and a screen print what answers; the whole is in a cop
     print(await t.exec("seq 3000"));
     await t.exec("clear; tput cup 3; printf '\\u2502 1         2 \\u2502\\n--------------------\\n'");
     print(await t.screen());
+    print(await t.waitFor(/\\b2/));
     return [r, Object.keys({ ...r }).includes("command_id")];`;
   const { output, value } = (await run({ session: "dev", code })).value;
   const [first, second, third, ...rest] = output.split("\n");
@@ -110,7 +111,7 @@ test("a result, a command and a screen print what answers; the whole is in a cop
   });
   expect(rest[0].length).toBeLessThan(2_600);
   expect(rest[0]).toMatch(/characters: print\(result\.output\)/);
-  expect(rest.slice(1)).toEqual(["1  2", "---…", "$"]);
+  expect(rest.slice(1)).toEqual(["1  2", "---…", "$", "1  2"]);
   expect(value).toEqual([{ exit_code: 3, output: box }, true]);
 });
 

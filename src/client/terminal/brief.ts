@@ -12,7 +12,7 @@ let isPrinting = false;
 
 /** Fields that are printed only of `{ ...result }`. */
 const quiet: ReadonlySet<string> = new Set([
-  ...["session", "pane", "command_id", "cwd", "duration_ms", "started_at", "ended_at", "exitCode", "ran", "sent"],
+  ...["session", "pane", "command_id", "cwd", "duration_ms", "started_at", "ended_at", "ran", "sent"],
   ...["output_cursor", "output_start", "output_end", "first_line_id", "last_line_id", "output_lines", "total_lines"],
 ]);
 const usual: Readonly<Record<string, unknown>> = { state: "finished", verified: true, omitted_lines: 0, signal: null };

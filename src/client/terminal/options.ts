@@ -22,10 +22,9 @@ export interface ExecOptions extends StepOptions {
   readonly output_limit?: number;
 }
 
-/** How a command ended, as everywhere in wsh; `exitCode` is `exit_code`. */
+/** How a command ended, as everywhere in wsh. */
 export type ExecOutcome = Omit<OperationOutput<"exec">, "exit_code" | "output"> & {
   readonly exit_code: number | null;
-  readonly exitCode: number | null;
   readonly output: string;
 };
 

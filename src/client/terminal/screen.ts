@@ -38,6 +38,12 @@ export class Screen {
     printedAs(this, () => compact(this.rows));
   }
 
+  /** Prints only the rows with a match, if it has any. */
+  showing(pattern: RegExp): this {
+    const found = new Set(this.findAll(pattern).map(({ row }) => this.rows[row] ?? ""));
+    return found.size === 0 ? this : printedAs(this, () => compact([...found]));
+  }
+
   toString(): string {
     return this.text;
   }

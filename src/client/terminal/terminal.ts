@@ -84,7 +84,7 @@ export class Terminal implements AsyncDisposable {
         throw new NotMet(`has not ended within ${seconds(timeout)}${waits}; it goes on${output}`);
       }
       const { exit_code = null, output = "" } = result;
-      return brief({ ...result, exit_code, exitCode: exit_code, output });
+      return brief({ ...result, exit_code, output });
     });
   }
 
@@ -178,9 +178,10 @@ export class Terminal implements AsyncDisposable {
     return this.step(this.waitFor, `waitFor(${written(what)})`, async () => {
       const wanted: Awaited = typeof what === "string" ? named(what) : what instanceof RegExp ? { regex: what } : what;
       const { screen: test, text, regex } = wanted;
+      const pattern = regex === undefined ? null : new RegExp(regex);
       const now = await this.screen();
       if (text !== undefined && now.text.includes(text)) return now;
-      if (regex !== undefined && new RegExp(regex).test(now.text)) return now;
+      if (pattern?.test(now.text) === true) return now.showing(pattern);
       const conditions = conditionsOf(wanted);
       if (test?.(now) === true) return now;
       const waits: Promise<boolean>[] = [];
@@ -194,7 +195,10 @@ export class Terminal implements AsyncDisposable {
         );
       }
       if (waits.length === 0) throw new WshError("invalid_request", `${written(what)} names nothing to wait for`);
-      if (await firstTrue(waits)) return this.screen();
+      if (await firstTrue(waits)) {
+        const shown = await this.screen();
+        return pattern === null ? shown : shown.showing(pattern);
+      }
       throw new NotMet(`did not come within ${seconds(timeout)}`);
     });
   }

@@ -138,7 +138,12 @@ export class OutputScan {
   }
 
   /** A match, with the cursor of its end. @param at the place of its end */
-  private found(match: PatternMatch, line: number | null, at: TextPosition, { index, row }: Omit<SearchRest, "overwritten">) {
+  private found(
+    match: PatternMatch,
+    line: number | null,
+    at: TextPosition,
+    { index, row }: Omit<SearchRest, "overwritten">,
+  ) {
     const { text } = this.source;
     const lines = new Map([...this.seen].sort(([one], [other]) => one - other));
     // A prompt in which the match is stands there, as on a screen that is looked at.
