@@ -4,6 +4,11 @@ import * as v from "valibot";
 export const PaneTerminalSchema = v.object({
   /** Its device; null: its program has ended. */
   tty: v.nullable(v.string()),
+  /** The directory in which its program was started, and its command; null: a shell. */
+  start_path: v.string(),
+  start_command: v.nullable(v.string()),
+  /** Unix time in ms at which its program ended; null while it runs. */
+  ended_at: v.nullable(v.number()),
   cursor: v.object({ row: v.number(), col: v.number(), visible: v.boolean(), character: v.string() }),
   alternate: v.boolean(),
   /** Rows above the screen, and their bytes by estimate. */

@@ -100,6 +100,10 @@ export interface Backend {
 
   /** @throws WshError access_denied for an AI agent that may change only what it has made */
   requirePerson(command: string): void;
+  /** The same, unless the agent has made every session. */
+  requireOwnSessions(command: string): Promise<void>;
+  /** The leave of an AI agent to change a session, window or pane. @throws WshError access_denied */
+  requireOwn(target: string, command: string): Promise<void>;
   /** Keys were bound: attached terminals read theirs again. */
   keysChanged(): Promise<void>;
   /** The prefix key of the settings, and the keys that they bind. */
@@ -116,11 +120,13 @@ export interface Backend {
   /** Words as one line of shell text; a single one is that already. */
   shellText(words: readonly string[]): string;
   isAlive(pid: number): boolean;
-  /** Asks a client in control mode to leave. */
-  detach(pid: number): void;
+  /** Asks a client in control mode, or what carries a pipe, to end. */
   end(pid: number): void;
-  /** Gives what a pane prints from now on to a shell command, and types what that prints. @returns the process that does */
-  pipe(pane: string, command: string, ways: PipeDirections): number;
+  /**
+   * Gives what a pane prints from now on to a shell command, and types what that prints. Resolves once it takes output.
+   * @returns the process that does
+   */
+  pipe(pane: string, command: string, ways: PipeDirections): Promise<number>;
   /** Does it, where this process was started for that. @returns false where it was not */
   carryPipe(): Promise<boolean>;
   sleep(ms: number): Promise<void>;

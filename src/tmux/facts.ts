@@ -38,7 +38,7 @@ export async function gatherFacts(
     ...{ version, socketPath, hostname, account, pid, terminals, screens, layouts },
     startedAt: Math.min(...model.sessions.map(({ info }) => info.created_at)),
     marked: state.marked,
-    pipes: new Set(Object.keys(state.pipes)),
+    pipes: new Set(Object.entries(state.pipes).flatMap(([pane, carrier]) => (backend.isAlive(carrier) ? [pane] : []))),
     historyLimit: Number(optionAt(state, {}, "history-limit") ?? 0),
     controlled: Object.values(state.clients).flatMap(({ pid: client, session }) =>
       backend.isAlive(client) ? [session] : [],

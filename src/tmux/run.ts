@@ -7,6 +7,7 @@ import type { Backend } from "./backend.ts";
 import { TmuxError } from "./error.ts";
 import { gatherFacts } from "./facts.ts";
 import { expand, type FormatScope } from "./formats/expand.ts";
+import { argumentVariables, placeVariables } from "./formats/hook-variables.ts";
 import { type Around, type FormatFacts, variable } from "./formats/variables.ts";
 import { Model, type Place, placeOf } from "./model.ts";
 import { eventsOfHooks, hookBehind, hooksOfEvent } from "./options/hooks.ts";
@@ -42,6 +43,8 @@ export class Run {
   isStarting = false;
   /** What commands of this run without a target mean from now on: what a command before them made. */
   private made: string | null = null;
+  /** The pane that the command in work has made, which its hook is about. */
+  private fresh: string | null = null;
   /** What formats say of the hook that is carried out. */
   private hooked: ExtraVariables | null = null;
   /** Keys were bound or unbound; terminals learn of it once the commands have ended. */
@@ -63,10 +66,10 @@ export class Run {
   }
 
   /** Runs commands in order. @returns false after one that failed */
-  async commands(all: readonly (readonly string[])[], prefix = ""): Promise<boolean> {
+  async commands(all: readonly (readonly string[])[]): Promise<boolean> {
     this.depth++;
     try {
-      return await this.inOrder(all, prefix);
+      return await this.inOrder(all);
     } finally {
       this.depth--;
       if (this.depth === 0 && this.hasNewKeys) {
@@ -76,20 +79,20 @@ export class Run {
     }
   }
 
-  private async inOrder(all: readonly (readonly string[])[], prefix: string): Promise<boolean> {
+  private async inOrder(all: readonly (readonly string[])[]): Promise<boolean> {
     try {
       // As tmux reads a whole line before it does anything.
       for (const words of all) this.parsed(words);
     } catch (thrown) {
       this.guard?.begin();
-      return this.failed(`${prefix}${this.guard === null ? "" : "parse error: "}${messageOf(thrown)}`);
+      return this.failed(`${this.guard === null ? "" : "parse error: "}${messageOf(thrown)}`);
     }
     for (const words of all) {
       this.guard?.begin();
       try {
         await this.command(words);
       } catch (thrown) {
-        return this.failed(`${prefix}${messageOf(thrown)}`);
+        return this.failed(messageOf(thrown));
       }
       this.guard?.end(true);
     }
@@ -130,9 +133,21 @@ export class Run {
       const { model } = await this.load();
       if (model.sessions.length === 0) throw new TmuxError(`no server running on ${this.backend.socketPath}`);
     }
-    await command.run(this, args);
     const behind = hookBehind(command.name);
-    if (behind !== null && !this.isOwn) await this.hook(behind);
+    const isHooked = behind !== null && isHookSet(this.backend.readState(), behind);
+    const target = isHooked ? await this.targetOf(command, args) : null;
+    this.fresh = null;
+    await command.run(this, args);
+    if (!isHooked || this.isOwn) return;
+    const { model } = await this.refresh();
+    const pane = this.fresh ?? target?.pane.target ?? "";
+    await this.hook(behind, model.findPane(pane) ?? this.currentIn(model) ?? {}, argumentVariables(command, args));
+  }
+
+  /** The place that a command's target means; null: none. */
+  private async targetOf({ usage }: Command, args: Arguments): Promise<Place | null> {
+    const [, kind = "pane"] = /-t (?:target|dst)-(pane|window|session)/.exec(usage) ?? [];
+    return this.place(args, kind as TargetKind).catch(() => null);
   }
 
   /** A command with its full name and its flags in order, as tmux keeps it. @throws TmuxError */
@@ -146,23 +161,27 @@ export class Run {
     this.parsed(words);
   }
 
-  /** Carries out what is set for a hook. What that does sets off none. */
-  async hook(name: string): Promise<void> {
+  /** Carries out what is set for a hook, with that place as its target. What it does sets off no hook. */
+  private async hook(name: string, place: Partial<Place>, variables: ExtraVariables): Promise<void> {
     const state = this.backend.readState();
     if (this.hooked !== null || !isHookSet(state, name)) return;
     this.loaded = null;
-    const place: Partial<Place> = (await this.targets()).current ?? {};
-    const { session, window, pane } = place;
-    this.hooked = {
-      ...{ hook: name, hook_session: session?.id ?? "", hook_session_name: session?.name ?? "" },
-      ...{ hook_window: window?.id ?? "", hook_window_name: window?.name ?? "", hook_pane: pane?.id ?? "" },
-    };
+    const { made } = this;
+    this.hooked = { hook: name, ...variables };
+    this.made = place.pane?.target ?? made;
     try {
       for (const { text, agent } of hookAt(state, place, name))
         await this.as(agent, (run) => run.commands([["run-shell", "-C", text]]));
     } finally {
       this.hooked = null;
+      this.made = made;
     }
+  }
+
+  /** Carries out what is set for a hook where nothing has happened. */
+  async runHook(name: string): Promise<void> {
+    const place = (await this.targets()).current;
+    await this.hook(name, place ?? {}, place === null ? {} : placeVariables(place));
   }
 
   /** Has a run act for an AI agent, with its rights. @param agent null: for the caller */
@@ -191,7 +210,8 @@ export class Run {
       await this.change((changed) => {
         changed.shown[id] = window.target;
       });
-    for (const name of hooksOfEvent({ event, isKept: WSH_EVENT_KEPT === "true", isElsewhere })) await this.hook(name);
+    for (const name of hooksOfEvent({ event, isKept: WSH_EVENT_KEPT === "true", isElsewhere }))
+      await this.runHook(name);
   }
 
   /** Hooks were set, or are no longer. */
@@ -234,6 +254,11 @@ export class Run {
   /** A command without a target means this from now on. */
   means(pane: string): void {
     this.made = pane;
+  }
+
+  /** The hook of the command in work is about this pane. */
+  hasMade(pane: string): void {
+    this.fresh = pane;
   }
 
   async targets(): Promise<Targets> {
@@ -378,7 +403,7 @@ export function environmentOf(
 }
 
 /** The text of a failure: tmux's words where they are known. */
-function messageOf(thrown: unknown): string {
+export function messageOf(thrown: unknown): string {
   if (thrown instanceof TmuxError) return thrown.message;
   return WshError.from(thrown).message;
 }

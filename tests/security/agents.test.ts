@@ -102,10 +102,22 @@ test("the command line below an agent is that agent; people are not asked", asyn
     ["forget", "--all", "-y"],
   ])
     expect((await byAgentWith({ WSH_CONFIG: chosen }, ...args)).error).toContain("claude may not");
-  for (const scope of [["-g"], ["-t", "theirs"]])
-    expect((await byAgent("tmux", "set-environment", ...scope, "PATH", "/evil")).error).toContain("claude may not");
+  await Bun.write(`${wsh.dir}/evil.conf`, "PATH=/evil\n");
+  const beyond = ["set-option -g mouse on", "set-hook -g after-new-window kill-server", "select-pane -m -t theirs"];
+  const bound = ["set-environment", "set-hook after-new-window", "set-option default-command", "pipe-pane"];
+  for (const line of [...beyond, "set-environment -g PATH /evil", `source-file ${wsh.dir}/evil.conf`])
+    expect([line, (await byAgent("tmux", ...line.split(" "))).error]).toEqual([
+      line,
+      expect.stringContaining("claude may not"),
+    ]);
   await byAgent("new", "ours");
-  expect((await byAgent("tmux", "set-environment", "-t", "ours", "A", "b")).code).toBe(0);
+  for (const line of bound) {
+    const [command = "", ...words] = line.split(" ");
+    const rest = command === "set-environment" ? ["A", "x"] : ["kill-pane"];
+    const on = (session: string) => byAgent("tmux", command, "-t", session, ...words, ...rest);
+    expect([line, (await on("theirs")).error]).toEqual([line, expect.stringContaining("claude may not")]);
+    expect([line, (await on("ours")).code]).toEqual([line, 0]);
+  }
   expect((await byAgent("kill", "ours")).code).toBe(0);
   await wsh.ok("send", "theirs", "");
   expect(await wsh.ok("agents", "--allow", "claude")).toContain("claude");

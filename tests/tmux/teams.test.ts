@@ -28,7 +28,7 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
     "#{pane_id} #{pane_title} #{pane_dead} #{pane_dead_status} #{pane_active}",
   ];
   await until("the pane to stay with its failure", async () => (await at(...look)).includes(`${made} alpha 1 3 0`));
-  expect(await at("capture-pane", "-p", "-t", made)).toStartWith("team");
+  expect(await at("capture-pane", "-p", "-S-", "-t", made)).toMatch(/^team\n+Pane is dead \(status 3, .*\d\)$/);
 
   // A window's own option holds for its panes, not for other windows.
   await at("set-option", "-w", "-t", "dev", "remain-on-exit", "on");
@@ -82,23 +82,25 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   );
   expect(brief).toMatch(/^%/);
   await at("set-hook", "-gu", "pane-exited");
-  // What an agent sets is run as the agent, whoever sets it off.
+  // What an agent sets is run as the agent, whoever sets it off; it sets nothing for others.
   const robot = { env: { WSH_AGENT: "Robot" } };
-  const renamed = ["set-hook", "-g", "after-rename-window"];
+  await wsh.runWith(robot, "tmux", "new-session", "-d", "-s", "robots", "cat");
+  const renamed = ["set-hook", "-t", "robots", "after-rename-window"];
   await at(...renamed, `run-shell "echo person=$WSH_AGENT >>${log}"`);
-  await wsh.runWith(
-    robot,
-    "tmux",
-    "set-hook",
-    "-ag",
-    "after-rename-window",
-    `run-shell "echo agent=$WSH_AGENT >>${log}"`,
-  );
-  await at("rename-window", "-t", "two", "again");
+  const added = `run-shell "echo agent=$WSH_AGENT >>${log}"`;
+  await wsh.runWith(robot, "tmux", "set-hook", "-a", ...renamed.slice(1), added);
+  await at("rename-window", "-t", "robots", "again");
   expect(await Bun.file(log).text()).toEndWith("person=\nagent=Robot\n");
   await wsh.runWith(robot, "tmux", ...renamed, "kill-session -t dev");
-  expect((await wsh.run("tmux", "rename-window", "-t", "two", "once")).stderr).toContain("Robot may not session.kill");
-  await at("set-hook", "-gu", "after-rename-window");
+  expect((await wsh.run("tmux", "rename-window", "-t", "robots", "once")).stderr).toContain(
+    "Robot may not session.kill",
+  );
+  await at("kill-session", "-t", "robots");
+  // The hook of one session, by a call from elsewhere, and about what was made.
+  await at("set-hook", "-t", "two", "after-split-window", "set-option -gF @split '#S #{pane_id} #{hook_flag_t}'");
+  const hooked = await at("split-window", "-d", "-t", "two:", "-P", "-F", "#{pane_id}", "cat");
+  expect(await at("show", "-gv", "@split")).toBe(`two ${hooked} two:`);
+  await at("kill-pane", "-t", hooked, ";", "set-hook", "-u", "-t", "two", "after-split-window");
   for (const option of ["prefix", "command-alias", "default-command"])
     expect((await wsh.runWith(robot, "tmux", "set", "-g", option, "x")).stderr).toContain(
       "Robot may not use set-option",
@@ -108,6 +110,17 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   await at("pipe-pane", "-IO", "-t", piped, `echo typed; exec cat >>${log}`);
   await until("what a command types, and the pane's bytes", async () =>
     (await Bun.file(log).text()).endsWith("typed\r\ntyped\r\n"),
+  );
+  // The answer comes once the pipe takes output, and its end behind what was printed; a new program goes on in it.
+  const ends = join(wsh.dir, "ends");
+  await at("pipe-pane", "-t", piped, `sort -r >${ends}`, ";", "send-keys", "-t", piped, "1", "Enter");
+  await until("the line", async () => (await at("capture-pane", "-p", "-t", piped)).includes("1\n1"));
+  await at("respawn-pane", "-k", "-t", piped, "echo 2; exec cat");
+  await until("the next program", async () => (await at("capture-pane", "-p", "-t", piped)).startsWith("2"));
+  expect(await at("display-message", "-p", "-t", piped, "#{pane_pipe}")).toBe("1");
+  await at("pipe-pane", "-t", piped);
+  await until("what the command prints at its end", async () =>
+    (await Bun.file(ends).text()).replace(/[^12]/g, "").startsWith("211"),
   );
   await at("kill-pane", "-t", piped);
   const shown = wsh.spawn(["tmux", "split-window", "-dI", "-t", "two", "-P", "-F", "#{pane_id}"]);
@@ -145,7 +158,21 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   ] as const)
     expect(await wsh.run("tmux", ...words)).toEqual({ code: 1, stdout: "", stderr: `${said}\n` });
   const file = join(wsh.dir, "tmux.conf");
-  await Bun.write(file, "set -g base-index 3\nnonsense\nset-hook -g session-renamed 'display \"a b\"'\n");
+  await Bun.write(file, "set -g base-index 3\nset-hook -g session-renamed 'display \"a b\"'\n");
+  const wrong = join(wsh.dir, "wrong.conf");
+  await Bun.write(wrong, "set -g @done 1\nkill-pane -t nobody; set -g @skipped 1\nset -g @next 1\n");
+  expect(await wsh.run("tmux", "source-file", wrong)).toEqual({
+    ...{ code: 1, stdout: "", stderr: "can't find pane: nobody\n" },
+  });
+  expect(await at("display-message", "-p", "#{@done}#{@skipped}#{@next}")).toBe("11");
+  await Bun.write(wrong, "set -g @never 1\nnonsense\n");
+  expect(await wsh.run("tmux", "source-file", wrong, "-")).toEqual({
+    ...{ code: 1, stdout: `${wrong}:2: unknown command: nonsense\n`, stderr: "" },
+  });
+  expect(await at("display-message", "-p", "#{@never}")).toBe("");
+  expect(await at("source-file", "-nv", file)).toBe(
+    `${file}:1: set-option -g base-index 3\n${file}:2: set-hook -g session-renamed "display \\"a b\\""`,
+  );
   await wsh.ok("tmux", "-L", "another", "-f", file, "new-session", "-d", "cat");
   expect(await wsh.ok("tmux", "-L", "another", "list-windows", "-F", "#I")).toBe("3\n");
   expect(await wsh.ok("tmux", "-L", "another", "show-hooks", "-g", "session-renamed")).toBe(

@@ -17,6 +17,9 @@ export function paneTerminal({ id, looking, pane }: LocalPane, { all }: Viewers)
     return {
       ...{
         tty,
+        start_path: pane.startCwd,
+        start_command: pane.runsOneCommand ? pane.command : null,
+        ended_at: pane.exit === null ? null : Date.now() - pane.activity.idleMs(),
         cursor: { ...cursor, character },
         history,
         history_bytes,

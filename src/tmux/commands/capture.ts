@@ -2,7 +2,8 @@
 import type { OperationOutput } from "../../operations/table.ts";
 import type { Span } from "../../protocol/screen.ts";
 import { TmuxError } from "../error.ts";
-import type { Pane } from "../model.ts";
+import type { Pane, Place } from "../model.ts";
+import { optionAt } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 
@@ -17,7 +18,8 @@ interface Row {
 }
 
 /** Null where -q makes nothing of a screen that is not there. */
-export async function capture(run: Run, args: Arguments, pane: Pane): Promise<string | null> {
+export async function capture(run: Run, args: Arguments, place: Place): Promise<string | null> {
+  const { pane } = place;
   const screen = await run.backend.call("screen.get", { format: "styled" }, pane.target);
   if (args.has("a")) {
     if (screen.alternate_active) throw new TmuxError("the screen behind the alternate one is not kept for reading");
@@ -30,10 +32,21 @@ export async function capture(run: Run, args: Arguments, pane: Pane): Promise<st
   const isJoined = args.has("J") && !screen.alternate_active;
   const history = first < 0 || isJoined ? Math.max(0, screen.total_lines - screen.rows) : 0;
   const above = history === 0 ? [] : await historyRows(run, pane, history);
-  const whole = [...above, ...rows];
-  const all = isJoined ? await withWraps(run, pane, whole) : whole;
-  const start = Math.max(first, -above.length);
-  return textOf(all.slice(above.length + start, above.length + Math.min(last, screen.rows - 1) + 1), args);
+  const read = [...above, ...rows];
+  const all = [...(isJoined ? await withWraps(run, pane, read) : read), ...(await endOf(run, place))];
+  // Rows above the screen, which the text of an ended pane moves up.
+  const hidden = all.length - rows.length;
+  return textOf(all.slice(hidden + Math.max(first, -hidden), hidden + Math.min(last, screen.rows - 1) + 1), args);
+}
+
+/** What tmux prints in a pane whose program has ended. */
+async function endOf(run: Run, place: Place): Promise<Row[]> {
+  if (place.pane.info.state !== "exited") return [];
+  const { state } = await run.load();
+  const format = optionAt(state, place, "remain-on-exit-format") ?? "";
+  return format === "" || optionAt(state, place, "remain-on-exit") === "off"
+    ? []
+    : [{ spans: [{ text: await run.format(format, place) }], wrapped: false }];
 }
 
 function lineOf(text: string | undefined, usual: number, rows: number): number {

@@ -65,7 +65,10 @@ async function leave(run: Run, { name, session, pid, terminal }: TmuxClient): Pr
       if (WshError.from(thrown).code !== "client_not_found") throw thrown;
     });
   } else if (name === run.backend.control?.name) run.backend.control.leave();
-  else if (pid !== null) run.backend.detach(pid);
+  else if (pid !== null) {
+    await run.backend.requireOwn(session.target, "detach-client");
+    run.backend.end(pid);
+  }
 }
 
 /** The client in control mode that asks. @throws TmuxError where another is meant, or none asks */

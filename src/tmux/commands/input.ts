@@ -26,8 +26,7 @@ export const inputCommands: readonly Command[] = [
     "[-aCeJNpPq] [-b buffer-name] [-E end-line] [-S start-line] [-t target-pane]",
     async (run, args) => {
       if (args.has("P")) throw new TmuxError("command capture-pane: unknown flag -P");
-      const { pane } = await run.place(args, "pane");
-      const captured = await capture(run, args, pane);
+      const captured = await capture(run, args, await run.place(args, "pane"));
       if (captured === null) return;
       const text = args.has("C") ? captured.replaceAll("\\", "\\\\").replaceAll("\x1b", "\\033") : captured;
       if (args.has("p")) return run.print(text);

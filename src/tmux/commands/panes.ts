@@ -2,13 +2,14 @@
 import type { OperationInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { TmuxError } from "../error.ts";
-import type { Pane, Place } from "../model.ts";
+import { type Pane, type Place, placeOf } from "../model.ts";
+import { optionAt } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { around, neighbour } from "../targets.ts";
 import { type Amount, amount, type Command, command, wholeNumber } from "./command.ts";
 import { respawn } from "./respawn.ts";
-import { movesFocus, programOf, takesFocus } from "./start.ts";
+import { freeIndex, movesFocus, programOf, takesFocus } from "./start.ts";
 import { nameWindow, printMade } from "./windows.ts";
 
 const sides = { L: "left", R: "right", U: "up", D: "down" } as const;
@@ -33,7 +34,7 @@ export const paneCommands: readonly Command[] = [
     "[-k] [-c start-directory] [-e environment] [-t target-pane] [shell-command]",
     async (run, args) => respawn(run, args, await run.place(args, "pane")),
   ),
-  command("select-pane selectp", "DLlMmRT:t:UZ", [0, 0], "[-DLlMmRUZ] [-T title] [-t target-pane]", selectPane),
+  command("select-pane selectp", "DgLlMmP:RT:t:UZ", [0, 0], "[-DLlMmRUZ] [-T title] [-t target-pane]", selectPane),
   command("last-pane lastp", "t:Z", [0, 0], "[-Z] [-t target-window]", async (run, args) => {
     const { window } = await run.place(args, "window");
     const last = window.panes.find((each) => each.info.last === true);
@@ -116,11 +117,18 @@ async function selectPane(run: Run, args: Arguments): Promise<void> {
   const { window, pane } = place;
   if (args.has("m") || args.has("M")) {
     const marked = args.has("M") ? null : pane.target;
+    await run.backend.requireOwnSessions("select-pane -m");
     await run.change((state) => {
       state.marked = marked === state.marked ? null : marked;
     });
     return;
   }
+  const style = args.get("P");
+  if (style !== undefined)
+    await run.change(({ own }) => {
+      own[pane.target] = { ...own[pane.target], "window-style": style, "window-active-style": style };
+    });
+  if (args.has("g")) return run.print(optionAt((await run.load()).state, place, "window-style") ?? "");
   const title = args.get("T");
   if (title !== undefined) {
     await run.backend.call("pane.update", { title: (await run.format(title, place)).slice(0, 256) }, pane.target);
@@ -192,18 +200,20 @@ async function swapPane(run: Run, args: Arguments): Promise<void> {
 async function breakPane(run: Run, args: Arguments): Promise<void> {
   const targets = await run.targets();
   const { session, window, pane } = targets.find(args.get("s"), "pane");
-  const to = args.has("t") ? targets.findIndex(args.get("t")) : null;
-  if (to !== null && to.window !== null && !args.has("a") && !args.has("b"))
-    throw new TmuxError(`index in use: ${to.index}`);
+  const to = targets.findIndex(args.get("t"));
+  if (to.window !== null && !args.has("a") && !args.has("b")) throw new TmuxError(`index in use: ${to.index}`);
   const name = args.get("n");
-  const there = to !== null && to.session.id !== session.id ? to.session : null;
-  if (window.panes.length === 1 && there === null) {
-    if (to !== null && to.index !== null) await run.backend.call("window.update", { index: to.index }, window.target);
+  const there = to.session.id === session.id ? null : to.session;
+  if (window.panes.length === 1) {
+    const index = to.index ?? (await freeIndex(run, to.session));
+    const focus = takesFocus(run, args, there === null ? { session, window, pane } : placeOf(there));
+    if (there === null) await run.backend.call("window.update", { index }, window.target);
+    else await run.backend.call("window.move", { to: there.target, index, focus }, window.target);
     if (name !== undefined) await nameWindow(run, window.target, name);
-    return printMade(run, args, pane.target, false);
+    return;
   }
   const focus = takesFocus(run, args, { session, window, pane });
-  const index = to === null || to.window !== null ? null : to.index;
+  const index = to.window === null ? to.index : null;
   if (there !== null) await run.backend.call("pane.move", { to: there.target, focus: false }, pane.target);
   const made = await run.backend.call(
     "pane.move",

@@ -11,18 +11,25 @@ export async function respawn(run: Run, args: Arguments, place: Place): Promise<
   if (!args.has("k") && pane.info.state !== "exited") {
     throw new TmuxError(`respawn pane failed: pane ${session.name}:${window.index}.${pane.index} still active`);
   }
-  const program = await programOf(run, args, place);
-  const isSame = program.command === null && !args.has("c") && !args.has("e");
-  const { keep_after_exit: _, ...started } = program;
+  // What the caller does not say is as it was, but for variables that were given then.
+  const before = await run.backend.terminal(pane.target);
+  const { keep_after_exit: _, ...program } = await programOf(run, args, place);
+  const started = {
+    ...program,
+    cwd: args.has("c") ? program.cwd : before.start_path,
+    command: args.words.length > 0 ? program.command : before.start_command,
+  };
   // Read before the change, which leaves out what belongs to dead panes.
-  const { own: options, marked } = (await run.load()).state;
-  const { pane: now } = await run.backend.call("pane.respawn", isSame ? {} : started, pane.target);
+  const { own: options, marked, pipes } = (await run.load()).state;
+  const { pane: now } = await run.backend.call("pane.respawn", started, pane.target);
   await run.refresh();
   if (now === pane.target) return;
   await run.change((state) => {
     state.panes[now] = pane.id.replace("%", "@");
     const own = options[pane.target];
     if (own !== undefined) state.own[now] = own;
+    const pipe = pipes[pane.target];
+    if (pipe !== undefined) state.pipes[now] = pipe;
     if (marked === pane.target) state.marked = now;
   });
 }

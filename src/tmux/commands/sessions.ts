@@ -53,7 +53,10 @@ export const sessionCommands: readonly Command[] = [
     const { model } = await run.load();
     if (shown === place.session.name) return;
     if (model.sessions.some(({ name }) => name === shown)) throw new TmuxError(`duplicate session: ${shown}`);
-    const own = ownName(shown);
+    const own = freeName(
+      ownName(shown),
+      model.sessions.filter(({ id }) => id !== place.session.id),
+    );
     await run.backend.call("session.update", { name: own }, place.session.target);
     await keepName(run, place.session.target, own, shown);
   }),
@@ -62,6 +65,13 @@ export const sessionCommands: readonly Command[] = [
 /** tmux keeps `:` and `.` for targets. */
 function sessionName(name: string): string {
   return visible(name.replace(/[:.]/g, "_"));
+}
+
+/** Two names of tmux may be one of wsh. */
+function freeName(own: string, others: readonly Session[]): string {
+  let name = own;
+  for (let i = 2; others.some(({ info }) => info.name === name); i++) name = `${own.slice(0, 60)}_${i}`;
+  return name;
 }
 
 async function newSession(run: Run, args: Arguments): Promise<void> {
@@ -78,7 +88,7 @@ async function newSession(run: Run, args: Arguments): Promise<void> {
   }
   if (!args.has("d") && !run.backend.hasTerminal) throw new TmuxError("open terminal failed: not a terminal");
   const program = await programOf(run, args, null);
-  const own = shown === null ? null : ownName(shown);
+  const own = shown === null ? null : freeName(ownName(shown), model.sessions);
   const info = await run.backend.create({
     name: own,
     command: program.command,
@@ -105,6 +115,7 @@ async function newSession(run: Run, args: Arguments): Promise<void> {
   if (window !== undefined) await nameWindow(run, session.current.target, window);
   const made = await sessionOf(run, info.id);
   run.means(made.current.active.target);
+  run.hasMade(made.current.active.target);
   if (args.has("P")) await run.print(await run.format(args.get("F") ?? "#{session_name}:", placeOf(made)));
   if (!args.has("d")) await attachTo(run, made, { others: false, readOnly: false });
 }

@@ -94,8 +94,10 @@ async function set(run: Run, args: Arguments, isWindow: boolean): Promise<void> 
   const isOne = index !== null && own !== undefined;
   const next =
     isUnset && isOne ? without(own, index) : isUnset ? undefined : changedValue(option, value, before, args.has("a"));
-  if (reaching.includes(name) && (scope.kind !== "own" || name === "prefix"))
-    run.backend.requirePerson(`set-option ${name}`);
+  const words = `set-option ${name}${value === undefined ? "" : ` ${quotedValue(value)}`}`;
+  if (reaching.includes(name) && (scope.kind !== "own" || name === "prefix")) run.backend.requirePerson(words);
+  else if (scope.kind !== "own") await run.backend.requireOwnSessions(words);
+  else if (reaching.includes(name) || kind?.type === "command") await run.backend.requireOwn(scope.id, words);
   if (name === "prefix" && next !== undefined) optionPrefix(next);
   const panes = place?.window.panes ?? [];
   const { agent } = run.backend;
@@ -244,7 +246,7 @@ async function setHook(run: Run, args: Arguments): Promise<void> {
   if (args.has("R") && args.word(0) === "wsh-event") return run.event();
   const { name, kind } = optionNamed(args.word(0) ?? "");
   if (kind?.type !== "command") throw new TmuxError(`invalid option: ${args.word(0)}`);
-  if (args.has("R")) return run.hook(name);
+  if (args.has("R")) return run.runHook(name);
   const text = args.word(1);
   if (text === undefined) return set(run, args, args.has("w"));
   // What it is to do is checked now, and kept as tmux prints it.
@@ -267,7 +269,8 @@ async function setEnvironment(run: Run, args: Arguments): Promise<void> {
   if (args.has("r") && given !== undefined) throw new TmuxError("can't specify a value with -r");
   if (!args.has("u") && !args.has("r") && given === undefined) throw new TmuxError("no value specified");
   // Panes that a person makes get it, PATH too.
-  if (args.has("g") || place?.session.info.owner?.kind !== "agent") run.backend.requirePerson("set-environment");
+  if (args.has("g") || place === null) run.backend.requirePerson("set-environment");
+  else await run.backend.requireOwn(place.session.target, ["set-environment", ...args.words].join(" "));
   const value = given !== undefined && args.has("F") ? await run.format(given, place ?? {}) : given;
   const session = place?.session.target ?? "";
   await run.change((state) => {

@@ -1,11 +1,13 @@
 /** Commands that run others: shells, files of commands, and waiting for channels. */
 import { homedir } from "node:os";
+import { resolve } from "node:path";
 import { TmuxError } from "../error.ts";
 import { isTrue } from "../formats/syntax.ts";
 import type { Place } from "../model.ts";
+import { quotedValue } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import { type Parsed, parseCommands } from "../parse/commands.ts";
-import { environmentOf, type Run } from "../run.ts";
+import { environmentOf, messageOf, type Run } from "../run.ts";
 import { type Command, command } from "./command.ts";
 
 export const shellCommands: readonly Command[] = [
@@ -107,48 +109,71 @@ export async function commandsIn(
 }
 
 async function sourceFiles(run: Run, args: Arguments): Promise<void> {
-  let failed = false;
   // What its lines mean without a target of their own.
   if (args.has("t")) run.means((await run.place(args, "pane")).pane.target);
+  const files: { readonly path: string; readonly text: string }[] = [];
   for (const given of args.words) {
-    const path = args.has("F") ? await run.format(given, (await run.targets()).current ?? {}) : given;
-    const paths = /[*?[]/.test(path)
-      ? [
-          ...new Bun.Glob(path.replace(/^\//, "")).scanSync({
-            cwd: path.startsWith("/") ? "/" : run.backend.cwd,
-            onlyFiles: true,
-          }),
-        ].map((each) => (path.startsWith("/") ? `/${each}` : each))
-      : [path];
-    for (const each of paths.toSorted()) failed = !(await sourceFile(run, args, each)) || failed;
+    const named = args.has("F") ? await run.format(given, (await run.targets()).current ?? {}) : given;
+    try {
+      for (const path of matching(run, named))
+        files.push({ path: resolve(run.backend.cwd, path), text: await textIn(run, path) });
+    } catch (thrown) {
+      if (args.has("q")) continue;
+      await run.backend.complain(messageOf(thrown));
+      run.status = 1;
+    }
   }
-  if (failed) run.status = 1;
+  const faults: string[] = [];
+  for (const { path, text } of files) {
+    try {
+      await sourceText(run, args, path, text);
+    } catch (thrown) {
+      if (!(thrown instanceof TmuxError)) throw thrown;
+      faults.push(`${path}:${thrown.message}`);
+    }
+  }
+  for (const fault of faults) await run.print(fault);
+  if (faults.length > 0) run.status = 1;
 }
 
-/** @returns false after a command that failed, or a file that could not be read */
-async function sourceFile(run: Run, args: Arguments, path: string): Promise<boolean> {
-  let text: string;
-  try {
-    text = new TextDecoder().decode(await run.backend.readFile(path));
-  } catch (thrown) {
-    if (args.has("q")) return true;
-    throw thrown;
+/** Files of a path or of a pattern. @throws TmuxError where there are none */
+function matching({ backend }: Run, named: string): readonly string[] {
+  if (!/[*?[]/.test(named)) return [named];
+  const found = [...new Bun.Glob(resolve(backend.cwd, named).slice(1)).scanSync({ cwd: "/", onlyFiles: true })].map(
+    (each) => `/${each}`,
+  );
+  if (found.length === 0) throw new TmuxError(`${named}: No such file or directory`);
+  return found.toSorted();
+}
+
+async function textIn({ backend }: Run, path: string): Promise<string> {
+  return new TextDecoder().decode(await backend.readFile(path));
+}
+
+/** Carries out the lines of a file once all of it is understood. @throws TmuxError `LINE: unknown command: x` */
+async function sourceText(run: Run, args: Arguments, path: string, text: string): Promise<void> {
+  const assigned: [string, string, boolean][] = [];
+  const place = (await run.targets()).current ?? {};
+  const all = await commandsIn(run, text, place, async (...each) => void assigned.push(each));
+  const lines = Map.groupBy(all, ({ line }) => line);
+  for (const [line, commands] of lines) {
+    const shown: string[] = [];
+    try {
+      for (const { words } of commands) shown.push(run.canonical(words).map(quotedValue).join(" "));
+    } catch (thrown) {
+      throw new TmuxError(`${line}: ${messageOf(thrown)}`);
+    }
+    if (args.has("v")) await run.print(`${path}:${line}: ${shown.join(" ; ")}`);
   }
-  let all: Parsed[];
-  try {
-    all = await commandsIn(run, text, (await run.targets()).current ?? {}, async (name, value, hidden) => {
-      await run.change((state) => {
-        state.environment[name] = { value, hidden };
-      });
+  if (args.has("n")) return;
+  if (assigned.length > 0) {
+    run.backend.requirePerson("set-environment -g");
+    await run.change(({ environment }) => {
+      for (const [name, value, hidden] of assigned) environment[name] = { value, hidden };
     });
-  } catch (thrown) {
-    throw thrown instanceof TmuxError ? new TmuxError(`${path}:${thrown.message}`) : thrown;
   }
-  if (args.has("n")) return true;
-  let good = true;
-  // Each line that fails says so, and the others are done.
-  for (const { line, words } of all) good = (await run.commands([words], `${path}:${line}: `)) && good;
-  return good;
+  // Behind a command that fails, the next line is carried out.
+  for (const commands of lines.values()) await run.commands(commands.map(({ words }) => words));
 }
 
 async function waitFor(run: Run, args: Arguments): Promise<void> {
@@ -209,6 +234,7 @@ async function pipePane(run: Run, args: Arguments): Promise<void> {
   }
   const place = await run.place(args, "pane");
   const { pane } = place;
+  await run.backend.requireOwn(pane.target, ["pipe-pane", ...args.words].join(" "));
   const { state } = await run.load();
   const before = state.pipes[pane.target];
   const wasOpen = before !== undefined && run.backend.isAlive(before);
@@ -221,7 +247,7 @@ async function pipePane(run: Run, args: Arguments): Promise<void> {
   const text = args.word(0);
   if (text === undefined || text === "" || (args.has("o") && wasOpen)) return;
   const types = args.has("I");
-  const pid = run.backend.pipe(pane.target, await run.format(text, place, {}, true), {
+  const pid = await run.backend.pipe(pane.target, await run.format(text, place, {}, true), {
     types,
     reads: args.has("O") || !types,
   });

@@ -187,6 +187,7 @@ export async function printMade(
   usual = CHANGED,
 ): Promise<void> {
   const { model } = await run.refresh();
+  run.hasMade(pane);
   if (focused || !args.has("d")) run.means(pane);
   if (!args.has("P")) return;
   const place = model.findPane(pane);
@@ -249,15 +250,15 @@ async function swapWindows(run: Run, args: Arguments): Promise<void> {
   const [source, target] = [targets.find(args.get("s"), "window"), targets.find(args.get("t"), "window")];
   if (source.window === target.window) return;
   await run.backend.call("window.swap", { with: target.window.target }, source.window.target);
-  if (source.session.id !== target.session.id) {
-    if (args.has("d") || !movesFocus(run, source)) return;
-    for (const { window } of [source, target]) await run.backend.call("window.select", {}, window.target);
-    return;
-  }
-  // The number that was shown stays so, or with -d not given the target's is.
-  const { current } = source.session;
-  const shown = [source.window, target.window].find((each) => each === current);
-  const other = shown === source.window ? target.window : source.window;
-  const select = !args.has("d") ? source.window : shown === undefined ? null : other;
-  if (select !== null && movesFocus(run, source)) await run.backend.call("window.select", {}, select.target);
+  // With -d the numbers of the two are selected; without it, those that are selected stay so.
+  const swapped = [
+    { place: target, incoming: source.window },
+    { place: source, incoming: target.window },
+  ];
+  const isWithin = source.session.id === target.session.id;
+  const selected = args.has("d")
+    ? swapped.slice(0, isWithin ? 1 : 2)
+    : swapped.filter(({ place }) => place.session.current === place.window);
+  for (const { place, incoming } of selected)
+    if (movesFocus(run, place)) await run.backend.call("window.select", {}, incoming.target);
 }

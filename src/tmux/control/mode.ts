@@ -324,8 +324,8 @@ export class ControlMode implements ControlClient {
     });
     if (before === String(session)) return;
     const run = new Run(this.backend, commandTable);
-    if (before === "null") await run.hook("client-attached");
-    await run.hook(session === null ? "client-detached" : "client-session-changed");
+    if (before === "null") await run.runHook("client-attached");
+    await run.runHook(session === null ? "client-detached" : "client-session-changed");
   }
 
   private end(end: ControlEnd): void {

@@ -1,5 +1,5 @@
 /** Variables of formats: what tmux says of a session, a window, a pane, as far as wsh knows it. Pure. */
-
+import { constants } from "node:os";
 import type { PaneTerminal } from "../../protocol/pane-terminal.ts";
 import type { Pane, Place, Session, Window } from "../model.ts";
 import { boxOf } from "../targets.ts";
@@ -133,11 +133,9 @@ const ofPane: Values<Place> = {
   pane_current_command: ({ pane }) => pane.info.program ?? commandName(pane),
   pane_current_path: ({ pane }) => pane.info.cwd ?? "",
   pane_path: () => "",
-  pane_start_command: ({ pane }) => pane.info.command,
-  pane_start_path: ({ session }) => session.info.cwd ?? "",
   pane_dead: ({ pane }) => pane.info.state === "exited",
   pane_dead_status: ({ pane }) => (pane.info.state === "exited" ? (pane.info.exit_code ?? "") : ""),
-  pane_dead_signal: ({ pane }) => (pane.info.state === "exited" ? (pane.info.signal ?? "") : ""),
+  pane_dead_signal: ({ pane }) => signalNumber(pane.info.state === "exited" ? pane.info.signal : null),
   pane_input_off: () => false,
   pane_marked: ({ pane }, { marked }) => pane.target === marked,
   pane_marked_set: (_, { marked }) => marked !== null,
@@ -194,6 +192,10 @@ function flagsOf({ session, window }: InWindow, { marked }: FormatFacts): string
     window.panes.some(({ target }) => target === marked) ? "M" : "",
     window.info.zoomed === true ? "Z" : "",
   ].join("");
+}
+
+function signalNumber(signal: string | null | undefined): number | string {
+  return Object.entries(constants.signals).find(([name]) => name === signal)?.[1] ?? signal ?? "";
 }
 
 function commandName({ info }: Pane): string {

@@ -1,5 +1,6 @@
 /** What the commands of tmux use of wsh: an instance's sessions by their processes, and what their caller has. */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import fs from "node:fs";
 import os from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
@@ -11,7 +12,7 @@ import { selfCommand } from "../../launch/launch.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { agentAbove } from "../../platform/agent-above.ts";
-import { ownerOf, requireNoAgent } from "../../protocol/owner.ts";
+import { isSameOwner, ownerOf, requireNoAgent } from "../../protocol/owner.ts";
 import { PaneTerminalSchema } from "../../protocol/pane-terminal.ts";
 import { SessionInfoSchema } from "../../protocol/session.ts";
 import { prefixKeyOf } from "../../settings/prefix-key.ts";
@@ -109,6 +110,15 @@ export function backendOf(
       const { values } = loadSettings(instance, { env: {}, tolerant: true });
       requireNoAgent(values, sessions.context.caller, command);
     },
+    async requireOwnSessions(command) {
+      const own = ownerOf(sessions.context.caller);
+      const all = agent === null ? [] : await sessions.list();
+      if (all.some(({ owner }) => owner === undefined || !isSameOwner(owner, own))) this.requirePerson(command);
+    },
+    async requireOwn(target, command) {
+      const op = /^@[sw]/.test(target) ? (target.startsWith("@s") ? "session.update" : "window.update") : "pane.update";
+      if (agent !== null) await sessions.call("peer.leave", { op, input: { tmux: command } }, target);
+    },
     async keysChanged() {
       const all = await sessions.list();
       await Promise.all(all.map(({ id }) => sessions.call("peer.reload", {}, id).catch(() => {})));
@@ -133,7 +143,7 @@ export function backendOf(
       const child = Bun.spawn(["sh", "-c", command], { ...place, stdin: "ignore", stdout: "pipe", stderr: "ignore" });
       return (await new Response(child.stdout).text()).split("\n")[0] ?? "";
     },
-    spawn: (command) => void background(command, place),
+    spawn: (command) => void background(command, place, "ignore"),
     self: `${self(...at, "tmux")}`,
     shellText,
     isAlive(pid) {
@@ -144,7 +154,7 @@ export function backendOf(
         return false;
       }
     },
-    detach(pid) {
+    end(pid) {
       if (pid <= 1) return;
       try {
         process.kill(pid, "SIGTERM");
@@ -152,19 +162,16 @@ export function backendOf(
         // It has left.
       }
     },
-    end(pid) {
-      try {
-        // The whole group: what reads the pane, and the command.
-        process.kill(-pid, "SIGTERM");
-      } catch {
-        // It has ended.
-      }
-    },
-    pipe(pane, command, ways) {
+    async pipe(pane, command, ways) {
       const [shell, given] = [`exec ${self(...at, "tmux", "pipe-pane")}`, JSON.stringify({ pane, command, ...ways })];
-      return background(shell, { ...place, env: { ...place.env, [PIPE]: given } });
+      const child = background(shell, { ...place, env: { ...place.env, [PIPE]: given } }, "pipe");
+      const { stdout } = child;
+      const first = stdout === null ? [] : await Promise.race([once(stdout, "data"), once(stdout, "close")]);
+      stdout?.destroy();
+      if (!Buffer.isBuffer(first[0])) throw new TmuxError("pipe failed: its program has ended");
+      return child.pid ?? 0;
     },
-    carryPipe: () => carryPipe(sessions, env, cwd),
+    carryPipe: () => carryPipe({ sessions, state }, env, cwd),
     sleep: (ms) => Bun.sleep(ms),
     isDirectory: (path) => fs.statSync(resolve(cwd, path), { throwIfNoEntry: false })?.isDirectory() === true,
     async shownInput() {
@@ -203,11 +210,11 @@ function definedIn(env: Readonly<Record<string, string | undefined>>): Record<st
 }
 
 /** Starts shell text that outlives this process. @returns its process, which leads a group */
-function background(command: string, place: Surroundings): number {
-  const child = spawn("sh", ["-c", command], { ...place, detached: true, stdio: "ignore" });
+function background(command: string, place: Surroundings, output: "ignore" | "pipe"): ChildProcess {
+  const child = spawn("sh", ["-c", command], { ...place, detached: true, stdio: ["ignore", output, "ignore"] });
   child.on("error", () => {});
   child.unref();
-  return child.pid ?? 0;
+  return child;
 }
 
 function fileFault(path: string, thrown: unknown): TmuxError {

@@ -1,13 +1,20 @@
 /** `pipe-pane`: the bytes of a pane go to a shell command, and what that prints is typed. A process of its own does it. */
+import { once } from "node:events";
+import fs from "node:fs";
 import * as v from "valibot";
 import { messageTypes } from "../../protocol/messages.ts";
+import type { Connection } from "../../wire/connection.ts";
 import type { Sessions } from "./sessions.ts";
+import type { StateFile } from "./state-file.ts";
 
 /** Variable of the process that carries a pipe: what it carries. */
 export const PIPE = "WSH_TMUX_PIPE";
 
 /** Bytes that the command has not read above which the pane's output waits. */
 const HIGH_BYTES = 1024 * 1024;
+
+/** Time in which a pane that is started again is looked for, in ms. */
+const FOLLOW_MS = 1_000;
 
 const PipeSchema = v.pipe(
   v.string(),
@@ -17,12 +24,12 @@ const PipeSchema = v.pipe(
 
 /** @returns false where the environment asks for no pipe */
 export async function carryPipe(
-  sessions: Sessions,
+  { sessions, state }: { readonly sessions: Sessions; readonly state: StateFile },
   { [PIPE]: given, ...env }: Readonly<Record<string, string | undefined>>,
   cwd: string,
 ): Promise<boolean> {
   if (given === undefined) return false;
-  const { pane, command, reads, types } = v.parse(PipeSchema, given);
+  const { pane: first, command, reads, types } = v.parse(PipeSchema, given);
   const child = Bun.spawn(["sh", "-c", command], {
     env,
     cwd,
@@ -31,24 +38,53 @@ export async function carryPipe(
     stderr: "ignore",
   });
   let waiting = 0;
-  const connection = await sessions.stream("peer.raw", { snapshot: false, read_only: !types }, pane, {
-    message({ type, payload }) {
-      if (type !== messageTypes.output || !reads) return;
-      child.stdin.write(payload.slice());
-      waiting += payload.length;
-      if (waiting < HIGH_BYTES) return;
-      connection.pause();
-      void Promise.resolve(child.stdin.flush()).then(() => {
-        waiting = 0;
-        connection.resume();
-      });
-    },
+  const open = async (pane: string, isAgain: boolean): Promise<Connection> => {
+    // A snapshot begins with what prepares a used screen.
+    let skips = isAgain;
+    const opened = await sessions.stream("peer.raw", { snapshot: isAgain, read_only: !types }, pane, {
+      message({ type, payload }) {
+        if (type !== messageTypes.output || !reads) return;
+        if (!skips) child.stdin.write(payload.slice());
+        skips = false;
+        waiting += payload.length;
+        if (waiting < HIGH_BYTES) return;
+        opened.pause();
+        void Promise.resolve(child.stdin.flush()).then(() => {
+          waiting = 0;
+          opened.resume();
+        });
+      },
+      close: () => void follow(pane),
+    });
+    return opened;
+  };
+  let connection = await open(first, false);
+  /** A pane that is started again has another id, to which the state gives the pipe. */
+  async function follow(ended: string): Promise<void> {
+    const until = Date.now() + FOLLOW_MS;
+    do {
+      const next = Object.entries(state.read().pipes).find(([pane, pid]) => pid === process.pid && pane !== ended);
+      if (next !== undefined) {
+        connection = await open(next[0], true);
+        return;
+      }
+      await state.changed();
+    } while (Date.now() < until);
     // The command reads the end of its input, and may go on.
-    close: () => void child.stdin.end(),
-  });
-  if (child.stdout instanceof ReadableStream)
-    for await (const bytes of child.stdout) connection.sendBytes(messageTypes.input, bytes);
-  await child.exited;
+    child.stdin.end();
+  }
+  const carried = (async () => {
+    if (child.stdout instanceof ReadableStream)
+      for await (const bytes of child.stdout) connection.sendBytes(messageTypes.input, bytes);
+    await child.exited;
+  })();
+  // An answer comes behind everything that the pane printed before.
+  const ended = once(process, "SIGTERM").then(() => connection.request("session.get", {}, sessions.context));
+  // Its starter waits for this.
+  fs.writeSync(1, "\n");
+  await Promise.race([carried, ended.catch(() => {})]);
+  connection.listen({});
   connection.close();
+  await child.stdin.end();
   return true;
 }

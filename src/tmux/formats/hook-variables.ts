@@ -1,0 +1,23 @@
+/** What formats say while a hook is carried out. Pure. */
+import type { Place } from "../model.ts";
+import { quotedValue } from "../options/options.ts";
+import { type Arguments, orderedWords, type Syntax } from "../parse/arguments.ts";
+
+/** What formats say of the place of an event. */
+export function placeVariables({ session, window, pane }: Place): Readonly<Record<string, string>> {
+  return {
+    ...{ hook_session: session.id, hook_session_name: session.name },
+    ...{ hook_window: window.id, hook_window_name: window.name, hook_pane: pane.id },
+  };
+}
+
+/** What formats say of a command's words in its hook. */
+export function argumentVariables(command: Syntax, args: Arguments): Readonly<Record<string, string>> {
+  const flags = [...command.flags.replaceAll(":", "")].filter((flag) => args.has(flag));
+  return Object.fromEntries([
+    ["hook_arguments", orderedWords(command, args).map(quotedValue).join(" ")],
+    ...args.words.map((word, i) => [`hook_argument_${i}`, word]),
+    ...flags.map((flag) => [`hook_flag_${flag}`, args.get(flag) ?? "1"]),
+    ...flags.flatMap((flag) => args.all(flag).map((value, i) => [`hook_flag_${flag}_${i}`, value])),
+  ]);
+}
