@@ -162,6 +162,8 @@ export const AttachSchema = v.object({
   follow: v.optional(v.boolean(), false),
   /** Decides the session's size only while nobody else does, and shows what fits: a view, a terminal by its person's wish. */
   observe: v.optional(v.boolean(), false),
+  /** It shows images of programs: it need not be asked. */
+  pictures: v.optional(v.boolean(), false),
   /** A terminal in a page. */
   page: v.optional(PageSchema),
   /** The terminal, if the session process may open it and carry keys and the program's bytes without the client. */

@@ -13,13 +13,17 @@ export function withoutPicture(cell: Cell): Cell {
   return { text: " ", width: 1, style: { fg: null, bg: cell.style.bg, flags: 0, link: null } };
 }
 
-const blanked = new WeakMap<Row, Row>();
+/** A row with blanks in place of pictures. */
+export const withoutPictures = inRows(withoutPicture);
 
-/** A row with blanks in place of pictures; the same object without any, and for the same row. */
-export function withoutPictures(row: Row): Row {
-  const known = blanked.get(row);
-  if (known !== undefined) return known;
-  const made = row.some(({ text }) => text.startsWith(PLACEHOLDER)) ? row.map(withoutPicture) : row;
-  blanked.set(row, made);
-  return made;
+/** Rows with other cells in place of pictures; the same object without any, and for the same row. */
+export function inRows(replaced: (cell: Cell) => Cell): (row: Row) => Row {
+  const known = new WeakMap<Row, Row>();
+  return (row) => {
+    const before = known.get(row);
+    if (before !== undefined) return before;
+    const made = row.some(({ text }) => text.startsWith(PLACEHOLDER)) ? row.map(replaced) : row;
+    known.set(row, made);
+    return made;
+  };
 }

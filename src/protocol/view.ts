@@ -33,6 +33,7 @@ export const ViewRequestSchema = v.variant("type", [
     prefix: optional(v.boolean(), "whether the session reads the prefix key; false: the page does", true),
     name: optional(v.pipe(v.string(), v.maxLength(64)), "shown in lists of viewers"),
     keys: optional(v.boolean(), "answer with `keys`, now and when they change"),
+    pictures: optional(v.boolean(), "send `images`, and cells that show parts of them"),
   }),
   v.object({ type: v.literal("size"), rows: SideSchema, cols: SideSchema, size }),
   v.object({ type: v.literal("shown"), n: integerFrom(0) }),
@@ -59,6 +60,14 @@ export const ViewMessageSchema = v.variant("type", [
     type: v.literal("frame"),
     n: described(v.number(), "numbers the frames of this connection from 1"),
     ...FrameUpdateSchema.entries,
+  }),
+  v.object({
+    type: v.literal("images"),
+    n: described(v.number(), "numbers it like a frame"),
+    commands: described(
+      v.string(),
+      "of kitty's graphics protocol, whole ones: to keep, place (U=1) or delete an image",
+    ),
   }),
   v.object({ type: v.literal("took"), n: number }),
   v.object({ type: v.literal("pong") }),

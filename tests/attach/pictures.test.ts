@@ -93,3 +93,20 @@ test("a picture is there in every way in which its pane is shown, and gone with 
   expect(again.errors).toEqual([]);
   expect([...again.images.values()].map(({ data }) => data.length)).toContain(1200 * 1200 * 3);
 });
+
+test("a picture shows where its pane is a view of another session, and is blank where the terminal has no pictures", async () => {
+  const graphics = new KittyGraphics();
+  await using at = await personAt({ graphics });
+  const { person, wsh } = at;
+  await until("the answer to reach the session", async () => person.bytes.includes("a=q"));
+  await wsh.session("other", "--", `cat ${image(wsh.dir, "small")}; echo below; exec cat`);
+  await wsh.run("split", "dev", "--view", "other");
+  await person.sees(/[│┃]below/);
+  await shows(person, graphics, 4);
+  await using other = await EmulatorTerminal.attach(wsh, "dev", { seen: /[│┃]below/ });
+  expect(await other.text()).not.toContain(PLACEHOLDER);
+  other.type("\x1cr");
+  await other.sees(/[│┃]below/);
+  expect(other.bytes).not.toContain(PLACEHOLDER);
+  expect(graphics.errors).toEqual([]);
+});

@@ -13,7 +13,7 @@ import { type PageFile, pageFiles } from "./files.ts";
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   ...["script", "style", "connect", "font", "manifest", "worker"].map((kind) => `${kind}-src 'self'`),
-  "img-src 'self' data:",
+  "img-src 'self' data: blob:",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

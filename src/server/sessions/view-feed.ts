@@ -22,6 +22,8 @@ import type { StreamedSession, StreamedSessions } from "./streamed-session.ts";
 export interface ViewFeedEvents {
   /** JSON of a picture, as the session's process wrote it. */
   frame(json: string): void;
+  /** Commands about images, counted like a picture. */
+  images(commands: string): void;
   keyboard(captured: boolean): void;
   wanted(operation: string): void;
   /** The settings have changed. */
@@ -185,6 +187,9 @@ export class ViewFeed {
     if (message.type === messageTypes.frame) {
       this.pictures++;
       this.events.frame(this.named(decoder.decode(message.payload)));
+    } else if (message.type === messageTypes.images) {
+      this.pictures++;
+      this.events.images(decoder.decode(message.payload));
     } else if (message.type === messageTypes.end) {
       this.end(v.parse(StreamEndSchema, messageJson(message)));
     } else if (message.type === messageTypes.event) {

@@ -91,7 +91,16 @@ export class ViewSocket implements WebSocketEndpoint {
     this.early.push(typeof data === "string" ? data : new Uint8Array(data));
   }
 
-  private async attach({ client, rows, cols, size, prefix, name, keys: wantsKeys }: OpenRequest): Promise<void> {
+  private async attach({
+    client,
+    rows,
+    cols,
+    size,
+    prefix,
+    name,
+    keys: wantsKeys,
+    pictures,
+  }: OpenRequest): Promise<void> {
     const { sources, source, context, viewer, follows } = this.options;
     const { told, ...keys } = await this.keys(prefix, true);
     const { info } = source;
@@ -111,11 +120,13 @@ export class ViewSocket implements WebSocketEndpoint {
         },
         read_only: !accessCovers(context.access, "operate"),
         ...keys,
+        ...defined({ pictures }),
         page: { client, name: name === undefined || name === "" ? viewer : `${viewer} (${name})`, credit: VIEW_CREDIT },
       },
       context,
       {
         frame: (json) => this.frame(json),
+        images: (commands) => this.tell({ type: "images", n: ++this.pictures, commands }),
         keyboard: (captured) => this.tell({ type: "keyboard", captured }),
         wanted: (operation) => this.tell({ type: "wanted", operation }),
         settings: () => void this.reread(prefix, wantsKeys === true),

@@ -19,6 +19,7 @@ import type { Size } from "../../protocol/size.ts";
 import type { PtyFlags } from "../../pty/port.ts";
 import { describeCopy } from "../../session/paste-buffers.ts";
 import type { Session } from "../../session/session.ts";
+import type { PictureSource } from "../../terminal/pictures/picture.ts";
 import { PaneCopyMode } from "../../viewer/terminal/copy-mode.ts";
 import type { LayerPicture } from "../../viewer/terminal/overlay-layer.ts";
 import { OverlayLayer } from "../../viewer/terminal/overlay-layer.ts";
@@ -249,6 +250,10 @@ export class LocalPane implements PlacedPane {
 
   look(input: CopyModeInput): Promise<void> {
     return this.looking.begin(v.parse(CopyModeInputSchema, input));
+  }
+
+  get pictures(): PictureSource | null {
+    return this.pane.terminal.pictures;
   }
 
   learnColors(colors: TerminalColors): void {

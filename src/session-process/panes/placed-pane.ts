@@ -5,6 +5,7 @@ import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import type { PaneInfo } from "../../protocol/session.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { PtyFlags } from "../../pty/port.ts";
+import type { PictureSource } from "../../terminal/pictures/picture.ts";
 
 export interface PlacedPane {
   readonly id: string;
@@ -21,6 +22,8 @@ export interface PlacedPane {
   /** Null without a picture. */
   readonly modes: FrameModes | null;
   readonly title: string;
+  /** Null while its program has had none. */
+  readonly pictures: PictureSource | null;
   /** In the middle of a synchronized update. */
   readonly isSynchronized: boolean;
   resize(size: Size): void;

@@ -22,6 +22,8 @@ import { applyFrame, FrameUpdateSchema } from "../../protocol/frame-codec.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import { type PaneInfo, PaneInfoSchema, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import type { Size } from "../../protocol/size.ts";
+import type * as Kept from "../../terminal/pictures/linked-pictures.ts";
+import { picturesUsed, pictureTerminals } from "../../terminal/pictures/picture.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
 import type { PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 
@@ -65,6 +67,7 @@ export class ViewLink implements PlacedPane {
   private known: Omit<PaneInfo, "index" | "active" | "last"> | null = null;
   /** The newest picture; null until the first. */
   frame: Frame | null = null;
+  pictures: Kept.LinkedPictures | null = null;
   info: SessionInfo;
   private infoAt = performance.now();
   private asking = false;
@@ -111,7 +114,9 @@ export class ViewLink implements PlacedPane {
       // A view is a terminal in the session that owns it: sessions must not show themselves through others. It changes
       // no size that another viewer uses.
       const how = linked.isGuest ? {} : { around, observe: true };
-      const attach = { ...size, ...composedAttach, ...how } satisfies Attach;
+      const pictures = pictureTerminals.size > 0;
+      if (pictures) picturesUsed.now = true;
+      const attach = { ...size, ...composedAttach, ...how, pictures } satisfies Attach;
       await link.request("peer.attach", attach);
       link.watch();
       return link;
@@ -173,6 +178,8 @@ export class ViewLink implements PlacedPane {
   }
 
   learnColors(colors: TerminalColors): void {
+    // From now on its frames may have parts of pictures.
+    if (colors.graphics === true) picturesUsed.now = true;
     this.request("peer.colors", colors).catch(() => {});
   }
 
@@ -268,9 +275,21 @@ export class ViewLink implements PlacedPane {
       if (this.isGuest) this.askSoon();
     } else if (message.type === messageTypes.output) {
       this.port.echoed(message.payload);
+    } else if (message.type === messageTypes.images) {
+      this.pictured(message.payload);
     } else if (message.type === messageTypes.end) {
       this.end(v.parse(StreamEndSchema, messageJson(message)));
     } else if (message.type === messageTypes.event) this.event(messageJson(message));
+  }
+
+  private pictured(commands: Uint8Array): void {
+    if (this.pictures === null) {
+      // Loaded with the first one: most sessions have none.
+      const { LinkedPictures }: typeof Kept = require("../../terminal/pictures/linked-pictures.ts");
+      this.pictures = new LinkedPictures();
+    }
+    this.pictures.take(commands);
+    this.port.painted();
   }
 
   private event(value: unknown): void {

@@ -115,7 +115,7 @@ export class WindowView implements Shown {
   }
 
   get pictures() {
-    return this.panesShown().flatMap((pane) => this.arrangement.localOf(pane)?.pane.terminal.pictures ?? []);
+    return this.panesShown().flatMap((pane) => this.arrangement.placed.get(pane)?.pictures ?? []);
   }
 
   get wide(): readonly ShownProgram[] {

@@ -5,7 +5,7 @@
 import type { Pixels } from "./pixels.ts";
 
 /** Bytes that are kept of one pane's images, and of all. */
-const MAX_PANE_BYTES = 16 * 1024 * 1024;
+export const MAX_PANE_BYTES = 16 * 1024 * 1024;
 const MAX_BYTES = 48 * 1024 * 1024;
 /** Bytes in a terminal, at four a pixel: kitty keeps 320 MB. */
 const MAX_TERMINAL_BYTES = 256 * 1024 * 1024;

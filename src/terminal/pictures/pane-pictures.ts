@@ -14,7 +14,14 @@ import { colorId, completed, idStyle, pictureAt, placeholderAt } from "./cells.t
 import { PictureCommand } from "./command.ts";
 import { MAX_CELLS } from "./diacritics.ts";
 import { type Displayed, Image } from "./image.ts";
-import { type Picture, type PicturePlace, type PictureSource, picturesUsed, pictureTerminals } from "./picture.ts";
+import {
+  nextSerial,
+  type Picture,
+  type PicturePlace,
+  type PictureSource,
+  picturesUsed,
+  pictureTerminals,
+} from "./picture.ts";
 import { readPixels } from "./pixels.ts";
 import { erasing, placing } from "./placing.ts";
 import { decodeSixel } from "./sixel.ts";
@@ -22,7 +29,6 @@ import { Upload } from "./upload.ts";
 
 /** Numbers of a program's own placeholders that are remembered. */
 const MAX_NUMBERS = 1024;
-let nextSerial = 1;
 
 interface PanePicturesPort {
   readonly terminal: Terminal;
@@ -36,7 +42,7 @@ interface PanePicturesPort {
 export class PanePictures implements PictureSource {
   readonly pictures = new Map<number, Picture>();
   version = 0;
-  readonly serial = nextSerial++;
+  readonly serial = nextSerial();
   /** Oldest first, of both screens: a program on one has nothing of the other. */
   private images: Image[] = [];
   private upload: Upload | null = null;

@@ -30,6 +30,13 @@ export interface PictureSource {
   readonly version: number;
 }
 
+let serials = 0;
+
+/** For a new source. */
+export function nextSerial(): number {
+  return ++serials;
+}
+
 /** Attached terminals that show pictures: while there is one, programs are answered as by such a terminal. */
 export const pictureTerminals = new Set<object>();
 

@@ -149,6 +149,7 @@ export class TerminalStream implements Viewer {
       ownMouse: this.mouse,
     });
     const { own, focus, presentation } = this;
+    if (attach.pictures) presentation.showPictures();
     this.typing = new Typing(session, shown, this, { own, focus, presentation });
     this.keys = new KeyReader(person, {
       forward: (bytes) => this.typing.typed(bytes),
@@ -223,7 +224,7 @@ export class TerminalStream implements Viewer {
       rang: () => this.presentation.painter.rang(),
       typed: (bytes) => this.typing.typed(bytes),
       wanted: (operation) => this.inPage?.wanted(operation) ?? false,
-      redraw: () => this.presentation.showPictures(),
+      redraw: () => this.presentation.redraw(),
       session: this.session,
       statusAt: (row, col) => this.presentation.painter.statusAt(this.size, row, col),
       copy: (text) => this.copies.byPerson(text),

@@ -36,7 +36,8 @@ export class PaintedTerminal {
 
   /** Pictures that were sent and are not known to be shown. */
   get unconfirmed(): number {
-    return this.sent - Math.max(0, this.shown);
+    // Who composes pictures confirms none.
+    return this.ahead === null ? this.sent - Math.max(0, this.shown) : 0;
   }
 
   /** Another process has the terminal: its content is unknown until it is repainted. */

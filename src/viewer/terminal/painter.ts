@@ -13,13 +13,11 @@ import { plainOverlay, plainPanel } from "../../compositor/plain-elements.ts";
 import { withoutColors } from "../../compositor/theme.ts";
 import type { Frame, FramePlaces, PanePlace } from "../../protocol/frame.ts";
 import { encodeFrame, type FrameUpdate, typedInPlace } from "../../protocol/frame-codec.ts";
-import type { Grid } from "../../protocol/grid.ts";
-import { withoutPictures } from "../../protocol/placeholder.ts";
+import type { Grid, Row } from "../../protocol/grid.ts";
 import { isPlain, isPrintable } from "../../protocol/plain-bytes.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { StatusTarget, StatusText } from "../../session/types.ts";
-import { picturesUsed } from "../../terminal/pictures/picture.ts";
 import type { LayerPicture } from "./overlay-layer.ts";
 import { ownModes } from "./own-modes.ts";
 import { withMouse } from "./pointer.ts";
@@ -76,8 +74,8 @@ export class Painter {
     private readonly session: Session,
     private readonly screen: Shown,
     private readonly options: PainterOptions,
-    /** Whether the terminal shows pictures; else they are blank. */
-    private readonly pictures: { readonly isOn: boolean },
+    /** What the terminal gets in place of a row with pictures; null: it shows them as they are. */
+    private readonly pictures: { readonly inRow: ((row: Row) => Row) | null },
   ) {
     this.scrollback = new ScrollbackFeed(screen, options.scrollback);
   }
@@ -138,13 +136,13 @@ export class Painter {
    * terminal that shows the previous update needs nothing else.
    */
   next(showing: Showing): { readonly update: FrameUpdate; readonly typed: string } | null {
-    const isBlank = picturesUsed.now && !this.pictures.isOn;
+    const { inRow } = this.pictures;
     const made = this.compose(showing);
-    const view = isBlank ? { ...made, lines: made.lines.map(withoutPictures) } : made;
+    const view = inRow === null ? made : { ...made, lines: made.lines.map(inRow) };
     this.epoch = this.screen.epoch;
     const waits = showing.flooding || this.screen.alternate || showing.above?.screen != null;
     const rows = waits ? [] : this.scrollback.take(showing.size.cols);
-    const scrolled = isBlank ? rows.map(withoutPictures) : rows;
+    const scrolled = inRow === null ? rows : rows.map(inRow);
     const events = { scrolled, bell: this.bell, clipboard: this.clipboard };
     const before = this.shown;
     this.shown = view;

@@ -7,7 +7,10 @@
  * image that its program replaces meanwhile is given up. Runs only while a program has pictures and the terminal can
  * show them; call between chunks.
  */
+import type { Row } from "../../protocol/grid.ts";
 import { messageTypes } from "../../protocol/messages.ts";
+import { withoutPictures } from "../../protocol/placeholder.ts";
+import type * as Numbered from "../../terminal/pictures/numbered.ts";
 import { type Picture, type PicturePlace, picturesUsed, pictureTerminals } from "../../terminal/pictures/picture.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { Shown } from "./shown.ts";
@@ -21,6 +24,8 @@ const RAW_PART = (PART / 4) * 3;
 const RETRY_MS = 4;
 
 interface PictureFeedPort {
+  /** A page, to which cells say in digits what they are. */
+  readonly isPage: boolean;
   /** Whether the terminal has taken everything that was sent. */
   isReady(): boolean;
   write(bytes: Uint8Array): void;
@@ -61,6 +66,15 @@ export class PictureFeed {
 
   get isOn(): boolean {
     return pictureTerminals.has(this);
+  }
+
+  /** What the terminal gets in place of a row with pictures; null: it shows them as they are. */
+  get inRow(): ((row: Row) => Row) | null {
+    if (!picturesUsed.now) return null;
+    if (!this.isOn) return withoutPictures;
+    if (!this.port.isPage) return null;
+    const { numberedPictures }: typeof Numbered = require("../../terminal/pictures/numbered.ts");
+    return numberedPictures;
   }
 
   /** The program's own bytes have pictures, which the terminal would print. Runs per chunk. */

@@ -28,16 +28,12 @@ import { Painter, type PainterOptions } from "./painter.ts";
 import { PictureFeed } from "./picture-feed.ts";
 import type { RowsFirst } from "./scrollback-feed.ts";
 import type { Shown, ShownProgram } from "./shown.ts";
+import { SizeNote } from "./size-note.ts";
 
 /** Limit of bytes pending for a relaying terminal above which it is too slow: a few screens. */
 const BEHIND_BYTES = 256 * 1024;
 /** Longest sequence that a painted terminal gets in addition to its pictures. */
 const MOST_EFFECT_BYTES = 4096;
-/**
- * How long a terminal that is too small for the session says so, in ms: the notice covers part of the program's last
- * row.
- */
-const NOTE_MS = 4_000;
 
 export interface PresentationOptions extends PainterOptions {
   /** Whether the client may get the program's own bytes. */
@@ -80,9 +76,7 @@ export class Presentation {
   /** Lasting changes that programs make at a relayed terminal, and those that the client knows. */
   private lasting: { news(): readonly LastingChange[] } | null;
   private readonly told = new Set<LastingChange>();
-  /** The sizes, of the session and here, that were shown last, and until when they are shown. */
-  private noted = "";
-  private noteTimer: Timer | null = null;
+  private readonly sizeNote = new SizeNote(() => this.reconsider());
 
   /** @param terminal null when only the client writes to it */
   constructor(
@@ -97,6 +91,7 @@ export class Presentation {
     this.painted = new PaintedTerminal(terminal, send, options.ahead);
     this.pacer = this.pacing();
     this.pictures = new PictureFeed(shown, peer, {
+      isPage: options.credit !== null,
       isReady: () => this.pending === 0 && (this.current === "relay" || this.painted.unconfirmed === 0),
       write: (bytes) => (this.current === "relay" ? this.pass(bytes) : this.sendImages(bytes)),
     });
@@ -113,6 +108,7 @@ export class Presentation {
     const { program } = this.shown;
     if (program !== null && this.canRelay()) this.relay(program, first(program));
     else this.startPainting(first);
+    this.pictures.look();
   }
 
   /**
@@ -261,7 +257,7 @@ export class Presentation {
     this.over = true;
     this.pacer.close();
     this.pictures.close();
-    clearTimeout(this.noteTimer ?? undefined);
+    this.sizeNote.close();
   }
 
   /** Whether the program's own bytes would produce the right screen on this terminal. Runs per chunk. */
@@ -303,6 +299,10 @@ export class Presentation {
   /** The terminal shows pictures. */
   showPictures(): void {
     if (!this.over) this.pictures.begin();
+    this.redraw();
+  }
+
+  redraw(): void {
     this.painter.forget();
     this.reconsider();
   }
@@ -385,7 +385,8 @@ export class Presentation {
   private paintNow(bare = false): void {
     this.pacer.began();
     const flooding = this.flood.isFlooding;
-    const note = !bare && this.isNoting();
+    const { layout } = this.shown;
+    const note = !bare && this.sizeNote.isOn(layout == null ? this.session.size : outerSize(layout), this.outer.size);
     const { size, above } = this.outer;
     const mouse = this.outer.mouse.isTaken;
     const next = this.painter.next({ size, above, note, flooding, bare, mouse });
@@ -399,22 +400,5 @@ export class Presentation {
     if (this.painter.scrollback.isBehind) this.pacer.later(FRAME_MS);
     // Silence does not show that a flood is over: check once more.
     if (flooding) this.pacer.later(FLOOD_WINDOW_MS);
-  }
-
-  /** Whether the session's size is shown now: for a while after it, or the terminal's, has changed. */
-  private isNoting(): boolean {
-    const { layout } = this.shown;
-    const { rows, cols } = layout == null ? this.session.size : outerSize(layout);
-    const { size } = this.outer;
-    const sizes = `${cols}x${rows} ${size.cols}x${size.rows}`;
-    if (sizes !== this.noted) {
-      this.noted = sizes;
-      clearTimeout(this.noteTimer ?? undefined);
-      this.noteTimer = setTimeout(() => {
-        this.noteTimer = null;
-        this.reconsider();
-      }, NOTE_MS);
-    }
-    return this.noteTimer !== null;
   }
 }

@@ -18,6 +18,7 @@ export type ViewState = "connecting" | "live" | "silent" | "lost" | "ended" | "r
 
 export interface ViewEvents {
   frame(update: FrameUpdate): void;
+  images(commands: string): void;
   state(state: ViewState, why: string): void;
   opened(access: "observe" | "operate" | "admin", session: string): void;
   keyboard(captured: boolean): void;
@@ -156,7 +157,7 @@ export class ViewSocket {
       this.socket = socket;
       socket.addEventListener("open", () => {
         const { rows, cols } = this.size;
-        this.tell({ type: "open", client: this.client, rows, cols, size: this.mode, keys: true });
+        this.tell({ type: "open", client: this.client, rows, cols, size: this.mode, keys: true, pictures: true });
       });
       socket.addEventListener("message", ({ data }) => {
         if (this.socket !== socket) return;
@@ -212,6 +213,10 @@ export class ViewSocket {
         if (document.hidden) this.tell({ type: "shown", n });
         return;
       }
+      case "images":
+        this.events.images(message.commands);
+        this.tell({ type: "shown", n: message.n });
+        return;
       case "took":
         this.took(message.n);
         return;

@@ -11,6 +11,7 @@ import type { Server } from "../connection/server.ts";
 import { ViewSocket, type ViewState } from "../connection/view-socket.ts";
 import type { BoxGlyphs } from "../terminal/box-glyphs.ts";
 import type { CellMeasure } from "../terminal/cell-size.ts";
+import { Images } from "../terminal/images.ts";
 import type { PaneView } from "../terminal/pane-view.ts";
 import { Terminal } from "../terminal/terminal.ts";
 import type { CommandMark } from "../terminal/types.ts";
@@ -56,6 +57,7 @@ export class Tile {
   /** Grows when the panes that are shown change, or their places. */
   readonly panesChanged = signal(0);
   readonly terminal: Terminal;
+  private readonly images: Images;
   private view: ViewSocket | null = null;
   private hidden: ReturnType<typeof setTimeout> | null = null;
   private size = { rows: 24, cols: 80 };
@@ -96,6 +98,7 @@ export class Tile {
         void this.follow(panes);
       },
     });
+    this.images = new Images(this.terminal.element.style, () => port.measure.size);
     document.addEventListener("visibilitychange", this.visibility);
   }
 
@@ -122,6 +125,7 @@ export class Tile {
     document.removeEventListener("visibilitychange", this.visibility);
     if (this.hidden !== null) clearTimeout(this.hidden);
     this.view?.close();
+    this.images.clear();
     this.terminal.dispose();
   }
 
@@ -156,6 +160,7 @@ export class Tile {
     this.view?.close();
     this.view = new ViewSocket(this.port.server, this.session, {
       frame: (update) => this.terminal.apply(update),
+      images: (commands) => this.images.take(commands),
       state: (state, why) => {
         this.state.value = state;
         this.why.value = why;
@@ -168,6 +173,7 @@ export class Tile {
         this.held.value = bytes;
       },
       opened: (access, session) => {
+        this.images.clear();
         this.access.value = access;
         this.place.value = session;
       },

@@ -2,6 +2,7 @@
  * The text of a selection over a terminal's rows: wrapped rows are one line, blanks at a row's end are dropped. Reads
  * the rows' cells, not their elements, whose text has no line ends.
  */
+import { withoutPictures } from "../../protocol/placeholder.ts";
 import type { ShownRow } from "./types.ts";
 
 export interface RowPart {
@@ -13,7 +14,9 @@ export interface RowPart {
 
 /** Text of a row up to its last mark; a wrapped row has all of its cells. */
 export function rowText({ cells, wrapped }: ShownRow): string {
-  const text = cells.map((cell) => cell.text).join("");
+  const text = withoutPictures(cells)
+    .map((cell) => cell.text)
+    .join("");
   return wrapped ? text : text.trimEnd();
 }
 

@@ -5,9 +5,11 @@
  * and screen readers.
  */
 import { type Cell, plainStyle, type Row, type Style, sameStyle } from "../../protocol/grid.ts";
+import { PLACEHOLDER } from "../../protocol/placeholder.ts";
 import { type BoxGlyphs, boxClass, isBoxGlyph } from "./box-glyphs.ts";
 import type { CellMeasure } from "./cell-size.ts";
 import { lookOf } from "./cell-style.ts";
+import { imageCells } from "./images.ts";
 
 export interface RowTools {
   readonly measure: CellMeasure;
@@ -24,7 +26,9 @@ export function fillRow(element: HTMLElement, row: Row, tools: RowTools): void {
   for (let at = 0; at < end; ) {
     const cell = row[at];
     if (cell === undefined) break;
-    if (cell.width === 0) at++;
+    const after = imageCells(row, at, parts);
+    if (after > at) at = after;
+    else if (cell.width === 0) at++;
     else if (isBoxGlyph(cell.text)) at = box(row, at, end, parts, tools);
     else if (cell.width === 2 || !tools.measure.fits(cell.text)) at = single(cell, at, parts, tools);
     else at = run(row, at, end, parts, tools);
@@ -54,7 +58,7 @@ function run(row: Row, start: number, end: number, parts: (Node | string)[], { m
   for (; at < end; at++) {
     const cell = row[at];
     if (cell === undefined || cell.width !== 1 || (cell.style !== style && !sameStyle(cell.style, style))) break;
-    if (isBoxGlyph(cell.text) || !measure.fits(cell.text)) break;
+    if (isBoxGlyph(cell.text) || cell.text.startsWith(PLACEHOLDER) || !measure.fits(cell.text)) break;
     text += cell.text;
   }
   parts.push(sameStyle(style, plainStyle) ? text : styled(style, text));

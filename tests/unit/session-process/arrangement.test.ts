@@ -30,6 +30,7 @@ class FakePane implements PlacedPane {
   readonly isSynchronized = false;
   readonly frame = null;
   readonly modes = null;
+  readonly pictures = null;
   readonly title = "";
   size: Size = AREA;
   ended = 0;
