@@ -6,7 +6,7 @@
  *
  * A session process that could open the terminal itself carries keys and the program's bytes without us, so an echo
  * crosses no other process. It gets the keys once our own questions are answered. It is notified whenever everything it
- * sent was written, since only then may it write itself. Painting, size and restoring remain here.
+ * sent was written, since only then may it write itself. Rendering, size and restoring remain here.
  *
  * When a person stops us (`kill -TSTP`, `suspend` of a surrounding shell), the session process first releases the
  * restored terminal; back in the foreground, everything is repainted. SIGSTOP leaves no time for that: the session
@@ -107,8 +107,8 @@ class Client {
   private readonly copier: Copier | null;
   private shown = false;
   private opened = false;
-  /** Bytes of the program's output since the session process last began to relay. */
-  private relayed = 0;
+  /** Bytes of the program's output since the session process last began to pass through. */
+  private passedBytes = 0;
   /** Pictures that the session process has sent. */
   private pictures = 0;
   /** The session process was asked to read the keys. */
@@ -149,7 +149,7 @@ class Client {
     terminal.output.onDrain = () => {
       if (this.away) return;
       this.connection.resume();
-      this.view.paintLatest();
+      this.view.renderLatest();
       this.written();
     };
     terminal.output.onGone = () => this.leave({ kind: "signalled", signal: "SIGHUP" });
@@ -216,7 +216,7 @@ class Client {
 
   private takeUp({ connection }: OpenedConnection): void {
     this.opened = false;
-    this.relayed = 0;
+    this.passedBytes = 0;
     this.pictures = 0;
     this.view.forget();
     this.begin(connection, "none");
@@ -254,7 +254,7 @@ class Client {
   async end(): Promise<boolean> {
     this.connection.close();
     this.keys.dispose();
-    this.view.paintLatest();
+    this.view.renderLatest();
     await this.probe.settled();
     return await this.terminal.restore();
   }
@@ -263,7 +263,7 @@ class Client {
     switch (message.type) {
       case messageTypes.output:
         this.view.output(message.payload);
-        this.relayed += message.payload.length;
+        this.passedBytes += message.payload.length;
         this.written();
         break;
       case messageTypes.frame:
@@ -293,7 +293,7 @@ class Client {
   private event(value: unknown): void {
     const event = v.safeParse(AttachEventSchema, value);
     if (!event.success) return;
-    if (event.output.event === "relay") this.relayed = this.view.relayBegins();
+    if (event.output.event === "pass_through") this.passedBytes = this.view.passThroughBegins();
     else if (event.output.event === "opened") {
       this.opened = true;
       if (event.output.keys) void this.leaveKeys();
@@ -368,9 +368,9 @@ class Client {
 
   /** The terminal has taken everything that the session process sent. */
   private written(): void {
-    const { opened, away, relayed, pictures, terminal } = this;
-    if (opened && !away && relayed + pictures > 0 && terminal.output.pending === 0) {
-      this.tell("peer.written", { bytes: relayed, pictures });
+    const { opened, away, passedBytes, pictures, terminal } = this;
+    if (opened && !away && passedBytes + pictures > 0 && terminal.output.pending === 0) {
+      this.tell("peer.written", { bytes: passedBytes, pictures });
     }
   }
 

@@ -1,14 +1,14 @@
 /**
  * What the person's terminal reports about itself: its colours, so that programs that ask get a true answer from the
- * session process; for painting, its number of colours and its widths of disputed characters; and kitty's keyboard
+ * session process; for rendering, its number of colours and its widths of disputed characters; and kitty's keyboard
  * flags, to be restored. Asked once at the start and never awaited: the answers arrive among the keys, are filtered out
  * there, and are reported after the last one. Every terminal answers the last question (its device attributes), in
  * order, so that answer shows that the earlier ones are complete or will never come.
  */
 import type { TerminalColors } from "../protocol/attach.ts";
 import type { Size } from "../protocol/size.ts";
-import type { ColorDepth } from "./paint/color-depth.ts";
-import { takesApplicationCommands, takesControlStrings } from "./paint/modes.ts";
+import type { ColorDepth } from "./render/color-depth.ts";
+import { takesApplicationCommands, takesControlStrings } from "./render/modes.ts";
 import { askWidths, type OuterWidths, reportedColumn, widthsOf } from "./width-probe.ts";
 
 /** Foreground, background, cursor colour; kitty's keyboard flags; pixels of a cell. */

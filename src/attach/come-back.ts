@@ -66,7 +66,7 @@ async function tried(find: () => Promise<string | Dial | null>): Promise<OpenedC
   }
 }
 
-/** A line over the last row that leaves the cursor in place; the next picture paints over it. */
+/** A line over the last row that leaves the cursor in place; the next picture renders over it. */
 export function unreachableNotice(text: string, { rows, cols }: Size): Uint8Array {
   const shown = ` ${visible(text)} `.slice(0, cols);
   return new TextEncoder().encode(`\x1b7\x1b[${rows};1H\x1b[0;7m${shown}\x1b[0m\x1b8`);

@@ -19,7 +19,7 @@ import {
   saveOwnModes,
   saveTitle,
   undoLasting,
-} from "./paint/modes.ts";
+} from "./render/modes.ts";
 
 /** Size of a terminal that reports none. */
 const FALLBACK_SIZE: Size = { rows: 24, cols: 80 };
@@ -120,7 +120,7 @@ export class OuterTerminal {
 
   /**
    * Takes the terminal back after the process was continued. Without an earlier `giveBack`, it stopped without warning,
-   * and the screen is left to be painted over. In the background the system stops the process here until it returns to
+   * and the screen is left to be rendered over. In the background the system stops the process here until it returns to
    * the foreground.
    */
   takeAgain(): void {

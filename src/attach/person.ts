@@ -2,7 +2,7 @@
 import type { Prefix } from "../keys/prefix.ts";
 import { type KeyChanges, KeyTables } from "../keys/tables.ts";
 import type { CopyModeInput, PersonSettings } from "../protocol/attach.ts";
-import { capsFor, type OuterCaps, type StyleSettings } from "./paint/modes.ts";
+import { capsFor, type OuterCaps, type StyleSettings } from "./render/modes.ts";
 
 export interface Person extends StyleSettings {
   readonly prefix: Prefix | null;
@@ -50,7 +50,7 @@ export class PersonHere {
     return capsFor(process.env, this.current);
   }
 
-  /** How it is painted now. @param depth colours that it has reported */
+  /** How it is rendered now. @param depth colours that it has reported */
   styles(depth = this.depth): Pick<OuterCaps, "colors" | "underlineStyles"> {
     this.depth = depth;
     const { colors, underlineStyles } = this.caps;
@@ -62,7 +62,7 @@ export class PersonHere {
     const { prefix, bindings, modeKeys, repeatMs, escapeMs, keyHelpMs, colors, underlines } = this.current;
     return {
       // A program's own bytes may use any colour and any underline.
-      relay: (colors === "auto" || colors === "truecolor") && underlines !== "plain",
+      pass_through: (colors === "auto" || colors === "truecolor") && underlines !== "plain",
       prefix: prefix?.label ?? null,
       bindings: { ...bindings },
       mode_keys: modeKeys,

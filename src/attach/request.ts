@@ -4,8 +4,8 @@ import { type Attach, type PersonDevice, personVariables, type ScrollbackChoice 
 import { notificationsOf } from "../protocol/attention.ts";
 import type { Size } from "../protocol/size.ts";
 import { outerName } from "./outer-name.ts";
-import { showsUtf8 } from "./paint/modes.ts";
 import type { PersonHere } from "./person.ts";
+import { showsUtf8 } from "./render/modes.ts";
 
 /** Longest value of a variable that is brought, in characters. */
 const MAX_VALUE = 4_096;
@@ -41,7 +41,7 @@ export function attachRequest(options: Options): Attach {
     ...(options.brings === null ? {} : { brought: valuesOf(options.brings, env) }),
     environment: Object.fromEntries(personVariables.flatMap((name) => (env[name] ? [[name, env[name] ?? ""]] : []))),
     read_only: options.readOnly,
-    paint_only: options.altScreen,
+    render_only: options.altScreen,
     no_color: (env.NO_COLOR ?? "") !== "",
     copies,
     ...(device === null ? {} : { terminal: device }),

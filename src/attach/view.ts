@@ -1,6 +1,6 @@
 /**
  * How an attached terminal shows its session. The session process sends either the program's own bytes, which pass
- * unchanged, or pictures, of which the changes are painted. This side keeps the last picture and resets the terminal
+ * unchanged, or pictures, of which the changes are rendered. This side keeps the last picture and resets the terminal
  * between the two modes.
  */
 import * as v from "valibot";
@@ -10,8 +10,8 @@ import { applyFrame, FrameUpdateSchema } from "../protocol/frame-codec.ts";
 import type { Row } from "../protocol/grid.ts";
 import { messageTypes, type WireMessage } from "../protocol/messages.ts";
 import type { Size } from "../protocol/size.ts";
-import { enterRelay, type OuterCaps } from "./paint/modes.ts";
-import { paint } from "./paint/paint.ts";
+import { enterPassThrough, type OuterCaps } from "./render/modes.ts";
+import { render } from "./render/render.ts";
 
 const BEGIN_SYNCHRONIZED = "\x1b[?2026h";
 const END_SYNCHRONIZED = "\x1b[?2026l";
@@ -23,18 +23,18 @@ export interface ViewTerminal {
     readonly pending: number;
   };
   readonly size: Size;
-  /** Changes by relayed programs that no reset of modes undoes. */
+  /** Changes by passed-through programs that no reset of modes undoes. */
   readonly lastingChanges: ReadonlySet<LastingChange>;
 }
 
 export class SessionView {
-  /** The terminal's contents, if painted here; null when unknown. */
+  /** The terminal's contents, if rendered here; null when unknown. */
   private shown: Frame | null = null;
   /** The picture that the session process's next one builds on. */
   private latest: Frame | null = null;
   /** The terminal does not show `latest` yet. */
   private due = false;
-  /** Additions that came with pictures not painted yet. */
+  /** Additions that came with pictures not rendered yet. */
   private scrolled: Row[] = [];
   private bell = false;
   private clipboard: FrameEvents["clipboard"] = null;
@@ -52,7 +52,7 @@ export class SessionView {
     if (JSON.stringify(this.caps) === before || this.latest === null) return;
     this.shown = null;
     this.due = true;
-    if (this.terminal.output.pending === 0) this.paintLatest();
+    if (this.terminal.output.pending === 0) this.renderLatest();
   }
 
   /** Another process has written to the terminal: everything is repainted. */
@@ -61,7 +61,7 @@ export class SessionView {
   }
 
   /**
-   * The terminal has cut or wrapped its contents, even if it is back at its former size before anything was painted.
+   * The terminal has cut or wrapped its contents, even if it is back at its former size before anything was rendered.
    * @returns its size now
    */
   resized(): Size {
@@ -70,8 +70,8 @@ export class SessionView {
   }
 
   /** The program's bytes follow, its whole screen first. @returns how many came */
-  relayBegins(): 0 {
-    this.paintLatest();
+  passThroughBegins(): 0 {
+    this.renderLatest();
     this.shown = null;
     this.latest = null;
     this.scrolled = [];
@@ -87,7 +87,7 @@ export class SessionView {
     }
     this.restoring = false;
     const { synchronized } = this.caps;
-    const before = (synchronized ? BEGIN_SYNCHRONIZED : "") + enterRelay(size, this.caps, lastingChanges);
+    const before = (synchronized ? BEGIN_SYNCHRONIZED : "") + enterPassThrough(size, this.caps, lastingChanges);
     const after = synchronized ? END_SYNCHRONIZED : "";
     output.write(new Uint8Array(Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)])));
   }
@@ -99,7 +99,7 @@ export class SessionView {
     return true;
   }
 
-  /** @returns whether the picture is painted here, now or when the terminal has taken the pending bytes */
+  /** @returns whether the picture is rendered here, now or when the terminal has taken the pending bytes */
   frame(payload: Uint8Array): boolean {
     const update = v.parse(FrameUpdateSchema, JSON.parse(new TextDecoder().decode(payload)));
     const before = this.latest;
@@ -118,12 +118,12 @@ export class SessionView {
     this.clipboard = events.clipboard ?? this.clipboard;
     this.due = true;
     // A terminal that is slower than the pictures gets the newest one when it has taken the pending bytes.
-    if (this.terminal.output.pending === 0) this.paintLatest();
+    if (this.terminal.output.pending === 0) this.renderLatest();
     return true;
   }
 
-  /** Paints a pending picture: call when the terminal has taken everything, and before the end. */
-  paintLatest(): void {
+  /** Renders a pending picture: call when the terminal has taken everything, and before the end. */
+  renderLatest(): void {
     const { latest } = this;
     if (!this.due || latest === null) return;
     this.due = false;
@@ -134,7 +134,7 @@ export class SessionView {
       return;
     }
     const { scrolled, bell, clipboard } = this;
-    const bytes = paint(this.shown, latest, { scrolled, bell, clipboard }, this.caps);
+    const bytes = render(this.shown, latest, { scrolled, bell, clipboard }, this.caps);
     this.shown = latest;
     this.scrolled = [];
     this.bell = false;

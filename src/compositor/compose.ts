@@ -4,7 +4,7 @@
  * Pure. Everything is redrawn for each frame, so what an overlay covered reappears when it goes. What must
  * stay true: the frame has exactly the size of the client's terminal, whatever the session's; elements are clipped to
  * their box and the screen; an element's text can only be displayed. Rows on which nothing changed are the
- * same objects as before when the grid's were, so that two frames are compared quickly. Runs once per frame painted.
+ * same objects as before when the grid's were, so that two frames are compared quickly. Runs once per frame rendered.
  */
 import {
   type ElementColor,

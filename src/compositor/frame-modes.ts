@@ -2,7 +2,7 @@
  * The program's modes for a rendered terminal.
  *
  * Pure. Covers only modes that decide the outer terminal's input, its buffer and its cursor; modes of drawing (margins,
- * origin, wrap) belong to the painter.
+ * origin, wrap) belong to the renderer.
  */
 import type { FrameModes } from "../protocol/frame.ts";
 import type { MouseEncoding, MouseTracking, TerminalModes } from "../terminal/modes.ts";

@@ -4,7 +4,7 @@
  * of the frame.
  *
  * Pure, except for the stored frame. Invariants: `next` returns the same as `composeFrame`; every other drawing calls
- * `forget`. Runs once per painted frame.
+ * `forget`. Runs once per rendered frame.
  */
 import type { Grid, Row } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";

@@ -63,7 +63,7 @@ export class SessionServer implements PeerHandler {
   private readonly holds = new Map<Peer, () => void>();
   private readonly watchers = new Set<Peer>();
   private readonly shares: CallerShares;
-  /** Callers with their own connection, relayed by a peer, who may hold the keyboard. */
+  /** Callers with their own connection, passed through by a peer, who may hold the keyboard. */
   private readonly callers = new Map<Peer, Set<string>>();
   private served: Served | null = null;
   private readonly ready = Promise.withResolvers<void>();

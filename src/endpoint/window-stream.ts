@@ -118,7 +118,7 @@ export class WindowStream implements PeerStream {
   private enqueue(event: LayoutEvent): void {
     if (this.queued.length < MAX_QUEUED_EVENTS) this.queued.push(event);
     else this.skipped++;
-    // A new place of panes is a new picture, whether a pane has painted or not.
+    // A new place of panes is a new picture, whether a pane has rendered or not.
     this.changed();
   }
 

@@ -85,7 +85,7 @@ export type Chunk = Parameters<TerminalSink["chunk"]>[0];
 export interface PaneEvents {
   /** Parsed output, as clients may see it. */
   chunk: Chunk;
-  /** The next chunk begins with these bytes: for relayed terminals, which need not wait for the emulator. */
+  /** The next chunk begins with these bytes: for pass-through terminals, which need not wait for the emulator. */
   ahead: Uint8Array;
   /** Properties shown in lists may have changed; runs per chunk and per input. */
   listed: undefined;

@@ -95,8 +95,8 @@ const PageSchema = v.object({
 
 /** What the person's settings say of one terminal. */
 const personEntries = {
-  /** Whether it may receive the program's own bytes; if false, it is painted on its current screen. */
-  relay: v.optional(v.boolean(), true),
+  /** Whether it may receive the program's own bytes; if false, it is rendered on its current screen. */
+  pass_through: v.optional(v.boolean(), true),
   /** The prefix key's name as the person knows it; null when there is none. */
   prefix: v.nullable(v.string()),
   /**
@@ -131,7 +131,7 @@ export const AttachSchema = v.object({
   /** A viewer only: sends no keys and never decides the size. */
   read_only: v.boolean(),
   /** Never receives the program's own bytes: it draws on a screen of its own. */
-  paint_only: v.boolean(),
+  render_only: v.boolean(),
   /** Overlays and panels are shown without colours (NO_COLOR); programs keep their colours. */
   no_color: v.optional(v.boolean(), false),
   /** Identifies the terminal for as long as it keeps its scrollback; absent where it has no unique identity. */
@@ -178,8 +178,8 @@ export type Attach = v.InferInput<typeof AttachSchema>;
 export const composedAttach = {
   scrollback: "none",
   read_only: false,
-  paint_only: true,
-  relay: false,
+  render_only: true,
+  pass_through: false,
   prefix: null,
   composed: true,
   places: true,
@@ -212,7 +212,7 @@ export const TerminalColorsSchema = v.object({
 export type TerminalColors = v.InferOutput<typeof TerminalColorsSchema>;
 
 /**
- * Bytes of the program that the terminal has taken since it last became a relay, and pictures sent since the client
+ * Bytes of the program that the terminal has taken since pass-through last began, and pictures sent since the client
  * attached that it shows; nothing is queued.
  */
 export const WrittenSchema = v.object({ bytes: v.number(), pictures: v.optional(v.number()) });
@@ -253,7 +253,7 @@ export type BoundKey = v.InferOutput<typeof BoundKeySchema>;
 /** What the session process tells an attached terminal besides output and pictures. */
 export const AttachEventSchema = v.variant("event", [
   /** The program's own bytes follow, beginning with its whole screen: the terminal must be in its reset state. */
-  v.object({ event: v.literal("relay") }),
+  v.object({ event: v.literal("pass_through") }),
   /** Settings have changed: the client reads its own anew, and sends what is in force now (`peer.settings`). */
   v.object({ event: v.literal("settings") }),
   /** A caller captured or released the keyboard. */

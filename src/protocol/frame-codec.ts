@@ -1,8 +1,8 @@
 /**
- * A frame on its way from a session process to a client that paints: only the changes, as runs of equal style.
+ * A frame on its way from a session process to a client that renders: only the changes, as runs of equal style.
  *
  * Owns the wire form, its schema, and both directions. Invariants: applying the update made from (a, b) to `a` gives
- * `b`; unchanged rows stay the same objects, so a painter compares by identity; a client needs no width tables, since
+ * `b`; unchanged rows stay the same objects, so a renderer compares by identity; a client needs no width tables, since
  * runs carry the cell width of their characters. Runs once per frame and client.
  */
 import * as v from "valibot";
@@ -82,7 +82,7 @@ export const FrameUpdateSchema = v.object({
   clipboard: v.optional(v.object({ selection: v.string(), base64: v.string() })),
   /**
    * The session process has written to the terminal: the terminal shows this frame already (true), or its content is
-   * unknown (false) and it is painted whole. Absent when the terminal shows the client's last picture.
+   * unknown (false) and it is rendered whole. Absent when the terminal shows the client's last picture.
    */
   shown: v.optional(v.boolean()),
 });

@@ -1,8 +1,8 @@
 /**
  * A frame: the complete contents of a rendered terminal, and its events.
  *
- * The session process composes it for each painting client and sends it as an update (frame-codec.ts); the client
- * paints it. Invariant: `lines` has exactly `rows` rows of `cols` cells, as protocol/grid.ts defines them.
+ * The session process composes it for each rendering client and sends it as an update (frame-codec.ts); the client
+ * renders it. Invariant: `lines` has exactly `rows` rows of `cols` cells, as protocol/grid.ts defines them.
  */
 import * as v from "valibot";
 import { integerBetween } from "./fields.ts";
@@ -85,7 +85,7 @@ export interface Frame extends Grid {
   readonly title: string | null;
 }
 
-/** Events rather than state: painted once, with the frame that carried them. */
+/** Events rather than state: rendered once, with the frame that carried them. */
 export interface FrameEvents {
   /** Lines that left the top of the normal screen since the last frame, oldest first. */
   readonly scrolled: readonly Row[];

@@ -172,7 +172,7 @@ export const LinkNoteSchema = v.union([
 export type LinkNote = v.InferOutput<typeof LinkNoteSchema>;
 
 /**
- * Bytes that an end may send before the other has taken any: a session process paints a viewer that lags by more, so
+ * Bytes that an end may send before the other has taken any: a session process renders a viewer that lags by more, so
  * more would only be stale.
  */
 export const LINK_CREDIT_BYTES = 256 * 1024;

@@ -21,11 +21,11 @@ export const messageTypes = {
   cancel: 0x04,
   /** Something happened in the session: SessionEvent. */
   event: 0x05,
-  /** Terminal bytes for a relaying client, session process → client. */
+  /** Terminal bytes for a pass-through client, session process → client. */
   output: 0x10,
   /** Bytes from a person's terminal, client → session process. */
   input: 0x11,
-  /** A composed frame for a painting client: FrameUpdate, session process → client. */
+  /** A composed frame for a rendering client: FrameUpdate, session process → client. */
   frame: 0x12,
   /** Images for the client's terminal, written there between two pictures: commands of kitty's graphics protocol. */
   images: 0x15,

@@ -183,7 +183,7 @@ function watchForPeople(sessionProcess: SessionProcess, live: LiveSettings): voi
     const line = new StatusLine(session, settings);
     live.onChanged(() => line.changed());
     arrangement.events.on("rang", (pane) => arrangement.isSplit && line.rang(pane));
-    arrangement.events.on("painted", (pane) => line.painted(pane));
+    arrangement.events.on("rendered", (pane) => line.rendered(pane));
     session.events.on("destroyed", () => line[Symbol.dispose]());
   };
   arrangement.events.on("changed", () => void watch());

@@ -1,7 +1,7 @@
 /** What programs set at a person's terminal is undone when it is given back, and what cannot be undone never gets there. */
 import { describe, expect, test } from "bun:test";
 import { type Answers, Probe } from "../../src/attach/color-probe.ts";
-import { capsFromEnvironment, restoreTerminal } from "../../src/attach/paint/modes.ts";
+import { capsFromEnvironment, restoreTerminal } from "../../src/attach/render/modes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { until } from "../support/until.ts";

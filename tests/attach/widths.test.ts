@@ -1,8 +1,8 @@
 /** On a terminal that counts the cells of some characters in its own way, everything else stands where it belongs. */
 import { describe, expect, test } from "bun:test";
 import { type Answers, Probe } from "../../src/attach/color-probe.ts";
-import { capsFromEnvironment } from "../../src/attach/paint/modes.ts";
-import { paint } from "../../src/attach/paint/paint.ts";
+import { capsFromEnvironment } from "../../src/attach/render/modes.ts";
+import { render } from "../../src/attach/render/render.ts";
 import { usualWidths } from "../../src/attach/width-probe.ts";
 import { hasAgreedWidth } from "../../src/protocol/agreed-width.ts";
 import { type Frame, initialFrameModes, noEvents } from "../../src/protocol/frame.ts";
@@ -71,7 +71,7 @@ describe("cells of agreed width", () => {
       let shown: Frame | null = null;
       for (let step = 0; step < 50; step++) {
         const next = frameOf(below, shown);
-        screen.write(paint(shown, next, noEvents, caps));
+        screen.write(render(shown, next, noEvents, caps));
         shown = next;
         for (const [row, line] of next.lines.entries()) {
           for (const [col, cell] of line.entries()) {
@@ -121,7 +121,7 @@ describe("the terminal is asked once how it counts", () => {
     ];
     const cursor = { row: 0, col: 0, visible: true, shape: "block", blink: false } as const;
     const frame: Frame = { rows: 1, cols: 3, lines: [line], cursor, modes: initialFrameModes, title: null };
-    const bytes = new TextDecoder().decode(paint(null, frame, noEvents, caps));
+    const bytes = new TextDecoder().decode(render(null, frame, noEvents, caps));
     expect(bytes).toContain("👍\x1b[3Gx");
   });
 

@@ -147,7 +147,7 @@ test("a terminal of another machine is never opened here, and nobody without acc
   fs.writeFileSync(marker, "");
   const { dev, ino, rdev } = fs.statSync(marker);
   const terminal = { path: marker, device: dev, inode: ino, number: rdev, pid: process.pid };
-  const attach = { rows: 24, cols: 80, scrollback: "none", read_only: false, paint_only: false, prefix: null };
+  const attach = { rows: 24, cols: 80, scrollback: "none", read_only: false, render_only: false, prefix: null };
   const { connection } = await Connection.open(linkWith(tokens.observe ?? "").dial("dev"), "attach");
   const events: string[] = [];
   connection.listen({

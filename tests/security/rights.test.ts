@@ -423,7 +423,7 @@ test("what a terminal does by itself shows a caller of one session nothing of an
       };
       const input = inputs[view] ?? {};
       const bindings = { A: { operation: view, input, says: "", ...(view === "view.go" ? { target: "hidden" } : {}) } };
-      const drawn = { prefix: "Ctrl+\\", paint_only: true, relay: false, bindings };
+      const drawn = { prefix: "Ctrl+\\", render_only: true, pass_through: false, bindings };
       await asked(connection, "peer.attach", { ...attachment, ...drawn });
       await asked(connection, "peer.command", { key: "A" });
       return { kind: `${kind} ${view}`, one, connection, text: () => text };

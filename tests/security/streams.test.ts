@@ -59,7 +59,13 @@ class FarTerminal implements Disposable {
 
   static async attach(token: string, target: string, asked: object = {}): Promise<FarTerminal> {
     const terminal = await FarTerminal.open(token, target);
-    await terminal.ask("peer.attach", { ...attachment, prefix: "Ctrl+\\", paint_only: true, relay: false, ...asked });
+    await terminal.ask("peer.attach", {
+      ...attachment,
+      prefix: "Ctrl+\\",
+      render_only: true,
+      pass_through: false,
+      ...asked,
+    });
     return terminal;
   }
 

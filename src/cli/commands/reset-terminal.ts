@@ -1,6 +1,6 @@
 /** `wsh reset-terminal`: restores a terminal that any program left in disorder. */
 import type { Command } from "commander";
-import { capsFromEnvironment, restoreTerminal, undoLasting } from "../../attach/paint/modes.ts";
+import { capsFromEnvironment, restoreTerminal, undoLasting } from "../../attach/render/modes.ts";
 import { lastingChanges } from "../../protocol/attach.ts";
 import { instanceOf } from "../instance.ts";
 import { print } from "../print.ts";

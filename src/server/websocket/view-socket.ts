@@ -114,8 +114,8 @@ export class ViewSocket implements WebSocketEndpoint {
           cols,
           follow: follows || size === "follow",
           scrollback: "none",
-          paint_only: true,
-          relay: false,
+          render_only: true,
+          pass_through: false,
           places: true,
         },
         read_only: !accessCovers(context.access, "operate"),
@@ -170,7 +170,7 @@ export class ViewSocket implements WebSocketEndpoint {
       return;
     }
     const { told, ...keys } = now;
-    this.feed?.use({ relay: false, ...keys });
+    this.feed?.use({ pass_through: false, ...keys });
     if (wantsKeys && told !== undefined) this.tell({ type: "keys", ...told });
   }
 

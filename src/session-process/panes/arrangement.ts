@@ -41,7 +41,7 @@ export interface Exit {
 
 export interface ArrangementEvents {
   /** A pane has a new picture. */
-  painted: string;
+  rendered: string;
   /** A pane printed. Runs per chunk. */
   printed: { readonly pane: string; readonly bytes: Uint8Array };
   effect: { readonly pane: string; readonly effect: OuterEffect };
@@ -246,7 +246,7 @@ export class Arrangement {
   eventsOf(pane: string, isView = false): PlacedPaneEvents {
     const { events } = this;
     return {
-      painted: () => events.emit("painted", pane),
+      rendered: () => events.emit("rendered", pane),
       echoed: (bytes) => events.emit("echoed", { pane, bytes }),
       rang: () => events.emit("rang", pane),
       effect: (effect) => events.emit("effect", { pane, effect }),

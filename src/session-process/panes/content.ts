@@ -64,7 +64,7 @@ export class Content implements PaneRef {
     arrangement.events.on("goesOn", () => {
       this.exit = null;
     });
-    for (const change of ["painted", "placed"] as const) arrangement.events.on(change, () => this.lookAtScreen());
+    for (const change of ["rendered", "placed"] as const) arrangement.events.on(change, () => this.lookAtScreen());
   }
 
   /** The contents for all viewers without a separate focus. */

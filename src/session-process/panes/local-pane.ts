@@ -105,7 +105,7 @@ export class LocalPane implements PlacedPane {
     this.ends = [
       events.on("chunk", ({ bytes }) => {
         this.port?.printed(bytes);
-        this.port?.painted();
+        this.port?.rendered();
       }),
       events.on("resizing", () => this.port?.resizing()),
       events.on("ahead", (bytes) => this.port?.echoed(bytes)),
@@ -202,7 +202,7 @@ export class LocalPane implements PlacedPane {
       this.repaint ??= setTimeout(
         () => {
           this.repaint = null;
-          this.port?.painted();
+          this.port?.rendered();
         },
         taken.at + BESIDE_MS - now,
       );
@@ -341,7 +341,7 @@ export class LocalPane implements PlacedPane {
 
   private changedPicture(): void {
     this.drawnEpoch++;
-    this.port?.painted();
+    this.port?.rendered();
   }
 
   private compose(): Frame {

@@ -51,7 +51,7 @@ export interface PlacedPane {
 /** How a pane reports to the windows that have it. */
 export interface PlacedPaneEvents {
   /** A new picture is there. Runs per chunk. */
-  painted(): void;
+  rendered(): void;
   /** The echo of a key, which the next picture contains. */
   echoed(bytes: Uint8Array): void;
   rang(): void;

@@ -271,7 +271,7 @@ export class ViewLink implements PlacedPane {
       this.frame = view;
       if (events.bell) this.port.rang();
       if (events.clipboard !== null) this.port.copied(events.clipboard);
-      this.port.painted();
+      this.port.rendered();
       if (this.isGuest) this.askSoon();
     } else if (message.type === messageTypes.output) {
       this.port.echoed(message.payload);
@@ -289,7 +289,7 @@ export class ViewLink implements PlacedPane {
       this.pictures = new LinkedPictures();
     }
     this.pictures.take(commands);
-    this.port.painted();
+    this.port.rendered();
   }
 
   private event(value: unknown): void {

@@ -2,7 +2,7 @@
  * A session's window for attached terminals: a single pane's program unchanged, or several panes composed from their
  * pictures. All viewers share one view of the session's active window and pane; an independent one has its own.
  *
- * After a change of places the picture is held until the shown panes have painted in their new sizes, at most for
+ * After a change of places the picture is held until the shown panes have rendered in their new sizes, at most for
  * SETTLE_MS, so that nobody sees half of a change.
  */
 
@@ -32,7 +32,7 @@ import type { LocalPane } from "./local-pane.ts";
 import { type OwnFocus, pointedIn, typedIn } from "./window-input.ts";
 import { framePlacesOf, hasTexts, type PaneTexts, windowPlacesOf } from "./window-places.ts";
 
-/** Longest wait for panes to paint after a change of places, in ms: less than a person sees as a delay. */
+/** Longest wait for panes to render after a change of places, in ms: less than a person sees as a delay. */
 const SETTLE_MS = 50;
 /** Encoding of mouse reports that knows every cell and which button was let go. */
 const SGR = 1006;
@@ -74,7 +74,7 @@ export class WindowView implements Shown {
     this.places = this.placesOf();
     this.focused = this.active;
     this.ends = [
-      events.on("painted", (pane) => this.painted(pane)),
+      events.on("rendered", (pane) => this.rendered(pane)),
       events.on("printed", ({ pane, bytes }) => this.printed(pane, bytes)),
       events.on("echoed", ({ pane, bytes }) => this.echoed(pane, bytes)),
       events.on("effect", ({ pane, effect }) => this.did(pane, effect)),
@@ -323,7 +323,7 @@ export class WindowView implements Shown {
     }
   }
 
-  private painted(pane: string): void {
+  private rendered(pane: string): void {
     if (!this.placement.boxes.has(pane)) return;
     const isTold = pane === this.active && this.isPrinting;
     this.isPrinting = false;
@@ -363,7 +363,7 @@ export class WindowView implements Shown {
     this.each((listener) => listener.ahead(bytes));
   }
 
-  /** Whether every pane that is shown has painted in its present size. */
+  /** Whether every pane that is shown has rendered in its present size. */
   private get isCurrent(): boolean {
     const { placed, ended } = this.arrangement;
     return this.panesShown().every((pane) => ended.has(pane) || placed.get(pane)?.isCurrent !== false);

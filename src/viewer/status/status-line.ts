@@ -105,7 +105,7 @@ export class StatusLine implements Disposable {
   }
 
   /** A pane's picture has changed. Runs per picture. */
-  painted(pane: string): void {
+  rendered(pane: string): void {
     const now = performance.now();
     const last = this.printedAt.get(pane);
     this.printedAt.set(pane, now);

@@ -116,7 +116,7 @@ export class TerminalStream implements Viewer {
       ...{ viewer: this.id, isWanted: attach.copies && !this.readOnly },
       keeps: !attach.composed && !this.readOnly && caller.only === undefined,
       programs: () => settings.clipboard === "write",
-      painted: (copied) => this.presentation.painter.copied(copied),
+      rendered: (copied) => this.presentation.renderer.copied(copied),
     });
     const isOver = (): boolean => this.over;
     this.sized = new OuterSize(session, attach, {
@@ -137,10 +137,10 @@ export class TerminalStream implements Viewer {
     this.person = person;
     this.own = this.ownView(attach.no_color);
     this.presentation = new Presentation(session, shown, peer, this.terminal, this, {
-      mayRelay: () => person.mayRelay && !attach.paint_only,
+      mayPassThrough: () => person.mayPassThrough && !attach.render_only,
       prefix: () => person.prefix,
       titles: () => settings.title === "on",
-      scrollback: !attach.paint_only,
+      scrollback: !attach.render_only,
       plainElements: attach.no_color,
       ascii: !attach.utf8,
       places: attach.places,
@@ -221,12 +221,12 @@ export class TerminalStream implements Viewer {
         return self.over;
       },
       changed: () => this.presentation.reconsider(),
-      rang: () => this.presentation.painter.rang(),
+      rang: () => this.presentation.renderer.rang(),
       typed: (bytes) => this.typing.typed(bytes),
       wanted: (operation) => this.inPage?.wanted(operation) ?? false,
       redraw: () => this.presentation.redraw(),
       session: this.session,
-      statusAt: (row, col) => this.presentation.painter.statusAt(this.size, row, col),
+      statusAt: (row, col) => this.presentation.renderer.statusAt(this.size, row, col),
       copy: (text) => this.copies.byPerson(text),
       operate: (binding, signal) => this.onBound(binding, signal),
       detach: () => this.detach(),
@@ -377,7 +377,7 @@ export class TerminalStream implements Viewer {
         changed: (isEcho) => presentation.changed(isEcho),
         resizing: () => presentation.beforeResize(),
         reset: () => presentation.reconsider(),
-        bell: () => presentation.painter.rang(),
+        bell: () => presentation.renderer.rang(),
         clipboard: (copied) => this.copies.byProgram(copied),
         effect: (effect, program) => presentation.effect(effect, program),
       }),

@@ -23,7 +23,7 @@ export interface CopiesOptions {
   /** The session stores the person's copies. */
   readonly keeps: boolean;
   /** Goes to the terminal with its next picture. */
-  painted(copied: Copied): void;
+  rendered(copied: Copied): void;
 }
 
 export class Copies {
@@ -37,9 +37,9 @@ export class Copies {
 
   /** A program has copied something. */
   byProgram(copied: Copied): void {
-    const { viewer, programs, painted } = this.options;
+    const { viewer, programs, rendered } = this.options;
     if (!programs()) return;
-    painted(copied);
+    rendered(copied);
     if (this.session.viewers.inUse === viewer && CLIPBOARDS.test(copied.selection)) this.give(copied.base64);
   }
 
@@ -47,7 +47,7 @@ export class Copies {
   byPerson(text: string): void {
     const base64 = Buffer.from(text).toString("base64");
     if (this.options.keeps) this.session.buffers.keep(text);
-    this.options.painted({ selection: "c", base64 });
+    this.options.rendered({ selection: "c", base64 });
     this.give(base64);
   }
 

@@ -1,7 +1,7 @@
 /**
  * An attached person's terminal, opened by the session process itself: a passed-through program's output goes straight
  * to it, and keys come straight from it if the system can report them unread (`readsKeys`), so that an echo crosses no
- * other process. The client keeps it in raw mode, paints on it, and restores it at the end; the two never write at the
+ * other process. The client keeps it in raw mode, renders on it, and restores it at the end; the two never write at the
  * same time (see attach.ts).
  *
  * It is opened without blocking, and only if it is the same device that the client has: a path can lead elsewhere in

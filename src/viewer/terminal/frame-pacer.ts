@@ -25,7 +25,7 @@ export interface FramePacerPort {
   /** Runs `make` between two chunks, immediately if no chunk is being parsed. */
   atRest(make: () => void): void;
   /** Makes a picture if one is still due; `began` reports it. */
-  paint(): void;
+  render(): void;
 }
 
 export class FramePacer {
@@ -121,7 +121,7 @@ export class FramePacer {
     this.due = true;
     this.port.atRest(() => {
       this.due = false;
-      if (!this.over) this.port.paint();
+      if (!this.over) this.port.render();
     });
   }
 }

@@ -33,7 +33,7 @@ export interface OwnDialog {
   closed?(): void;
 }
 
-/** The overlay layer that a painter draws for one terminal. */
+/** The overlay layer that a renderer draws for one terminal. */
 export interface LayerPicture {
   /** Replaces the last row. */
   readonly sign: string | null;

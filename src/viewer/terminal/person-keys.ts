@@ -6,7 +6,7 @@ import type { AttachSchema, CopyModeInput } from "../../protocol/attach.ts";
 
 type Said = Pick<
   v.InferOutput<typeof AttachSchema>,
-  "prefix" | "bindings" | "mode_keys" | "repeat_ms" | "escape_ms" | "key_help_ms" | "relay"
+  "prefix" | "bindings" | "mode_keys" | "repeat_ms" | "escape_ms" | "key_help_ms" | "pass_through"
 >;
 
 export class PersonKeys {
@@ -17,7 +17,7 @@ export class PersonKeys {
   keyHelpMs = 0;
   /** How copy mode begins: whose keys, and the person's changes to them. */
   look: Pick<CopyModeInput, "keys" | "bound"> = { keys: "vi" };
-  mayRelay = true;
+  mayPassThrough = true;
 
   /** @throws WshError invalid_setting for an invalid prefix key */
   constructor(said: Said) {
@@ -25,7 +25,7 @@ export class PersonKeys {
   }
 
   /** @throws WshError invalid_setting: nothing has changed then */
-  use({ prefix, bindings, mode_keys: keys, repeat_ms, escape_ms, key_help_ms, relay }: Said): void {
+  use({ prefix, bindings, mode_keys: keys, repeat_ms, escape_ms, key_help_ms, pass_through }: Said): void {
     this.key = prefix === null ? null : parsePrefix(prefix);
     this.tables = new KeyTables(bindings);
     const bound = this.tables.look;
@@ -33,7 +33,7 @@ export class PersonKeys {
     this.repeatMs = repeat_ms;
     this.escapeMs = escape_ms;
     this.keyHelpMs = key_help_ms;
-    this.mayRelay = relay;
+    this.mayPassThrough = pass_through;
   }
 
   /** The prefix key as the person knows it. */

@@ -1,15 +1,13 @@
 /**
- * How one attached terminal shows its session: relayed or painted. It relays (the program's bytes are sent as they were
- * parsed) while its size is the session's, nothing is drawn over a program that it can show alone, and it keeps up.
- * Otherwise it paints: it gets the newest picture, at most at a screen's frame rate and as fast as its socket takes
- * them. Every switch happens between two chunks, so nothing is lost or repeated. A client that does not keep up costs
- * the session process only its outbox.
+ * How one attached terminal shows its session: by pass-through or rendered. Pass-through sends the program's bytes as
+ * they were parsed, while its size is the session's, nothing is drawn over a program that it can show alone, and it
+ * keeps up. Otherwise it gets the newest picture, at most at a screen's frame rate and as fast as its socket takes them.
+ * Switches happen between two chunks, so nothing is lost or repeated. A slow client costs only its outbox here.
  *
  * Where the session process could open the person's terminal itself, the program's bytes go there without the client,
- * once the client has written everything relayed so far. During that time the client writes nothing: pictures wait
- * until the terminal has taken everything, and a new relay begins through the client again. The echo of a key is
- * written before it is parsed: relayed, it is left out of the next chunk; beside a panel, it is compared with the next
- * picture.
+ * once the client has written everything passed through so far. During that time the client writes nothing: pictures
+ * wait until the terminal has taken everything, and pass-through begins through the client again. The echo of a key is
+ * written before it is parsed: in pass-through the next chunk omits it; beside a panel the next picture is compared.
  */
 import { outerSize } from "../../compositor/panel-layout.ts";
 import { effectEvent, type LastingChange, type OuterEffect } from "../../protocol/attach.ts";
@@ -23,21 +21,21 @@ import { FLOOD_WINDOW_MS, FloodMeter } from "./flood-meter.ts";
 import { FRAME_MS, FramePacer } from "./frame-pacer.ts";
 import type { SeenScrollback } from "./known-terminals.ts";
 import type { LayerPicture } from "./overlay-layer.ts";
-import { PaintedTerminal } from "./painted-echo.ts";
-import { Painter, type PainterOptions } from "./painter.ts";
 import { PictureFeed } from "./picture-feed.ts";
+import { RenderedTerminal } from "./rendered-echo.ts";
+import { FrameRenderer, type RendererOptions } from "./renderer.ts";
 import type { RowsFirst } from "./scrollback-feed.ts";
 import type { Shown, ShownProgram } from "./shown.ts";
 import { SizeNote } from "./size-note.ts";
 
-/** Limit of bytes pending for a relaying terminal above which it is too slow: a few screens. */
+/** Limit of bytes pending for a pass-through terminal above which it is too slow: a few screens. */
 const BEHIND_BYTES = 256 * 1024;
-/** Longest sequence that a painted terminal gets in addition to its pictures. */
+/** Longest sequence that a rendered terminal gets in addition to its pictures. */
 const MOST_EFFECT_BYTES = 4096;
 
-export interface PresentationOptions extends PainterOptions {
+export interface PresentationOptions extends RendererOptions {
   /** Whether the client may get the program's own bytes. */
-  mayRelay(): boolean;
+  mayPassThrough(): boolean;
   /** The way of an echo to a client that takes it before the picture that has it; null: it does not. */
   readonly ahead: ((bytes: Uint8Array) => void) | null;
   /** Maximum unconfirmed pictures; null: as many as its connection takes. */
@@ -49,31 +47,31 @@ export interface Outer {
   readonly size: Size;
   /** The terminal's own drawing above the picture; null: nothing. */
   readonly above: LayerPicture | null;
-  /** A new size is about to be applied: nothing is painted until then. */
+  /** A new size is about to be applied: nothing is rendered until then. */
   readonly isResizing: boolean;
   /** Where it is ours, programs' own bytes would leave it to them. */
   readonly mouse: { readonly isTaken: boolean };
 }
 
 export class Presentation {
-  readonly painter: Painter;
+  readonly renderer: FrameRenderer;
   private readonly flood = new FloodMeter();
-  private readonly painted: PaintedTerminal;
+  private readonly rendered: RenderedTerminal;
   private readonly pacer: FramePacer;
   private readonly pictures: PictureFeed;
-  private current: "opening" | "relay" | "paint" = "opening";
+  private current: "opening" | "pass_through" | "render" = "opening";
   /** The program's bytes go to the terminal without the client. */
   private direct = false;
-  /** The program whose bytes the client gets; null while it is painted. */
-  private relaying: ShownProgram | null = null;
-  /** Bytes that went through the client since it last became a relay. */
-  private relayed = 0;
+  /** The program whose bytes the client gets; null while it is rendered. */
+  private passedThrough: ShownProgram | null = null;
+  /** Bytes that went through the client since it last began to pass through. */
+  private passedBytes = 0;
   /** Bytes at the beginning of the next chunk that the terminal already has. */
   private ahead = 0;
   /** The next chunk is short and moves nothing: usually the echo of a key. */
   private isEcho = false;
   private over = false;
-  /** Lasting changes that programs make at a relayed terminal, and those that the client knows. */
+  /** Lasting changes that programs make at a pass-through terminal, and those that the client knows. */
   private lasting: { news(): readonly LastingChange[] } | null;
   private readonly told = new Set<LastingChange>();
   private readonly sizeNote = new SizeNote(() => this.reconsider());
@@ -88,26 +86,26 @@ export class Presentation {
     private readonly options: PresentationOptions,
   ) {
     const send = (update: FrameUpdate): void => peer.send(messageTypes.frame, update);
-    this.painted = new PaintedTerminal(terminal, send, options.ahead);
+    this.rendered = new RenderedTerminal(terminal, send, options.ahead);
     this.pacer = this.pacing();
     this.pictures = new PictureFeed(shown, peer, {
       isPage: options.credit !== null,
-      isReady: () => this.pending === 0 && (this.current === "relay" || this.painted.unconfirmed === 0),
-      write: (bytes) => (this.current === "relay" ? this.pass(bytes) : this.sendImages(bytes)),
+      isReady: () => this.pending === 0 && (this.current === "pass_through" || this.rendered.unconfirmed === 0),
+      write: (bytes) => (this.current === "pass_through" ? this.pass(bytes) : this.sendImages(bytes)),
     });
-    this.painter = new Painter(session, shown, options, this.pictures);
+    this.renderer = new FrameRenderer(session, shown, options, this.pictures);
     this.lasting = shown.program?.lasting.watch() ?? null;
   }
 
-  get mode(): "opening" | "relay" | "paint" {
+  get mode(): "opening" | "pass_through" | "render" {
     return this.current;
   }
 
   /** Runs between chunks. @param first rows above the screen that go to the terminal's scrollback first */
   begin(first: RowsFirst): void {
     const { program } = this.shown;
-    if (program !== null && this.canRelay()) this.relay(program, first(program));
-    else this.startPainting(first);
+    if (program !== null && this.canPassThrough()) this.passThrough(program, first(program));
+    else this.startRendering(first);
     this.pictures.look();
   }
 
@@ -115,35 +113,35 @@ export class Presentation {
    * The client has written everything it was sent. When nothing more is in transit to it, we may write to the terminal.
    */
   written({ bytes, pictures }: { readonly bytes: number; readonly pictures: number }): void {
-    this.painted.confirmed(pictures);
+    this.rendered.confirmed(pictures);
     if (this.options.credit !== null) this.reconsider();
     this.pictures.look();
-    if (this.terminal === null || this.current !== "relay" || this.over) return;
-    this.direct ||= bytes === this.relayed && this.peer.outbox.pending === 0;
+    if (this.terminal === null || this.current !== "pass_through" || this.over) return;
+    this.direct ||= bytes === this.passedBytes && this.peer.outbox.pending === 0;
   }
 
   /** The client does not hold the terminal now: nothing is written there until it resumes. */
   release(): void {
     this.direct = false;
     this.pictures.forget();
-    this.painted.lost();
+    this.rendered.lost();
     this.terminal?.release();
   }
 
-  /** A condition for relaying or painting may have changed. May be called while a chunk is parsed. */
+  /** A condition for pass-through or rendering may have changed. May be called while a chunk is parsed. */
   reconsider(): void {
     if (this.over) return;
-    if (this.current === "paint") this.pacer.soon();
-    else if (this.current === "relay" && !this.isAlone()) {
+    if (this.current === "render") this.pacer.soon();
+    else if (this.current === "pass_through" && !this.isAlone()) {
       void this.shown.atRest(() => {
-        if (this.current === "relay" && !this.over && !this.isAlone()) this.startPainting();
+        if (this.current === "pass_through" && !this.over && !this.isAlone()) this.startRendering();
       });
     }
   }
 
   /** The drawing over and beside the program has changed. */
   drawn(): void {
-    this.painter.drawn();
+    this.renderer.drawn();
     this.reconsider();
   }
 
@@ -156,11 +154,11 @@ export class Presentation {
   echoed(bytes: Uint8Array): void {
     this.isEcho = true;
     if (this.pending > 0 || this.outer.isResizing || this.over) return;
-    if (this.current === "relay" && this.direct && this.relaying === this.shown.program) {
+    if (this.current === "pass_through" && this.direct && this.passedThrough === this.shown.program) {
       this.pass(bytes);
       this.ahead = bytes.length;
       this.terminal?.handOver();
-    } else if (this.current === "paint" && this.isNext(bytes)) this.painted.give(bytes);
+    } else if (this.current === "render" && this.isNext(bytes)) this.rendered.give(bytes);
   }
 
   /** Runs per chunk. */
@@ -169,55 +167,55 @@ export class Presentation {
     this.ahead = 0;
     this.isEcho = false;
     this.flood.count(bytes.length);
-    this.painter.printed(bytes);
+    this.renderer.printed(bytes);
     this.pictures.look();
-    if (this.current === "paint") {
+    if (this.current === "render") {
       this.pacer.printed(isEcho);
       return;
     }
     // Another program is the picture now, or it has pictures, which this terminal would print.
-    if (this.relaying !== this.shown.program || this.pictures.isHiding) {
-      this.startPainting();
+    if (this.passedThrough !== this.shown.program || this.pictures.isHiding) {
+      this.startRendering();
       return;
     }
     this.tellChanges(this.lasting?.news() ?? []);
     const news = ahead === 0 ? bytes : bytes.subarray(ahead);
     if (news.length > 0) this.pass(news);
     const behind = this.pending > BEHIND_BYTES;
-    if (behind || this.flood.isFlooding || !this.isAlone()) this.startPainting();
+    if (behind || this.flood.isFlooding || !this.isAlone()) this.startRendering();
   }
 
   /** The picture has changed without bytes that produce it. @param isEcho it is shown without waiting for more */
   changed(isEcho: boolean): void {
     this.pictures.look();
-    if (this.current === "paint") this.pacer.printed(isEcho);
+    if (this.current === "render") this.pacer.printed(isEcho);
   }
 
   /** The terminal was resized and has wrapped its lines in its own way: it is repainted. */
   resized(): void {
-    this.paintInstead();
-    this.painter.forget();
+    this.renderInstead();
+    this.renderer.forget();
   }
 
   /** The size is about to be applied to the session. */
   beforeApplying(): void {
-    this.painter.scrollback.hold();
+    this.renderer.scrollback.hold();
   }
 
   /** Sends the terminal what rings or notifies there, between sequences of the program. */
   alert(text: string): void {
     void this.shown.atRest(() => {
       if (this.over) return;
-      if (this.current === "relay") this.pass(new TextEncoder().encode(text));
+      if (this.current === "pass_through") this.pass(new TextEncoder().encode(text));
       else this.peer.send(messageTypes.event, { event: "alert", text });
     });
   }
 
-  /** A program's sequence with an effect besides the screen: a relayed terminal gets it with the program's bytes. */
+  /** A program's sequence with an effect besides the screen: a pass-through terminal gets it with the program's bytes. */
   effect(effect: OuterEffect, program: ShownProgram | null): void {
-    const isRelayed = program !== null && this.relaying === program;
+    const isPassedThrough = program !== null && this.passedThrough === program;
     // Pages have no such effects; a slow terminal is not flooded; a session that shows this one passes them on.
-    if (isRelayed || this.options.credit !== null || this.over || this.current === "opening") return;
+    if (isPassedThrough || this.options.credit !== null || this.over || this.current === "opening") return;
     if (effect.bytes.length > MOST_EFFECT_BYTES || this.pending > 0) return;
     if (this.options.ahead !== null) return void this.peer.send(messageTypes.event, effectEvent(effect));
     if (effect.change !== null) this.tellChanges([effect.change]);
@@ -225,15 +223,15 @@ export class Presentation {
   }
 
   applied(): void {
-    this.painter.scrollback.outerMoved();
+    this.renderer.scrollback.outerMoved();
     this.pacer.soon();
   }
 
   /** The session's screen is about to be rewrapped. */
   beforeResize(): void {
-    if (this.current === "paint") this.painter.scrollback.hold();
-    // Painted afterwards, on the event that follows.
-    else this.paintInstead();
+    if (this.current === "render") this.renderer.scrollback.hold();
+    // Rendered afterwards, on the event that follows.
+    else this.renderInstead();
   }
 
   /**
@@ -243,14 +241,14 @@ export class Presentation {
   leave(): SeenScrollback | null {
     const { pending, shown, outer } = this;
     const { program } = shown;
-    const painted = this.current === "paint";
-    if (painted) this.paintNow(true);
-    const { scrollback } = this.painter;
+    const rendered = this.current === "render";
+    if (rendered) this.renderNow(true);
+    const { scrollback } = this.renderer;
     if (pending > 0 || !this.options.scrollback) return null;
-    if (!painted && program !== null) scrollback.tops.set(program, program.top);
-    if (painted && !scrollback.isDone) return null;
+    if (!rendered && program !== null) scrollback.tops.set(program, program.top);
+    if (rendered && !scrollback.isDone) return null;
     const fits = outer.size.rows === shown.rows && outer.size.cols === shown.cols;
-    return { tops: scrollback.tops, screen: painted && !(fits && !shown.alternate) ? null : program };
+    return { tops: scrollback.tops, screen: rendered && !(fits && !shown.alternate) ? null : program };
   }
 
   close(): void {
@@ -264,14 +262,15 @@ export class Presentation {
   private isAlone(): boolean {
     const { session, shown, outer } = this;
     const { rows, cols, program } = shown;
-    if (program === null || (this.relaying !== null && program !== this.relaying)) return false;
-    if (this.pictures.isHiding || !this.options.mayRelay() || outer.above !== null || outer.mouse.isTaken) return false;
+    if (program === null || (this.passedThrough !== null && program !== this.passedThrough)) return false;
+    if (this.pictures.isHiding || !this.options.mayPassThrough() || outer.above !== null || outer.mouse.isTaken)
+      return false;
     if (session.keyboard.owner !== null) return false;
     if (session.questions.isShown || session.notice.text !== null) return false;
     return outer.size.rows === rows && outer.size.cols === cols && !session.elements.hasOverlays;
   }
 
-  private canRelay(): boolean {
+  private canPassThrough(): boolean {
     return this.isAlone() && !this.flood.isFlooding && this.pending === 0 && !this.outer.isResizing;
   }
 
@@ -281,16 +280,16 @@ export class Presentation {
   }
 
   /** Switches the client to the program's bytes; its terminal is first brought to the session's screen. */
-  private relay(program: ShownProgram, history: number): void {
-    this.current = "relay";
-    this.relaying = program;
+  private passThrough(program: ShownProgram, history: number): void {
+    this.current = "pass_through";
+    this.passedThrough = program;
     this.pacer.cancel();
     this.direct = false;
-    this.relayed = 0;
+    this.passedBytes = 0;
     // Bytes written ahead of the emulator are not on the screen built here.
     this.ahead = 0;
-    this.painted.forget();
-    this.peer.send(messageTypes.event, { event: "relay" });
+    this.rendered.forget();
+    this.peer.send(messageTypes.event, { event: "pass_through" });
     this.lasting = program.lasting.watch();
     this.tellChanges(program.serializedChanges);
     this.pass(program.serialize({ history }));
@@ -303,12 +302,12 @@ export class Presentation {
   }
 
   redraw(): void {
-    this.painter.forget();
+    this.renderer.forget();
     this.reconsider();
   }
 
   private sendImages(bytes: Uint8Array): void {
-    this.painted.passed();
+    this.rendered.passed();
     this.peer.sendBytes(messageTypes.images, bytes);
   }
 
@@ -325,40 +324,40 @@ export class Presentation {
       this.terminal?.output.write(bytes);
       return;
     }
-    this.relayed += bytes.length;
+    this.passedBytes += bytes.length;
     this.peer.sendBytes(messageTypes.output, bytes);
   }
 
-  private startPainting(first: RowsFirst | null = null): void {
-    this.current = "paint";
-    this.painter.begin(this.relaying, first);
-    this.relaying = null;
+  private startRendering(first: RowsFirst | null = null): void {
+    this.current = "render";
+    this.renderer.begin(this.passedThrough, first);
+    this.passedThrough = null;
     this.pacer.soon();
   }
 
-  private paintInstead(): void {
-    if (this.current !== "relay") return;
-    this.current = "paint";
-    this.painter.begin(this.relaying);
-    this.relaying = null;
+  private renderInstead(): void {
+    if (this.current !== "pass_through") return;
+    this.current = "render";
+    this.renderer.begin(this.passedThrough);
+    this.passedThrough = null;
   }
 
   /** Whether a picture will be made as soon as these bytes are parsed, with nothing else new in it. */
   private isNext(bytes: Uint8Array): boolean {
-    const { painted } = this;
+    const { rendered } = this;
     return (
       this.pacer.isReady &&
-      !painted.isAhead &&
+      !rendered.isAhead &&
       !this.flood.isFlooding &&
-      this.painter.mayBeTyped(bytes) &&
-      painted.isCurrent
+      this.renderer.mayBeTyped(bytes) &&
+      rendered.isCurrent
     );
   }
 
   /** The client has shown too few of its pictures to get another. */
   private get owesPictures(): boolean {
     const { credit } = this.options;
-    return credit !== null && this.painted.unconfirmed >= credit;
+    return credit !== null && this.rendered.unconfirmed >= credit;
   }
 
   private pacing(): FramePacer {
@@ -367,37 +366,38 @@ export class Presentation {
       isBlocked: () => this.over || this.pending > 0 || this.outer.isResizing || this.owesPictures,
       isSynchronized: () => shown.isSynchronized,
       atRest: (make) => void shown.atRest(make),
-      paint: () => this.paint(),
+      render: () => this.render(),
     });
   }
 
   /** Runs between chunks: makes a picture, or switches to the program's own bytes. */
-  private paint(): void {
-    if (this.over || this.current !== "paint" || this.outer.isResizing || this.owesPictures) return;
+  private render(): void {
+    if (this.over || this.current !== "render" || this.outer.isResizing || this.owesPictures) return;
     this.flood.count(0);
     const { program } = this.shown;
-    const relays = this.canRelay() && !this.painter.scrollback.isAhead;
-    if (!relays || this.painter.owes) this.paintNow();
-    if (program !== null && relays && this.canRelay() && !this.painter.scrollback.isBehind) this.relay(program, 0);
+    const passes = this.canPassThrough() && !this.renderer.scrollback.isAhead;
+    if (!passes || this.renderer.owes) this.renderNow();
+    if (program !== null && passes && this.canPassThrough() && !this.renderer.scrollback.isBehind)
+      this.passThrough(program, 0);
   }
 
   /** @param bare only the program's screen, without drawing over and beside it */
-  private paintNow(bare = false): void {
+  private renderNow(bare = false): void {
     this.pacer.began();
     const flooding = this.flood.isFlooding;
     const { layout } = this.shown;
     const note = !bare && this.sizeNote.isOn(layout == null ? this.session.size : outerSize(layout), this.outer.size);
     const { size, above } = this.outer;
     const mouse = this.outer.mouse.isTaken;
-    const next = this.painter.next({ size, above, note, flooding, bare, mouse });
-    if (next !== null) this.painted.show(next.update, next.typed);
-    else if (this.painted.isAhead) {
+    const next = this.renderer.next({ size, above, note, flooding, bare, mouse });
+    if (next !== null) this.rendered.show(next.update, next.typed);
+    else if (this.rendered.isAhead) {
       // The bytes written ahead did not arrive: the picture is unchanged, the terminal is not.
-      this.painter.forget();
+      this.renderer.forget();
       this.pacer.later(FRAME_MS);
     }
     if (bare) return;
-    if (this.painter.scrollback.isBehind) this.pacer.later(FRAME_MS);
+    if (this.renderer.scrollback.isBehind) this.pacer.later(FRAME_MS);
     // Silence does not show that a flood is over: check once more.
     if (flooding) this.pacer.later(FLOOD_WINDOW_MS);
   }

@@ -1,5 +1,5 @@
 /**
- * Tracks which lines a painted terminal's own scrollback has: every line that leaves the top of the normal screen goes
+ * Tracks which lines a rendered terminal's own scrollback has: every line that leaves the top of the normal screen goes
  * there once, in order, even after the screen grew back over it. On the alternate screen and during a flood they wait;
  * after a flood only the newest are sent. Of programs as wide as the picture, each by itself; those of a narrower pane
  * wait, and follow when it is as wide again. Call between chunks; `take` runs once per frame and client.
@@ -8,7 +8,7 @@ import { MAX_SCROLLED } from "../../protocol/frame.ts";
 import type { Row } from "../../protocol/grid.ts";
 import type { Position, Shown, ShownProgram } from "./shown.ts";
 
-/** Limit of history lines sent to a client that attaches and cannot be relayed to. */
+/** Limit of history lines sent to a client that attaches and cannot take the program's own bytes. */
 const MAX_HISTORY = 10_000;
 
 /** How many rows above a program's screen go to the terminal's scrollback first. */
@@ -39,11 +39,11 @@ export class ScrollbackFeed {
   }
 
   /**
-   * @param relayed the program whose own bytes the client got so far: it has the lines that left the screen; null: none
+   * @param passedThrough the program whose own bytes the client got so far: it has the lines that left the screen; null: none
    * @param first rows to send anyway; null: none
    */
-  begin(relayed: ShownProgram | null, first: RowsFirst | null): void {
-    if (relayed !== null) this.tops.set(relayed, relayed.top);
+  begin(passedThrough: ShownProgram | null, first: RowsFirst | null): void {
+    if (passedThrough !== null) this.tops.set(passedThrough, passedThrough.top);
     if (first !== null) this.first = first;
     this.bringFirst();
   }
@@ -81,7 +81,7 @@ export class ScrollbackFeed {
     return this.waiting.length === 0;
   }
 
-  /** Whether lines are pending that a client switched to relaying would never get. */
+  /** Whether lines are pending that a client switched to pass-through would never get. */
   get owes(): boolean {
     this.bringFirst();
     return this.waiting.length > 0 || this.programs.some((program) => isAfter(program.top, this.topOf(program)));

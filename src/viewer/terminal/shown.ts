@@ -1,6 +1,6 @@
 /**
  * The contents of an attached terminal: one program that fills the picture, or a window composed of several panes; it
- * may switch between both. Presenting, painting and the attached terminal depend on this interface alone. Types only.
+ * may switch between both. Presenting, rendering and the attached terminal depend on this interface alone. Types only.
  *
  * Invariant: outside of `atRest`, and of a listener's `chunk` and `changed`, a picture may be incomplete.
  */

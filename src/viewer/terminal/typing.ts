@@ -45,7 +45,7 @@ export class Typing {
       if (session.viewers.acted(viewer.id)) void session.resize();
       if (session.questions.type(viewer.id, bytes, viewer.size)) return;
     }
-    this.placed(presentation.mode === "paint" ? own.pointer.place(bytes, presentation.painter.offset) : bytes);
+    this.placed(presentation.mode === "render" ? own.pointer.place(bytes, presentation.renderer.offset) : bytes);
   }
 
   /** Input whose mouse reports are in the cells of their target. */

@@ -153,7 +153,7 @@ describe("at a host's socket", () => {
     const raw = await Raw.open(socket);
     raw.pause();
     const size = { rows: 24, cols: 80 };
-    const attach = { ...size, scrollback: "all", read_only: true, paint_only: false, prefix: null };
+    const attach = { ...size, scrollback: "all", read_only: true, render_only: false, prefix: null };
     raw.write(Buffer.concat([HELLO, request(1, "peer.attach", attach)]));
     await until("it to be a client", async () => (await wsh.list())[0]?.clients === 1);
     await wsh.ok("exec", "s", "--", "seq 1 340000 > /dev/tty");

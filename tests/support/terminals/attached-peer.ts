@@ -13,7 +13,7 @@ export const attachment: Attach = {
   cols: 80,
   scrollback: "none",
   read_only: false,
-  paint_only: false,
+  render_only: false,
   prefix: null,
 };
 export const personContext = { caller: { kind: "cli", id: "person", connected: true }, access: "admin" } as const;

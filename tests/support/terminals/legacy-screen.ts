@@ -1,6 +1,6 @@
 /**
  * A terminal without grapheme clusters: it counts cells by code points, by a table that each test chooses, as many
- * terminals do, each in its own way. Reads what the painter writes and nothing more.
+ * terminals do, each in its own way. Reads what the renderer writes and nothing more.
  */
 export class LegacyScreen {
   private cells: string[][];

@@ -1,6 +1,6 @@
 /**
  * An emulator in the part of the person's terminal, read back through its public interface only: cells, colours,
- * cursor and scrollback, to be compared with what was meant to be painted.
+ * cursor and scrollback, to be compared with what was meant to be rendered.
  */
 import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 import { type IBufferCell, Terminal } from "@xterm/headless";
@@ -123,7 +123,7 @@ export function describeRows(lines: readonly Row[]): string[] {
       if (style !== before) styles += ` ${col}:${style}`;
       before = style;
     });
-    // A mark without a base is painted on a blank, and what cannot be seen as one.
+    // A mark without a base is rendered on a blank, and what cannot be seen as one.
     const shown = row.map(({ text }) => (/^\p{Cf}$/u.test(text) ? " " : /^\p{M}/u.test(text) ? ` ${text}` : text));
     const text = shown.join("|");
     return `${text}${styles}`;

@@ -1,7 +1,7 @@
-/** What is typed beside a panel goes to the terminal without the client: only where painting would write the same. */
+/** What is typed beside a panel goes to the terminal without the client: only where rendering would write the same. */
 import { expect, test } from "bun:test";
-import { capsFromEnvironment } from "../../../src/attach/paint/modes.ts";
-import { paint } from "../../../src/attach/paint/paint.ts";
+import { capsFromEnvironment } from "../../../src/attach/render/modes.ts";
+import { render } from "../../../src/attach/render/render.ts";
 import { SessionView } from "../../../src/attach/view.ts";
 import { type Frame, initialFrameModes, noEvents } from "../../../src/protocol/frame.ts";
 import { encodeFrame, type FrameUpdate, typedInPlace } from "../../../src/protocol/frame-codec.ts";
@@ -46,7 +46,7 @@ test.each([
   ["a title", frame([row("$ ls"), row(""), panel], { col: 4 }, { title: "t" })],
   ["the last column", frame([row("$ lsssssssss"), row(""), panel], { col: 12 })],
   ["a deleted character", frame([row("$ "), row(""), panel], { col: 2 })],
-])("anything else is painted: %s", (_what, next) => {
+])("anything else is rendered: %s", (_what, next) => {
   expect(typed(before, next)).toBe("");
 });
 
@@ -56,7 +56,7 @@ test("a blank is written too, and the cursor goes on over what stands there", ()
   expect(typed(frame([row("$ ls"), row(""), panel], { col: 2 }), shown)).toBe("ls");
 });
 
-test("a terminal shows the same as if it had been painted, whatever the frames", async () => {
+test("a terminal shows the same as if it had been rendered, whatever the frames", async () => {
   let found = 0;
   for (let seed = 1; seed <= 300; seed++) {
     let state = seed * 2_654_435_761;
@@ -77,16 +77,16 @@ test("a terminal shows the same as if it had been painted, whatever the frames",
     const text = typed(prev, next);
     if (text === "") continue;
     found++;
-    const [painted, direct] = [new OuterScreen(size.rows, size.cols), new OuterScreen(size.rows, size.cols)];
-    for (const screen of [painted, direct]) await screen.write(paint(null, prev, noEvents, caps));
-    await painted.write(paint(prev, next, noEvents, caps));
+    const [rendered, direct] = [new OuterScreen(size.rows, size.cols), new OuterScreen(size.rows, size.cols)];
+    for (const screen of [rendered, direct]) await screen.write(render(null, prev, noEvents, caps));
+    await rendered.write(render(prev, next, noEvents, caps));
     await direct.write(text);
-    expect(direct.grid()).toEqual(painted.grid());
+    expect(direct.grid()).toEqual(rendered.grid());
   }
   expect(found).toBeGreaterThan(30);
 });
 
-test("the client takes what the host has shown as painted, and paints anew what the host could not know", () => {
+test("the client takes what the host has shown as rendered, and paints anew what the host could not know", () => {
   const written: string[] = [];
   const output = { pending: 0, write: (bytes: Uint8Array) => void written.push(new TextDecoder().decode(bytes)) };
   const view = new SessionView({ output, size, lastingChanges: new Set() }, caps);

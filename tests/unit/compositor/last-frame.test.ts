@@ -45,7 +45,7 @@ test("rows and the cursor change, and change again", () => {
     grid = gridOf(grid.lines.with(y, row(text)), { row: y, col: text.length });
     const next = kept.next(grid, layout, outer);
     expect(next).toEqual(composed(grid));
-    // What did not change is not painted: it is the same object.
+    // What did not change is not rendered: it is the same object.
     expect(next?.lines[0]).toBe(kept.next(grid, layout, outer)?.lines[0] ?? []);
   }
 });

@@ -1,4 +1,4 @@
-/** When pictures of a painted terminal are made. */
+/** When pictures of a rendered terminal are made. */
 import { expect, test } from "bun:test";
 import { FRAME_MS, FramePacer } from "../../../src/viewer/terminal/frame-pacer.ts";
 import { until } from "../../support/until.ts";
@@ -9,7 +9,7 @@ test("after a rest three pictures are made at once, the next ones a frame apart"
     isBlocked: () => false,
     isSynchronized: () => false,
     atRest: (make) => make(),
-    paint: () => {
+    render: () => {
       made.push(performance.now());
       pacer.began();
     },
@@ -27,7 +27,7 @@ test("echoes of keys that come faster than frames do not put off other pictures"
     isBlocked: () => false,
     isSynchronized: () => false,
     atRest: (make) => make(),
-    paint: () => {
+    render: () => {
       made++;
       pacer.began();
     },

@@ -12,7 +12,7 @@ import { hasAgreedWidth } from "../../protocol/agreed-width.ts";
 import type { Frame, FrameEvents } from "../../protocol/frame.ts";
 import type { Cell, Row, Style } from "../../protocol/grid.ts";
 import { plainStyle, sameCell, sameStyle } from "../../protocol/grid.ts";
-import { cursorStyle, enterPainting, type OuterCaps, switchModes } from "./modes.ts";
+import { cursorStyle, enterRendering, type OuterCaps, switchModes } from "./modes.ts";
 import { Pen } from "./pen.ts";
 
 /** Unchanged cells between two changed ones up to which rewriting is cheaper than a jump. */
@@ -25,23 +25,23 @@ const LONGEST_CLIPBOARD = 100_000;
 const utf8 = new TextEncoder();
 
 /**
- * @param prev the terminal's contents, painted by this function; null when unknown: at the start, after
+ * @param prev the terminal's contents, rendered by this function; null when unknown: at the start, after
  *   pass-through, and after a failed write
  * @returns nothing to write when nothing changed
  */
-export function paint(prev: Frame | null, next: Frame, events: FrameEvents, caps: OuterCaps): Uint8Array {
+export function render(prev: Frame | null, next: Frame, events: FrameEvents, caps: OuterCaps): Uint8Array {
   const switched = prev !== null && prev.modes.alternate !== next.modes.alternate;
   const sized = prev !== null && prev.rows === next.rows && prev.cols === next.cols;
   let shown: readonly (Row | null)[] = sized && !switched ? prev.lines : next.lines.map(() => null);
   const pen = new Pen(next.rows, next.cols, caps, sized && !switched ? placeOf(prev) : null);
   // The switch may restore saved attributes and modes, so those are set afterwards.
   const screen = caps.altScreen ? "" : next.modes.alternate ? "\x1b[?1049h" : "\x1b[?1049l";
-  const before = prev === null || switched ? screen + enterPainting : "";
+  const before = prev === null || switched ? screen + enterRendering : "";
   const scrolls = events.scrolled.length > 0 && !next.modes.alternate && !caps.altScreen;
   if (scrolls) shown = pushScrolled(pen, shown, events.scrolled, next);
-  for (let row = 0; row < next.rows; row++) paintRow(pen, row, shown[row] ?? null, next.lines[row] ?? []);
-  const painted = pen.finish();
-  const drawn = before + painted;
+  for (let row = 0; row < next.rows; row++) renderRow(pen, row, shown[row] ?? null, next.lines[row] ?? []);
+  const rendered = pen.finish();
+  const drawn = before + rendered;
   // Usually typed text: written at the cursor, which ends after it.
   const inPlace =
     before === "" && pen.moves === 0 && pen.isAt(next.cursor.row, Math.min(next.cursor.col, next.cols - 1));
@@ -64,7 +64,7 @@ function afterRows(
   next: Frame,
   events: FrameEvents,
   caps: OuterCaps,
-  /** `whole`: rows were painted with the cursor hidden; `inPlace`: only cells that left the cursor in its place. */
+  /** `whole`: rows were rendered with the cursor hidden; `inPlace`: only cells that left the cursor in its place. */
   { whole, inPlace }: { readonly whole: boolean; readonly inPlace: boolean },
 ): string {
   let bytes = switchModes(prev?.modes ?? null, next.modes, caps);
@@ -99,7 +99,7 @@ function pushScrolled(
   let shown = before;
   for (let at = 0; at < scrolled.length; at += rows) {
     const portion = scrolled.slice(at, at + rows);
-    for (const [row, line] of portion.entries()) paintRow(pen, row, shown[row] ?? null, line);
+    for (const [row, line] of portion.entries()) renderRow(pen, row, shown[row] ?? null, line);
     pen.scroll(portion.length);
     shown = [...shown.slice(portion.length), ...portion.map(() => blank)];
   }
@@ -107,7 +107,7 @@ function pushScrolled(
 }
 
 /** @param shown null when the row's content is unknown */
-function paintRow(pen: Pen, row: number, shown: Row | null, line: Row): void {
+function renderRow(pen: Pen, row: number, shown: Row | null, line: Row): void {
   if (shown === line) return;
   const end = blankFrom(line);
   const changed = (col: number) => shown === null || !sameCell(line[col] ?? blankCell, shown[col]);

@@ -1,5 +1,5 @@
 /**
- * Tracks a person's terminal while a client paints it: which of the pictures it shows, and keys typed since. A typed
+ * Tracks a person's terminal while a client renders it: which of the pictures it shows, and keys typed since. A typed
  * character goes there directly and the client is only informed, so an echo beside a panel crosses no other process.
  *
  * Invariant: the session process writes only while the terminal shows every picture that was sent (the client writes
@@ -12,7 +12,7 @@ import type { PersonTerminal } from "./direct-terminal.ts";
 
 const encoder = new TextEncoder();
 
-export class PaintedTerminal {
+export class RenderedTerminal {
   /** Pictures that were sent, and how many of them the client has reported as shown. */
   private sent = 0;
   private shown = 0;
@@ -29,7 +29,7 @@ export class PaintedTerminal {
     private readonly ahead: ((bytes: Uint8Array) => void) | null = null,
   ) {}
 
-  /** The client has painted this many pictures, and nothing is pending for the terminal. */
+  /** The client has rendered this many pictures, and nothing is pending for the terminal. */
   confirmed(pictures: number): void {
     this.shown = Math.max(this.shown, pictures);
   }

@@ -1,10 +1,10 @@
-/** What a person's terminal shows after frames were painted on it is the frame, to the cell and colour. */
+/** What a person's terminal shows after frames were rendered on it is the frame, to the cell and colour. */
 import { describe, expect, test } from "bun:test";
 import * as v from "valibot";
 import { parseDepth } from "../../../src/attach/color-probe.ts";
-import { downConvert } from "../../../src/attach/paint/color-depth.ts";
-import { capsFromEnvironment, colorDepth, type OuterCaps, restoreTerminal } from "../../../src/attach/paint/modes.ts";
-import { paint } from "../../../src/attach/paint/paint.ts";
+import { downConvert } from "../../../src/attach/render/color-depth.ts";
+import { capsFromEnvironment, colorDepth, type OuterCaps, restoreTerminal } from "../../../src/attach/render/modes.ts";
+import { render } from "../../../src/attach/render/render.ts";
 import { usualWidths } from "../../../src/attach/width-probe.ts";
 import { composeFrame } from "../../../src/compositor/compose.ts";
 import { clusters } from "../../../src/compositor/graphemes.ts";
@@ -45,9 +45,9 @@ const bytesOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 describe("painting", () => {
   test("an unchanged frame writes nothing, one changed cell writes little", () => {
     const before = textView(["one", "two", "three"], 40);
-    expect(paint(before, { ...before }, noEvents, trueColor)).toHaveLength(0);
+    expect(render(before, { ...before }, noEvents, trueColor)).toHaveLength(0);
     const after = { ...before, lines: [before.lines[0] ?? [], rowOf("twO", 40), before.lines[2] ?? []] };
-    const bytes = bytesOf(paint(before, after, noEvents, trueColor));
+    const bytes = bytesOf(render(before, after, noEvents, trueColor));
     expect(bytes).toBe("\x1b[?2026h\x1b[?25l\x1b[2;3HO\x1b[1;1H\x1b[?25h\x1b[?2026l");
   });
 
@@ -56,25 +56,25 @@ describe("painting", () => {
       const view = textView(["one", text], 40);
       return { ...view, cursor: { ...view.cursor, row: 1, col } };
     };
-    expect(bytesOf(paint(at("$ l", 3), at("$ ls", 4), noEvents, trueColor))).toBe("s");
+    expect(bytesOf(render(at("$ l", 3), at("$ ls", 4), noEvents, trueColor))).toBe("s");
     // A cursor that is elsewhere afterwards, or a width that terminals disagree on, needs more.
-    expect(bytesOf(paint(at("$ l", 3), at("$ ls", 3), noEvents, trueColor))).toContain("\x1b[2;4H");
-    expect(bytesOf(paint(at("$ ", 2), at("$ 👍🏽", 4), noEvents, trueColor))).toContain("\x1b[2;5H");
+    expect(bytesOf(render(at("$ l", 3), at("$ ls", 3), noEvents, trueColor))).toContain("\x1b[2;4H");
+    expect(bytesOf(render(at("$ ", 2), at("$ 👍🏽", 4), noEvents, trueColor))).toContain("\x1b[2;5H");
   });
 
   test("the cursor alone moves without a frame around it", () => {
     const before = textView(["one", "two"], 40);
     const after = { ...before, cursor: { ...before.cursor, row: 1, col: 3 } };
-    expect(bytesOf(paint(before, after, noEvents, trueColor))).toBe("\x1b[2;4H");
+    expect(bytesOf(render(before, after, noEvents, trueColor))).toBe("\x1b[2;4H");
   });
 
   test("a row that becomes blank is erased; a coloured one only where erasing colours", () => {
     const before = textView(["x".repeat(40)], 40);
-    const bytes = bytesOf(paint(before, textView([""], 40), noEvents, trueColor));
+    const bytes = bytesOf(render(before, textView([""], 40), noEvents, trueColor));
     expect(bytes).toBe("\x1b[K");
     const blue: Frame = { ...before, lines: [rowOf("", 40, { ...plain, bg: { indexed: 4 } })] };
-    expect(bytesOf(paint(before, blue, noEvents, trueColor))).toContain("\x1b[0;44m\x1b[K");
-    expect(bytesOf(paint(before, blue, noEvents, { ...trueColor, bce: false }))).toContain(" ".repeat(40));
+    expect(bytesOf(render(before, blue, noEvents, trueColor))).toContain("\x1b[0;44m\x1b[K");
+    expect(bytesOf(render(before, blue, noEvents, { ...trueColor, bce: false }))).toContain(" ".repeat(40));
   });
 
   test("lines that left the top are in the terminal's own scrollback, once and in order", async () => {
@@ -82,7 +82,7 @@ describe("painting", () => {
     let shown: Frame | null = null;
     let next = textView(["a1", "a2", "a3"], 20);
     const show = async (events: FrameEvents) => {
-      await outer.write(paint(shown, next, events, trueColor));
+      await outer.write(render(shown, next, events, trueColor));
       shown = next;
     };
     await show(noEvents);
@@ -94,11 +94,11 @@ describe("painting", () => {
     expect(outer.text()).toEqual(["a9", "a10", "a11"]);
   });
 
-  test("what a relayed program left set does not disturb the first frame", async () => {
+  test("what a passed-through program left set does not disturb the first frame", async () => {
     using outer = new OuterScreen(4, 20);
     await outer.write("\x1b[2;3r\x1b[?6h\x1b[4h\x1b(0\x1b[1;31;44mlqqk\x1b[?69h\x1b[20h\x0e");
     const frame = textView(["lqqk", "second", "", "last of four rows xx"], 20);
-    await outer.write(paint(null, frame, noEvents, trueColor));
+    await outer.write(render(null, frame, noEvents, trueColor));
     expect(describeRows(outer.grid().lines)).toEqual(describeRows(frame.lines));
   });
 
@@ -106,11 +106,11 @@ describe("painting", () => {
     using outer = new OuterScreen(3, 20);
     const shell = textView(["$ vim", "", ""], 20);
     const vim = textView(["~", "~", "file"], 20, { modes: { ...initialFrameModes, alternate: true } });
-    await outer.write(paint(null, shell, noEvents, trueColor));
-    await outer.write(paint(shell, vim, noEvents, trueColor));
+    await outer.write(render(null, shell, noEvents, trueColor));
+    await outer.write(render(shell, vim, noEvents, trueColor));
     expect(outer.terminal.buffer.active.type).toBe("alternate");
     expect(outer.text()).toEqual(["~", "~", "file"]);
-    await outer.write(paint(vim, shell, noEvents, trueColor));
+    await outer.write(render(vim, shell, noEvents, trueColor));
     expect(outer.terminal.buffer.active.type).toBe("normal");
     expect(outer.text()).toEqual(["$ vim", "", ""]);
   });
@@ -127,8 +127,8 @@ describe("painting", () => {
       applicationCursor: true,
       applicationKeypad: true,
     } as const;
-    await outer.write(paint(null, before, noEvents, trueColor));
-    const bytes = paint(before, { ...before, modes }, noEvents, trueColor);
+    await outer.write(render(null, before, noEvents, trueColor));
+    const bytes = render(before, { ...before, modes }, noEvents, trueColor);
     expect(bytesOf(bytes)).toBe("\x1b[?2004h\x1b[?1004h\x1b[?1h\x1b=\x1b[?1002h\x1b[?1006h");
     await outer.write(bytes);
     expect(outer.terminal.modes).toMatchObject({
@@ -173,7 +173,7 @@ describe("painting", () => {
     const cursor = { row: 0, col: 0, visible: true, shape: "block", blink: false } as const;
     const frame = viewOf({ rows: 1, cols: 10, lines: [row], cursor }, { title: `t${evil}` });
     const events = { ...noEvents, clipboard: { selection: "c", base64: `aGk=${evil}` } };
-    const bytes = bytesOf(paint(null, frame, events, trueColor));
+    const bytes = bytesOf(render(null, frame, events, trueColor));
     expect(bytes).toContain("\x1b]2;t]0;owned31m\x1b\\");
     expect(bytes).not.toContain("\x07");
     expect(bytes).not.toContain("\x9b");
@@ -189,10 +189,10 @@ describe("painting", () => {
     const linked = { ...plain, link: "https://example.org/" } as const;
     const lines = [[...rowOf("ab", 2, style), ...rowOf("cd", 2, linked), ...rowOf("e", 1)]];
     const frame = viewOf({ ...textView([""], 5), lines });
-    const bytes = bytesOf(paint(null, frame, noEvents, trueColor));
+    const bytes = bytesOf(render(null, frame, noEvents, trueColor));
     const link = "\x1b]8;;https://example.org/\x1b\\";
     expect(bytes).toContain(`\x1b[0;4m\x1b[4:3;58:5:1mab\x1b[m${link}cd\x1b]8;;\x1b\\e`);
-    const plainer = bytesOf(paint(null, frame, noEvents, { ...trueColor, hyperlinks: false, underlineStyles: false }));
+    const plainer = bytesOf(render(null, frame, noEvents, { ...trueColor, hyperlinks: false, underlineStyles: false }));
     expect(plainer).toContain("\x1b[0;4mab\x1b[mcde");
     // No name has to be known; consoles print what they do not know.
     expect(capsFromEnvironment({ TERM: "xterm-256color", VTE_VERSION: "7200" }).underlineStyles).toBe(true);
@@ -222,7 +222,7 @@ describe("painting", () => {
     ];
     const cursor = { row: 1, col: 0, visible: true, shape: "block", blink: false } as const;
     const frame = viewOf({ rows: 2, cols: 20, lines: [line, rowOf("second", 20)], cursor });
-    await outer.write(paint(null, frame, noEvents, trueColor));
+    await outer.write(render(null, frame, noEvents, trueColor));
     const shown = outer.grid().lines[0] ?? [];
     expect([0, 3, 6, 9, 10, 11].map((col) => shown[col]?.text)).toEqual(["a", "b", "c", "e", "n", "d"]);
     expect(outer.text()[1]).toBe("second");
@@ -283,7 +283,7 @@ describe("colours of the terminal at hand", () => {
   test("none writes no colour and keeps the rest", () => {
     const style = { ...plain, fg: { indexed: 1 }, bg: { rgb: { r: 1, g: 2, b: 3 } }, flags: 1 };
     const frame = viewOf({ ...textView([""], 4), lines: [rowOf("abcd", 4, style)] });
-    const bytes = bytesOf(paint(null, frame, noEvents, { ...trueColor, colors: "none" }));
+    const bytes = bytesOf(render(null, frame, noEvents, { ...trueColor, colors: "none" }));
     expect(bytes).toContain("\x1b[0;1mabcd");
   });
 });
@@ -411,7 +411,7 @@ describe("random screens", () => {
         const wire = JSON.parse(JSON.stringify(encodeFrame(sent, next))) as unknown;
         const { view, events } = applyFrame(sent, v.parse(FrameUpdateSchema, wire));
         expect(describeRows(view.lines)).toEqual(describeRows(next.lines));
-        await outer.write(paint(shown, view, events, caps));
+        await outer.write(render(shown, view, events, caps));
         sent = view;
         shown = view;
         expect(describeRows(outer.grid().lines)).toEqual(describeRows(frame.lines));
@@ -442,7 +442,7 @@ describe("random screens", () => {
         .map((cells) => [...cells, ...rowOf("", size.cols - cells.length)]);
       seen = buffer.baseY;
       const frame = composeFrame({ grid: program.grid(), layout, overlays: [], panels, outer: size });
-      await outer.write(paint(shown, viewOf(frame), { ...noEvents, scrolled }, trueColor));
+      await outer.write(render(shown, viewOf(frame), { ...noEvents, scrolled }, trueColor));
       shown = viewOf(frame);
       expect(describeRows(outer.grid().lines)).toEqual(describeRows(frame.lines));
     }

@@ -77,7 +77,7 @@ const trueColorNames = /direct|truecolor|24bit|alacritty|contour|foot|ghostty|it
 
 /**
  * True colour by COLORTERM, otherwise the depth by terminal names. NO_COLOR is not checked: it concerns a program's own
- * output, and the painted output comes from other programs.
+ * output, and the rendered output comes from other programs.
  */
 export function colorDepth(env: Readonly<Record<string, string | undefined>>): ColorDepth {
   const term = env.TERM ?? "";
@@ -159,10 +159,10 @@ export function cursorStyle(cursor: GridCursor, chosen: boolean): string {
 
 /**
  * Resets state that a passed-through program may have left: margins, origin, insert mode, charsets, attributes.
- * Wrapping is off while painting, so that a character which the terminal draws wider than we expect cannot scroll the
+ * Wrapping is off while rendering, so that a character which the terminal draws wider than we expect cannot scroll the
  * screen.
  */
-export const enterPainting =
+export const enterRendering =
   "\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7l\x1b[m";
 
 /** Includes modes that a session's programs cannot set: KAM (locks the keyboard) and SRM (echoes locally). */
@@ -200,7 +200,7 @@ function plainKeyboard({ kittyKeyboard }: Pick<OuterCaps, "kittyKeyboard">, flag
  * process's restore of a session begins. Rows are erased one by one, since some terminals move the screen into the
  * scrollback when it is erased at once.
  */
-export function enterRelay(
+export function enterPassThrough(
   { rows, cols }: { readonly rows: number; readonly cols: number },
   caps: Pick<OuterCaps, "kittyKeyboard">,
   changes: ReadonlySet<LastingChange>,

@@ -1,5 +1,5 @@
 /**
- * Decides what one painting client sees, and which parts are new to it. Owns the last picture sent to the client;
+ * Decides what one rendering client sees, and which parts are new to it. Owns the last picture sent to the client;
  * scrollback-feed.ts tracks the lines in its terminal's scrollback. Call between chunks. Runs once per frame and
  * client.
  */
@@ -24,7 +24,7 @@ import { withMouse } from "./pointer.ts";
 import { type RowsFirst, ScrollbackFeed } from "./scrollback-feed.ts";
 import type { Shown, ShownProgram } from "./shown.ts";
 
-export interface PainterOptions {
+export interface RendererOptions {
   /** Label of the key that takes the keyboard back. */
   prefix(): string;
   /** Whether titles that programs set reach the person's terminal. */
@@ -57,7 +57,7 @@ export interface Showing {
   readonly bare: boolean;
 }
 
-export class Painter {
+export class FrameRenderer {
   /** Position of the program's first cell on the client's terminal, less the panels above: for its mouse. */
   offset: Offset = { top: 0, left: 0 };
   readonly scrollback: ScrollbackFeed;
@@ -73,7 +73,7 @@ export class Painter {
   constructor(
     private readonly session: Session,
     private readonly screen: Shown,
-    private readonly options: PainterOptions,
+    private readonly options: RendererOptions,
     /** What the terminal gets in place of a row with pictures; null: it shows them as they are. */
     private readonly pictures: { readonly inRow: ((row: Row) => Row) | null },
   ) {
@@ -89,13 +89,13 @@ export class Painter {
   }
 
   /**
-   * The client begins to paint: its terminal shows passed-through output so far, or nothing.
-   * @param relayed the program whose bytes it got; null: none
+   * The client begins to render: its terminal shows passed-through output so far, or nothing.
+   * @param passedThrough the program whose bytes it got; null: none
    * @param first rows above the screen that go to its scrollback first; null: none
    */
-  begin(relayed: ShownProgram | null, first: RowsFirst | null = null): void {
+  begin(passedThrough: ShownProgram | null, first: RowsFirst | null = null): void {
     this.shown = null;
-    this.scrollback.begin(relayed, first);
+    this.scrollback.begin(passedThrough, first);
     this.bell = false;
     this.clipboard = null;
   }
