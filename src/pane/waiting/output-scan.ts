@@ -8,7 +8,8 @@
 
 import type { Overwritten } from "../output/overwritten.ts";
 import { type Mask, openPieces } from "../text/masks.ts";
-import type { RenderedLine, RetiredLines, ScreenBefore, SearchRest, TerminalText, TextPosition } from "../text/text.ts";
+import { screenNow } from "../text/screen-before.ts";
+import type { RenderedLine, RetiredLines, SearchRest, TerminalText, TextPosition } from "../text/text.ts";
 import type { Budget, Finder, PatternMatch } from "./pattern.ts";
 
 /**
@@ -16,6 +17,8 @@ import type { Budget, Finder, PatternMatch } from "./pattern.ts";
  * before its new part.
  */
 const LONG_LINE = 65_536;
+/** What a line may go on with: a letter, a digit, a blank, a sign. */
+const GOES_ON = ["x", "0", " ", "."];
 
 export interface ScanMatch extends PatternMatch {
   /** The cursor of its end. */
@@ -43,20 +46,17 @@ export interface ScanOrigin {
   readonly rest?: SearchRest | undefined;
 }
 
-/** Everything after a known screen: every later change of it, above the cursor too. */
-export function originAt({ at, lines, stood, rows, rest }: ScreenBefore): ScanOrigin {
-  return { since: at, before: lines, stood, rows, rest };
-}
-
 /**
- * For an unknown screen: text above the cursor's position counts as seen.
- * @param since position at which the counted output begins
- * @param alternateCounts whether the alternate screen, if shown, was drawn after `since`
+ * The place from which text counts, and what was there before: the known screen, else all text above that place.
+ * @param alternateFrom offset at which the alternate screen was last entered
  */
-export function scanOrigin(text: TerminalText, since: TextPosition, alternateCounts: boolean): ScanOrigin {
-  const shown = text.lines(text.screenTop(), since.line - 1);
-  const before = new Map(shown.map((line) => [line.id, line.text]));
-  return { since, before, stood: new Map(), rows: alternateCounts ? [] : text.alternateRows() };
+export function scanOrigin(text: TerminalText, since: number, alternateFrom: number): ScanOrigin {
+  const known = since === text.offset ? screenNow(text) : text.givenAt(since);
+  if (known !== null) return { ...known, since: known.at, before: known.lines };
+  const at = text.positionAt(since) ?? { line: text.screenTop(), index: 0 };
+  const above = text.lines(text.screenTop(), at.line - 1);
+  const before = new Map(above.map((line) => [line.id, line.text]));
+  return { since: at, before, stood: new Map(), rows: since <= alternateFrom ? [] : text.alternateRows() };
 }
 
 export class OutputScan {
@@ -71,6 +71,9 @@ export class OutputScan {
   private searchedOf = 0;
   /** How far a row of the alternate screen was searched whose rest is new. */
   private row: SearchRest["row"] = null;
+  /** There is a match that more text in the cursor's line may end or change. */
+  isOpen = false;
+  private isAtRest = false;
   /** Offset until which there is no match. */
   private looked: number;
   /** Next line that has never been searched. */
@@ -103,10 +106,15 @@ export class OutputScan {
     this.next = origin.since.line;
   }
 
-  /** Searches new output. Called after each chunk of output. */
-  scan(): ScanMatch | null {
+  /**
+   * Searches new output. Called after each chunk of output.
+   * @param isAtRest the cursor's line counts as ended
+   */
+  scan(isAtRest = false): ScanMatch | null {
+    this.isAtRest = isAtRest;
+    this.isOpen = false;
     const match = this.scanScreen() ?? this.scanAlternate();
-    if (match === null) this.looked = this.source.text.offset;
+    if (match === null && !this.isOpen) this.looked = this.source.text.offset;
     return match;
   }
 
@@ -199,6 +207,10 @@ export class OutputScan {
       this.seen.set(id, line);
       const found = this.scanLine(id, line, before);
       if (found !== null) return found;
+      if (!this.isOpen) continue;
+      if (before === undefined) this.seen.delete(id);
+      else this.seen.set(id, before);
+      return null;
     }
     const last = this.scanOverwritten(Number.POSITIVE_INFINITY);
     if (last !== null) return last;
@@ -217,7 +229,7 @@ export class OutputScan {
     if (from === 0) return this.scanLine(line, end, this.seen.get(line));
     const start = line === this.since.line && !this.rewritten ? Math.max(0, this.since.index - from) : 0;
     const match = this.tryFind(end, Math.min(start, end.length), end.length);
-    if (match === null) return null;
+    if (match === null || this.mayChange(line, end, match)) return null;
     const whole = this.source.text.line(line) ?? end;
     return this.foundIn(line, whole, { ...match, start: whole.length - end.length + match.start });
   }
@@ -232,9 +244,21 @@ export class OutputScan {
     if (stood !== undefined) this.standing.set(id, stillStanding(stood, line));
     for (const piece of openPieces(line.length, start, this.source.masks(id, line))) {
       const match = this.findNew(id, line, piece.start, piece.end);
-      if (match !== null) return this.foundIn(id, line, match);
+      if (match !== null) return this.mayChange(id, line, match) ? null : this.foundIn(id, line, match);
     }
     return null;
+  }
+
+  /** Whether a match at the cursor is another one, or none, as soon as its line goes on: `$`, `\d+`. */
+  private mayChange(id: number, line: string, { start, text }: PatternMatch): boolean {
+    const end = start + text.length;
+    if (this.isAtRest || id !== this.source.text.cursorLine || end !== line.length) return false;
+    if (this.source.text.position().index !== end) return false;
+    this.isOpen = GOES_ON.some((next) => {
+      const other = this.tryFind(line + next, start, end + next.length);
+      return other?.start !== start || other.text !== text;
+    });
+    return this.isOpen;
   }
 
   private scanAlternate(): ScanMatch | null {

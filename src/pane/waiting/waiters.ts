@@ -25,9 +25,8 @@ import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
 import type { EchoTracker } from "../text/echo.ts";
 import { requireOwnCursor } from "../text/own-cursor.ts";
-import { screenNow } from "../text/screen-before.ts";
 import type { RetiredLines, TerminalText } from "../text/text.ts";
-import { OutputScan, originAt, type ScanMatch, type ScanOrigin, scanOrigin } from "./output-scan.ts";
+import { OutputScan, type ScanMatch, scanOrigin } from "./output-scan.ts";
 import { Budget, type Finder, regexFinder, textFinder } from "./pattern.ts";
 import { type LookAt, type PortCondition, type PortFinding, type PortWatch, PortWatches } from "./port-watch.ts";
 import type { WaitOutcome, WaitRequest } from "./request.ts";
@@ -67,10 +66,17 @@ interface Waiter {
   readonly states: ReadonlySet<DecidedBy>;
   /** Null without a condition on a port, and once it is known that none can be answered. */
   ports: PortWatch | null;
+  /** There is a match that its line may change as it goes on: it counts at rest. */
+  isOpen: boolean;
+  /** Looks at states until the wait ends. */
+  readonly watchState: () => void;
   readonly warnings: string[];
   readonly settle: (decidedBy: DecidedBy, extra?: Partial<WaitOutcome>) => void;
   readonly fail: (reason: unknown) => void;
 }
+
+/** Silence after which an unended line counts as ended, though nothing says that its program waits for input, in ms. */
+const LINE_REST_MS = 300;
 
 const stateConditions: ReadonlySet<string> = new Set(["prompt", "waiting_for_input", "password", "fullscreen"]);
 /** Events that end a wait for something else. */
@@ -116,7 +122,7 @@ export class Waiters {
     const { commandId } = request;
     if (commandId !== undefined) log.require(commandId);
     // Record where "now" is before a pattern is compiled, which may yield to output.
-    const origin = this.originOf(since);
+    const origin = scanOrigin(text, since, this.alternateFrom);
     this.starting++;
     let finders: readonly { type: "text" | "regex"; find: Finder }[];
     try {
@@ -177,7 +183,10 @@ export class Waiters {
   /** The program has ended and its records are closed: nothing more can come. */
   exited(): void {
     this.port.observer.touched();
-    for (const waiter of [...this.waiters]) waiter.settle("exited");
+    for (const waiter of [...this.waiters]) {
+      this.lineEnded(waiter);
+      waiter.settle("exited");
+    }
   }
 
   /** The session is going away. */
@@ -190,6 +199,7 @@ export class Waiters {
     const { clock, observer } = this.port;
     const ending = new Wait<WaitOutcome>({ signal: request.signal }, () => this.outcome("cancelled"));
     const types = request.anyOf.map((condition) => condition.type);
+    let watching: Disposable | null = null;
     const waiter: Waiter = {
       request,
       since,
@@ -198,6 +208,10 @@ export class Waiters {
       idleMs: Math.min(...request.anyOf.map((each) => (each.type === "idle" ? each.ms : Number.POSITIVE_INFINITY))),
       states: new Set(types.filter((type) => stateConditions.has(type))),
       ports: null,
+      isOpen: false,
+      watchState: () => {
+        watching ??= observer.watch((state) => this.stateSeen(waiter, state));
+      },
       warnings: [],
       settle: (decidedBy, extra) => {
         const warnings = waiter.warnings.length === 0 ? {} : { warnings: waiter.warnings };
@@ -207,12 +221,15 @@ export class Waiters {
     };
     this.waiters.add(waiter);
     this.watchPorts(waiter, ending);
-    ending.own(() => this.waiters.delete(waiter));
+    ending.own(() => {
+      this.waiters.delete(waiter);
+      watching?.[Symbol.dispose]();
+    });
     this.judgeNow(waiter);
     if (ending.isOver) return ending.promise;
     if (request.maxWaitMs === 0) this.timeUp(waiter);
     else {
-      if (waiter.states.size > 0) ending.own(observer.watch((state) => this.stateSeen(waiter, state)));
+      if (waiter.states.size > 0) waiter.watchState();
       this.alarm.set(Math.min(waiter.deadline, this.idleAt(waiter)));
     }
     return ending.promise;
@@ -251,6 +268,7 @@ export class Waiters {
 
   private commandFinished(record: CommandRecord): void {
     for (const waiter of [...this.waiters]) {
+      this.lineEnded(waiter);
       const { commandId } = waiter.request;
       if (!wants(waiter, "command_finished") || (commandId !== undefined && commandId !== record.id)) continue;
       this.finished(waiter, record);
@@ -312,17 +330,17 @@ export class Waiters {
   }
 
   private timeUp(waiter: Waiter): void {
-    if (this.portNow(waiter, true)) return;
+    if (this.lineEnded(waiter) || this.portNow(waiter, true)) return;
     const { warning = null } = waiter.ports ?? {};
     if (warning !== null) waiter.warnings.push(warning);
     waiter.settle("timeout");
   }
 
   private stateSeen(waiter: Waiter, state: ProgramState): void {
-    if (state.state === "exited") waiter.settle("exited", { state });
+    if (state.state === "exited" && !this.lineEnded(waiter)) waiter.settle("exited", { state });
     if (!state.settled) return;
     const holds = state.state;
-    if (holds === "running") return;
+    if (holds === "running" || this.lineEnded(waiter)) return;
     if (waiter.states.has(holds)) waiter.settle(holds, { state });
     // A full-screen program at rest waits for input too; the state in the answer distinguishes them.
     else if (holds === "fullscreen" && waiter.states.has("waiting_for_input"))
@@ -334,11 +352,19 @@ export class Waiters {
     let next = Number.POSITIVE_INFINITY;
     for (const waiter of [...this.waiters]) {
       const idleAt = this.idleAt(waiter);
+      const restAt = waiter.isOpen ? this.port.activity.lastAt + LINE_REST_MS : Number.POSITIVE_INFINITY;
+      if (now >= restAt && this.lineEnded(waiter)) continue;
       if (now >= idleAt) waiter.settle("idle");
       else if (now >= waiter.deadline) this.timeUp(waiter);
-      else next = Math.min(next, idleAt, waiter.deadline);
+      else next = Math.min(next, idleAt, restAt, waiter.deadline);
     }
     this.alarm.set(next);
+  }
+
+  /** The line of an open match does not go on. @returns whether that ended the wait */
+  private lineEnded(waiter: Waiter): boolean {
+    if (waiter.isOpen) this.scan(waiter, (scan) => scan.scan(true));
+    return !this.waiters.has(waiter);
   }
 
   private idleAt(waiter: Waiter): number {
@@ -364,15 +390,10 @@ export class Waiters {
       });
       return;
     }
-  }
-
-  /** The place from which text counts. */
-  private originOf(since: number): ScanOrigin {
-    const { text } = this.port;
-    const known = since === text.offset ? screenNow(text) : text.givenAt(since);
-    if (known !== null) return originAt(known);
-    const position = text.positionAt(since) ?? { line: text.screenTop(), index: 0 };
-    return scanOrigin(text, position, since <= this.alternateFrom);
+    waiter.isOpen = waiter.scans.some(({ scan }) => scan.isOpen);
+    if (!waiter.isOpen) return;
+    waiter.watchState();
+    this.alarm.set(this.port.activity.lastAt + LINE_REST_MS);
   }
 
   private async findersOf(conditions: readonly Condition[]): Promise<{ type: "text" | "regex"; find: Finder }[]> {

@@ -344,6 +344,38 @@ describe("waiting in a session", () => {
     expect(after.slice(0, 2)).toEqual([" rest", "next"]);
   });
 
+  test("a match that its line may change as it goes on counts once the line has ended or rests", async () => {
+    await using live = await LivePane.start();
+    const next = "read -rsn1";
+    live.type(
+      `(sleep 0.1; printf 'Build 1'; sleep 0.1; printf '23 o'; sleep 0.1; printf 'k\\nCode 47'; sleep 0.1; printf '11: '; ${next}; printf '50%%'; sleep 30)\r`,
+    );
+    const found = async (pattern: string, since: number) => {
+      const began = performance.now();
+      const { match, outputCursor } = await live.commands.wait({
+        anyOf: [{ type: "regex", pattern, flags: "" }],
+        since,
+        ...max,
+      });
+      return { match, outputCursor, ms: performance.now() - began };
+    };
+    const since = live.pane.giveCursor();
+    const [whole, code, question] = await Promise.all([
+      found("^Build \\d+( ok)?$", since),
+      found("Code \\d+", since),
+      found("^Code \\d+: $", since),
+    ]);
+    expect([whole.match, code.match, question.match]).toEqual(["Build 123 ok", "Code 4711", "Code 4711: "]);
+    live.type("x");
+    // Nothing says that the line is whole; after a time it counts, and at once with the end of the program.
+    expect(await found("50%$", question.outputCursor)).toMatchObject({ match: "50%" });
+    const ended = found("t\\d+$", live.pane.giveCursor());
+    live.type("\x03");
+    await live.commands.wait({ anyOf: [{ type: "prompt" }], ...max });
+    live.type("exec printf t7\r");
+    expect(await ended).toMatchObject({ match: "t7" });
+  });
+
   test("from a cursor of the past", async () => {
     await using live = await LivePane.start();
     const since = live.pane.outputCursor;
