@@ -94,7 +94,8 @@ export class SessionProcess implements SessionParts, Served {
       () => void this.load(),
       new FloodPace(() => this.hold()),
     );
-    for (const change of ["settled", "placed"] as const) arrangement.events.on(change, () => this.compare());
+    for (const change of ["settled", "placed"] as const)
+      arrangement.events.on(change, () => this.compare(change === "placed"));
     arrangement.events.on("placed", () => this.resize());
     arrangement.events.on("placed", () => this.tellViews());
     session.events.on("listed", () => this.tellViews());
@@ -112,9 +113,8 @@ export class SessionProcess implements SessionParts, Served {
     });
     session.events.on("info", () => {
       const { isPrivate } = session;
-      for (const { own } of this.locals.values()) {
+      for (const { own } of this.locals.values())
         if (own.isPrivate !== isPrivate) void own.update({ add_tags: [], remove_tags: [], private: isPrivate });
-      }
     });
     this.windows = this.content.windows();
   }
@@ -406,11 +406,11 @@ export class SessionProcess implements SessionParts, Served {
       void linkWindow(instance, { id, session, window }, false).catch(() => {});
   }
 
-  /** Reports what has happened to windows and panes since the last time: by a call, by itself, or to a program's name. */
-  private compare(): void {
+  /** Reports changes of windows and panes since the last time. @param asKnown without a check of every program */
+  private compare(asKnown: boolean): void {
     if (!this.arrangement.isSplit) return;
     const before = this.windows;
-    this.windows = this.content.windows();
+    this.windows = this.content.windows(asKnown);
     for (const event of layoutChanges(before, this.windows)) this.tell(event);
   }
 

@@ -35,11 +35,24 @@ let groups: Map<number, number[]> | null = null;
 let stats: readonly Stat[] | null = null;
 
 function members(group: number): Stat[] {
+  const alone = groups === null ? loneLeader(group) : null;
+  if (alone !== null) return [alone];
   groups ??= scan();
   return (groups.get(group) ?? []).flatMap((pid) => {
     const stat = statOf(pid);
     return stat !== null && stat.group === group && stat.state !== "ended" ? [stat] : [];
   });
+}
+
+/**
+ * The leader of a process session that has no children, at the cost of two reads: others can be in its group only as its
+ * descendants. A shell that reads its startup files, the program of a pane without a shell. Null: a scan is needed.
+ */
+function loneLeader(group: number): Stat | null {
+  const stat = statOf(group);
+  if (stat === null || stat.session !== group || stat.group !== group || stat.threads !== 1) return null;
+  if (stat.state === "ended" || readText(`/proc/${group}/task/${group}/children`) !== "") return null;
+  return stat;
 }
 
 function scan(): Map<number, number[]> {

@@ -191,14 +191,15 @@ export class Content implements PaneRef {
     await Promise.all(all.map((pane) => orUntil(pane.refresh(), { ms: REFRESH_MS }, () => {})));
   }
 
-  windows(): WindowInfo[] {
+  /** @param asKnown states and programs as of the last check: for readers of places */
+  windows(asKnown = false): WindowInfo[] {
     const { state } = this.arrangement;
     const active = activeWindow(state);
-    return state.windows.map((window) => this.windowInfo(window, window.id === active.id));
+    return state.windows.map((window) => this.windowInfo(window, window.id === active.id, asKnown));
   }
 
-  nameOf(window: WindowEntry): string {
-    return window.name ?? automaticName(this.paneInfo(lastingActive(window)));
+  nameOf(window: WindowEntry, asKnown = false): string {
+    return window.name ?? automaticName(this.paneInfo(lastingActive(window), asKnown));
   }
 
   /** The text of the line above a pane; null: none. */
@@ -213,7 +214,7 @@ export class Content implements PaneRef {
     return info.state === "exited" ? paneLabel(info) : null;
   }
 
-  private windowInfo(window: WindowEntry, active: boolean): WindowInfo {
+  private windowInfo(window: WindowEntry, active: boolean, asKnown: boolean): WindowInfo {
     const placement = this.arrangement.placementOf(window);
     const { rows, cols } = placement.size;
     const panes = panesIn(window).map((pane, at): PaneInfo => {
@@ -227,12 +228,12 @@ export class Content implements PaneRef {
           ? {}
           : { z: above + 1, ...(window.floats?.[above]?.popup === true ? { popup: true as const } : {}) };
       const index = this.settings.pane_base_index + at;
-      return { ...this.paneInfo(pane), ...place, ...float, index, active: pane === window.active, ...last };
+      return { ...this.paneInfo(pane, asKnown), ...place, ...float, index, active: pane === window.active, ...last };
     });
     return {
       id: `@w${window.id}`,
       index: window.index,
-      name: this.nameOf(window),
+      name: this.nameOf(window, asKnown),
       active,
       ...(window.id === this.arrangement.state.recent[1] ? { last: true } : {}),
       rows,
@@ -243,12 +244,12 @@ export class Content implements PaneRef {
     };
   }
 
-  private paneInfo(pane: string): Omit<PaneInfo, "index" | "active"> {
+  private paneInfo(pane: string, asKnown = false): Omit<PaneInfo, "index" | "active"> {
     const { state, placed, ended } = this.arrangement;
     const entry = state.panes[pane];
     const shown = placed.get(pane);
     const exit = ended.get(pane) ?? this.exit;
-    const known = shown?.paneInfo() ?? {
+    const known = shown?.paneInfo(asKnown) ?? {
       ...{ id: pane, pid: null, command: "", rows: 0, cols: 0, cwd: null, title: "" },
       state: "unresponsive" as const,
     };

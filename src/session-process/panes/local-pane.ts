@@ -80,6 +80,7 @@ export class LocalPane implements PlacedPane {
   private drawnEpoch = 0;
   private known: Omit<PaneInfo, "index" | "active"> | null = null;
   private knownAt = Number.NEGATIVE_INFINITY;
+  private isForgotten = false;
   private isStale = true;
   private timer: Timer | null = null;
   private later: Timer | null = null;
@@ -229,11 +230,11 @@ export class LocalPane implements PlacedPane {
     return this.pane.activity.idleMs();
   }
 
-  paneInfo(): Omit<PaneInfo, "index" | "active"> {
+  paneInfo(asKnown = false): Omit<PaneInfo, "index" | "active"> {
     const { known } = this;
     // Outdated facts are checked later if there are other panes.
     const isDue = this.isStale && !(this.options.hasOthers() && performance.now() - this.knownAt < INFO_MS);
-    if (known === null || isDue) return this.lookNow();
+    if (known === null || (!asKnown && (this.isForgotten || isDue))) return this.lookNow();
     const { cwd, terminal } = this.pane;
     return { ...known, cwd, title: terminal.title, rows: terminal.rows, cols: terminal.cols };
   }
@@ -245,7 +246,7 @@ export class LocalPane implements PlacedPane {
 
   /** The next `paneInfo` is current. */
   forgetInfo(): void {
-    this.known = null;
+    this.isForgotten = true;
   }
 
   look(input: CopyModeInput): Promise<void> {
@@ -306,6 +307,7 @@ export class LocalPane implements PlacedPane {
   private lookNow(): Omit<PaneInfo, "index" | "active"> {
     const { current: writer } = this.own.writer;
     this.isStale = false;
+    this.isForgotten = false;
     this.knownAt = performance.now();
     const exit = this.pane.exit;
     this.known = {

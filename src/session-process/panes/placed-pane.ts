@@ -31,8 +31,8 @@ export interface PlacedPane {
   type(bytes: Uint8Array, flags?: PtyFlags | null): void;
   /** Time since something happened in the pane, in ms. */
   idleMs(): number;
-  /** The pane as lists show it, without its place. */
-  paneInfo(): Omit<PaneInfo, "index" | "active">;
+  /** The pane as lists show it, without its place. @param asKnown its state and program as of the last check, if any */
+  paneInfo(asKnown?: boolean): Omit<PaneInfo, "index" | "active">;
   /** Updates `paneInfo`. */
   refresh(): Promise<void>;
   /** It is in copy mode; not of a view. */

@@ -9,7 +9,7 @@
  * the truth; every reader of one settles first.
  */
 import type { Terminal } from "@xterm/headless";
-import { HOT_ROWS, type HotWindow } from "../history/hot-window.ts";
+import { HOT_ROWS, type HotWindow, ROWS_ABOVE } from "../history/hot-window.ts";
 import { RawLines } from "../history/raw-lines.ts";
 import type { Position } from "../marks.ts";
 import type { ModeTracker } from "../modes.ts";
@@ -18,8 +18,6 @@ import { LineReader, MAX_LINE_BYTES, MAX_LINE_ROWS, rowsOf, usedCellsOf } from "
 
 /** A flood starts with this many bytes of plain lines at once; below it the emulator is as quick. */
 const MIN_RUN_BYTES = 2_048;
-/** Rows above the screen that the emulator gets when it catches up: a taller screen brings them back. */
-const ROWS_ABOVE = 256;
 /** Fewer lines than this are packed one by one when they go to history. */
 const MIN_RAW_LINES = 32;
 /** Longer runs are split into several blocks: history reads and drops a block's lines one after another. */

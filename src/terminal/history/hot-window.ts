@@ -11,18 +11,18 @@
 import type { IBuffer, IMarker, Terminal } from "@xterm/headless";
 import type { Position } from "../marks.ts";
 import type { LinkTable } from "../rows/hyperlinks.ts";
-import { placeCursor, type StoredRow, storedRow, usedCells, wrappedCells } from "../rows/xterm-row.ts";
+import { cursorOf, setCursor } from "../rows/reflowed-cursor.ts";
+import { type StoredRow, storedRow, usedCells, wrappedCells } from "../rows/xterm-row.ts";
 import { MAX_SCROLL } from "../stream/slice-scanner.ts";
 import type { History } from "./history.ts";
 import type { RawLines } from "./raw-lines.ts";
 import type { Segment } from "./segment.ts";
 import { SegmentBuilder } from "./segment-builder.ts";
 
-/**
- * Rows that xterm keeps above the screen: the maximum that one slice can scroll, and ~700 that a resize may reflow or
- * restore.
- */
+/** Rows that xterm keeps above the screen: the maximum that one slice can scroll, and ~700 that a screen may show again. */
 export const HOT_ROWS = 1_216;
+/** Rows above the screen that the emulator has after a flood or a resize at least: a taller screen brings them back. */
+export const ROWS_ABOVE = 256;
 /** Extra rows per packing, so that packing happens in batches. */
 const BATCH_ROWS = 64;
 /** Cells of one segment: longer lines are packed in pieces. */
@@ -232,18 +232,20 @@ export class HotWindow {
     this.marker = null;
     this.seen.row = -1;
     const { terminal, buffer } = this;
-    if (this.boundary > this.stale) this.unpack();
-    if (this.stale > 0) terminal.options.scrollback = buffer.length - terminal.rows - this.stale;
+    const first = this.firstReflowed(cols, rows);
+    if (this.boundary < first) this.move(first);
+    else if (this.boundary > first) this.unpack(first);
+    if (first > 0) terminal.options.scrollback = buffer.length - terminal.rows - first;
     this.boundary = 0;
     this.stale = 0;
     // Room for every row that reflow can make, so that nothing is dropped unpacked: a wide character that does not fit
     // leaves a row's last cell empty.
     const wraps = cols < terminal.cols ? Math.ceil(terminal.cols / Math.max(1, cols - 1)) : 1;
     terminal.options.scrollback = Math.max(HOT_ROWS, buffer.length * wraps + rows);
-    const cursor = redraws && cols !== terminal.cols ? null : this.cursor();
+    const cursor = redraws && cols !== terminal.cols ? null : cursorOf(buffer);
     terminal.options.reflowCursorLine = cursor !== null;
     terminal.resize(cols, rows);
-    if (cursor !== null) this.setCursor(cursor);
+    if (cursor !== null) setCursor(terminal, cursor);
     this.history.resize(cols);
     const surplus = buffer.length - (rows + HOT_ROWS);
     if (surplus > 0) this.pack(Math.min(buffer.baseY, surplus));
@@ -254,36 +256,16 @@ export class HotWindow {
     this.watch();
   }
 
-  /** Where the cursor is, as a line counted from the emulator's first row, and cells into it. */
-  private cursor(): Position {
-    const { buffer } = this;
-    const { cursorX, cursorY } = buffer;
-    const target = buffer.baseY + cursorY;
-    let [line, cells] = [0, 0];
-    for (let at = 0; at < target; at++) {
-      const next = storedRow(buffer, at + 1);
-      if (next.isWrapped) cells += wrappedCells(storedRow(buffer, at), next);
-      else [line, cells] = [line + 1, 0];
-    }
-    return { line, col: cells + cursorX };
-  }
-
   /**
-   * Puts the cursor after the text that preceded it, which xterm has moved: xterm leaves the cursor in its column, and
-   * forgets that the next character begins a row.
+   * The first row that a resize leaves in the emulator: reflow takes as long as there are rows, and a screen needs few
+   * above it. A row that begins a line, since reflow joins the rows of one.
    */
-  private setCursor({ line, col }: Position): void {
-    const { buffer, terminal } = this;
-    let at = 0;
-    for (let lines = 0; lines < line && at + 1 < buffer.length; ) if (!storedRow(buffer, ++at).isWrapped) lines++;
-    let left = col;
-    for (; at + 1 < buffer.length && storedRow(buffer, at + 1).isWrapped; at++) {
-      const cells = wrappedCells(storedRow(buffer, at), storedRow(buffer, at + 1));
-      if (left < cells) break;
-      left -= cells;
-    }
-    const y = Math.max(0, Math.min(at - buffer.baseY, terminal.rows - 1));
-    placeCursor(buffer, y, Math.min(left, terminal.cols));
+  private firstReflowed(cols: number, rows: number): number {
+    const { buffer, terminal, stale } = this;
+    const needed = rows * Math.ceil(cols / terminal.cols) + ROWS_ABOVE;
+    let first = Math.max(stale, buffer.baseY - needed);
+    while (first > stale && storedRow(buffer, first).isWrapped) first--;
+    return first;
   }
 
   /** The row that is all of line `id`; null for several, or in history. Runs per key, for the cursor's line. */
@@ -390,19 +372,18 @@ export class HotWindow {
     }
   }
 
-  /** Takes the rows that the emulator still holds back out of history. */
-  private unpack(): void {
-    const { stale } = this;
+  /** Takes the rows from `first` on, which the emulator still holds, back out of history. */
+  private unpack(first: number): void {
     let starts = 0;
     let cells = 0;
-    for (let at = stale; at < this.boundary; at++) {
+    for (let at = first; at < this.boundary; at++) {
       const row = storedRow(this.buffer, at);
       if (!row.isWrapped) starts++;
       if (starts > 0) continue;
       const next = storedRow(this.buffer, at + 1);
       cells += next.isWrapped ? wrappedCells(row, next) : usedCells(row);
     }
-    const wrapped = storedRow(this.buffer, stale).isWrapped;
+    const wrapped = storedRow(this.buffer, first).isWrapped;
     const id = this.lastId - starts + (wrapped ? 0 : 1);
     const offset = wrapped ? Math.max(0, this.lineCells(id, starts === 0) - cells) : 0;
     this.history.truncate(id, offset);

@@ -227,6 +227,16 @@ describe("history", () => {
     expect(terminal.screen("plain").lines.slice(0, 3)).toEqual(["0123456789".repeat(4), "0123456789".repeat(3), ""]);
   });
 
+  test("a taller screen shows the lines that left a small one", async () => {
+    const { terminal, print } = open(24, 80);
+    await print(Array.from({ length: 3_000 }, (_, i) => `${i}\r\n`).join(""));
+    for (const rows of [24, 3, 60, 3, 200]) await terminal.resize(rows, rows + 20);
+    const shown = Array.from({ length: 199 }, (_, i) => String(2_801 + i));
+    expect(terminal.screen("plain").lines).toEqual([...shown, ""]);
+    const all = terminal.text({ line: 0, col: 0 }).lines.map(({ line }) => line);
+    expect(all.slice(0, 3_000)).toEqual(Array.from({ length: 3_000 }, (_, i) => String(i)));
+  });
+
   test("is exact across a resize, however it wraps", async () => {
     const { terminal, print } = open(10, 40);
     const line = (i: number): string =>

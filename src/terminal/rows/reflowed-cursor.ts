@@ -1,0 +1,32 @@
+/** The cursor across a reflow: xterm leaves it in its column, and forgets that the next character begins a row. */
+import type { IBuffer, Terminal } from "@xterm/headless";
+import type { Position } from "../marks.ts";
+import { placeCursor, storedRow, wrappedCells } from "./xterm-row.ts";
+
+/** Where it is on the normal screen, as a line counted from the emulator's first row, and cells into it. */
+export function cursorOf(buffer: IBuffer): Position {
+  const { cursorX, cursorY } = buffer;
+  const target = buffer.baseY + cursorY;
+  let [line, cells] = [0, 0];
+  for (let at = 0; at < target; at++) {
+    const next = storedRow(buffer, at + 1);
+    if (next.isWrapped) cells += wrappedCells(storedRow(buffer, at), next);
+    else [line, cells] = [line + 1, 0];
+  }
+  return { line, col: cells + cursorX };
+}
+
+/** Puts it after the text that preceded it. */
+export function setCursor(terminal: Terminal, { line, col }: Position): void {
+  const buffer = terminal.buffer.normal;
+  let at = 0;
+  for (let lines = 0; lines < line && at + 1 < buffer.length; ) if (!storedRow(buffer, ++at).isWrapped) lines++;
+  let left = col;
+  for (; at + 1 < buffer.length && storedRow(buffer, at + 1).isWrapped; at++) {
+    const cells = wrappedCells(storedRow(buffer, at), storedRow(buffer, at + 1));
+    if (left < cells) break;
+    left -= cells;
+  }
+  const y = Math.max(0, Math.min(at - buffer.baseY, terminal.rows - 1));
+  placeCursor(buffer, y, Math.min(left, terminal.cols));
+}
