@@ -91,6 +91,11 @@ static void constants(void) {
   NUMBER(POLLOUT);
   NUMBER(AF_UNIX);
   NUMBER(SOCK_STREAM);
+#ifdef O_PATH
+  NUMBER(O_PATH);
+#else
+  missing("O_PATH");
+#endif
 #ifdef SOCK_NONBLOCK
   NUMBER(SOCK_NONBLOCK);
   NUMBER(SOCK_CLOEXEC);

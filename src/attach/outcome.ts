@@ -13,6 +13,8 @@ export type AttachOutcome =
   | { readonly kind: "signalled"; readonly signal: EndSignal }
   | { readonly kind: "exited"; readonly code: number | null; readonly signal: string | null }
   | { readonly kind: "killed" }
+  /** It is private now, which an AI agent may not see. */
+  | { readonly kind: "private" }
   | { readonly kind: "stopped" }
   | { readonly kind: "crashed" };
 
@@ -35,6 +37,8 @@ export function outcomeOf(end: StreamEnd | null): AttachOutcome {
     case "killed":
     case "owner_gone":
       return { kind: "killed" };
+    case "private":
+      return { kind: "private" };
     case "server_stopped":
       return { kind: "stopped" };
     case "exited":
@@ -57,6 +61,8 @@ export function describeOutcome(outcome: AttachOutcome, name: string): string {
       return `[session '${name}' exited: ${outcome.signal ?? outcome.code ?? "unknown"}]`;
     case "killed":
       return `[session '${name}' was killed]`;
+    case "private":
+      return `[session '${name}' is private now]`;
     case "stopped":
       return `[session '${name}' was ended by wsh stop]`;
     case "crashed":
@@ -77,6 +83,7 @@ export function exitCodeOf(outcome: AttachOutcome): number {
     case "exited":
       return codeOf(outcome.code, outcome.signal);
     case "killed":
+    case "private":
     case "stopped":
     case "crashed":
       return 1;

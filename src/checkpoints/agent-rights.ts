@@ -1,12 +1,15 @@
 /** What an AI agent may do to stored sessions: it restores, replaces and deletes those of its own sessions. */
 import type { Instance } from "../instance/paths.ts";
+import type { OperationOutput } from "../operations/table.ts";
 import type { Caller } from "../protocol/caller.ts";
+import type { Concealment } from "../protocol/concealed.ts";
 import { WshError } from "../protocol/errors.ts";
-import { parseTarget } from "../protocol/names.ts";
+import { parseTarget, sessionId } from "../protocol/names.ts";
 import { agentOfCaller, isSameOwner, ownerOf, requireNoAgent } from "../protocol/owner.ts";
 import type { Settings } from "../settings/table.ts";
 import { findCrashed } from "./files/sessions.ts";
 import { findNamed } from "./named/find.ts";
+import { runningSession } from "./named/running.ts";
 
 /** Operations on stored sessions that this decides for agents, not the server as a whole. */
 export const storedOperations: ReadonlySet<string> = new Set([
@@ -46,4 +49,36 @@ function ownerOfStored(instance: Instance, session: string, label: string | unde
     if (!(thrown instanceof WshError)) throw thrown;
     return undefined;
   }
+}
+
+/** What an AI agent may know of all checkpoints. @param concealment null: another caller */
+export function checkpointsSeen(
+  all: OperationOutput<"checkpoint.list">,
+  concealment: Concealment | null,
+): OperationOutput<"checkpoint.list"> {
+  if (concealment === null) return all;
+  const isSeen = ({ id }: { readonly id: string }): boolean => !concealment.hidden.has(id);
+  const { crashed, named, matches, unreadable } = all;
+  return {
+    ...all,
+    ...{ crashed: crashed.filter(isSeen), named: named.filter(isSeen) },
+    ...(matches === undefined ? {} : { matches: matches.filter(isSeen) }),
+    unreadable: unreadable.filter(({ session }) => !concealment.hidden.has(session)),
+  };
+}
+
+/** A checkpoint from before its session became private stays that session's. @throws WshError access_denied */
+export function requireSeen(
+  instance: Instance,
+  { session, label }: { readonly session: string; readonly label?: string | undefined },
+  concealment: Concealment | null,
+): void {
+  if (concealment === null) return;
+  const number =
+    runningSession(instance, session)?.number ??
+    (label === undefined ? undefined : findNamed(instance, session, label).folder.number);
+  if (number === undefined || !concealment.hidden.has(sessionId(number))) return;
+  throw new WshError("access_denied", `session '${session}' is private: agents may not see what was saved of it`, {
+    hint: "Ask the person what it holds.",
+  });
 }

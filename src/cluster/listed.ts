@@ -3,6 +3,8 @@
  * made once and cached, since lists show thousands of unchanged ones. Parts that depend on the moment are inserted for
  * each list: the ages, whether the machine answers, and since when it does not. Pure.
  */
+import { asSeenBy } from "../protocol/concealed.ts";
+import type { Owner } from "../protocol/owner.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { addressedSession } from "./addressed.ts";
 
@@ -15,8 +17,11 @@ export interface ListedSession {
 
 export function listedSession(machine: string, session: SessionInfo): ListedSession {
   const info = addressedSession(machine, session);
-  const { last_activity_ms: _last, idle_ms: _idle, ...constant } = info;
-  return { info, json: `,${JSON.stringify(constant).slice(0, -1)},"last_activity_ms":` };
+  return { info, json: listedJson(info) };
+}
+
+function listedJson({ last_activity_ms: _last, idle_ms: _idle, ...constant }: SessionInfo): string {
+  return `,${JSON.stringify(constant).slice(0, -1)},"last_activity_ms":`;
 }
 
 /** The elements of a list: each function adds a session to it. */
@@ -46,6 +51,19 @@ export const asJson: ListForm<string> = {
   },
   addLastSeen: (list, { info }, at) => void list.push(",", JSON.stringify(lastSeen(info, at))),
 };
+
+/** The form of a list that an AI agent reads. */
+export function formSeenBy<T>(form: ListForm<T>, agent: Owner): ListForm<T> {
+  const seen = (session: ListedSession): ListedSession => {
+    const info = asSeenBy(session.info, agent);
+    return info === session.info ? session : { info, json: listedJson(info) };
+  };
+  return {
+    add: (list, info) => form.add(list, asSeenBy(info, agent)),
+    addAged: (list, session, ms) => form.addAged(list, seen(session), ms),
+    addLastSeen: (list, session, at) => form.addLastSeen(list, seen(session), at),
+  };
+}
 
 export function jsonOf([first, ...pieces]: readonly string[]): string {
   return first === undefined ? "[]" : ["[", first.slice(1), ...pieces, "]"].join("");

@@ -1,38 +1,36 @@
 /**
- * Open requests and streams in this process of callers that are limited to one session. When a pane moves to another
- * session, each of them ends, since its caller may not use that one.
+ * Open requests and streams in this process of callers that may use less than everything: a token of one session, an AI
+ * agent. When a pane moves to another session, or a session becomes private, each that its caller may no longer have ends.
  */
 import { eitherSignal } from "../base/either-signal.ts";
 import { requireOwnSession } from "../operations/rights.ts";
-import type { Acting } from "../protocol/caller.ts";
+import type { WshError } from "../protocol/errors.ts";
+import { agentOfCaller } from "../protocol/owner.ts";
+import type { PeerRequest } from "../wire/peer.ts";
 
 /** Id of the session that now owns the used pane. */
 export type Owner = () => string;
 
-interface LimitedCaller {
-  readonly by: Pick<Acting, "caller">;
+interface Held {
+  readonly request: PeerRequest;
   readonly owner: Owner;
-  end(error: unknown): void;
+  end(error: WshError): void;
 }
 
 export class LimitedCallers {
-  private readonly held = new Set<LimitedCaller>();
+  private readonly held = new Set<Held>();
 
-  /** Calls `end` when the pane belongs to another session than the caller's. @returns the release function */
-  hold(by: Pick<Acting, "caller">, owner: Owner, end: LimitedCaller["end"]): () => void {
-    if (by.caller.only === undefined) return () => {};
-    const held = { by, owner, end };
+  /** Calls `end` when the caller may no longer use what the request is about. @returns the release function */
+  hold(request: PeerRequest, owner: Owner, end: Held["end"]): () => void {
+    if (!isLimited(request)) return () => {};
+    const held = { request, owner, end };
     this.held.add(held);
     return () => this.held.delete(held);
   }
 
-  /** Executes a request for as long as the caller may use its subject. @throws WshError session_not_found */
-  async within<T>(
-    request: Pick<Acting, "caller"> & { readonly signal: AbortSignal },
-    owner: Owner,
-    run: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    if (request.caller.only === undefined) return run(request.signal);
+  /** Executes a request for as long as the caller may use its subject. @throws WshError session_not_found, access_denied */
+  async within<T>(request: PeerRequest, owner: Owner, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (!isLimited(request)) return run(request.signal);
     const over = new AbortController();
     const gone = Promise.withResolvers<never>();
     const release = this.hold(request, owner, (error) => {
@@ -51,11 +49,27 @@ export class LimitedCallers {
   joined(): void {
     for (const held of [...this.held]) {
       try {
-        requireOwnSession(held.by, held.owner());
+        requireOwnSession(held.request, held.owner());
       } catch (error) {
-        this.held.delete(held);
-        held.end(error);
+        this.over(held, error as WshError);
       }
     }
   }
+
+  /** A session has become private. @param lacks why a request may no longer be made; null: it may */
+  async look(lacks: (request: PeerRequest) => Promise<WshError | null>): Promise<void> {
+    for (const held of [...this.held]) {
+      const error = await lacks(held.request);
+      if (error !== null && this.held.has(held)) this.over(held, error);
+    }
+  }
+
+  private over(held: Held, error: WshError): void {
+    this.held.delete(held);
+    held.end(error);
+  }
+}
+
+function isLimited({ caller }: PeerRequest): boolean {
+  return caller.only !== undefined || agentOfCaller(caller) !== null;
 }

@@ -30,7 +30,7 @@ export class ListFeed {
   constructor(
     private readonly session: Session,
     private readonly watched: () => boolean,
-    private readonly send: (event: object) => void,
+    private readonly send: (event: Readonly<Record<string, unknown>>) => void,
   ) {}
 
   /** Returns the info for a watcher that asks, which is notified of the next change. */

@@ -3,6 +3,7 @@
 import type { Binding } from "../keys/bindings.ts";
 import type { AgentInfo } from "../protocol/agent.ts";
 import type { Acting } from "../protocol/caller.ts";
+import type { WshError } from "../protocol/errors.ts";
 import type { WireMessage } from "../protocol/messages.ts";
 import type { Session } from "../session/session.ts";
 import type { SubmittedBy } from "../session/submitted-lines.ts";
@@ -100,6 +101,10 @@ export interface Served {
    * @throws WshError of the operation, access_denied
    */
   operate(request: PeerRequest, peer: Peer): Promise<unknown>;
+  /** Whether a person has allowed an AI agent everything here, by its name as an owner. */
+  readonly permission: { isAllowed(name: string): Promise<boolean> };
+  /** Why an AI agent may no longer have what it has begun; null: it may. */
+  lacksLeave(request: PeerRequest): Promise<WshError | null>;
   /** Loads the streams other than terminals. */
   clients(): Promise<ClientStreams>;
 }

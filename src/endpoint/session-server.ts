@@ -5,17 +5,18 @@
 import * as v from "valibot";
 import type { Binding } from "../keys/bindings.ts";
 import type { AuditLog } from "../log/audit/audit-log.ts";
-import { directly } from "../log/audit/direct-audit.ts";
 import {
   isUnlimited,
-  needsLeave,
+  leaveFor,
   requireMay,
   requireMayStream,
   requireOwnSession,
   targetsIn,
 } from "../operations/rights.ts";
+import { agentAbove } from "../platform/agent-above.ts";
 import type { ShownInSchema } from "../protocol/attach.ts";
 import { type Acting, byKeys } from "../protocol/caller.ts";
+import { asSeenBy } from "../protocol/concealed.ts";
 import type { Hello, StreamEnd } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import { messageTypes, PROTOCOL_VERSION, type WireMessage } from "../protocol/messages.ts";
@@ -34,7 +35,9 @@ import { go } from "./go.ts";
 import { StreamCode, type Streams } from "./lazy-streams.ts";
 import { LimitedCallers } from "./limited-callers.ts";
 import { ListFeed } from "./list-feed.ts";
+import { recorded, unrecorded } from "./recorded.ts";
 import type { BoundHow, PeerStream, Served } from "./served.ts";
+import { Watchers } from "./watchers.ts";
 
 const EndSchema = v.object({
   reason: v.picklist(["killed", "server_stopped"]),
@@ -48,11 +51,9 @@ const CallerGoneSchema = v.object({ id: v.string() });
 /** Requests with an id that a session remembers, and bytes of their answers: far more than callers repeat. */
 const ONCE_LIMITS = { ids: 8_192, bytes: 2 * 1024 * 1024 } as const;
 
-/** Messages that keep a connection or a terminal alive, and do nothing else. */
-const unrecorded: ReadonlySet<string> = new Set(
-  "ping watch caller_gone owner_gone shown_in help look written focus watched keys command release give_back colors settings"
-    .split(" ")
-    .map((name) => `peer.${name}`),
+/** Requests by which a stream begins, or becomes another. */
+const beginning: ReadonlySet<string> = new Set(
+  ["attach", "client", "subscribe", "follow", "raw", "window"].map((name) => `peer.${name}`),
 );
 
 export class SessionServer implements PeerHandler {
@@ -61,7 +62,7 @@ export class SessionServer implements PeerHandler {
   /** Ends the open items of a session's callers once the session is no longer this one. */
   private readonly limited = new LimitedCallers();
   private readonly holds = new Map<Peer, () => void>();
-  private readonly watchers = new Set<Peer>();
+  private readonly watchers = new Watchers(() => this.serving.session.info());
   private readonly shares: CallerShares;
   /** Callers with their own connection, passed through by a peer, who may hold the keyboard. */
   private readonly callers = new Map<Peer, Set<string>>();
@@ -83,7 +84,7 @@ export class SessionServer implements PeerHandler {
   /** Listens at a path; several listeners may serve one session (after its runtime directory was deleted). */
   listen(path: string): { stop(): void } {
     return Wire.listen(path, (wire) => {
-      const peer = new Peer(wire, this);
+      const peer = new Peer(wire, this, () => this.agentAt(wire.peerPid));
       this.peers.add(peer);
       return peer.events;
     });
@@ -97,13 +98,13 @@ export class SessionServer implements PeerHandler {
     const feed = new ListFeed(
       session,
       () => this.watchers.size > 0,
-      (event) => this.broadcast(event),
+      (event) => this.watchers.tell(event),
     );
     this.feed = feed;
     const tell = (event: string, fields: object = {}): void => {
       if (this.watchers.size === 0) return;
       feed.changed();
-      this.broadcast({ event, ...fields, info: session.info(), listing: feed.passing });
+      this.watchers.tell({ event, ...fields, info: session.info(), listing: feed.passing });
     };
     for (const change of ["listed", "drawn"] as const) session.events.on(change, () => feed.changed());
     const alerts = new AgentAlerts({
@@ -121,6 +122,7 @@ export class SessionServer implements PeerHandler {
     });
     session.events.on("info", () => tell("info"));
     session.events.on("joined", () => this.limited.joined());
+    session.events.on("private", () => void this.limited.look((request) => served.lacksLeave(request)));
     session.events.on("renamed", (change) => tell("session_renamed", change));
     session.events.on("tagged", (change) => tell("session_tags_changed", change));
     session.events.on("questions", (waiting) => tell("questions_changed", { waiting }));
@@ -129,52 +131,42 @@ export class SessionServer implements PeerHandler {
     session.events.on("ending", () => tell("session_ending"));
     session.events.on("destroyed", (end) => {
       feed.dispose();
-      this.broadcast(destroyedEvent(end));
+      this.watchers.tell(destroyedEvent(end));
     });
   }
 
-  hello(): Hello | Promise<Hello> {
+  hello(peer: Peer): Hello | Promise<Hello> {
     const { served } = this;
-    if (served === null) return this.ready.promise.then(() => this.hello());
+    if (served === null) return this.ready.promise.then(() => this.hello(peer));
     const { session } = served;
     const member = session.lifetime.isOver ? { member: true as const } : {};
-    return { wsh: PROTOCOL_VERSION, version: VERSION, role: "session", ...member, info: session.info() };
+    const hello = { wsh: PROTOCOL_VERSION, version: VERSION, role: "session", ...member } as const;
+    if (peer.agent === null) return { ...hello, info: session.info() };
+    const agent = { kind: "agent", name: peer.agent } as const;
+    return served.permission.isAllowed(peer.agent).then((isAllowed) => {
+      if (!isAllowed) this.watchers.conceal(peer, agent);
+      return { ...hello, info: isAllowed ? session.info() : asSeenBy(session.info(), agent) };
+    });
+  }
+
+  /** The AI agent above a process of this account, where agents are asked. */
+  private agentAt(pid: number | null): string | null {
+    return pid === null || this.policy.settings.agents_may === "everything" ? null : agentAbove(pid);
   }
 
   async request(request: PeerRequest, peer: Peer): Promise<unknown> {
     const isRecorded = !peer.isServer && !unrecorded.has(request.op);
-    return this.recorded(request, isRecorded, async () => {
+    return recorded(isRecorded ? this.audit() : null, request, this.serving, async () => {
       const { session } = this.serving;
-      if (isUnlimited(request)) return this.shares.answer(request, () => this.onceAnswer(session, request, peer));
       const owner = this.serving.owner(request);
-      if (request.op.startsWith("peer.")) requireMayStream(request, request.op, owner());
-      else requireOwnSession(request, owner());
+      if (!isUnlimited(request)) {
+        if (request.op.startsWith("peer.")) requireMayStream(request, request.op, owner());
+        else requireOwnSession(request, owner());
+      }
       return this.shares.answer(request, () =>
         this.limited.within(request, owner, (signal) => this.onceAnswer(session, { ...request, signal }, peer)),
       );
     });
-  }
-
-  private async recorded(
-    { op: operation, input, caller }: Pick<PeerRequest, "op" | "input" | "caller">,
-    isRecorded: boolean,
-    act: () => Promise<unknown>,
-  ): Promise<unknown> {
-    const audit = isRecorded ? this.audit() : null;
-    if (audit === null) return act();
-    const { session, paneId } = this.serving;
-    const context = { caller: { via: directly, ...caller }, session: session.name };
-    const began = performance.now();
-    let result = "ok";
-    try {
-      return await act();
-    } catch (thrown) {
-      result = WshError.from(thrown).code;
-      throw thrown;
-    } finally {
-      const reached = { id: session.id, pane_id: paneId };
-      audit.write({ operation, input, context, reached, result, ms: performance.now() - began });
-    }
   }
 
   /** A request with an id is carried out once; none is begun after its deadline. */
@@ -192,7 +184,7 @@ export class SessionServer implements PeerHandler {
   }
 
   private async answer(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {
-    if (needsLeave(request, session.isPrivate)) await this.serving.operate(request, peer);
+    if (leaveFor(request) !== null) await this.serving.operate(request, peer);
     switch (request.op) {
       case "peer.ping":
       case "peer.leave":
@@ -210,7 +202,7 @@ export class SessionServer implements PeerHandler {
         this.watchers.add(peer);
         peer.rest();
         await this.serving.refresh();
-        return this.watch();
+        return this.watch(peer);
       case "peer.caller_gone":
         session.keyboard.callerGone(v.parse(CallerGoneSchema, request.input).id);
         return {};
@@ -257,10 +249,10 @@ export class SessionServer implements PeerHandler {
   }
 
   /** Returns the session's info for a server, which is then told of the next change. */
-  private watch(): object {
+  private watch(peer: Peer): object {
     if (this.feed === null) return {};
     const { info, listing } = this.feed.answer();
-    return { ...info, listing };
+    return { ...this.watchers.seen(peer, info), listing };
   }
 
   private shownIn({ name }: Session): v.InferOutput<typeof ShownInSchema> {
@@ -288,8 +280,13 @@ export class SessionServer implements PeerHandler {
     if (peer.isClosed) throw new WshError("cancelled", "the connection has ended");
     const owner = this.serving.owner(request);
     requireOwnSession(request, owner());
-    const leave = (): void => this.leave(peer);
-    if (!this.holds.has(peer)) this.holds.set(peer, this.limited.hold(request, owner, leave));
+    if (beginning.has(request.op)) {
+      this.holds.get(peer)?.();
+      this.holds.set(
+        peer,
+        this.limited.hold(request, owner, ({ code }) => this.leave(peer, code)),
+      );
+    }
     switch (request.op) {
       case "peer.attach":
         return this.attach(request, peer, code);
@@ -336,10 +333,11 @@ export class SessionServer implements PeerHandler {
     if (callers !== undefined) this.served?.session.keyboard.connectionLost(callers);
   }
 
-  /** Its caller may not use the session that the pane has gone to. */
-  private leave(peer: Peer): void {
+  /** Its caller may not use the session that the pane has gone to, or that is private now. */
+  private leave(peer: Peer, code: string): void {
     this.streams.get(peer)?.close();
-    peer.send(messageTypes.end, { reason: "moved_away" } satisfies StreamEnd);
+    const reason = code === "access_denied" ? "private" : "moved_away";
+    peer.send(messageTypes.end, { reason } satisfies StreamEnd);
     peer.finish();
   }
 
@@ -369,7 +367,8 @@ export class SessionServer implements PeerHandler {
       const { operation: op, input } = binding;
       const call = (): Promise<unknown> => serving.bound(binding, shown, { ...how, by: byKeys(by) });
       // Keys of a process of this account are not recorded, like all of a person's typing.
-      return this.recorded({ op, input, caller: by.caller }, by.caller.via !== undefined, call);
+      const audit = by.caller.via === undefined ? null : this.audit();
+      return recorded(audit, { op, input, caller: by.caller }, this.serving, call);
     };
     stream.onBound = async (binding, signal) => {
       if (!isUnlimited(by)) await this.requireMayCall(by, binding);
@@ -406,14 +405,10 @@ export class SessionServer implements PeerHandler {
 
   /** The session is over, and the process continues with panes of another one: watchers are told by the end. */
   dismiss(): void {
-    for (const peer of this.watchers) peer.finish();
-  }
-
-  private broadcast(event: object): void {
-    for (const peer of this.watchers) peer.send(messageTypes.event, event);
+    this.watchers.dismiss();
   }
 }
 
-function destroyedEvent({ reason, exit }: SessionEvents["destroyed"]): object {
+function destroyedEvent({ reason, exit }: SessionEvents["destroyed"]) {
   return { event: "session_destroyed", reason, exit_code: exit.code, signal: exit.signal };
 }

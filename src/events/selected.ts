@@ -1,4 +1,5 @@
 /** Which events a reader wants, and the wait for the first of them. */
+import { type Concealment, recordSeen } from "../protocol/concealed.ts";
 import { normalName } from "../protocol/names.ts";
 import type { EventsPage, RecordedEvent, RecordedEventName } from "../protocol/recorded-events.ts";
 import { EventReader, watchEvents } from "./reader.ts";
@@ -27,35 +28,48 @@ export interface ReadOptions extends Selection {
   readonly limit: number;
   /** Id of the only session that the caller may know. */
   readonly only?: string | undefined;
+  /** What the AI agent that reads may not know; absent: another reader. */
+  readonly concealment?: Concealment | null;
 }
 
 /** @throws WshError invalid_request for the cursor */
 export async function readEvents(directory: string, options: ReadOptions, signal: AbortSignal): Promise<EventsPage> {
   const session = options.session.map(normalName);
   const reader = new EventReader(directory, options.since);
+  const { concealment = null } = options;
   const isWanted = (event: RecordedEvent): boolean =>
-    (options.only === undefined || event.session_id === options.only) && isSelected({ ...options, session }, event);
+    (options.only === undefined || event.session_id === options.only) &&
+    isSelected({ ...options, session }, event) &&
+    recordSeen(event, concealment) !== null;
+  const page = (events: ReturnType<EventReader["read"]>["events"]) => pageOf(reader, events, concealment);
   const deadline = performance.now() + options.wait_ms;
   for (;;) {
     // Watched before it is read: what comes in between is not missed.
     const grown = Promise.withResolvers<void>();
     using _watch = watchEvents(directory, grown.resolve);
     for (let more = true; more; ) {
-      const page = reader.read(options.limit, isWanted);
-      if (page.events.length > 0) return pageOf(reader, page.events);
-      more = page.more;
+      const found = reader.read(options.limit, isWanted);
+      if (found.events.length > 0) return page(found.events);
+      more = found.more;
       // Others' requests come in between.
       if (more) await Bun.sleep(0);
     }
     const rest = deadline - performance.now();
-    if (rest <= 0 || signal.aborted || reader.missed) return pageOf(reader, []);
+    if (rest <= 0 || signal.aborted || reader.missed) return page([]);
     await orEnded(grown.promise, rest, signal);
   }
 }
 
-function pageOf(reader: EventReader, events: ReturnType<EventReader["read"]>["events"]): EventsPage {
+function pageOf(
+  reader: EventReader,
+  events: ReturnType<EventReader["read"]>["events"],
+  concealment: Concealment | null,
+): EventsPage {
   return {
-    events: events.map(({ event: { on: _, ...event }, cursor }) => ({ ...event, cursor })),
+    events: events.map(({ event: { on: _, ...event }, cursor }) => ({
+      ...(recordSeen(event, concealment) ?? event),
+      cursor,
+    })),
     cursor: reader.cursor,
     ...(reader.missed ? { missed: true as const } : {}),
   };

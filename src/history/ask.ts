@@ -6,6 +6,7 @@
 import { type Database, SQLiteError } from "bun:sqlite";
 import { forgetCommands } from "../events/forget.ts";
 import type { HistoryDeleteInput, HistoryPage, HistorySearchInput } from "../operations/history.ts";
+import type { Concealment } from "../protocol/concealed.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { historyFailure, openHistory, openToRead } from "./database.ts";
@@ -16,7 +17,7 @@ import { journalsIn } from "./journal.ts";
 import type { HistoryPlaces } from "./places.ts";
 import type { HistoryRecord } from "./record.ts";
 import { eraseRemoved, type Retention, removeAllRows, removeCommands, removeRows } from "./retention.ts";
-import { searchHistory } from "./search.ts";
+import { commandsSeen, searchHistory } from "./search.ts";
 import { takeInto } from "./take-in.ts";
 
 export interface Deleted {
@@ -39,6 +40,8 @@ export class History implements Disposable {
   constructor(
     private readonly places: HistoryPlaces,
     private readonly retention: Retention,
+    /** What the AI agent that asks may not know; null: another caller. */
+    private readonly concealment: Concealment | null = null,
   ) {
     const { db, failed } = opened(places);
     this.db = db;
@@ -67,7 +70,7 @@ export class History implements Disposable {
     const found = this.guarded(() =>
       searchHistory(this.db, { ...searchOf(input), limit, output, ...defined({ before }) }),
     );
-    const commands = found.slice(0, limit);
+    const commands = commandsSeen(found.slice(0, limit), this.concealment);
     return { commands, more: found.length > limit, ...this.warned() };
   }
 

@@ -7,6 +7,7 @@
  */
 
 import type { Database } from "bun:sqlite";
+import type { Concealment } from "../protocol/concealed.ts";
 import { actorFacet, directoryFacet, durationFacet, exitFacet, failedFacet, originFacet } from "./facets.ts";
 import { idAt } from "./ids.ts";
 import type { HistoryRecord } from "./record.ts";
@@ -161,4 +162,12 @@ function facets({ failed, exit_code = 0, min_duration_ms = 0, by }: HistorySearc
 /** A string of the index's query language; it cannot end early. */
 function quoted(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;
+}
+
+/** What an AI agent may know of commands. @param concealment null: another caller */
+export function commandsSeen<T extends { readonly session_id?: string | null | undefined }>(
+  commands: readonly T[],
+  concealment: Concealment | null,
+): T[] {
+  return commands.filter(({ session_id: id }) => id == null || concealment?.hidden.has(id) !== true);
 }

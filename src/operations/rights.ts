@@ -43,22 +43,38 @@ export const streamRequests: ReadonlyMap<string, Access> = new Map([
   ...["peer.command"].map((name) => [name, "operate"] as const),
 ]);
 
-/** Streams that read a session, and those of them that change it unless they only read. */
+/** Requests besides operations that an AI agent's own programs make: those that read, and those that change something. */
 const readingRequests: ReadonlySet<string> = new Set([
-  ...["peer.subscribe", "peer.follow", "peer.window", "peer.terminal"],
+  ...["peer.subscribe", "peer.follow", "peer.window", "peer.terminal", "peer.checkpoint"],
 ]);
-const typingRequests: ReadonlySet<string> = new Set(["peer.attach", "peer.raw"]);
+const changingRequests: ReadonlySet<string> = new Set(["peer.attach", "peer.raw", "peer.end", "peer.leave"]);
+/** Those that neither show nor change what is somebody else's, or concern a stream that has begun. */
+const harmlessRequests: ReadonlySet<string> = new Set([
+  ...[...streamRequests.keys()].filter((name) => !readingRequests.has(name) && !changingRequests.has(name)),
+  ...["peer.shown_in", "peer.keys", "peer.watch", "peer.go"],
+]);
 
-/** Whether a request besides operations takes more than an AI agent may: reading is free, except a private session. */
-export function needsLeave(
-  { op, input, caller, access }: Acting & { readonly op: string; readonly input: unknown },
-  isPrivate: boolean,
-): boolean {
-  if (!op.startsWith("peer.") || agentOfCaller(caller) === null) return false;
-  if (op === "peer.leave" || op === "peer.end") return true;
-  if (!typingRequests.has(op)) return isPrivate && readingRequests.has(op);
-  const isReadOnly = typeof input === "object" && input !== null && "read_only" in input && input.read_only === true;
-  return isPrivate || !(isReadOnly || access === "observe");
+/**
+ * What a request besides operations takes of an AI agent, which may read what is not private.
+ * @returns null: nothing; `observe`: a person's leave in a private session; `operate`: in any that is not its own
+ * @throws WshError access_denied for a request between processes
+ */
+export function leaveFor({
+  op,
+  input,
+  caller,
+  access,
+}: Acting & { readonly op: string; readonly input: unknown }): "observe" | "operate" | null {
+  if (!op.startsWith("peer.") || agentOfCaller(caller) === null || harmlessRequests.has(op)) return null;
+  if (readingRequests.has(op)) return "observe";
+  if (op === "peer.reload" && isSet(input, "ask")) return null;
+  if (!changingRequests.has(op)) throw new WshError("access_denied", `'${op}' is only for the processes of sessions`);
+  const isStream = op === "peer.attach" || op === "peer.raw";
+  return isStream && (access === "observe" || isSet(input, "read_only")) ? "observe" : "operate";
+}
+
+function isSet(input: unknown, field: string): boolean {
+  return typeof input === "object" && input !== null && Reflect.get(input, field) === true;
 }
 
 /** Whether it has all rights: then nothing must be looked up. */

@@ -28,6 +28,7 @@ export const darwin: PlatformTable = {
     LOCK_NB: 4,
     POLLIN: 0x1,
     POLLOUT: 0x4,
+    O_PATH: null,
     AF_UNIX: 1,
     SOCK_STREAM: 1,
     SOCK_NONBLOCK: null,

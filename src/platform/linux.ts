@@ -32,6 +32,7 @@ export const linux: PlatformTable = {
     LOCK_NB: 4,
     POLLIN: 0x1,
     POLLOUT: 0x4,
+    O_PATH: 0o10000000,
     AF_UNIX: 1,
     SOCK_STREAM: 1,
     SOCK_NONBLOCK: 0o4000,

@@ -35,6 +35,8 @@ export interface Constants {
   // poll.h
   readonly POLLIN: number;
   readonly POLLOUT: number;
+  /** A descriptor that only names a file. */
+  readonly O_PATH: number | null;
   // sys/socket.h, sys/un.h
   readonly AF_UNIX: number;
   readonly SOCK_STREAM: number;

@@ -114,6 +114,8 @@ export const StreamEndSchema = v.object({
     "owner_gone",
     // The pane is in another session now, which the caller may not use.
     "moved_away",
+    // The session is private now, and the caller an AI agent.
+    "private",
     // For a raw stream: it may not type, or the program does not read its input.
     "access_denied",
     "input_refused",

@@ -93,6 +93,7 @@ export const RecordedEventSchema = v.object({
   session: described(text, "name of the session at that time"),
   session_id: text,
   tags: v.array(text),
+  private: optional(v.boolean(), "the session was private: no text of it is recorded; absent: false"),
   ...EventFields,
 });
 export type RecordedEvent = v.InferOutput<typeof RecordedEventSchema>;

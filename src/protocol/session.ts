@@ -50,6 +50,7 @@ export const PaneInfoSchema = v.object({
   last_exit_code: optional(v.number(), "of the last command at the prompt; absent: unknown"),
   typed_by: optional(v.string(), "the caller that is typing there now; absent: none"),
   agent: optional(AgentInfoSchema, "the AI agent in the foreground; absent: none"),
+  private: optional(v.literal(true), "what the view shows is private; absent: it is not"),
 });
 export type PaneInfo = v.InferOutput<typeof PaneInfoSchema>;
 

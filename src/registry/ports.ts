@@ -4,6 +4,7 @@
  */
 import type { Instance } from "../instance/paths.ts";
 import { platform } from "../platform/platform.ts";
+import { type Concealment, holdersSeen } from "../protocol/concealed.ts";
 import { parseTarget, sessionId } from "../protocol/names.ts";
 import type { PortHolder } from "../protocol/ports.ts";
 import { listSessions, lookUp } from "./registry.ts";
@@ -56,9 +57,15 @@ export function listPorts(instance: Instance, { port: wanted, all, only }: Ports
 }
 
 /** As the operation answers it. */
-export function portsAnswer(instance: Instance, asked: PortsAsked): { ports: PortHolder[]; reason?: string } {
+export function portsAnswer(
+  instance: Instance,
+  asked: PortsAsked,
+  concealment: Concealment | null,
+): { ports: PortHolder[]; reason?: string } {
   const ports = listPorts(instance, asked);
-  return ports === null ? { ports: [], reason: "the system does not show the listeners of ports" } : { ports };
+  return ports === null
+    ? { ports: [], reason: "the system does not show the listeners of ports" }
+    : { ports: holdersSeen(ports, concealment, asked.port !== undefined) };
 }
 
 /** The pane of an environment, if it is of this instance and its session is there. */

@@ -2,7 +2,9 @@
 import { join } from "node:path";
 import * as v from "valibot";
 import type { Instance } from "../instance/paths.ts";
+import type { Caller } from "../protocol/caller.ts";
 import { WshError } from "../protocol/errors.ts";
+import { agentOfCaller, type Owner, ownerOf } from "../protocol/owner.ts";
 import { PrivateList } from "./private-list.ts";
 
 const AllowedSchema = v.object({
@@ -18,6 +20,22 @@ export const allowedAgents = new PrivateList<AllowedAgent>(
   AllowedSchema,
   "allowed agents",
 );
+
+/** @param name as the agent is called as an owner */
+export function isAllowed(instance: Instance, name: string): boolean {
+  return allowedAgents.read(instance).some((each) => each.name === name);
+}
+
+/** The AI agent that knows of private sessions their names alone; null: the caller knows more. */
+export function concealedFrom(
+  instance: Instance,
+  { agents_may }: { readonly agents_may: "everything" | "own" },
+  caller: Caller,
+): Owner | null {
+  if (agentOfCaller(caller) === null || agents_may === "everything") return null;
+  const owner = ownerOf(caller);
+  return isAllowed(instance, owner.name) ? null : owner;
+}
 
 export async function allowAgent(instance: Instance, name: string): Promise<void> {
   await allowedAgents.change(instance, (known) => [

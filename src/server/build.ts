@@ -12,6 +12,7 @@ import type { Call } from "../operations/call.ts";
 import { requireAllSessions } from "../operations/rights.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import type { SessionInfo } from "../protocol/session.ts";
+import { concealedFrom } from "../secrets/allowed-agents.ts";
 import { ensureAuditKey } from "../secrets/own-secrets.ts";
 import type { Settings } from "../settings/table.ts";
 import type { Access } from "./auth/access.ts";
@@ -129,6 +130,7 @@ export function buildGateway(
     ...{ call, sockets, tickets, audit, limits: settings, changed, remoteEvents: new RemoteEvents(machines) },
     sources: new SessionsEverywhere(proxies, machines, options.hostname),
     callerGone: (id) => callerGone(proxies, id),
+    concealedFrom: state.concealedFrom,
     viewKeys: options.viewKeys ?? defaultKeys,
   });
   const sessionListeners = new Set<(id: string) => void>();
@@ -253,6 +255,7 @@ function serverState(
       return count;
     },
     sessionCreated: events.sessionCreated,
+    concealedFrom: (caller) => concealedFrom(options.instance, options.settings, caller),
   };
 }
 

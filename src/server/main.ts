@@ -4,6 +4,7 @@
  */
 
 import os from "node:os";
+import { agentAbove } from "../platform/agent-above.ts";
 import { originalNofile } from "../platform/inherited-file-limit.ts";
 import { takeShortTurns } from "../platform/scheduling.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -79,9 +80,10 @@ export async function runServer(options: GatewayOptions): Promise<void> {
 }
 
 function listen(options: GatewayOptions, { app, sockets, mcp }: Gateway, published: PublishedInfo): Listeners {
-  const { instance, bind, tls } = options;
+  const { instance, bind, tls, settings } = options;
   const { httpSocket, mcpSocket } = instance;
-  const bound = new Listeners({ bind, tls, httpSocket, app, handlers: { websocket: sockets.handler } });
+  const agentAt = (pid: number): string | null => (settings.agents_may === "own" ? agentAbove(pid) : null);
+  const bound = new Listeners({ bind, tls, httpSocket, app, handlers: { websocket: sockets.handler }, agentAt });
   // Published before the sockets exist: a client that finds them reads it.
   published.addresses = bound.addresses;
   published.publish();

@@ -13,6 +13,7 @@ import { historyPlaces } from "../history/places.ts";
 import { takeInWhenMany } from "../history/start-worker.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { Logger } from "../log/log.ts";
+import type { Pane } from "../pane/pane.ts";
 import { defined } from "../protocol/defined.ts";
 import { paneId, windowId } from "../protocol/names.ts";
 import { Session } from "../session/session.ts";
@@ -81,10 +82,11 @@ export class PaneKeeper {
     const { port } = this;
     const { session, arrangement, settings, locals } = port;
     const { create, restored } = made.request;
-    const pane = await planned.make({
+    const isPrivate = (): boolean => (locals.get(pane.id)?.own ?? session).isPrivate;
+    const pane: Pane = await planned.make({
       ...{ id: made.id, session: session.name, tmux: port.tmux.environment() },
       owner: made.owner,
-      isPrivate: () => session.isPrivate,
+      isPrivate,
     });
     const own = new Session(
       {
@@ -120,7 +122,7 @@ export class PaneKeeper {
       ...{ pane, settings },
       recorder: { record: (details) => port.recorder.record(details, local.home) },
       window: () => windowWith(arrangement.state, id),
-      isPrivate: () => session.isPrivate,
+      isPrivate,
       looked: (state) => passwords.looked(state),
     });
     own.events.on("destroyed", () => recording[Symbol.dispose]());

@@ -31,16 +31,17 @@ const REFUSE = "No";
 
 /**
  * What an agent may do to any session: ask its person, offer a line that the person runs or deletes, wait, and report
- * its own state.
+ * its own state. Of a private one the answer to `session.get` is its name alone.
  */
-const free: ReadonlySet<string> = new Set(["ask", "ask.cancel", "prompt.offer", "process.wait", "agent.report"]);
+const free: ReadonlySet<string> = new Set([
+  ...["ask", "ask.cancel", "ask.person", "prompt.offer", "process.wait", "agent.report", "session.get"],
+]);
 
 export interface PermissionPort {
   readonly instance: Instance;
   readonly settings: Pick<Settings, "agents_may" | "public_url" | "notify_text">;
   readonly session: {
     readonly name: string;
-    readonly isPrivate: boolean;
     readonly tags: readonly string[];
     readonly questions: Pick<Questions, "ask" | "person">;
   };
@@ -53,6 +54,17 @@ export interface PermissionPort {
 export interface Subject {
   /** Everybody whose work it touches; null: unknown. */
   readonly owners: readonly (Owner | null)[];
+  readonly pane: string;
+  /** It is private, or shows something that is. */
+  readonly isPrivate: boolean;
+}
+
+type Asked = Pick<Operation, "name" | "access" | "summary">;
+
+/** The agent whose request needs leave, and the owner of what it touches; null: unknown. */
+interface Lacking {
+  readonly agent: Owner;
+  readonly other: Owner | null;
   readonly pane: string;
 }
 
@@ -70,27 +82,27 @@ export class Permission {
   constructor(private readonly port: PermissionPort) {}
 
   /** @param subject evaluated only for agents @throws WshError access_denied with the way to get leave */
-  async require(
-    request: Request,
-    operation: Pick<Operation, "name" | "access" | "scope" | "summary">,
-    subject: () => Subject,
-  ): Promise<void> {
-    const { port } = this;
-    if (agentOfCaller(request.caller) === null || port.settings.agents_may === "everything") return;
-    if (!this.touches(operation)) return;
-    const agent = ownerOf(request.caller);
-    const { owners, pane } = subject();
-    const others = owners.filter((owner) => owner === null || !isSameOwner(owner, agent));
-    if (others.length === 0 || this.allowed.has(agent.name) || (await isAllowed(port.instance, agent.name))) return;
-    const other = others.find((owner) => owner !== null) ?? null;
-    await this.ask(request, agent, operation, other, pane);
+  async require(request: Request, operation: Asked, subject: () => Subject): Promise<void> {
+    const lacking = await this.lacking(request, operation, subject);
+    if (lacking !== null) await this.ask(request, lacking.agent, operation, lacking.other, lacking.pane);
   }
 
-  private touches({ name, access, scope }: Pick<Operation, "name" | "access" | "scope">): boolean {
-    // A pane's text, or what was copied from it.
-    const isText = scope === "pane" || name.startsWith("buffer.");
-    if (access === "observe") return isText && this.port.session.isPrivate && !free.has(name);
-    return !free.has(name);
+  /** Whose leave a request needs now, whatever was allowed once; null: nobody's. */
+  async lacking({ caller }: Request, { name, access }: Asked, subject: () => Subject): Promise<Lacking | null> {
+    if (agentOfCaller(caller) === null || free.has(name)) return null;
+    const { owners, pane, isPrivate } = subject();
+    if (access === "observe" && !isPrivate) return null;
+    const agent = ownerOf(caller);
+    const others = owners.filter((owner) => owner === null || !isSameOwner(owner, agent));
+    if (others.length === 0 || (await this.isAllowed(agent.name))) return null;
+    return { agent, other: others.find((owner) => owner !== null) ?? null, pane };
+  }
+
+  /** Whether a person has allowed the agent everything here. @param name as an owner */
+  async isAllowed(name: string): Promise<boolean> {
+    const { instance, settings } = this.port;
+    if (settings.agents_may === "everything" || this.allowed.has(name)) return true;
+    return (await import("../secrets/allowed-agents.ts")).isAllowed(instance, name);
   }
 
   /** Every call has a question of its own: a person allows what they have read, once. */
@@ -175,11 +187,6 @@ function readable(input: unknown): unknown {
   if (typeof input !== "object" || input === null) return input ?? {};
   const isBytes = "encoding" in input && input.encoding === "base64" && "data" in input;
   return isBytes ? Buffer.from(String(input.data), "base64").toString() : input;
-}
-
-async function isAllowed(instance: Instance, name: string): Promise<boolean> {
-  const { allowedAgents } = await import("../secrets/allowed-agents.ts");
-  return allowedAgents.read(instance).some((each) => each.name === name);
 }
 
 function refusal(session: string, agent: Owner, operation: string, other: Owner | null, isAlone: boolean): WshError {

@@ -36,6 +36,7 @@ import { ownFocus } from "./panes/window-input.ts";
 import { WindowView } from "./panes/window-view.ts";
 import type { NewPane, SessionParts } from "./parts.ts";
 import { Permission, type PermissionPort } from "./permission.ts";
+import { followPrivacy } from "./privacy.ts";
 import { startedBy } from "./started-by.ts";
 
 /** How many views may lie between a target and the pane that it means. */
@@ -111,11 +112,7 @@ export class SessionProcess implements SessionParts, Served {
         if (placed instanceof ViewLink && placed.isGuest) placed.belongsTo({ number: this.number, name: new_name });
       }
     });
-    session.events.on("info", () => {
-      const { isPrivate } = session;
-      for (const { own } of this.locals.values())
-        if (own.isPrivate !== isPrivate) void own.update({ add_tags: [], remove_tags: [], private: isPrivate });
-    });
+    followPrivacy(this);
     this.windows = this.content.windows();
   }
 
@@ -413,6 +410,8 @@ export class SessionProcess implements SessionParts, Served {
     this.windows = this.content.windows(asKnown);
     for (const event of layoutChanges(before, this.windows)) this.tell(event);
   }
+
+  lacksLeave = async (request: PeerRequest) => (await this.load()).lacksLeave(this, request);
 
   private tell(event: LayoutEvent): void {
     this.session.events.emit("layout", event);

@@ -26,6 +26,8 @@ export interface KeyboardOwner {
   readonly label: string;
   /** The id ends with its connection, so no lease is needed. */
   readonly connected: boolean;
+  /** The AI agent, as an owner; absent: another caller. */
+  readonly agent?: string;
 }
 
 export interface CapturedKey {

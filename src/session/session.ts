@@ -21,6 +21,7 @@ import { isSecret, type PtyExit } from "../pty/port.ts";
 import { Brought } from "./brought.ts";
 import { CurrentWriter } from "./current-writer.ts";
 import { ElementStore } from "./drawing/element-store.ts";
+import { ElementMakers } from "./drawing/makers.ts";
 import { Keyboard } from "./keyboard.ts";
 import { Lifetime } from "./lifetime.ts";
 import { Notice } from "./notice.ts";
@@ -38,6 +39,7 @@ export class Session<P extends PaneRef = PaneRef> {
   /** A person has marked this pane, to swap it or to move it. */
   marked: string | null = null;
   readonly elements: ElementStore;
+  readonly makers: ElementMakers;
   readonly keyboard: Keyboard;
   /** Questions to the person. */
   readonly questions: Questions;
@@ -90,6 +92,7 @@ export class Session<P extends PaneRef = PaneRef> {
     this.keptPrivate = options.private ?? false;
     this.buffers = new PasteBuffers(options.buffers ?? null, () => this.isPrivate);
     this.elements = this.drawing(clock);
+    this.makers = new ElementMakers(this.elements);
     this.keyboard = this.keys(clock);
     this.questions = this.asking(clock);
     this.writer = new CurrentWriter(clock, () => events.emit("listed", undefined));
@@ -206,6 +209,12 @@ export class Session<P extends PaneRef = PaneRef> {
   /** Whether the session may store nothing on disk. */
   get isPrivate(): boolean {
     return this.keptPrivate;
+  }
+
+  setPrivate(on: boolean): void {
+    const hasBecome = on && !this.keptPrivate;
+    this.keptPrivate = on;
+    if (hasBecome) this.events.emit("private", undefined);
   }
 
   get size(): Size {
@@ -331,7 +340,7 @@ export class Session<P extends PaneRef = PaneRef> {
     const removing = [...new Set(change.remove_tags)].filter((tag) => this.tagSet.has(tag));
     const { name } = change;
     if (name !== undefined && name !== this.currentName) this.renamedTo(await this.registry.rename(name));
-    this.keptPrivate = change.private ?? this.keptPrivate;
+    if (change.private !== undefined) this.setPrivate(change.private);
     for (const tag of adding) this.tagSet.add(tag);
     if (adding.length > 0) this.events.emit("tagged", { added: adding, removed: [], tags: this.tags });
     const gone = removing.filter((tag) => this.tagSet.delete(tag));

@@ -156,6 +156,8 @@ export interface SessionEvents {
   listed: undefined;
   /** A pane of its process belongs to another session from now on, or again to its own. */
   joined: undefined;
+  /** It is private from now on, or shows something that is: AI agents lose what they may no longer see. */
+  private: undefined;
   renamed: { readonly old_name: string; readonly new_name: string };
   tagged: { readonly added: readonly string[]; readonly removed: readonly string[]; readonly tags: readonly string[] };
   /** The program has ended; the session stays readable for the grace period. */

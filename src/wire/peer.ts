@@ -36,7 +36,7 @@ export interface PeerRequest {
 
 export interface PeerHandler {
   /** A promise while the process is not ready: the peer waits for its hello. */
-  hello(): Hello | Promise<Hello>;
+  hello(peer: Peer): Hello | Promise<Hello>;
   /** Answers one request; an exception becomes the error of the response. */
   request(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** Messages of the peer's stream: input, resize, end. */
@@ -52,6 +52,8 @@ export class Peer {
   private greeted = false;
   /** Whether the peer identified itself as a server; a server writes the audit records of its requests. */
   isServer = false;
+  /** The AI agent above the peer's process, by the kernel: its requests are that agent's, whatever they say. */
+  agent: string | null = null;
   private closed = false;
   private afterFlush: (() => void) | null = null;
   /** Called once, when the connection has ended. */
@@ -62,6 +64,8 @@ export class Peer {
   constructor(
     private readonly wire: Carrier,
     private readonly handler: PeerHandler,
+    /** Looks for the agent above the process at the other end; asked once. */
+    private readonly agentAt: () => string | null = () => null,
   ) {
     this.outbox = new Outbox((bytes) => this.wire.write(bytes));
     this.helloTimer = setTimeout(() => this.close(), PEER_TIMEOUT_MS);
@@ -167,17 +171,19 @@ export class Peer {
     clearTimeout(this.helloTimer);
     this.greeted = true;
     this.isServer = hello.role === "server";
+    this.agent = this.agentAt();
     const answer = (own: Hello): void => {
       this.send(messageTypes.hello, own);
       if (hello.wsh !== PROTOCOL_VERSION) this.finish();
     };
-    const own = this.handler.hello();
+    const own = this.handler.hello(this);
     if (own instanceof Promise) void own.then(answer);
     else answer(own);
   }
 
   private async answer(request: v.InferOutput<typeof RequestSchema>): Promise<void> {
-    const { id, op, input, target, caller, access, once, deadline } = request;
+    const { id, op, input, target, access, once, deadline } = request;
+    const caller = this.agent === null ? request.caller : { ...request.caller, agent: this.agent };
     const controller = new AbortController();
     this.running.set(id, controller);
     try {

@@ -594,6 +594,7 @@ describe("slow readers", () => {
       maxWaits: 1,
       maxSubscriptions: 1,
       farEvents: { watch: never, requireKnown: never },
+      concealedFrom: () => null,
       callerGone: () => {},
       audit: () => {},
       closed: () => {},

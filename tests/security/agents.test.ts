@@ -7,14 +7,18 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import * as v from "valibot";
 import { operations } from "../../src/operations/table.ts";
+import { StreamEndSchema } from "../../src/protocol/control.ts";
 import { WshError } from "../../src/protocol/errors.ts";
+import { messageJson, messageTypes } from "../../src/protocol/messages.ts";
 import { parseTarget } from "../../src/protocol/names.ts";
 import { listenerPid } from "../../src/registry/liveness.ts";
 import { findSession } from "../../src/registry/registry.ts";
 import { Connection } from "../../src/wire/connection.ts";
 import { stored } from "../reliability/checkpoints/crashed-sessions.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
+import { attachment } from "../support/terminals/attached-peer.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { program } from "../support/wsh-program.ts";
@@ -51,9 +55,20 @@ async function tool(name: string, input: Readonly<Record<string, unknown>>): Pro
 /** The command line as an agent's tool runs it. */
 const byAgent = (...args: readonly string[]) => byAgentWith({}, ...args);
 
-async function byAgentWith(more: Readonly<Record<string, string>>, ...args: readonly string[]) {
-  const env = { ...wsh.env, ...more };
-  const child = Bun.spawn([claude, ...args], { cwd: wsh.dir, env, stdout: "pipe", stderr: "pipe" });
+function byAgentWith(more: Readonly<Record<string, string>>, ...args: readonly string[]) {
+  return spawned({ ...wsh.env, ...more }, claude, ...args);
+}
+
+/** Any program that an agent runs. */
+function asAgent(...words: readonly string[]) {
+  const file = join(wsh.dir, "any", "claude");
+  fs.mkdirSync(join(wsh.dir, "any"), { recursive: true });
+  fs.writeFileSync(file, '#!/bin/bash\n"$@"\n', { mode: 0o700 });
+  return spawned({ ...wsh.env }, file, ...words);
+}
+
+async function spawned(env: Record<string, string>, ...words: readonly string[]) {
+  const child = Bun.spawn([...words], { cwd: wsh.dir, env, stdout: "pipe", stderr: "pipe" });
   const [output, error] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   return { code: await child.exited, output, error };
 }
@@ -152,6 +167,148 @@ test("what runs in an agent's pane is the agent's, whatever it removes; nothing 
     ["delete", "theirs", "good"],
   ])
     expect([args[0], (await byAgent("checkpoint", ...args)).error.includes("claude may not")]).toEqual([args[0], true]);
+});
+
+test("the kernel tells an agent by its process, whatever it says of itself", async () => {
+  await wsh.ok("server", "--ensure");
+  const { httpSocket } = wsh.instance;
+  const http = async (path: string, ...args: readonly string[]) =>
+    (await asAgent("curl", "-s", "--unix-socket", httpSocket, ...args, `http://localhost${path}`)).output;
+  const typed = ["-H", "Content-Type: application/json", "-d", '{"data":"x"}'];
+  expect(await http("/sessions/theirs/input", ...typed)).toContain("claude may not");
+  expect(await http("/auth/code", "-X", "POST")).toContain("claude may not");
+  // A person's request beside it is none of the agent's.
+  const [waits] = [asAgent("curl", "-s", "--unix-socket", httpSocket, "http://localhost/events?wait_ms=800")];
+  expect((await wsh.fetch("/sessions/theirs/input", { method: "POST", body: "" })).status).toBe(204);
+  expect((await waits).code).toBe(0);
+  const { socket } = findSession(wsh.instance, parseTarget("theirs"));
+  const raw = `
+    import { Connection } from "${join(import.meta.dir, "../../src/wire/connection.ts")}";
+    const { connection } = await Connection.open("${socket}", "server");
+    const by = { caller: { kind: "cli", id: "x", connected: true }, access: "admin" };
+    for (const [op, input] of [["session.kill", {}], ["peer.end", { reason: "killed" }], ["peer.end_pane", {}]])
+      await connection.request(op, input, by).then(() => console.log("done"), ({ code }) => console.log(code));
+    process.exit();`;
+  const { output } = await asAgent(process.execPath, "-e", raw);
+  expect(output.trim().split("\n")).toEqual(["access_denied", "access_denied", "access_denied"]);
+});
+
+test("of a private session an agent learns the name, by every list; a person everything", async () => {
+  await wsh.session("secret");
+  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const serve = `import socket,time; s=socket.create_server(('127.0.0.1',${port})); time.sleep(99)`;
+  await wsh.ok(
+    "exec",
+    "secret",
+    "--",
+    `echo told-$((6*7)); cd /usr/lib; python3 -c "${serve}" & printf '\\e]2;tit-le\\a'`,
+  );
+  await wsh.ok("checkpoint", "save", "secret", "before");
+  await until("it listens", async () => (await byAgent("ports")).output.includes(String(port)));
+  await wsh.ok("private", "secret", "on");
+  await wsh.ok("exec", "secret", "--", "echo later-1");
+  const told = /told-|later-|usr.lib|tit-le|python3|before/;
+  const lines: readonly (readonly string[])[] = [
+    ...[
+      ["list", "--json"],
+      ["ports", "--json"],
+      ["history", "--list", "--json"],
+      ["checkpoint", "list", "--json"],
+    ],
+    ...[
+      ["agents", "--json"],
+      ["events", "--since", "start", "--no-follow", "secret"],
+      ["checkpoint", "show", "secret", "before"],
+    ],
+    ...[
+      ["pane", "list", "secret"],
+      ["window", "list", "secret"],
+      ["layout", "secret"],
+      ["status", "secret"],
+    ],
+    ...[
+      ["clients", "secret"],
+      ["buffer", "list", "--session", "secret"],
+      ["ports", String(port), "--json"],
+    ],
+  ];
+  for (const line of lines) {
+    const { output, error } = await byAgent(...line);
+    expect([line, told.exec(output + error)?.[0] ?? null]).toEqual([line, null]);
+  }
+  for (const path of [
+    "/sessions",
+    "/sessions/secret",
+    "/history?session=secret",
+    "/checkpoints?session=secret",
+    "/ports",
+    "/events?since=start&session=secret",
+  ]) {
+    const text = await (await wsh.fetch(path, { headers: { "Wsh-Agent": "claude" } })).text();
+    expect([path, told.exec(text)?.[0] ?? null]).toEqual([path, null]);
+  }
+  expect(await wsh.ok("ports", "--json")).toContain(String(port));
+  expect(await wsh.ok("history", "--list")).toContain("told-");
+  expect((await byAgent("list")).output).toContain("secret");
+  await wsh.ok("kill", "secret");
+});
+
+test("what an agent has open ends when the session becomes private; a person's goes on", async () => {
+  await wsh.session("opened");
+  await wsh.ok("agents", "--allow", "claude");
+  await byAgent("new", "watcher", "--", "sleep 300");
+  expect((await byAgent("split", "watcher", "--view", "opened")).code).toBe(0);
+  const panel = { position: "top", height: 1, spans: [{ text: "its" }] };
+  const { socket } = findSession(wsh.instance, parseTarget("opened"));
+  const agent = { caller: { kind: "cli", id: "a", agent: "claude", connected: true }, access: "admin" } as const;
+  const person = { caller: { kind: "cli", id: "p", connected: true }, access: "admin" } as const;
+  const ends: string[] = [];
+  const opened: Connection[] = [];
+  const open = async (op: string, input: object, by: typeof agent | typeof person, at = socket) => {
+    const { connection } = await Connection.open(at, "cli");
+    opened.push(connection);
+    const who = `${by.caller.id} ${op}${at === socket ? "" : " of the view"}`;
+    connection.listen({
+      message(message) {
+        if (message.type === messageTypes.end)
+          ends.push(`${who}: ${v.parse(StreamEndSchema, messageJson(message)).reason}`);
+      },
+    });
+    await connection.request(op, input, by);
+    return connection;
+  };
+  const waits: Promise<string>[] = [];
+  const view = findSession(wsh.instance, parseTarget("watcher")).socket;
+  for (const by of [agent, person]) {
+    await open("peer.attach", { ...attachment, read_only: true }, by);
+    await open("peer.raw", { read_only: true }, by);
+    await open("peer.subscribe", { events: ["lines"], call: 0 }, by);
+    await open("peer.window", {}, by);
+    await open("peer.attach", { ...attachment, read_only: true }, by, view);
+    const connection = await open("peer.ping", {}, by);
+    if (by === agent) await connection.request("panel.create", panel, by);
+    waits.push(
+      connection.request("wait", { any_of: ["exited"], max_wait_ms: 60_000 }, by).then(
+        () => "answered",
+        (thrown) => WshError.from(thrown).code,
+      ),
+    );
+  }
+  const panels = async () =>
+    v.parse(v.array(v.unknown()), await opened.at(-1)?.request("panel.list", {}, person)).length;
+  expect(await panels()).toBe(1);
+  await wsh.ok("agents", "--forget", "claude");
+  await wsh.ok("private", "opened", "on");
+  expect(await waits[0]).toBe("access_denied");
+  await until("all of the agent has ended", () => ends.length === 5);
+  expect(ends.sort()).toEqual([
+    ...["a peer.attach of the view: private", "a peer.attach: private", "a peer.raw: private"],
+    ...["a peer.subscribe: private", "a peer.window: private"],
+  ]);
+  await until("its panel is gone", async () => (await panels()) === 0);
+  for (const connection of opened) connection.close();
+  expect(await waits[1]).toBe("session_unavailable");
+  for (const name of ["opened", "watcher"]) await wsh.ok("kill", name);
 });
 
 test("every operation and stream that changes something is refused", async () => {

@@ -151,6 +151,7 @@ const ownProcesses: readonly string[] = [
   ...[
     "owner_gone",
     "pane",
+    "private_pane",
     "reload",
     "restart_pane",
     "return_window",

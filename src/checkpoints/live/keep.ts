@@ -32,7 +32,11 @@ const BURST = 5;
 
 export interface CheckpointsPort {
   readonly session: Session;
-  readonly local: { readonly id: string; readonly pane: Pane; readonly own: Session<Pane> };
+  readonly local: {
+    readonly id: string;
+    readonly pane: Pane;
+    readonly own: Session<Pane>;
+  };
   readonly instance: Instance;
   /** Whether the session has, or had, several panes: its own part says what it is. */
   isMember(): boolean;
@@ -261,9 +265,9 @@ export class Checkpoints implements Disposable {
 
   /** Why nothing of the pane may be written; null: it may be. */
   private withheld(): string | null {
-    const { session, local, settings } = this.port;
+    const { local, settings } = this.port;
     if (settings.checkpoint === "off") return "setting checkpoint is off";
-    if (session.isPrivate) return "the session is private";
+    if (local.own.isPrivate) return "the session is private";
     // A program that has ended leaves nothing to come back to, and its session is over in a moment.
     return local.pane.exit === null ? null : "its program has exited";
   }
@@ -302,7 +306,7 @@ export class Checkpoints implements Disposable {
   }
 
   private infoChanged(): void {
-    if (!this.port.session.isPrivate) {
+    if (!this.port.local.own.isPrivate) {
       this.touch();
       return;
     }

@@ -1,6 +1,6 @@
 /** `wsh checkpoint`: saves sessions under labels, shows and compares what was saved, and goes back to it. */
 import { Argument, type Command } from "commander";
-import { requireOwnStored } from "../../checkpoints/agent-rights.ts";
+import { checkpointsSeen, requireOwnStored, requireSeen } from "../../checkpoints/agent-rights.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";
@@ -11,6 +11,7 @@ import { UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, printJson, say, table } from "../print.ts";
 import { cliCaller } from "../session/client.ts";
+import { concealmentHere } from "../session/concealed.ts";
 import { configuredHostname } from "../session/listed.ts";
 
 interface CheckpointOptions {
@@ -90,16 +91,19 @@ async function act(action: Action, asked: CheckpointArguments, command: Command)
     case "list": {
       if (label !== undefined) throw new UsageError(`'list' takes no '${label}'`);
       const { listAll } = await import("../../checkpoints/work.ts");
-      const all = await listAll(instance, configuredHostname(instance), { session: name, search: grep });
+      const found = await listAll(instance, configuredHostname(instance), { session: name, search: grep });
+      const all = checkpointsSeen(found, await concealmentHere(instance));
       if (name !== undefined && grep === undefined && isNothing(all)) requireKnown(instance, name);
       return json ? printJson(all) : sayList(all, grep);
     }
     case "show": {
+      requireSeen(instance, { session, label }, await concealmentHere(instance));
       const shown = work.showAsked(instance, { session, label });
       return json ? printJson(shown) : sayShown(shown);
     }
     case "diff": {
       const from = needed(label, action, "a label");
+      requireSeen(instance, { session, label }, await concealmentHere(instance));
       const difference = await work.diffAsked(instance, { session, label: from, to: other });
       return json ? printJson(difference) : sayDifference(difference);
     }

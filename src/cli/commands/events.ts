@@ -21,6 +21,7 @@ import type { WantedInFile } from "../../settings/hooks.ts";
 import { collect, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print } from "../print.ts";
+import { concealmentHere } from "../session/concealed.ts";
 
 /** One wait for events, in ms: shorter than what a proxy allows. */
 const WAIT_MS = 25_000;
@@ -87,9 +88,16 @@ async function sourcesOf(instance: Instance, names: readonly string[], options: 
   const signal = new AbortController().signal;
   return [...wanted].map(([machine, session]) => ({
     ...{ machine, session },
-    read: (given) =>
-      machine === null ? readEvents(eventsDir(instance), given, signal) : readThere(instance, machine, given),
+    read: (given) => (machine === null ? readHere(instance, given, signal) : readThere(instance, machine, given)),
   }));
+}
+
+async function readHere(
+  instance: Instance,
+  given: Parameters<typeof readEvents>[1],
+  signal: AbortSignal,
+): ReturnType<typeof readEvents> {
+  return readEvents(eventsDir(instance), { ...given, concealment: await concealmentHere(instance) }, signal);
 }
 
 async function readThere(

@@ -33,6 +33,7 @@ import { ago, ending, took } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, say, shorten, table } from "../print.ts";
 import { requirePerson } from "../session/client.ts";
+import { concealmentHere } from "../session/concealed.ts";
 
 /** Cells of a command that a terminal shows at least, besides the length of its heading. */
 const COMMAND_CELLS = 32;
@@ -135,7 +136,7 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
     return importAll(places, options.import, options.json === true);
   }
   const { History } = await import("../../history/ask.ts");
-  using history = new History(places, places.retention);
+  using history = new History(places, places.retention, await concealmentHere(instance));
   const { list, json, output, limit } = options;
   const isList = isRemote || list === true || json === true || output === true || limit !== undefined;
   const isPick = options.pick === true;

@@ -5,6 +5,7 @@ import { visibleCell } from "../../protocol/visible.ts";
 import { portsAnswer } from "../../registry/ports.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";
+import { concealmentHere } from "../session/concealed.ts";
 
 interface PortsOptions {
   readonly all?: boolean;
@@ -21,8 +22,9 @@ export function register(program: Command): void {
     .argument("[port]", "only this port", portNumber)
     .option("--all", "programs outside sessions too")
     .option("--json", "print them as JSON")
-    .action((port: number | undefined, { all = port !== undefined, json }: PortsOptions, command: Command) => {
-      const { ports, reason } = portsAnswer(instanceOf(command), { port, all });
+    .action(async (port: number | undefined, { all = port !== undefined, json }: PortsOptions, command: Command) => {
+      const instance = instanceOf(command);
+      const { ports, reason } = portsAnswer(instance, { port, all }, await concealmentHere(instance));
       if (json === true) printJson(ports);
       else if (ports.length > 0)
         print(table([["PORT", "ADDRESS", "SESSION", "PANE", "PID", "SINCE", "PROGRAM"], ...ports.map(row)]));

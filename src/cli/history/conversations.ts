@@ -12,6 +12,7 @@ import type { Conversation } from "../../protocol/agent.ts";
 import { visibleCell, visibleLines } from "../../protocol/visible.ts";
 import { UsageError } from "../arguments.ts";
 import { complain, print, printJson, say, shorten, table } from "../print.ts";
+import { concealmentHere } from "../session/concealed.ts";
 import { findAll } from "../session/listed.ts";
 import { ago } from "./words.ts";
 
@@ -68,7 +69,8 @@ async function findTalks(instance: Instance): Promise<Talk[]> {
   const talks = new Map<string, Talk>();
   const add = (talk: Talk): void => void talks.set(`${talk.agent} ${talk.conversation.id}`, talk);
   const signal = new AbortController().signal;
-  const wanted = { type: ["agent_state" as const], session: [], tag: [], limit: PAGE, wait_ms: 0 };
+  const concealment = await concealmentHere(instance);
+  const wanted = { type: ["agent_state" as const], session: [], tag: [], limit: PAGE, wait_ms: 0, concealment };
   for (let since = "start"; ; ) {
     const page = await readEvents(eventsDir(instance), { ...wanted, since }, signal);
     for (const { session, pane, agent } of page.events) {

@@ -31,7 +31,7 @@ export interface HandlerContext {
   /** Shows a notice to the people at the pane. */
   readonly notice: Notice;
   /** The program that listens on a port, if the caller may know of it. */
-  holderOf(port: number): PortHolder | null;
+  holderOf(port: number): Promise<PortHolder | null>;
   /** The port that the session has on lease; null: none. */
   readonly leasedPort: number | null;
   /** Unix time in ms after which nothing is begun. */

@@ -2,6 +2,8 @@
 
 import type { OperationOutput } from "../../operations/table.ts";
 import { type Caller, callerLabel } from "../../protocol/caller.ts";
+import { defined } from "../../protocol/defined.ts";
+import { agentOfCaller, ownerOf } from "../../protocol/owner.ts";
 import type { KeyboardOwner } from "../../session/keyboard.ts";
 import type { Session } from "../../session/session.ts";
 import type { SessionHandlers } from "./context.ts";
@@ -20,9 +22,11 @@ type ElementOperation = Extract<
 >;
 
 export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
-  "overlay.create": (session, input) => {
+  "overlay.create": (session, input, { caller }) => {
     session.requireRunning();
-    return { id: session.elements.createOverlay(input).id };
+    const { id } = session.elements.createOverlay(input);
+    session.makers.note("overlay", id, makerOf(caller));
+    return { id };
   },
   "overlay.list": ({ elements }) => wire(elements.overlays()),
   "overlay.get": ({ elements }, { id }) => wire(elements.overlay(id)),
@@ -32,9 +36,10 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   "overlay.write": ({ elements }, { id, writes }) => done(elements.write("overlay", id, writes)),
   "overlay.delete": ({ elements }, { id }) => done(elements.delete("overlay", id)),
   "overlay.clear": ({ elements }) => done(elements.clear("overlay")),
-  "panel.create": async (session, input) => {
+  "panel.create": async (session, input, { caller }) => {
     session.requireRunning();
     const { id } = session.elements.createPanel(input);
+    session.makers.note("panel", id, makerOf(caller));
     await session.layOut();
     const { ptyRows: rows, ptyCols: cols } = session.layout;
     return { id, visible: session.elements.panel(id).visible, rows, cols };
@@ -51,7 +56,7 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   "input.mode": (session) => inputMode(session),
   "input.capture": (session, { lease_ms }, { caller }) => {
     session.requireRunning();
-    session.keyboard.capture(ownerOf(caller), lease_ms);
+    session.keyboard.capture(holderOf(caller), lease_ms);
     return { ...inputMode(session), seq: session.keyboard.cursor(caller.id) };
   },
   "input.release": (session) => {
@@ -82,8 +87,14 @@ function done(_nothing: unknown): Record<string, never> {
   return {};
 }
 
-function ownerOf(caller: Caller): KeyboardOwner {
-  return { id: caller.id, label: callerLabel(caller), connected: caller.connected };
+function holderOf(caller: Caller): KeyboardOwner {
+  const maker = makerOf(caller);
+  return { id: caller.id, label: callerLabel(caller), connected: caller.connected, ...defined({ agent: maker }) };
+}
+
+/** The AI agent, as an owner. */
+function makerOf(caller: Caller): string | undefined {
+  return agentOfCaller(caller) === null ? undefined : ownerOf(caller).name;
 }
 
 function inputMode({ keyboard }: Session): OperationOutput<"input.mode"> {

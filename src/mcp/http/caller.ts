@@ -24,6 +24,8 @@ export interface HttpIdentity {
   readonly ended?: AbortSignal;
   /** The only session that the token opens. */
   readonly only?: string;
+  /** The AI agent above the process at the other end of a Unix socket. */
+  readonly agent?: string;
 }
 
 export function shareOfIdentity({ access, via, only }: HttpIdentity): Share {
@@ -42,6 +44,6 @@ export function callerFor(id: string, connected: boolean, url: string, identity:
     via: identity.via,
     ...defined({ ended: identity.ended }),
     ...(session === null ? {} : { session }),
-    ...defined({ only: identity.only }),
+    ...defined({ only: identity.only, agent: identity.agent }),
   };
 }

@@ -5,6 +5,7 @@
  */
 
 import * as v from "valibot";
+import { agentAbove } from "../../platform/agent-above.ts";
 import { platform } from "../../platform/platform.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -111,8 +112,11 @@ class BridgeConnection implements WireEvents {
         if (this.helloSize <= MAX_HELLO_BYTES) return;
         throw new WshError("invalid_request", `the first line exceeds ${MAX_HELLO_BYTES} bytes`);
       }
-      const process_ = processAt(this.wire.peerPid);
-      const caller = { ...callerOf(Buffer.concat(this.hello).toString()), ...defined({ process: process_ }) };
+      const pid = this.wire.peerPid;
+      // What the bridge says counts where the kernel does not tell.
+      const agent = (pid === null ? null : agentAbove(pid)) ?? undefined;
+      const said = callerOf(Buffer.concat(this.hello).toString());
+      const caller = { ...said, ...defined({ process: processAt(pid), agent: agent ?? said.agent }) };
       this.hello = [];
       this.say({ wsh_mcp: MCP_SOCKET_VERSION, version: VERSION, pid: process.pid } satisfies ServerHello);
       this.wire.pause();

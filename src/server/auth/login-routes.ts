@@ -76,6 +76,8 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
   step("/auth/code", async (c) => {
     if (c.env.listener !== "unix")
       throw new WshError("access_denied", "login codes are created over the Unix socket only");
+    if (c.env.agent !== null)
+      throw new WshError("access_denied", `${c.env.agent} may not log a browser in: a person can`);
     const page = options.page();
     // TCP may have just started, and with it the login.
     const minted = options.login()?.mint() ?? { code: null, expires_in_s: null };

@@ -20,10 +20,11 @@ const MINUTE_S = 60;
 export function mountAnswers(app: Hono<AppEnv>, instance: Instance, call: Call): void {
   const wrong = new RateLimit(WRONG_TRIES / MINUTE_S, undefined, WRONG_TRIES);
   app.post("/notice/:code", async (c) => {
-    const { peer } = c.env;
+    const { peer, agent } = c.env;
     c.header("Cache-Control", "no-store");
     // The page of a service for notices sends it from its own origin; the code alone counts.
     c.header("Access-Control-Allow-Origin", "*");
+    if (agent !== null) throw new WshError("access_denied", `${agent} may not answer for the person`);
     const found = answerOf(ensureNoticeKey(instance), c.req.param("code"));
     if (found === null) {
       const wait = wrong.take(peer ?? "unknown");

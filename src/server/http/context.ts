@@ -9,6 +9,8 @@ import type { WebSocketEndpoint } from "../websocket/websockets.ts";
 /** Added by the listener to a request. */
 export interface RequestOrigin {
   readonly listener: "unix" | "tcp";
+  /** The AI agent above the process at the other end, by the kernel; null: none, or over TCP. */
+  readonly agent: string | null;
   /** Peer address, for rate limits and the audit log; null on the Unix socket. */
   readonly peer: string | null;
   readonly peerPort: number | null;
@@ -37,9 +39,10 @@ export function actingFor(
 ): Acting & { ended?: AbortSignal } {
   const { access, tokenName: token, tokenId: id, session, ended } = c.get("verdict");
   const via = { token, id, peer: c.env.peer };
+  const agent = c.env.agent ?? c.req.header(AGENT_HEADER);
   return {
     access,
-    caller: { ...caller, via, ...defined({ only: session, agent: c.req.header(AGENT_HEADER) }) },
+    caller: { ...caller, via, ...defined({ only: session, agent }) },
     ...(ended === null ? {} : { ended }),
   };
 }

@@ -11,6 +11,7 @@ import type { WebSocketEndpoint } from "../websocket/websockets.ts";
 import { type Bind, hostName, isLoopback } from "./address.ts";
 import type { AppEnv, RequestOrigin } from "./context.ts";
 import { doubtAbout, readTls, type TlsFiles, type TlsPem } from "./tls-files.ts";
+import { UnixFront } from "./unix-front.ts";
 
 /** Seconds of silence after which a TCP connection is closed; routes that wait disable it for themselves. */
 const TCP_IDLE_S = 120;
@@ -27,13 +28,18 @@ interface SocketHandlers {
   readonly websocket: Bun.WebSocketHandler<WebSocketEndpoint>;
 }
 
-function listenUnix(path: string, app: Hono<AppEnv>, handlers: SocketHandlers): Bun.Server<WebSocketEndpoint> {
+function serveUnix(
+  path: string,
+  agent: string | null,
+  app: Hono<AppEnv>,
+  handlers: SocketHandlers,
+): Bun.Server<WebSocketEndpoint> {
   return Bun.serve({
     ...NO_IDLE_LIMIT,
     unix: path,
     maxRequestBodySize: MAX_READ_BYTES,
     fetch: (request: Request, server: Bun.Server<WebSocketEndpoint>) =>
-      app.fetch(request, { listener: "unix", peer: null, peerPort: null, server } satisfies RequestOrigin),
+      app.fetch(request, { listener: "unix", agent, peer: null, peerPort: null, server } satisfies RequestOrigin),
     websocket: handlers.websocket,
   });
 }
@@ -53,7 +59,7 @@ function listenTcp(
       maxRequestBodySize: MAX_READ_BYTES,
       fetch(request: Request, server: Bun.Server<WebSocketEndpoint>) {
         const { address: peer = null, port: peerPort = null } = server.requestIP(request) ?? {};
-        return app.fetch(request, { listener: "tcp", peer, peerPort, server } satisfies RequestOrigin);
+        return app.fetch(request, { listener: "tcp", agent: null, peer, peerPort, server } satisfies RequestOrigin);
       },
       ...(tls === null ? {} : { tls: { cert: tls.certPem, key: tls.keyPem } }),
       websocket: handlers.websocket,
@@ -77,11 +83,13 @@ export interface ListenersOptions {
   readonly httpSocket: string;
   readonly app: Hono<AppEnv>;
   readonly handlers: SocketHandlers;
+  /** The AI agent above a process of this account; null: none, or agents are not told apart. */
+  readonly agentAt: (pid: number) => string | null;
 }
 
 export class Listeners {
   private tcp: { server: Bun.Server<WebSocketEndpoint>; readonly bind: Bind }[] = [];
-  private readonly unix: Bun.Server<WebSocketEndpoint>[] = [];
+  private readonly unix: UnixFront;
   /** Content of the files when they were last valid. */
   private pem: TlsPem | null;
 
@@ -91,6 +99,8 @@ export class Listeners {
    * @throws WshError invalid_request when an address cannot be bound or the TLS files cannot be read
    */
   constructor(private readonly options: ListenersOptions) {
+    const { app, handlers, agentAt } = options;
+    this.unix = new UnixFront({ agentAt, serve: (path, agent) => serveUnix(path, agent, app, handlers) });
     this.pem = options.tls === null ? null : readTls(options.tls);
     try {
       const { bind } = options;
@@ -107,8 +117,7 @@ export class Listeners {
 
   /** Listens on the Unix socket, which must be free; again after its file was deleted: open connections stay. */
   listenUnix(): void {
-    const { httpSocket, app, handlers } = this.options;
-    this.unix.push(bindAside(httpSocket, (path) => listenUnix(path, app, handlers)));
+    bindAside(this.options.httpSocket, (path) => this.unix.listen(path));
   }
 
   /** Origins over TCP. */
@@ -158,7 +167,7 @@ export class Listeners {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.unix, ...this.tcp.map(({ server }) => server)].map((server) => server.stop(true)));
+    await Promise.all([this.unix.stop(), ...this.tcp.map(({ server }) => server.stop(true))]);
   }
 
   private listen(bind: Bind): number {

@@ -12,7 +12,7 @@ export async function handleMcp(mcp: McpEndpoint, c: AppContext): Promise<Respon
   const request = await requestWithBody(c);
   const via = { token, id, peer: c.env.peer };
   const ends = ended === null ? {} : { ended };
-  const identity = { access, via, ...ends, ...defined({ only: session }) };
+  const identity = { access, via, ...ends, ...defined({ only: session, agent: c.env.agent ?? undefined }) };
   const response = await whileValid(
     ended,
     () => mcp.handle(request, identity),

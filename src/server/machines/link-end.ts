@@ -117,7 +117,7 @@ export class LinkEnd {
     const known: Caller = {
       ...actingAt(context.caller, share),
       ...{ kind, id, connected: false },
-      ...defined({ name, agent }),
+      ...defined({ name, agent: context.caller.agent ?? agent }),
     };
     return { operation, input: input ?? {}, session, caller: known };
   }

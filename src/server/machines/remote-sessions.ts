@@ -203,7 +203,7 @@ export class RemoteSessions {
     const asking =
       this.asking.get(`/${name}`) ??
       this.memberLink(name)
-        .call("sessions.list", { all: true, server: "local" }, { caller })
+        .call("sessions.list", { all: true, server: "local" }, { caller: forAll(caller) })
         .then(
           (sessions) => {
             // Changes during its answer have a higher number.
@@ -227,7 +227,7 @@ export class RemoteSessions {
     const asking =
       this.asking.get(name) ??
       link
-        .call("sessions.list", { all: true, server: "local" }, { caller })
+        .call("sessions.list", { all: true, server: "local" }, { caller: forAll(caller) })
         .then(
           (sessions) => {
             this.known.set(name, { sessions, at: Date.now() });
@@ -239,4 +239,9 @@ export class RemoteSessions {
     this.asking.set(name, asking);
     return asking;
   }
+}
+
+/** A machine's list is kept for all callers: what an AI agent may not know is left out here. */
+function forAll({ agent: _, name: __, kind, ...caller }: CallContext["caller"]): CallContext["caller"] {
+  return { ...caller, kind: kind === "mcp" ? "http" : kind };
 }

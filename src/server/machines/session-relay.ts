@@ -203,7 +203,7 @@ export class SessionRelay implements WebSocketEndpoint {
     const name = isPassedOn ? label : `${label} over ${id.split("#")[0]}`;
     // The connection's admission determines the caller's access.
     const { kind, id: own } = request.caller;
-    const agent = agentOfCaller(request.caller);
+    const agent = by.caller.agent ?? agentOfCaller(request.caller);
     const caller = {
       ...{ ...actingAt(by.caller, shareOf(request)), kind, id: `${id}:${own}`, name, connected: true },
       ...(agent === null ? {} : { agent }),

@@ -11,6 +11,7 @@ import { parsePlace } from "../../protocol/names.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { idleAny } from "./any-session.ts";
 import { askAny } from "./ask-any.ts";
+import type { ServerState } from "./server-state.ts";
 import type { RemoteMachines } from "./servers.ts";
 
 /**
@@ -20,12 +21,14 @@ import type { RemoteMachines } from "./servers.ts";
 export async function idleEverywhere(
   proxies: SessionProxies,
   { machines }: RemoteMachines,
+  state: Pick<ServerState, "concealedFrom">,
   input: ParsedInput<"idle.any">,
   context: CallContext,
 ): Promise<OperationOutput<"idle.any">> {
   const isAlone = input.tag.length === 0 || context.caller.only !== undefined || context.fromMachine === true;
   const others = isAlone ? [] : [...machines.all.map(({ name }) => name), ...machines.ofFleet];
-  if (others.length === 0) return idleAny(proxies, input, context);
+  const agent = state.concealedFrom(context.caller);
+  if (others.length === 0) return idleAny(proxies, input, context, agent);
   const losers = new AbortController();
   const signal = AbortSignal.any([context.signal, losers.signal]);
   const there = others.map(async (name) => {
@@ -34,7 +37,7 @@ export async function idleEverywhere(
     return addressedAnswer(name, "idle.any", answer) as OperationOutput<"idle.any">;
   });
   try {
-    return await Promise.any([idleAny(proxies, knownThere(input, null), { ...context, signal }), ...there]);
+    return await Promise.any([idleAny(proxies, knownThere(input, null), { ...context, signal }, agent), ...there]);
   } catch (thrown) {
     if (!(thrown instanceof AggregateError)) throw thrown;
     const errors = thrown.errors.map((error) => WshError.from(error));

@@ -1,8 +1,10 @@
 /** Waits over several sessions: asks every candidate, returns the first answer that decides, and cancels the rest. */
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationInput, OperationOutput, ParsedInput } from "../../operations/table.ts";
+import { isConcealed } from "../../protocol/concealed.ts";
 import { splitConditions } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
+import type { Owner } from "../../protocol/owner.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
@@ -13,9 +15,10 @@ export async function idleAny(
   proxies: SessionProxies,
   input: ParsedInput<"idle.any">,
   context: CallContext,
+  agent: Owner | null,
 ): Promise<OperationOutput<"idle.any">> {
   const { last_session, last_generation, tag, ...idle } = input;
-  const candidates = runningWithTag(await proxies.present(), tag);
+  const candidates = runningWithTag(await proxies.present(), tag, agent);
   return firstOf(candidates, context, async ({ proxy: session }, race) => {
     const own = last_session === session.info.name && last_generation !== undefined ? { last_generation } : {};
     const result = (await proxies.ask(
@@ -32,13 +35,14 @@ export async function waitAny(
   proxies: SessionProxies,
   input: ParsedInput<"wait.any">,
   context: CallContext,
+  agent: Owner | null,
 ): Promise<OperationOutput<"wait.any">> {
   const { sessions, tag, since, ...wait } = input;
   const named =
     sessions === undefined
       ? null
       : await Promise.all(sessions.map(async (target) => ({ proxy: await proxies.find(target), target })));
-  const candidates = named ?? runningWithTag(await proxies.present(), tag);
+  const candidates = named ?? runningWithTag(await proxies.present(), tag, agent);
   const cursors = new Map<string, number>();
   const first = await firstOf(
     candidates,
@@ -88,8 +92,15 @@ interface Candidate {
   readonly target?: string;
 }
 
-function runningWithTag(proxies: readonly SessionProxy[], tags: readonly string[]): readonly Candidate[] {
-  const found = proxies.filter((proxy) => proxy.info.running && (tags.length === 0 || hasTag(proxy.info, tags)));
+/** @param agent an AI agent does not wait for private sessions that it does not name */
+function runningWithTag(
+  proxies: readonly SessionProxy[],
+  tags: readonly string[],
+  agent: Owner | null,
+): readonly Candidate[] {
+  const found = proxies.filter(
+    ({ info }) => info.running && !isConcealed(info, agent) && (tags.length === 0 || hasTag(info, tags)),
+  );
   if (found.length > 0) return found.map((proxy) => ({ proxy }));
   throw new WshError(
     "no_sessions",

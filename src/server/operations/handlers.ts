@@ -2,15 +2,19 @@
  * The server's own operations: listing sessions and servers, its state, its end; the longer ones have their own files.
  */
 
+import { checkpointsSeen, requireSeen } from "../../checkpoints/agent-rights.ts";
 import type { Restorer } from "../../checkpoints/launch.ts";
 import { deleteAsked, diffAsked, saveAsked, showAsked } from "../../checkpoints/named/work.ts";
 import { forgetAsked, listAll, listCrashed, restoreAsked } from "../../checkpoints/work.ts";
-import { asJson, asSessions, jsonOf, type ListForm } from "../../cluster/listed.ts";
+import { asJson, asSessions, formSeenBy, jsonOf, type ListForm } from "../../cluster/listed.ts";
 import { eventsDir } from "../../events/segments.ts";
 import { readEvents } from "../../events/selected.ts";
+import { commandsSeen } from "../../history/search.ts";
 import type { StepFiles } from "../../launch/pipeline.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
+import type { Caller } from "../../protocol/caller.ts";
+import { asSeenBy, type Concealment, concealmentOf } from "../../protocol/concealed.ts";
 import type { CreatedSession, SessionInfo } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { portsAnswer } from "../../registry/ports.ts";
@@ -31,6 +35,16 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, remo
     context: CallContext,
     files?: StepFiles,
   ): Promise<CreatedSession> => createSession(proxies, state, input, context, files);
+  /** What an AI agent may not know of what is written down or asked of the system; null: another caller. */
+  const concealment = (caller: Caller): Concealment | null => {
+    const agent = state.concealedFrom(caller);
+    return agent === null
+      ? null
+      : concealmentOf(
+          proxies.known.map(({ info }) => info),
+          agent,
+        );
+  };
   return {
     "sessions.list": async (input, context) => {
       requireOwnServer(state, input.server);
@@ -41,7 +55,7 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, remo
     "sessions.create": async (input, context) => {
       const made = await create(input, context);
       context.reached?.(made);
-      return made;
+      return { ...made, ...asSeenBy(made, state.concealedFrom(context.caller)) };
     },
     ...serversHandlers(proxies, state, remote),
     "server.info": async (_, { caller: { only } }) => ({
@@ -62,17 +76,28 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, remo
     },
     "server.stop": async () => ({ sessions: await state.stop() }),
     "events.read": (input, { caller, signal }) =>
-      readEvents(eventsDir(state.instance), { ...input, only: caller.only }, signal),
-    "ports.list": async (input, { caller }) => portsAnswer(state.instance, { ...input, only: caller.only }),
-    "idle.any": (input, context) => idleEverywhere(proxies, remote, input, context),
+      readEvents(eventsDir(state.instance), { ...input, only: caller.only, concealment: concealment(caller) }, signal),
+    "ports.list": async (input, { caller }) =>
+      portsAnswer(state.instance, { ...input, only: caller.only }, concealment(caller)),
+    "idle.any": (input, context) => idleEverywhere(proxies, remote, state, input, context),
     "wait.any": (input, context) => waitEverywhere(proxies, remote, state, input, context),
     "ask.any": (input, context) => askEverywhere(proxies, remote, input, context),
-    "history.search": (input, context) => searchHistory(state, remote, input, context),
+    "history.search": async (input, context) => {
+      const page = await searchHistory(state, remote, input, context);
+      return { ...page, commands: commandsSeen(page.commands, concealment(context.caller)) };
+    },
     "history.delete": (input, { signal }) => deleteHistory(state, input, signal),
-    "checkpoint.list": (input) => listAll(state.instance, state.hostname, input),
+    "checkpoint.list": async (input, { caller }) =>
+      checkpointsSeen(await listAll(state.instance, state.hostname, input), concealment(caller)),
     "checkpoint.save": (input) => saveAsked(state.instance, input),
-    "checkpoint.show": async (input) => showAsked(state.instance, input),
-    "checkpoint.diff": (input) => diffAsked(state.instance, input),
+    "checkpoint.show": async (input, { caller }) => {
+      requireSeen(state.instance, input, concealment(caller));
+      return showAsked(state.instance, input);
+    },
+    "checkpoint.diff": async (input, { caller }) => {
+      requireSeen(state.instance, input, concealment(caller));
+      return diffAsked(state.instance, input);
+    },
     "checkpoint.delete": async (input) => deleteAsked(state.instance, input),
     "checkpoint.restore": async (input, context) => {
       const done = await restoreAsked(state.instance, input, restorerOf(state, context));
@@ -94,9 +119,11 @@ async function listSessions<T>(
   remote: RemoteMachines,
   { tag, all, server, all_machines }: ParsedInput<"sessions.list">,
   { caller }: Pick<CallContext, "caller">,
-  form: ListForm<T>,
+  given: ListForm<T>,
 ): Promise<T[]> {
   const { only } = caller;
+  const agent = state.concealedFrom(caller);
+  const form = agent === null ? given : formSeenBy(given, agent);
   const isWanted = (info: SessionInfo): boolean =>
     (only === undefined || info.id === only) &&
     (tag.length === 0 || hasTag(info, tag)) &&
@@ -105,11 +132,11 @@ async function listSessions<T>(
   const withFleet = all_machines || tag.length > 0;
   const [there, elsewhere] = await Promise.all([
     proxies.list(),
-    isAll ? remote.sessions.list({ caller }, withFleet, form, isWanted) : [],
+    isAll ? remote.sessions.list({ caller }, withFleet, form, (info) => isWanted(asSeenBy(info, agent))) : [],
   ]);
   const crashed = listCrashed(state.instance, new Set(there.map(({ id }) => id)), state.hostname);
   const listed: T[] = [];
-  for (const info of [...there, ...crashed]) if (isWanted(info)) form.add(listed, info);
+  for (const info of [...there, ...crashed]) if (isWanted(asSeenBy(info, agent))) form.add(listed, info);
   return listed.concat(elsewhere);
 }
 

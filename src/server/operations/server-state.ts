@@ -3,8 +3,10 @@ import type { Acceptance } from "../../cluster/placement.ts";
 import type { HistoryPlaces } from "../../history/places.ts";
 import type { Retention } from "../../history/retention.ts";
 import type { Instance } from "../../instance/paths.ts";
+import type { Caller } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { localMachine } from "../../protocol/machines.ts";
+import type { Owner } from "../../protocol/owner.ts";
 
 export interface ServerState {
   readonly instance: Instance;
@@ -24,6 +26,8 @@ export interface ServerState {
   readonly history: { readonly places: HistoryPlaces; readonly retention: Retention };
   /** Ends every session, then the server; returns how many sessions there were. */
   stop(): Promise<number>;
+  /** The AI agent that knows of private sessions their names alone; null: the caller knows more. */
+  concealedFrom(caller: Caller): Owner | null;
   /** A session was created here: an ephemeral server no longer counts as unused. */
   sessionCreated(): void;
 }

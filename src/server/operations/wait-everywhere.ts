@@ -27,7 +27,7 @@ interface MachineWait {
 export async function waitEverywhere(
   proxies: SessionProxies,
   { machines }: RemoteMachines,
-  { hostname }: Pick<ServerState, "hostname">,
+  { hostname, concealedFrom }: Pick<ServerState, "hostname" | "concealedFrom">,
   input: Input,
   context: CallContext,
 ): Promise<Result> {
@@ -38,12 +38,13 @@ export async function waitEverywhere(
   if (further !== undefined) {
     throw new WshError("access_denied", `a machine answers only for itself, not for '${further.machine}'`);
   }
+  const agent = concealedFrom(context.caller);
   const [only] = parts;
-  if (parts.length === 1 && only?.machine === null) return waitAny(proxies, only.input, context);
+  if (parts.length === 1 && only?.machine === null) return waitAny(proxies, only.input, context, agent);
   const losers = new AbortController();
   const race = { ...context, signal: AbortSignal.any([context.signal, losers.signal]) };
   const wait = async ({ machine, input: own }: MachineWait): Promise<Result> => {
-    if (machine === null) return waitAny(proxies, own, race);
+    if (machine === null) return waitAny(proxies, own, race, agent);
     const { caller, access, signal } = race;
     const answer = await machines.link(machine).call("wait.any", own, { caller, access, signal });
     return addressedResult(machine, answer);

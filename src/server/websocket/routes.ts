@@ -16,7 +16,7 @@ import type { RemoteEvents } from "../machines/remote-events.ts";
 import type { ViewKeys } from "../options.ts";
 import type { StreamedPane, StreamedSession, StreamedSessions } from "../sessions/streamed-session.ts";
 import { RawSocket, type TypedRecord } from "./raw-socket.ts";
-import { ServerSocket } from "./server-socket.ts";
+import { ServerSocket, type ServerSocketOptions } from "./server-socket.ts";
 import { SessionSocket } from "./session-socket.ts";
 import { upgrade } from "./upgrade.ts";
 import { ViewSocket } from "./view-socket.ts";
@@ -28,6 +28,7 @@ export interface WebSocketRoutesOptions {
   readonly callerGone: (id: string) => void;
   readonly call: Call;
   readonly remoteEvents: Pick<RemoteEvents, "watch" | "requireKnown">;
+  readonly concealedFrom: ServerSocketOptions["concealedFrom"];
   readonly sockets: WebSockets;
   readonly tickets: Tickets;
   /** Null: nothing is recorded. */
@@ -118,6 +119,7 @@ export class WebSocketRoutes {
         audit: written,
         maxSubscriptions: limits.max_subscriptions,
         farEvents: this.options.remoteEvents,
+        concealedFrom: this.options.concealedFrom,
         closed: (gone) => {
           this.serverSockets.delete(gone);
           this.options.changed();

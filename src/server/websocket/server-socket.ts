@@ -4,15 +4,24 @@
  * session through renames.
  */
 
+import * as v from "valibot";
 import type { Operation } from "../../operations/define.ts";
 import { requireAllSessions } from "../../operations/rights.ts";
 import { getOperation, type OperationName } from "../../operations/table.ts";
 import { unknownFields } from "../../operations/unknown-fields.ts";
+import type { Caller } from "../../protocol/caller.ts";
+import { eventSeenBy } from "../../protocol/concealed.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type LifecycleEvent, MachinesSubscriptionSchema, SubscribeSchema } from "../../protocol/events.ts";
+import {
+  type LifecycleEvent,
+  LifecycleEventSchema,
+  MachinesSubscriptionSchema,
+  SubscribeSchema,
+} from "../../protocol/events.ts";
+import type { Owner } from "../../protocol/owner.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { RequestContext } from "../../wire/connection.ts";
-import type { RemoteEvents } from "../machines/remote-events.ts";
+import type { MachineEvent, RemoteEvents } from "../machines/remote-events.ts";
 import { SessionStream } from "../sessions/session-stream.ts";
 import type { StreamedPane } from "../sessions/streamed-session.ts";
 import {
@@ -31,6 +40,8 @@ const LIFECYCLE_QUEUE_BYTES = 64 * 1024;
 
 export interface ServerSocketOptions extends JsonSocketOptions {
   readonly maxSubscriptions: number;
+  /** The AI agent that knows of private sessions their names alone; null: the caller knows more. */
+  readonly concealedFrom: (caller: Caller) => Owner | null;
   readonly farEvents: Pick<RemoteEvents, "watch" | "requireKnown">;
   readonly closed: (endpoint: ServerSocket) => void;
 }
@@ -56,9 +67,10 @@ export class ServerSocket extends JsonSocket {
 
   /** A session started, ended or changed. */
   lifecycle(event: LifecycleEvent): void {
-    const { only } = this.options.context.caller;
-    if (only !== undefined && event.params.session.id !== only) return;
-    this.tell(event);
+    const { caller } = this.options.context;
+    if (caller.only !== undefined && event.params.session.id !== caller.only) return;
+    const seen = eventSeenBy(event, this.options.concealedFrom(caller));
+    if (seen !== null) this.tell(seen);
   }
 
   override drain(): void {
@@ -131,7 +143,14 @@ export class ServerSocket extends JsonSocket {
     // The answer comes first, then the present machines.
     this.answer(request, { machines: machines ?? "all" }, unknownFields(MachinesSubscriptionSchema, request.params));
     if (machines?.length === 0) return;
-    this.machines = this.options.farEvents.watch(machines ?? null, (event) => this.tell(event));
+    this.machines = this.options.farEvents.watch(machines ?? null, (event) => this.farEvent(event));
+  }
+
+  private farEvent(event: MachineEvent): void {
+    const agent = this.options.concealedFrom(this.options.context.caller);
+    const known = agent === null ? null : v.safeParse(LifecycleEventSchema, event);
+    const seen = known?.success === true ? eventSeenBy(known.output, agent) : {};
+    if (seen !== null) this.tell({ ...event, ...seen });
   }
 
   /** A slow client gets the number of missed events. */

@@ -38,6 +38,8 @@ export function closeReason(reason: string): { readonly code: number; readonly r
       return { code: closeCodes.normal, reason: "server shutting down" };
     case "moved_away":
       return { code: closeCodes.policy, reason: "the pane is in another session" };
+    case "private":
+      return { code: closeCodes.policy, reason: "the session is private now" };
     case "session_crashed":
       return { code: closeCodes.trouble, reason: "session process crashed" };
     case "access_denied":

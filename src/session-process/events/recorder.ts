@@ -69,6 +69,7 @@ export class Recorder {
     const recorded: RecordedEvent = {
       ...{ event, at: Date.now(), session: session.name, session_id: session.id, tags: [...session.tags] },
       ...(home === null ? {} : { session: home.name, session_id: sessionId(home.number), tags: [] }),
+      ...(session.isPrivate ? { private: true } : {}),
       ...fields,
       ...(skipped > 0 ? { skipped } : {}),
       ...(noteworthy.has(event) && this.isWatched(details.pane) ? { watched: true } : {}),

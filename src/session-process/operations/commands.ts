@@ -175,10 +175,10 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
   await witness?.settled();
   const { warnings, decision } = outcome;
   const steps = await Promise.all(
-    outcome.steps.map((step, n) => {
+    outcome.steps.map(async (step, n) => {
       const filter = filters[n];
       const limit = input.output_limit ?? DEFAULT_OUTPUT_LIMIT;
-      const said = withPortHolder(pane, step, context);
+      const said = await withPortHolder(pane, step, context);
       return filter === undefined ? said : stepOutput(pane, said, filter, limit, signal);
     }),
   );
@@ -275,7 +275,7 @@ async function chosen(
   context: HandlerContext,
 ): Promise<StepResult> {
   const [filter] = await stepFilters(input, [{}]);
-  const step = withPortHolder(pane, given, context);
+  const step = await withPortHolder(pane, given, context);
   if (filter === undefined) return step;
   return stepOutput(pane, step, filter, input.output_limit ?? DEFAULT_OUTPUT_LIMIT, context.signal);
 }

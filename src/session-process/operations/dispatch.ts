@@ -7,17 +7,21 @@ import * as v from "valibot";
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import { sessionHandlers } from "../../endpoint/operations/handlers.ts";
 import { parseInput } from "../../operations/call.ts";
-import { needsLeave, othersIn, requireMay, targetsIn } from "../../operations/rights.ts";
+import type { Operation } from "../../operations/define.ts";
+import { leaveFor, othersIn, requireMay, targetsIn } from "../../operations/rights.ts";
 import { addressesPane, isForPane } from "../../operations/routing.ts";
-import { findOperation, inputSchema } from "../../operations/table.ts";
+import { findOperation, inputSchema, type OperationName } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { callerLabel } from "../../protocol/caller.ts";
+import { asSeenBy, type Concealment, concealmentOf, holdersSeen, withoutConcealed } from "../../protocol/concealed.ts";
 import { splitConditions } from "../../protocol/conditions.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { parseTarget } from "../../protocol/names.ts";
+import { parseTarget, sessionId } from "../../protocol/names.ts";
 import { agentOfCaller, type Owner, ownerOf } from "../../protocol/owner.ts";
 import { parse } from "../../protocol/parse.ts";
+import type { PortHolder } from "../../protocol/ports.ts";
+import { SessionInfoSchema } from "../../protocol/session.ts";
 import { listPorts } from "../../registry/ports.ts";
 import { findSession } from "../../registry/registry.ts";
 import type { PasteBuffers } from "../../session/paste-buffers.ts";
@@ -63,6 +67,9 @@ const ofLayout: AnyHandlers<LayoutCall> = {
 
 /** Changes of the layout that concern one pane. */
 const ofPanes: ReadonlySet<string> = new Set(["pane.close", "pane.float", "pane.respawn", "pane.update"]);
+/** Streams of what a whole window shows. */
+const showing: ReadonlySet<string> = new Set(["peer.attach", "peer.window"]);
+const reading: ReadonlySet<string> = new Set(["buffer.list", "buffer.get"]);
 const adding: ReadonlySet<string> = new Set(["pane.split", "popup.open", "window.create"]);
 /** What reaches every pane of the session. */
 const touchesAll: ReadonlySet<string> = new Set([
@@ -75,18 +82,62 @@ const touchesAll: ReadonlySet<string> = new Set([
  * @throws WshError unknown_method, access_denied, invalid_request, moved, and the operation's own errors
  */
 export async function operate(parts: SessionParts, request: PeerRequest, view?: WindowView): Promise<unknown> {
-  const { session } = parts;
-  if (needsLeave(request, session.isPrivate)) return requireLeave(parts, request);
-  const operation = findOperation(request.op);
-  if (operation === undefined || operation.scope === "server") {
-    throw new WshError("unknown_method", `this session process does not support the operation '${request.op}'`);
+  const isAgents = agentOfCaller(request.caller) !== null;
+  if (isAgents && leaveFor(request) !== null) {
+    const { asked, operation, subject } = leaveOf(parts, request);
+    return parts.permission.require(asked, operation, subject);
   }
+  const operation = ownOperation(request.op);
   const { target } = request;
   if (request.caller.program !== undefined) requireProgram(parts.localFor(target).pane, request.caller.program);
   requireMay(request, operation, parts.owner(request)(), request.input);
   for (const named of targetsIn(request, operation, request.input)) findOwn(parts.instance, request, named);
   await parts.permission.require(request, operation, () => subjectOf(parts, request));
-  if (agentOfCaller(request.caller) !== null) await requireOthers(parts, request);
+  if (isAgents) {
+    await requireOthers(parts, request);
+    return seenByAgent(parts, request, await handled(parts, request, operation, view));
+  }
+  return handled(parts, request, operation, view);
+}
+
+/** @throws WshError unknown_method */
+function ownOperation(op: string): Operation<OperationName> {
+  const operation = findOperation(op);
+  if (operation !== undefined && operation.scope !== "server") return operation;
+  throw new WshError("unknown_method", `this session process does not support the operation '${op}'`);
+}
+
+/** Why an AI agent may no longer have what it has begun; null: it may. */
+export async function lacksLeave(parts: SessionParts, request: PeerRequest): Promise<WshError | null> {
+  const { caller, op } = request;
+  const agent = agentOfCaller(caller);
+  if (agent === null || (op.startsWith("peer.") && leaveFor(request) === null)) return null;
+  const { asked, operation, subject } = op.startsWith("peer.")
+    ? leaveOf(parts, request)
+    : { asked: request, operation: ownOperation(op), subject: () => subjectOf(parts, request) };
+  if ((await parts.permission.lacking(asked, operation, subject)) === null) return null;
+  return new WshError("access_denied", `session '${parts.session.name}' is private now: ${agent} may not see it`, {
+    hint: "Use a session of your own. Do not try another way.",
+  });
+}
+
+/** Of what is private and not its own an agent learns the name alone. */
+async function seenByAgent({ session, content, permission }: SessionParts, request: PeerRequest, result: unknown) {
+  if (!session.isPrivate && content.privateOwners.length === 0) return result;
+  const agent = ownerOf(request.caller);
+  if (await permission.isAllowed(agent.name)) return result;
+  const info = request.op === "session.get" ? v.safeParse(SessionInfoSchema, result) : null;
+  return info?.success === true ? asSeenBy(info.output, agent) : withoutConcealed(result);
+}
+
+async function handled(
+  parts: SessionParts,
+  request: PeerRequest,
+  operation: Operation<OperationName>,
+  view: WindowView | undefined,
+): Promise<unknown> {
+  const { session } = parts;
+  const { target } = request;
   const answered = request.op === "wait" ? await answerOf(session, request) : null;
   if (answered !== null) return answered;
   if (isForPane(operation.name, target)) return ofOnePane(parts, request);
@@ -143,41 +194,59 @@ const partSummaries: Readonly<Record<string, string>> = {
   "peer.subscribe": "Read what a private session does",
   "peer.follow": "Read a command's output in a private session",
   "peer.window": "Read the screen of a private session",
+  "peer.checkpoint": "Save what a private session shows",
 };
 
-/** The leave that an AI agent needs for a request besides the operations. @throws WshError access_denied */
-async function requireLeave(parts: SessionParts, request: PeerRequest): Promise<void> {
+/** What an AI agent needs leave for by a request besides the operations. @throws WshError unknown_method */
+function leaveOf(parts: SessionParts, request: PeerRequest) {
+  const name = request.op.replace("peer.", "");
   if (request.op !== "peer.leave") {
-    const operation = { name: request.op.replace("peer.", ""), access: "operate", scope: "session" } as const;
-    const summary = partSummaries[request.op] ?? "Take part";
-    return parts.permission.require(request, { ...operation, summary }, () => subjectOf(parts, request));
+    const operation = {
+      name,
+      access: leaveFor(request) ?? "observe",
+      summary: partSummaries[request.op] ?? "Take part",
+    };
+    return { asked: request, operation, subject: () => subjectOf(parts, request) };
   }
   const { op, input } = v.parse(LeaveSchema, request.input);
   const operation = findOperation(op);
   if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
   const asked = { ...request, op, input };
-  await parts.permission.require(asked, operation, () => subjectOf(parts, { ...asked, op: "peer.leave" }));
+  return { asked, operation, subject: () => subjectOf(parts, { ...asked, op: "peer.leave" }) };
 }
 
 /** What a request touches, for the leave that an agent needs. */
-function subjectOf(parts: SessionParts, { op, target, caller, input }: PeerRequest): Subject {
-  const { session, locals, arrangement } = parts;
+function subjectOf(parts: SessionParts, request: PeerRequest): Subject {
+  const { op, target } = request;
+  const { session, locals, content } = parts;
   const { pane } = parts.place(target);
+  const isPane = op.startsWith("peer.") ? target !== undefined && addressesPane(target) : isForPane(op, target);
+  const local = isPane ? locals.get(pane) : undefined;
+  // The picture of a window has that of its views.
+  const shown = !isPane && showing.has(op) ? content.privateOwners : [];
+  const isPrivate = (local?.own ?? session).isPrivate || shown.length > 0;
+  return { owners: [...ownersIn(parts, request, pane, isPane), ...shown], pane, isPrivate };
+}
+
+/** Everybody whose work a request touches. */
+function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane: string, isPane: boolean) {
+  const { session, locals, arrangement } = parts;
   const ownersOf = (panes: readonly string[]) => panes.map((id) => locals.get(id)?.own.owner ?? session.owner);
   if (op.startsWith("buffer.")) {
+    // Those of a private session are its own, all others everybody's.
+    if (reading.has(op)) return session.isPrivate ? [session.owner] : [];
     const typedInto = op === "buffer.paste" ? ownersOf([pane]) : [];
-    return { owners: [...typedInto, ...bufferOwners(session.buffers, op, input)], pane };
+    return [...typedInto, ...bufferOwners(session.buffers, op, input)];
   }
-  const isPane = op.startsWith("peer.") ? target !== undefined && addressesPane(target) : isForPane(op, target);
-  if (isPane || op === "peer.raw" || ofPanes.has(op)) return { owners: ownersOf([pane]), pane };
-  if (touchesAll.has(op)) return { owners: [session.owner, ...ownersOf([...locals.keys()])], pane };
+  if (isPane || op === "peer.raw" || ofPanes.has(op)) return ownersOf([pane]);
+  if (touchesAll.has(op)) return [session.owner, ...ownersOf([...locals.keys()])];
   const inWindow = op.startsWith("window.") ? ownersOf(panesIn(windowWith(arrangement.state, pane))) : [];
-  if (op === "window.close") return { owners: inWindow, pane };
-  if (op === "window.move" || op === "window.swap") return { owners: [session.owner, ...inWindow], pane };
+  if (op === "window.close") return inWindow;
+  if (op === "window.move" || op === "window.swap") return [session.owner, ...inWindow];
   // An agent of this session adds panes of its own beside it.
   const { agent } = caller;
   const isHere = agent !== undefined && [...locals.values()].some((local) => local.pane.agent.info?.name === agent);
-  return { owners: isHere && adding.has(op) ? [] : [session.owner], pane };
+  return isHere && adding.has(op) ? [] : [session.owner];
 }
 
 /** Those whose paste buffer is changed or deleted: of a person's copies nobody is known. */
@@ -241,11 +310,31 @@ function contextOf(parts: SessionParts, request: PeerRequest, pane: () => string
     },
     ...defined({ target, deadline }),
     leasedPort: session.port,
-    holderOf(port) {
+    async holderOf(port) {
       const { only } = caller;
-      return listPorts(parts.instance, { port, all: only === undefined, only })?.[0] ?? null;
+      const found = listPorts(parts.instance, { port, all: only === undefined, only })?.[0] ?? null;
+      if (found === null || agentOfCaller(caller) === null) return found;
+      return holdersSeen([found], await concealmentIn(parts, found, ownerOf(caller)), true)[0] ?? null;
     },
   };
+}
+
+/** Whether the session that has a port is private: its process says it. */
+async function concealmentIn(
+  { instance, number, permission }: SessionParts,
+  { session_id }: PortHolder,
+  agent: Owner,
+): Promise<Concealment | null> {
+  if (session_id === undefined || session_id === sessionId(number) || (await permission.isAllowed(agent.name)))
+    return null;
+  try {
+    const { connection, hello } = await Connection.open(findSession(instance, parseTarget(session_id)).socket, "cli");
+    connection.close();
+    if (hello.info !== undefined) return concealmentOf([hello.info], agent);
+  } catch {
+    // It does not answer: nothing is known of it.
+  }
+  return { hidden: new Set([session_id]), own: new Set() };
 }
 
 function handlerOf<S>(handlers: AnyHandlers<S>, op: string): AnyHandlers<S>[string] {

@@ -51,16 +51,16 @@ export function overwrittenIn(pane: Pane, id: number | null): ReturnType<typeof 
 }
 
 /** A failed command that could not get a port, by its own words, is told who has it. */
-export function withPortHolder<R extends StepResult>(
+export async function withPortHolder<R extends StepResult>(
   pane: Pane,
   result: R,
   { holderOf }: Pick<HandlerContext, "holderOf">,
-): R {
+): Promise<R> {
   const { state, exit_code, output, command_id, warnings = [] } = result;
   if (state !== "finished" || exit_code === 0) return result;
   const record = command_id === null ? null : pane.commands.log.get(command_id);
   const port = refusedPort(output, record?.command ?? pane.command);
-  const holder = port === null ? null : holderOf(port);
+  const holder = port === null ? null : await holderOf(port);
   return holder === null ? result : { ...result, warnings: [...warnings, holderText(holder)] };
 }
 

@@ -10,6 +10,7 @@ import type { StateLasting } from "../../pane/state/lasting.ts";
 import { urgencyOf } from "../../protocol/agent.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import { formatTarget, parseTarget } from "../../protocol/names.ts";
+import type { Owner } from "../../protocol/owner.ts";
 import type { SecretPrompt } from "../../protocol/secret.ts";
 import {
   automaticName,
@@ -112,6 +113,13 @@ export class Content implements PaneRef {
     end: (reason?: EndReason): Promise<void> => this.end(reason === "server_stopped" ? reason : "killed"),
     endTold: (): void => this.oldest?.pane.lifetime.endTold(),
   };
+
+  /** Owners of the private sessions that views in it show. */
+  get privateOwners(): (Owner | null)[] {
+    return [...this.arrangement.placed.values()].flatMap((placed) =>
+      placed instanceof ViewLink && placed.isView && placed.info.private === true ? [placed.info.owner ?? null] : [],
+    );
+  }
 
   /** The oldest pane, if it runs here. */
   get oldest(): LocalPane | null {

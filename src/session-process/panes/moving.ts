@@ -293,6 +293,9 @@ export async function askGuest(parts: SessionParts, keeper: PaneKeeper, request:
     case "peer.named_pane":
       if (local.home !== null) keeper.lend(local, v.parse(NamedSchema, request.input));
       return {};
+    case "peer.private_pane":
+      if (local.home !== null) local.own.setPrivate(v.parse(v.object({ on: v.boolean() }), request.input).on);
+      return {};
     case "peer.terminal":
       return paneTerminal(local, parts.session.viewers);
     default:

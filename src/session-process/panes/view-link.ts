@@ -79,6 +79,7 @@ export class ViewLink implements PlacedPane {
   private question: Promise<void> | null = null;
   private over = false;
   private isWatched = false;
+  private isPrivate = false;
 
   private constructor(
     linked: Linked,
@@ -208,6 +209,13 @@ export class ViewLink implements PlacedPane {
     this.request("peer.named_pane", { ...home }).catch(() => {});
   }
 
+  /** Whether the session that has this guest is private. */
+  setPrivate(on: boolean): void {
+    if (on === this.isPrivate) return;
+    this.isPrivate = on;
+    this.request("peer.private_pane", { on }).catch(() => {});
+  }
+
   /** Time since something happened in the pane, in ms. */
   idleMs(): number {
     return this.info.idle_ms + Math.floor(performance.now() - this.infoAt);
@@ -222,6 +230,7 @@ export class ViewLink implements PlacedPane {
     return {
       ...{ id: this.id, pid, command, rows, cols, cwd, title, state, exit_code, signal },
       ...defined({ program: own?.program, last_exit_code: own?.last_exit_code, typed_by: own?.typed_by, agent }),
+      ...(this.info.private === true ? { private: true } : {}),
     };
   }
 

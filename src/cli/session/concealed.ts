@@ -1,0 +1,28 @@
+/** What the AI agent above this command may not know of what is written down or asked of the system. */
+import type { Instance } from "../../instance/paths.ts";
+import { type Concealment, concealmentOf } from "../../protocol/concealed.ts";
+import { sessionId } from "../../protocol/names.ts";
+import { agentOfCaller } from "../../protocol/owner.ts";
+import { settingsOf } from "../instance.ts";
+import { cliCaller } from "./client.ts";
+
+/** @returns null: a person, or an agent that a person has allowed everything */
+export async function concealmentHere(instance: Instance): Promise<Concealment | null> {
+  if (agentOfCaller(cliCaller) === null) return null;
+  const [{ concealedFrom }, { findAll }, { values }] = await Promise.all([
+    import("../../secrets/allowed-agents.ts"),
+    import("./listed.ts"),
+    settingsOf(instance),
+  ]);
+  const agent = concealedFrom(instance, values, cliCaller);
+  if (agent === null) return null;
+  const all = await findAll(instance);
+  const { hidden, own } = concealmentOf(
+    all.flatMap((each) => ("info" in each ? each.info : [])),
+    agent,
+  );
+  const silent = all.flatMap((each) =>
+    "info" in each || each.entry.session === null ? [] : sessionId(each.entry.session),
+  );
+  return { hidden: new Set([...hidden, ...silent]), own };
+}

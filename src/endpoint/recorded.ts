@@ -1,0 +1,35 @@
+/** Writes the requests that go straight to a session's process into the audit log. */
+import type { AuditLog } from "../log/audit/audit-log.ts";
+import { directly } from "../log/audit/direct-audit.ts";
+import { WshError } from "../protocol/errors.ts";
+import type { PeerRequest } from "../wire/peer.ts";
+import type { Served } from "./served.ts";
+
+/** Messages that keep a connection or a terminal alive, and do nothing else. */
+export const unrecorded: ReadonlySet<string> = new Set(
+  "ping watch caller_gone owner_gone shown_in help look written focus watched keys command release give_back colors settings"
+    .split(" ")
+    .map((name) => `peer.${name}`),
+);
+
+/** @param audit null: it is not recorded */
+export async function recorded(
+  audit: AuditLog | null,
+  { op: operation, input, caller }: Pick<PeerRequest, "op" | "input" | "caller">,
+  { session, paneId }: Pick<Served, "session" | "paneId">,
+  act: () => Promise<unknown>,
+): Promise<unknown> {
+  if (audit === null) return act();
+  const context = { caller: { via: directly, ...caller }, session: session.name };
+  const began = performance.now();
+  let result = "ok";
+  try {
+    return await act();
+  } catch (thrown) {
+    result = WshError.from(thrown).code;
+    throw thrown;
+  } finally {
+    const reached = { id: session.id, pane_id: paneId };
+    audit.write({ operation, input, context, reached, result, ms: performance.now() - began });
+  }
+}

@@ -1,0 +1,47 @@
+/** Peers that are told of the session's changes: servers, sessions that show it, clients of tmux's control mode. */
+import { asSeenBy } from "../protocol/concealed.ts";
+import { messageTypes } from "../protocol/messages.ts";
+import type { Owner } from "../protocol/owner.ts";
+import type { SessionInfo } from "../protocol/session.ts";
+import type { Peer } from "../wire/peer.ts";
+
+export class Watchers {
+  private readonly peers = new Set<Peer>();
+  /** Those of AI agents, which may not see everything. */
+  private readonly agents = new WeakMap<Peer, Owner>();
+
+  constructor(private readonly info: () => SessionInfo) {}
+
+  get size(): number {
+    return this.peers.size;
+  }
+
+  add(peer: Peer): void {
+    this.peers.add(peer);
+  }
+
+  delete(peer: Peer): void {
+    this.peers.delete(peer);
+  }
+
+  conceal(peer: Peer, from: Owner): void {
+    this.agents.set(peer, from);
+  }
+
+  seen(peer: Peer, info: SessionInfo): SessionInfo {
+    return asSeenBy(info, this.agents.get(peer) ?? null);
+  }
+
+  /** An AI agent learns of a private session only that it has changed. */
+  tell(event: { readonly info?: SessionInfo; readonly [field: string]: unknown }): void {
+    for (const peer of this.peers) {
+      const info = this.agents.has(peer) ? (event.info ?? this.info()) : undefined;
+      const seen = info === undefined ? undefined : this.seen(peer, info);
+      peer.send(messageTypes.event, seen === info ? event : { event: "info", info: seen });
+    }
+  }
+
+  dismiss(): void {
+    for (const peer of this.peers) peer.finish();
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * What an AI agent learns of a private session that is not its own, in lists, events and answers: its id, its name, and
+ * that it is private. Everything that tells an agent of sessions decides here.
+ */
+import type { LifecycleEvent } from "./events.ts";
+import { isSameOwner, type Owner } from "./owner.ts";
+import type { PortHolder } from "./ports.ts";
+import type { RecordedEvent } from "./recorded-events.ts";
+import type { PaneInfo, SessionInfo } from "./session.ts";
+
+/** Of what is written down or asked of the system an agent learns by the sessions that are there now. */
+export interface Concealment {
+  /** Ids of private sessions, and of those of which nothing is known. */
+  readonly hidden: ReadonlySet<string>;
+  /** Ids of the agent's own sessions. */
+  readonly own: ReadonlySet<string>;
+}
+
+export function concealmentOf(sessions: readonly SessionInfo[], agent: Owner): Concealment {
+  const isUnknown = ({ state, windows }: SessionInfo): boolean => state === "unresponsive" && windows.length === 0;
+  const idsOf = (which: readonly SessionInfo[]) => new Set(which.map(({ id }) => id));
+  return {
+    hidden: idsOf(sessions.filter((info) => isConcealed(info, agent) || isUnknown(info))),
+    own: idsOf(sessions.filter(({ owner }) => owner !== undefined && isSameOwner(owner, agent))),
+  };
+}
+
+/** @param agent null: another caller */
+export function isConcealed(
+  { private: isPrivate, owner }: Pick<SessionInfo, "private" | "owner">,
+  agent: Owner | null,
+): boolean {
+  return agent !== null && isPrivate === true && (owner === undefined || !isSameOwner(owner, agent));
+}
+
+/** A session as an agent sees it. @param agent null: another caller, who sees everything */
+export function asSeenBy(info: SessionInfo, agent: Owner | null): SessionInfo {
+  if (agent === null) return info;
+  const { id, name, server, running, created_at, windows } = info;
+  if (!isConcealed(info, agent)) return windows.some(hasConcealed) ? withoutConcealed(info) : info;
+  return {
+    ...{ id, pane_id: id.replace("@s", "@"), name, server, ...nothingKnown, rows: 0, cols: 0, clients: 0, attached: 0 },
+    ...{ tags: [], last_activity_ms: 0, idle_ms: 0, running, state: running ? "running" : "exited" },
+    ...{ ...noExit, created_at, windows: [], private: true },
+  };
+}
+
+/** Of events about private sessions an agent gets those that tell of names; null: not this one. */
+export function eventSeenBy(event: LifecycleEvent, agent: Owner | null): LifecycleEvent | null {
+  const { session } = event.params;
+  const seen = asSeenBy(session, agent);
+  if (seen === session) return event;
+  if (!isConcealed(session, agent)) return withoutConcealed(event);
+  const { name, pid, command, rows, cols, tags } = seen;
+  switch (event.event) {
+    case "session_created":
+      return { event: event.event, params: { name, pid, command, rows, cols, tags, session: seen } };
+    case "session_renamed":
+      return { event: event.event, params: { ...event.params, session: seen } };
+    case "session_destroyed":
+      return { event: event.event, params: { name, reason: event.params.reason, ...noExit, session: seen } };
+    default:
+      return null;
+  }
+}
+
+/** The same of recorded events. @param concealment null: another caller */
+export function recordSeen(event: RecordedEvent, concealment: Concealment | null): RecordedEvent | null {
+  const { session, session_id, at, old_name, private: wasPrivate = false } = event;
+  if (concealment === null) return event;
+  const { hidden, own } = concealment;
+  if (!hidden.has(session_id) && (!wasPrivate || own.has(session_id))) return event;
+  if (!["session_created", "session_renamed", "session_destroyed"].includes(event.event)) return null;
+  const named = { event: event.event, at, session, session_id, tags: [], private: true };
+  return old_name === undefined ? named : { ...named, old_name };
+}
+
+/** Programs that listen on ports: that one is in use nobody can hide. @param isAsked about this port alone */
+export function holdersSeen(
+  holders: readonly PortHolder[],
+  concealment: Concealment | null,
+  isAsked: boolean,
+): PortHolder[] {
+  return holders.flatMap((holder) => {
+    const { port, addresses, session_id } = holder;
+    if (session_id === undefined || concealment?.hidden.has(session_id) !== true) return [holder];
+    return isAsked ? [{ port, addresses, pid: null, program: null, since: null }] : [];
+  });
+}
+
+/** The same of any answer that has panes: those that show a private session. */
+export function withoutConcealed<T>(answer: T): T {
+  if (Array.isArray(answer)) return answer.map(withoutConcealed) as T;
+  if (typeof answer !== "object" || answer === null) return answer;
+  if (isConcealedPane(answer)) return concealedPane(answer) as T;
+  return Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, withoutConcealed(value)])) as T;
+}
+
+const noExit = { exit_code: null, signal: null } as const;
+const nothingKnown = { pid: null, command: "", cwd: null, title: "" } as const;
+
+function hasConcealed({ panes }: { readonly panes: readonly PaneInfo[] }): boolean {
+  return panes.some(isConcealedPane);
+}
+
+function isConcealedPane(value: object): value is PaneInfo {
+  return "private" in value && value.private === true && "view" in value;
+}
+
+function concealedPane({ id, index, active, rows, cols, view, private: isPrivate }: PaneInfo): PaneInfo {
+  return { ...{ id, index, active, rows, cols, view, private: isPrivate }, ...nothingKnown, state: "running" };
+}

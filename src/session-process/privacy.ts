@@ -1,0 +1,38 @@
+/**
+ * What follows when a session becomes private: its panes that run in other processes learn it, and AI agents that may no
+ * longer see it lose what they have drawn and captured there. Their requests and streams end in endpoint/limited-callers.ts.
+ */
+import { ViewLink } from "./panes/view-link.ts";
+import type { SessionParts } from "./parts.ts";
+
+export function followPrivacy(parts: SessionParts): void {
+  const { session, arrangement, locals, content } = parts;
+  const tellPanes = (): void => {
+    for (const local of locals.values()) if (local.home === null) local.own.setPrivate(session.isPrivate);
+    for (const placed of arrangement.placed.values())
+      if (placed instanceof ViewLink && placed.isGuest) placed.setPrivate(session.isPrivate);
+  };
+  // Its panes here always know what it is: `own` of each says it.
+  for (const change of ["info", "private"] as const) session.events.on(change, tellPanes);
+  arrangement.events.on("placed", tellPanes);
+  session.events.on("private", () => void takeBack(parts));
+  let had = false;
+  arrangement.events.on("listed", () => {
+    const has = content.privateOwners.length > 0;
+    if (has && !had) session.events.emit("private", undefined);
+    had = has;
+  });
+}
+
+async function takeBack({ session, locals, permission }: SessionParts): Promise<void> {
+  const all = [session, ...[...locals.values()].map(({ own }) => own)];
+  const agents = all.flatMap(({ makers, keyboard }) => [...makers.agents, keyboard.owner?.agent ?? ""]);
+  for (const agent of new Set(agents)) {
+    const isOwn = session.owner?.kind === "agent" && session.owner.name === agent;
+    if (isOwn || (await permission.isAllowed(agent))) continue;
+    for (const { makers, keyboard } of all) {
+      makers.removeOf(agent);
+      if (keyboard.owner?.agent === agent) keyboard.release();
+    }
+  }
+}

@@ -1,0 +1,45 @@
+/** The AI agents that have made overlays and panels of a session: what one has drawn goes when the session becomes private. */
+import { WshError } from "../../protocol/errors.ts";
+import type { ElementKind } from "./element.ts";
+import type { ElementStore } from "./element-store.ts";
+
+/** Elements remembered, beyond which those that are gone are forgotten: more than a session may have. */
+const MOST = 1_000;
+
+export class ElementMakers {
+  private readonly made = new Map<string, { readonly kind: ElementKind; readonly agent: string }>();
+
+  constructor(private readonly elements: ElementStore) {}
+
+  /** @param agent as an owner; undefined: another caller */
+  note(kind: ElementKind, id: string, agent: string | undefined): void {
+    if (agent === undefined) return;
+    if (this.made.size >= MOST) for (const known of this.made.keys()) if (!this.has(known)) this.made.delete(known);
+    this.made.set(id, { kind, agent });
+  }
+
+  get agents(): ReadonlySet<string> {
+    return new Set([...this.made.values()].map(({ agent }) => agent));
+  }
+
+  /** Removes what an agent has made. */
+  removeOf(agent: string): void {
+    for (const [id, made] of this.made) {
+      if (made.agent !== agent) continue;
+      if (this.has(id)) this.elements.delete(made.kind, id);
+      this.made.delete(id);
+    }
+  }
+
+  private has(id: string): boolean {
+    const kind = this.made.get(id)?.kind;
+    try {
+      if (kind === "overlay") this.elements.overlay(id);
+      else this.elements.panel(id);
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof WshError) return false;
+      throw thrown;
+    }
+  }
+}
