@@ -16,6 +16,7 @@ import type { SessionSpec } from "../launch/session-spec.ts";
 import type { AuditLog } from "../log/audit/audit-log.ts";
 import type { Logger } from "../log/log.ts";
 import { checkRequest } from "../pane/spawn-plan.ts";
+import { defined } from "../protocol/defined.ts";
 import type { OwnedHook } from "../protocol/hooks.ts";
 import { normalizeTags, paneId } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
@@ -313,7 +314,7 @@ function firstWindows(
   base: number,
 ): Windows {
   const env = keptVariables(spec.create.env);
-  const pane = paneEntry(paneId(claim.id), env === undefined ? {} : { env });
+  const pane = paneEntry(paneId(claim.id), defined({ env }));
   if (kept === null) return oneWindow(claim.window, pane, base);
   const there = new Set(first.map(({ id }) => paneId(id ?? claim.id)));
   return Object.values(kept.panes).reduce((state, { id, view }) => {

@@ -12,6 +12,7 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
 import { endMarked, HOOK_MARK } from "../../platform/marked-processes.ts";
 import { platform } from "../../platform/platform.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { hookVariables, type OwnedHook } from "../../protocol/hooks.ts";
 import { bareNotice, type Notice, type Notify, noticeFor } from "../../protocol/notices.ts";
@@ -222,7 +223,7 @@ export class Hooks {
       });
       return null;
     }
-    const variables = { ...hookVariables(event), ...(agent === undefined ? {} : { WSH_AGENT: agent }) };
+    const variables = { ...hookVariables(event), ...defined({ WSH_AGENT: agent }) };
     return this.runProgram(name, hook.run ?? [], variables, event, hook.timeout_seconds * 1000, about);
   }
 
@@ -336,5 +337,5 @@ function environment(): Record<string, string> {
 }
 
 function agentOf(wanted: EventConsumer & Partial<Pick<OwnedHook, "agent">>): Pick<OwnedHook, "agent"> {
-  return wanted.agent === undefined ? {} : { agent: wanted.agent };
+  return defined({ agent: wanted.agent });
 }
