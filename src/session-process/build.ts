@@ -261,6 +261,9 @@ async function assemble(
     audit: options.audit,
     wanted: options.wanted,
   });
+  arrangement.events.on("lost", (pane) => {
+    void import("./panes/lost-guest.ts").then(({ recoverGuest }) => recoverGuest(sessionProcess, pane, keeping));
+  });
   // Loading what carries out the key takes as long as a split itself, less than a hand needs for the next key.
   session.events.on("keyAwaited", () => void sessionProcess.load());
   const startedByProgram = spec.starter === "server";

@@ -26,6 +26,11 @@ tag = "marked"
 do = "session.update add_tags=seen"
 
 [[on]]
+event = "window_created"
+tag = "marked"
+do = "window.update name=made"
+
+[[on]]
 event = "command_finished"
 tag = "counted"
 a_minute = 600
@@ -67,7 +72,7 @@ beforeAll(() => {
 afterAll(async () => wsh[Symbol.asyncDispose]());
 
 test("the event is on standard input and in variables; a line is carried out; no server has to be started", async () => {
-  expect(await wsh.ok("config", "check")).toBe("The settings are valid, with 9 hooks.\n");
+  expect(await wsh.ok("config", "check")).toBe("The settings are valid, with 10 hooks.\n");
   await wsh.session("work", "--tag", "marked");
   await wsh.run("exec", "work", "--", "true");
   await wsh.run("exec", "work", "--", "(exit 7)");
@@ -75,6 +80,10 @@ test("the event is on standard input and in variables; a line is carried out; no
   expect(JSON.parse(event)).toMatchObject({ event: "command_finished", session: "work", exit_code: 7 });
   await until("its variables", () => lines("variables").includes("work 7 command_finished"));
   expect(lines("failed")).toHaveLength(1);
+  const made = (await wsh.ok("window", "new", "work")).trim();
+  const names = async () =>
+    (await wsh.list()).flatMap(({ windows }) => windows.flatMap(({ id, name }) => (name === "made" ? id : [])));
+  expect(await until("the window of the event", async () => (await names())[0])).toBe(made);
   await until("the tag", async () => (await wsh.list()).find(({ name }) => name === "work")?.tags.includes("seen"));
   const tried = await wsh.ok("events", "work", "--try", "--since", "start", "--no-follow");
   expect(

@@ -49,6 +49,8 @@ test("in its session: to a free number, between others, and in exchange", async 
   const before = await numbers(all, "dev");
   expect(await http.post(`/sessions/${third}/window/move`, { index: 1 })).toMatchObject({ status: 400 });
   expect(await http.post(`/sessions/${third}/window/move`, { to: "dev:second" })).toMatchObject({ status: 400 });
+  for (const beyond of [{ index: 10_000 }, { index: 1.5 }, { index: -1 }, { to: "10000" }, { to: "dev:99999999999999" }])
+    expect((await http.post(`/sessions/${third}/window/move`, beyond)).status).toBeOneOf([400, 409, 422]);
   expect(await http.post(`/sessions/${third}/window/swap`, { with: "9" })).toMatchObject({ status: 404 });
   expect(await http.post(`/sessions/${third}/window/swap`, { with: "dev" })).toMatchObject({ status: 400 });
   expect(await numbers(all, "dev")).toEqual(before);

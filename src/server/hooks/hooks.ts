@@ -49,7 +49,7 @@ export interface HooksPort {
   /** Sends a notice. @throws when nobody has taken it */
   notify(notify: Notify, notice: Notice, event: RecordedEvent): Promise<void>;
   /** Carries out the line of a `do`. @throws WshError of the operation */
-  operate(line: string, target: string, agent: string | undefined, signal: AbortSignal): Promise<unknown>;
+  operate(line: string, event: RecordedEvent, agent: string | undefined, signal: AbortSignal): Promise<unknown>;
   /** Nothing waits or runs any more. */
   rested(): void;
 }
@@ -217,8 +217,7 @@ export class Hooks {
     const hook = wanted;
     if (hook.do !== undefined) {
       if (!files.take(name)) return null;
-      const target = event.pane ?? event.session_id;
-      await this.port.operate(hook.do, target, agent, AbortSignal.timeout(OPERATION_MS)).catch((thrown: unknown) => {
+      await this.port.operate(hook.do, event, agent, AbortSignal.timeout(OPERATION_MS)).catch((thrown: unknown) => {
         logger.warn("a hook's operation failed", { ...about, error: WshError.from(thrown).message });
       });
       return null;
