@@ -80,10 +80,6 @@ test("the event is on standard input and in variables; a line is carried out; no
   expect(JSON.parse(event)).toMatchObject({ event: "command_finished", session: "work", exit_code: 7 });
   await until("its variables", () => lines("variables").includes("work 7 command_finished"));
   expect(lines("failed")).toHaveLength(1);
-  const made = (await wsh.ok("window", "new", "work")).trim();
-  const names = async () =>
-    (await wsh.list()).flatMap(({ windows }) => windows.flatMap(({ id, name }) => (name === "made" ? id : [])));
-  expect(await until("the window of the event", async () => (await names())[0])).toBe(made);
   await until("the tag", async () => (await wsh.list()).find(({ name }) => name === "work")?.tags.includes("seen"));
   const tried = await wsh.ok("events", "work", "--try", "--since", "start", "--no-follow");
   expect(
@@ -95,6 +91,10 @@ test("the event is on standard input and in variables; a line is carried out; no
     expect.objectContaining({ do: "session.update add_tags=seen" }),
     expect.objectContaining({ line: 2, run: expect.arrayContaining(["/bin/sh"]) }),
   ]);
+  const made = (await wsh.ok("window", "new", "work")).trim();
+  const names = async () =>
+    (await wsh.list()).flatMap(({ windows }) => windows.flatMap(({ id, name }) => (name === "made" ? id : [])));
+  expect(await until("the window of the event", async () => (await names())[0])).toBe(made);
 });
 
 test("one session's own hooks come with it and go with it", async () => {

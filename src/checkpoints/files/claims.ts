@@ -46,8 +46,9 @@ export class Claims {
   /** The folder with the state of a session's pane. */
   folderOf(session: number, pane: number): string {
     const own = sessionDir(this.instance, session);
+    // A file that its process could not finish writing has generation 0.
     const hasIt = (directory: string): boolean =>
-      ownFiles(directory, panePart(pane)).some(({ kind }) => kind === "state");
+      ownFiles(directory, panePart(pane)).some(({ kind, generation }) => kind === "state" && generation > 0);
     if (hasIt(own)) return own;
     return (
       storedNumbers(this.instance)

@@ -33,7 +33,10 @@ export async function withCopy<T>(
       await copyPane(readPane(from, pane), from, directory, panes.get(pane) ?? 0, session);
     }
     const layout = kept.layout === null ? null : copiedLayout(kept.layout, { session, panes, windows: newWindows });
-    const records = kept.panes.map((record) => ({ ...record, ...fresh, pane: panes.get(record.pane) ?? 0, session }));
+    const records = kept.panes.map((record) => ({
+      ...{ ...record, ...fresh, directory, session },
+      pane: panes.get(record.pane) ?? 0,
+    }));
     return use({ ...kept, number: ids.session, directory, session, layout, panes: records, left_out: [] });
   });
 }
