@@ -22,7 +22,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   pty: ["protocol", "platform"],
   web: ["protocol", "keys"],
   wire: ["base", "protocol", "platform"],
-  attach: ["protocol", "keys", "platform", "wire"],
+  attach: ["protocol", "keys", "platform", "terminal", "wire"],
   events: ["protocol", "platform", "instance"],
   pane: ["base", "protocol", "platform", "shell", "terminal", "pty"],
   script: ["protocol", "client"],

@@ -323,12 +323,13 @@ class Client {
     this.connection.request(operation, input, this.context).catch(() => {});
   }
 
-  private learned({ colors, depth, widths, keyboardFlags, graphics = false }: Answers): void {
+  private learned({ colors, depth, widths, keyboardFlags, graphics = false, sixel = false }: Answers): void {
     this.terminal.keyboardFlags = keyboardFlags ?? 0;
     const styles = this.options.person.styles(depth);
-    // A picture's number is a colour of 24 bits.
+    const cell = colors?.cell ?? this.terminal.cell;
     const found = { kitty: keyboardFlags !== undefined, graphics: graphics && styles.colors === "truecolor" };
-    if (colors !== undefined || found.kitty || found.graphics) this.tell("peer.colors", { ...colors, ...found });
+    const isSixel = sixel && !found.graphics && this.view.showSixel(cell);
+    this.tell("peer.colors", { ...colors, ...found, sixel: isSixel, ...defined({ cell }) });
     this.view.learn({ ...styles, ...defined({ widths }) });
   }
 

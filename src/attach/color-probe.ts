@@ -18,6 +18,8 @@ const QUESTIONS = "\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b]12;?\x1b\\\x1b[?u\x1b[16t"
 const DEPTH_QUESTIONS = "\x1bP+q524742;436f\x1b\\\x1b[38;2;1;2;3m\x1bP$qm\x1b\\\x1b[m";
 /** Kitty's graphics protocol: a pixel that is not kept. */
 const GRAPHICS_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\";
+/** Among the device attributes: it has sixel graphics. */
+const SIXEL = "4";
 const DEVICE_ATTRIBUTES = "\x1b[c";
 /** Number of colours that a terminal with 24 bits per colour reports (Co). */
 const TRUE_COLORS = 2 ** 24;
@@ -57,8 +59,10 @@ export interface Answers {
   readonly widths?: OuterWidths;
   /** Kitty's keyboard flags as the person's own programs have set them. */
   readonly keyboardFlags?: number;
-  /** It has kitty's graphics protocol. */
+  /** It has kitty's graphics protocol; of use with 24-bit colour, by which pictures are numbered. */
   readonly graphics?: boolean;
+  /** It has sixel graphics. */
+  readonly sixel?: boolean;
 }
 
 export class Probe {
@@ -80,7 +84,10 @@ export class Probe {
   /** Handles one answer of the terminal. */
   reply(bytes: Uint8Array): void {
     const text = new TextDecoder().decode(bytes);
-    if (/^\x1b\[\?[\d;]*c$/.test(text)) {
+    const attributes = /^\x1b\[\?([\d;]*)c$/.exec(text)?.[1];
+    if (attributes !== undefined) {
+      // The first is the terminal's level.
+      if (attributes.split(";").slice(1).includes(SIXEL)) this.known = { ...this.known, sixel: true };
       this.learned(this.known);
       this.answered.resolve();
       return;

@@ -6,6 +6,7 @@
 import fs from "node:fs";
 import tty from "node:tty";
 import type { ByteReader } from "../platform/byte-reader.ts";
+import { windowPixels } from "../platform/descriptors.ts";
 import { platform } from "../platform/platform.ts";
 import { type RawMode, rawMode } from "../platform/raw-mode.ts";
 import { TerminalOutput } from "../platform/terminal-writer.ts";
@@ -101,6 +102,14 @@ export class OuterTerminal {
   /** The size as last read: the system call takes time, and pictures are many. */
   get size(): Size {
     return this.knownSize;
+  }
+
+  /** Pixels of a cell; absent: the system does not know. */
+  get cell(): { readonly width: number; readonly height: number } | undefined {
+    const { rows, cols } = this.knownSize;
+    const pixels = windowPixels(1);
+    const cell = { width: Math.floor(pixels.width / cols), height: Math.floor(pixels.height / rows) };
+    return cell.width > 0 && cell.height > 0 ? cell : undefined;
   }
 
   /** Calls `resized` when the size changes. */

@@ -12,6 +12,7 @@ import { messageTypes, type WireMessage } from "../protocol/messages.ts";
 import type { Size } from "../protocol/size.ts";
 import { enterPassThrough, type OuterCaps } from "./render/modes.ts";
 import { render } from "./render/render.ts";
+import type * as Sixel from "./render/sixel.ts";
 
 const BEGIN_SYNCHRONIZED = "\x1b[?2026h";
 const END_SYNCHRONIZED = "\x1b[?2026l";
@@ -39,6 +40,8 @@ export class SessionView {
   private bell = false;
   private clipboard: FrameEvents["clipboard"] = null;
   private restoring = false;
+  /** Of a terminal that has sixel graphics alone. */
+  private sixel: Sixel.SixelPictures | null = null;
 
   constructor(
     private readonly terminal: ViewTerminal,
@@ -53,6 +56,14 @@ export class SessionView {
     this.shown = null;
     this.due = true;
     if (this.terminal.output.pending === 0) this.renderLatest();
+  }
+
+  /** The terminal has sixel graphics. @param cell pixels of one of its cells @returns whether pictures can be drawn */
+  showSixel(cell: { readonly width: number; readonly height: number } | undefined): boolean {
+    if (cell === undefined) return false;
+    const { SixelPictures }: typeof Sixel = require("./render/sixel.ts");
+    this.sixel = new SixelPictures(cell);
+    return true;
   }
 
   /** Another process has written to the terminal: everything is repainted. */
@@ -95,7 +106,11 @@ export class SessionView {
   /** @returns whether it is written here, now or when the terminal has taken the pending bytes */
   picture({ type, payload }: WireMessage): boolean {
     if (type !== messageTypes.images) return this.frame(payload);
-    this.terminal.output.write(payload);
+    if (this.sixel === null) this.terminal.output.write(payload);
+    else {
+      this.sixel.take(payload);
+      if (this.shown !== null) this.terminal.output.write(Buffer.from(this.sixel.draw(null, this.shown)));
+    }
     return true;
   }
 
@@ -134,11 +149,22 @@ export class SessionView {
       return;
     }
     const { scrolled, bell, clipboard } = this;
-    const bytes = render(this.shown, latest, { scrolled, bell, clipboard }, this.caps);
+    const events = { scrolled, bell, clipboard };
+    const bytes = this.sixel === null ? render(this.shown, latest, events, this.caps) : this.pictured(latest, events);
     this.shown = latest;
     this.scrolled = [];
     this.bell = false;
     this.clipboard = null;
     if (bytes.length > 0) this.terminal.output.write(bytes);
+  }
+
+  private pictured(latest: Frame, events: FrameEvents): Uint8Array {
+    const { sixel, caps } = this;
+    // Lines pushed out of the screen take pictures with them.
+    const shown = events.scrolled.length > 0 ? null : this.shown;
+    const [before, next] = sixel?.beneath(shown, latest) ?? [shown, latest];
+    const drawn = sixel?.draw(shown, latest) ?? "";
+    const painted = render(before, next, events, { ...caps, writesBlanks: sixel?.isUsed === true });
+    return Buffer.concat([painted, Buffer.from(drawn)]);
   }
 }

@@ -16,7 +16,7 @@ const lockRefusals: ReadonlySet<string> = new Set([
   "EACCES",
   "EIO",
 ]);
-const { LOCK_EX, LOCK_SH, LOCK_NB, FIONREAD, F_DUPFD_CLOEXEC } = system.constants;
+const { LOCK_EX, LOCK_SH, LOCK_NB, FIONREAD, F_DUPFD_CLOEXEC, TIOCGWINSZ } = system.constants;
 
 const libc = onFirstUse(() => {
   prepareErrno();
@@ -58,6 +58,14 @@ export function detachStdio(): void {
 /** Returns a second descriptor of the same open file, which no started program inherits; negative on failure. */
 export function duplicate(fd: number): number {
   return ttyLibc().fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/** Size of this terminal's window in pixels; zeros: it reports none. */
+export function windowPixels(fd: number): { readonly width: number; readonly height: number } {
+  // struct winsize: rows, columns, width and height.
+  const size = new Uint16Array(4);
+  const [, , width = 0, height = 0] = ttyLibc().ioctl(fd, TIOCGWINSZ, size) === 0 ? size : [];
+  return { width, height };
 }
 
 /** Bytes that a read of this terminal or pipe would get (cooked terminal: whole lines); null when it is neither. */

@@ -206,6 +206,8 @@ export const TerminalColorsSchema = v.object({
   kitty: v.optional(v.boolean()),
   /** It has kitty's graphics protocol, and the colours that number pictures. */
   graphics: v.optional(v.boolean()),
+  /** It has sixel graphics, and not these. */
+  sixel: v.optional(v.boolean()),
   /** Pixels of one of its cells. */
   cell: v.optional(v.object({ width: CellSideSchema, height: CellSideSchema })),
 });

@@ -18,6 +18,8 @@ export interface OuterCaps {
   readonly synchronized: boolean;
   /** Erasing fills with the background colour. */
   readonly bce: boolean;
+  /** Blanks are written: xterm keeps the pixels of a picture below cells that were only erased, and may show them again. */
+  readonly writesBlanks?: boolean;
   /** The client always draws on the outer terminal's alternate screen (`--alt-screen`). */
   readonly altScreen: boolean;
   readonly hyperlinks: boolean;

@@ -70,6 +70,7 @@ export class Pen {
 
   /** Whether erasing produces cells of this style. */
   canErase(style: Style): boolean {
+    if (this.caps.writesBlanks === true) return false;
     return style.bg === null || this.caps.bce || this.caps.colors === "none";
   }
 

@@ -21,6 +21,7 @@ import {
   type PictureSource,
   picturesUsed,
   pictureTerminals,
+  sixelTerminals,
 } from "./picture.ts";
 import { readPixels } from "./pixels.ts";
 import { erasing, placing } from "./placing.ts";
@@ -312,7 +313,7 @@ export class PanePictures implements PictureSource {
     const number = command.count("I");
     const quiet = command.number("q");
     if ((id === 0 && number === 0) || quiet >= 2 || (quiet === 1 && text === "OK")) return "";
-    if (pictureTerminals.size === 0) return "";
+    if (pictureTerminals.size === sixelTerminals.size) return "";
     const keys = [
       id === 0 ? "" : `i=${id}`,
       number === 0 ? "" : `I=${number}`,

@@ -40,5 +40,8 @@ export function nextSerial(): number {
 /** Attached terminals that show pictures: while there is one, programs are answered as by such a terminal. */
 export const pictureTerminals = new Set<object>();
 
+/** Those of them that show sixel graphics alone. */
+export const sixelTerminals = new Set<object>();
+
 /** Whether a program of this process has had pictures: until then, nothing looks for them. */
 export const picturesUsed = { now: false };

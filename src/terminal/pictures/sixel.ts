@@ -6,7 +6,7 @@
  * What it may take is bounded by the room on the screen, and by `MAX_WORK`: `!9999~` are six bytes and 60,000 pixels.
  */
 import type { Pixels } from "./pixels.ts";
-import { encodePng, TRANSPARENT } from "./png.ts";
+import { encodePng, MAX_PALETTE, TRANSPARENT } from "./png.ts";
 
 /** Rows of pixels in a band: one character is a column of them. */
 const BAND = 6;
@@ -135,12 +135,24 @@ class Drawing {
     const height = Math.ceil(this.height / cell.height) * cell.height;
     if (width === 0 || height === 0) return null;
     const numbers = new Uint16Array(width * height);
+    // Only colours that are used: with those that were changed there may be too many for a palette.
+    const used = new Uint16Array(this.colors.length);
+    const colors = [TRANSPARENT];
     for (let y = 0; y < this.height; y++) {
       const band = this.bands[Math.floor(y / BAND)];
       const start = (y % BAND) * this.room.width;
-      if (band !== undefined) numbers.set(band.subarray(start, start + this.width), y * width);
+      for (let x = 0; band !== undefined && x < this.width; x++) {
+        const number = band[start + x] ?? 0;
+        if (number > 0) numbers[y * width + x] = used[number] ||= colors.push(this.colors[number] ?? 0) - 1;
+      }
     }
-    return encodePng({ width, height, numbers, colors: this.colors });
+    // Encoders use 256 colours, and with what is transparent that is one more than a palette has.
+    if (colors.length === MAX_PALETTE + 1) {
+      const last = colors.length - 1;
+      const nearest = nearestTo(colors.pop() ?? 0, colors);
+      for (let at = numbers.indexOf(last); at >= 0; at = numbers.indexOf(last, at)) numbers[at] = nearest;
+    }
+    return encodePng({ width, height, numbers, colors });
   }
 
   private band(): Uint16Array {
@@ -165,6 +177,17 @@ class Drawing {
     if (this.colors.length > MAX_COLORS) return MAX_COLORS;
     return this.colors.push(color) - 1;
   }
+}
+
+/** Number of the colour that differs least. */
+function nearestTo(color: number, colors: readonly number[]): number {
+  const distance = (other: number): number =>
+    [16, 8, 0].reduce((sum, shift) => sum + (((color >> shift) & 0xff) - ((other >> shift) & 0xff)) ** 2, 0);
+  let nearest = 1;
+  for (let n = 2; n < colors.length; n++) {
+    if (distance(colors[n] ?? 0) < distance(colors[nearest] ?? 0)) nearest = n;
+  }
+  return nearest;
 }
 
 /** From percent. @returns 0xRRGGBB */

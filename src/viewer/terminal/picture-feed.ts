@@ -11,7 +11,13 @@ import type { Row } from "../../protocol/grid.ts";
 import { messageTypes } from "../../protocol/messages.ts";
 import { withoutPictures } from "../../protocol/placeholder.ts";
 import type * as Numbered from "../../terminal/pictures/numbered.ts";
-import { type Picture, type PicturePlace, picturesUsed, pictureTerminals } from "../../terminal/pictures/picture.ts";
+import {
+  type Picture,
+  type PicturePlace,
+  picturesUsed,
+  pictureTerminals,
+  sixelTerminals,
+} from "../../terminal/pictures/picture.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { Shown } from "./shown.ts";
 
@@ -24,7 +30,6 @@ const RAW_PART = (PART / 4) * 3;
 const RETRY_MS = 4;
 
 interface PictureFeedPort {
-  /** A page, to which cells say in digits what they are. */
   readonly isPage: boolean;
   /** Whether the terminal has taken everything that was sent. */
   isReady(): boolean;
@@ -52,6 +57,8 @@ export class PictureFeed {
   private wasAlternate = false;
   private announced = "";
   private timer: Timer | null = null;
+  /** Cells say in digits which part of a picture they show. */
+  private isNumbered = false;
 
   constructor(
     private readonly shown: Shown,
@@ -59,9 +66,11 @@ export class PictureFeed {
     private readonly port: PictureFeedPort,
   ) {}
 
-  /** The terminal has told that it shows pictures. */
-  begin(): void {
+  /** The terminal has told that it shows pictures. @param asSixel its client draws them, and is told which cells have them */
+  begin(asSixel: boolean): void {
+    this.isNumbered = this.port.isPage || asSixel;
     pictureTerminals.add(this);
+    if (asSixel) sixelTerminals.add(this);
   }
 
   get isOn(): boolean {
@@ -72,14 +81,14 @@ export class PictureFeed {
   get inRow(): ((row: Row) => Row) | null {
     if (!picturesUsed.now) return null;
     if (!this.isOn) return withoutPictures;
-    if (!this.port.isPage) return null;
+    if (!this.isNumbered) return null;
     const { numberedPictures }: typeof Numbered = require("../../terminal/pictures/numbered.ts");
     return numberedPictures;
   }
 
   /** The program's own bytes have pictures, which the terminal would print. Runs per chunk. */
   get isHiding(): boolean {
-    return picturesUsed.now && !this.isOn && (this.shown.program?.pictures ?? null) !== null;
+    return picturesUsed.now && (!this.isOn || this.isNumbered) && (this.shown.program?.pictures ?? null) !== null;
   }
 
   /** Pictures may have changed, or others are shown. Runs per chunk and per picture. */
@@ -97,6 +106,7 @@ export class PictureFeed {
 
   close(): void {
     pictureTerminals.delete(this);
+    sixelTerminals.delete(this);
     clearTimeout(this.timer ?? undefined);
   }
 

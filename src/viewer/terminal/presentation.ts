@@ -295,9 +295,9 @@ export class Presentation {
     this.pass(program.serialize({ history }));
   }
 
-  /** The terminal shows pictures. */
-  showPictures(): void {
-    if (!this.over) this.pictures.begin();
+  /** The terminal shows pictures. @param asSixel those of sixel graphics, when it is painted */
+  showPictures(asSixel = false): void {
+    if (!this.over) this.pictures.begin(asSixel);
     this.redraw();
   }
 

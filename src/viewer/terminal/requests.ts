@@ -48,7 +48,7 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
       const answers = v.parse(TerminalColorsSchema, input);
       // Programs are told the colours of the newest terminal at which somebody can type.
       if (!stream.readOnly) stream.shown.learnColors(answers);
-      if (answers.graphics === true) stream.presentation.showPictures();
+      if (answers.graphics === true || answers.sixel === true) stream.presentation.showPictures(answers.sixel);
       break;
     }
     default:

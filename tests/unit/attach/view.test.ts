@@ -13,6 +13,8 @@ import { TerminalOutput } from "../../../src/platform/terminal-writer.ts";
 import { type Frame, initialFrameModes } from "../../../src/protocol/frame.ts";
 import { encodeFrame } from "../../../src/protocol/frame-codec.ts";
 import { plainStyle } from "../../../src/protocol/grid.ts";
+import { messageTypes } from "../../../src/protocol/messages.ts";
+import { decodeSixel } from "../../../src/terminal/pictures/sixel.ts";
 import { until } from "../../support/until.ts";
 
 const size = { rows: 3, cols: 20 };
@@ -34,6 +36,50 @@ function bytesOf(value: unknown): Uint8Array {
 }
 
 describe("pictures", () => {
+  test("a terminal with sixel graphics gets the parts of images in rows that were written, in place of their cells", () => {
+    const written: string[] = [];
+    const output = {
+      pending: 0,
+      write: (bytes: Uint8Array) => void written.push(Buffer.from(bytes).toString("latin1")),
+    };
+    const view = new SessionView({ output, size, lastingChanges: new Set() }, capsFromEnvironment({ TERM: "xterm" }));
+    expect(view.showSixel(undefined)).toBe(false);
+    expect(view.showSixel({ width: 10, height: 20 })).toBe(true);
+    const image = decodeSixel("#1;2;100;0;0!20~-!20~-!20~-!20~-!20~-!20~-!20N", {
+      ...{ width: 200, height: 60 },
+      cell: { width: 10, height: 20 },
+    });
+    const keys = `f=100,s=${image?.width},v=${image?.height},i=9,q=2,m=0`;
+    const commands = `\x1b_Ga=t,t=d,${keys};${image?.bytes.toString("base64")}\x1b\\\x1b_Ga=p,U=1,i=9,p=1,c=2,r=2,q=2\x1b\\`;
+    const part = (row: number, col: number) => ({
+      text: `\u{10eeee}9,${row},${col}`,
+      width: 1 as const,
+      style: plainStyle,
+    });
+    const blank = frame("");
+    const [empty = [], ...rest] = blank.lines;
+    const two = [0, 1].map((row) => [part(row, 0), part(row, 1), ...empty.slice(2)]);
+    const pictured = { ...blank, lines: [...two, ...rest.slice(1)] };
+    view.frame(bytesOf(encodeFrame(null, pictured)));
+    expect(written.join("")).not.toMatch(/\x1bP|\u{10eeee}/u);
+    view.picture({ type: messageTypes.images, payload: Buffer.from(commands) });
+    // Both rows at once; the cursor stays.
+    expect(written.at(-1)).toMatch(/^\x1b7\x1b\[1;1H\x1bP0;1q"1;1;20;40#0;2;100;0;0#0!20~.*\x1b\\\x1b8$/);
+    const typed = {
+      ...pictured,
+      lines: [[...(two[0] ?? []).slice(0, 2), ...(frame("  x").lines[0] ?? []).slice(2)], ...pictured.lines.slice(1)],
+    };
+    view.frame(bytesOf(encodeFrame(pictured, typed)));
+    expect(written.at(-1)).toMatch(/x.*\x1b\[1;1H\x1bP0;1q"1;1;20;20#/);
+    // Covered: written over, and nothing is drawn.
+    view.frame(bytesOf(encodeFrame(typed, frame(""))));
+    expect(written.at(-1)).not.toContain("\x1bP");
+    expect(written.at(-1)).toMatch(/ {3}\r\n {2}/);
+    // In the last row, what is drawn must not scroll.
+    view.frame(bytesOf(encodeFrame(blank, { ...blank, lines: [...rest, two[0] ?? []] })));
+    expect(written.at(-1)).toContain('\x1b[3;1H\x1bP0;1q"1;1;20;12#');
+  });
+
   test("a slow terminal gets the newest picture, with the scrollback and bell of those between", () => {
     const written: string[] = [];
     const output = {

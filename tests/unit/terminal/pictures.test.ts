@@ -1,10 +1,14 @@
 /** Pictures of programs: kitty's graphics protocol in, placeholders and images for terminals out. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { deflateSync, inflateSync } from "node:zlib";
+import { encodeSixel } from "../../../src/attach/render/sixel.ts";
 import { PLACEHOLDER } from "../../../src/protocol/placeholder.ts";
 import { TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts";
 import { diacritic, MAX_CELLS } from "../../../src/terminal/pictures/diacritics.ts";
 import { pictureTerminals } from "../../../src/terminal/pictures/picture.ts";
+import type { Pixels } from "../../../src/terminal/pictures/pixels.ts";
+import { decodePng } from "../../../src/terminal/pictures/png.ts";
+import { decodeSixel } from "../../../src/terminal/pictures/sixel.ts";
 import { defaultProfile } from "../../../src/terminal/profile.ts";
 import { storedAlternate, storedLines } from "../../../src/terminal/stored-text.ts";
 
@@ -339,6 +343,26 @@ test("sixel graphics are bounded: by the screen, in work and as bytes; what fits
   for (let n = 0; n < 20; n++) await print(`\x1b[H${sixel}`);
   const kept = [...(terminal.pictures?.pictures.values() ?? [])].filter(({ pixels }) => pixels.width === 20);
   expect(kept.filter(({ pixels }) => pixels.height === 40)).toHaveLength(1);
+});
+
+test("an image made of sixel graphics gives the same pixels as sixel graphics again, in 256 colours or more", () => {
+  const cell = { width: 10, height: 20 };
+  const room = { width: 40, height: 40, cell };
+  const many = Array.from({ length: 256 }, (_, n) => `#${n};2;${n % 100};${n >> 3};9${n % 7 === 0 ? "?" : "T"}`).join(
+    "$",
+  );
+  for (const data of [
+    sixel.slice(sixel.indexOf("q") + 1, -2),
+    `#1;1;0;50;100!3~#2;2;9;99;50!17N-#300ABCDEF-!40~`,
+    many,
+  ]) {
+    const first = decodePng(decodeSixel(data, room) as Pixels);
+    if (first === null) throw new Error("not read");
+    const text = encodeSixel(first);
+    const again = decodePng(decodeSixel(text.slice(text.indexOf("q") + 1, -2), room) as Pixels);
+    const colors = (image: typeof first | null) => Array.from(image?.numbers ?? [], (number) => image?.colors[number]);
+    expect(colors(again)).toEqual(colors(first));
+  }
 });
 
 test("programs learn of sixel graphics while a terminal shows pictures", async () => {

@@ -1,0 +1,202 @@
+/**
+ * Pictures of programs on a terminal that has sixel graphics and no other: they are pixels of its screen, gone with what
+ * is written over them. So after each painted frame, those parts are drawn again whose rows may have been written.
+ *
+ * Owns the images, as the session process sends them to any terminal, and knows no terminal. Cells of the frames say
+ * which part they show (`numbered.ts`). Only images of programs' own sixel graphics are drawn: no other is decoded here.
+ */
+import type { Frame } from "../../protocol/frame.ts";
+import type { Row } from "../../protocol/grid.ts";
+import { PLACEHOLDER, withoutPictures } from "../../protocol/placeholder.ts";
+import { LinkedPictures } from "../../terminal/pictures/linked-pictures.ts";
+import type { Pixels } from "../../terminal/pictures/pixels.ts";
+import { type Drawn, decodePng } from "../../terminal/pictures/png.ts";
+
+const BAND = 6;
+/** Images that are kept decoded: those on a screen. */
+const MAX_DECODED = 8;
+
+interface Cell {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Adjacent cells of the screen that show adjacent parts of an image. */
+interface Block {
+  readonly id: number;
+  readonly y: number;
+  readonly x: number;
+  readonly cols: number;
+  rows: number;
+  readonly fromRow: number;
+  readonly fromCol: number;
+}
+
+export class SixelPictures {
+  private readonly images = new LinkedPictures();
+  private readonly decoded = new Map<Pixels, Drawn | null>();
+
+  constructor(private readonly cell: Cell) {}
+
+  /** There has been a picture. */
+  get isUsed(): boolean {
+    return this.images.version > 0;
+  }
+
+  /** @param commands as for a terminal with kitty's protocol */
+  take(commands: Uint8Array): void {
+    this.images.take(commands);
+  }
+
+  /**
+   * The two frames as they are painted: blanks in place of pictures, and whatever showed one is written again.
+   * @param prev null: unknown contents
+   */
+  beneath(prev: Frame | null, next: Frame): readonly [Frame | null, Frame] {
+    const lines = next.lines.map(withoutPictures);
+    const before = prev?.lines.map((row, y) => (row === next.lines[y] ? (lines[y] ?? row) : row));
+    return [prev === null || before === undefined ? null : { ...prev, lines: before }, { ...next, lines }];
+  }
+
+  /** What draws the parts in rows that differ; empty for nothing. Leaves the cursor where it is. */
+  draw(prev: Frame | null, next: Frame): string {
+    const isSame = prev !== null && prev.modes.alternate === next.modes.alternate && prev.rows === next.rows;
+    const drawn = blocks(next.lines, (y) => !isSame || prev.lines[y] !== next.lines[y]).map((block) => {
+      const pixels = this.encode(block, next.rows);
+      return pixels === "" ? "" : `\x1b[${block.y + 1};${block.x + 1}H${pixels}`;
+    });
+    const all = drawn.join("");
+    return all === "" ? "" : `\x1b7${all}\x1b8`;
+  }
+
+  private encode({ id, y, cols, rows, fromRow, fromCol }: Block, screenRows: number): string {
+    const picture = this.images.pictures.get(id);
+    const [place] = picture?.places.values() ?? [];
+    if (picture === undefined || place === undefined) return "";
+    const image = this.decode(picture.pixels);
+    if (image === null) return "";
+    const { cell } = this;
+    const width = cols * cell.width;
+    const whole = rows * cell.height;
+    // xterm scrolls when no further band has room on the screen.
+    const height = y + rows < screenRows ? whole : Math.max(0, Math.floor(whole / BAND) - 1) * BAND;
+    const scale = Math.min((place.cols * cell.width) / image.width, (place.rows * cell.height) / image.height);
+    const left = fromCol * cell.width - (place.cols * cell.width - image.width * scale) / 2;
+    const top = fromRow * cell.height - (place.rows * cell.height - image.height * scale) / 2;
+    const numbers = new Uint16Array(width * height);
+    for (let py = 0; py < height; py++) {
+      const sy = Math.floor((py + top) / scale);
+      if (sy < 0 || sy >= image.height) continue;
+      for (let px = 0; px < width; px++) {
+        const sx = Math.floor((px + left) / scale);
+        if (sx >= 0 && sx < image.width) numbers[py * width + px] = image.numbers[sy * image.width + sx] ?? 0;
+      }
+    }
+    return encodeSixel({ width, height, numbers, colors: image.colors });
+  }
+
+  private decode(pixels: Pixels): Drawn | null {
+    const known = this.decoded.get(pixels);
+    if (known !== undefined) return known;
+    const [oldest] = this.decoded.keys();
+    if (this.decoded.size >= MAX_DECODED && oldest !== undefined) this.decoded.delete(oldest);
+    const made = decodePng(pixels);
+    this.decoded.set(pixels, made);
+    return made;
+  }
+}
+
+/** The parts in these rows, from the top. */
+function blocks(lines: readonly Row[], isWanted: (y: number) => boolean): Block[] {
+  const all: Block[] = [];
+  let above: Block[] = [];
+  for (const [y, row] of lines.entries()) {
+    const here = isWanted(y) ? blocksIn(row, y) : [];
+    above = here.map((block) => {
+      const over = above.find(
+        (each) =>
+          each.id === block.id &&
+          each.x === block.x &&
+          each.cols === block.cols &&
+          each.fromCol === block.fromCol &&
+          each.fromRow + each.rows === block.fromRow,
+      );
+      if (over === undefined) all.push(block);
+      else over.rows++;
+      return over ?? block;
+    });
+  }
+  return all;
+}
+
+function blocksIn(row: Row, y: number): Block[] {
+  const found: Block[] = [];
+  for (let x = 0; x < row.length; ) {
+    const first = partAt(row, x);
+    let cols = 1;
+    if (first !== null) {
+      const [id, fromRow, fromCol] = first;
+      for (; x + cols < row.length; cols++) {
+        const next = partAt(row, x + cols);
+        if (next === null || next[0] !== id || next[1] !== fromRow || next[2] !== fromCol + cols) break;
+      }
+      found.push({ id, y, x, cols, rows: 1, fromRow, fromCol });
+    }
+    x += cols;
+  }
+  return found;
+}
+
+function partAt(row: Row, x: number): readonly [id: number, row: number, col: number] | null {
+  const text = row[x]?.text ?? "";
+  if (!text.startsWith(PLACEHOLDER)) return null;
+  const [id = 0, line = 0, col = 0] = text.slice(PLACEHOLDER.length).split(",").map(Number);
+  return [id, line, col];
+}
+
+/** Sixel graphics; what is transparent stays as it is. @returns empty for nothing */
+export function encodeSixel({ width, height, numbers, colors }: Drawn): string {
+  let palette = "";
+  const registers = new Map<number, number>();
+  let bands = "";
+  for (let y = 0; y < height; y += BAND) {
+    const used = new Map<number, Uint8Array>();
+    for (let row = 0; row < BAND && y + row < height; row++) {
+      for (let x = 0; x < width; x++) {
+        const number = numbers[(y + row) * width + x] ?? 0;
+        if (number === 0) continue;
+        const bits = used.get(number) ?? new Uint8Array(width);
+        bits[x] = (bits[x] ?? 0) | (1 << row);
+        used.set(number, bits);
+      }
+    }
+    for (const [number, bits] of used) {
+      const register = registers.get(number) ?? registers.size;
+      if (register === registers.size) palette += define(register, colors[number] ?? 0);
+      registers.set(number, register);
+      bands += `#${register}${runs(bits)}$`;
+    }
+    bands += "-";
+  }
+  return palette === "" ? "" : `\x1bP0;1q"1;1;${width};${height}${palette}${bands.replace(/[$-]+$/, "")}\x1b\\`;
+}
+
+/** In percent. */
+function define(register: number, color: number): string {
+  const levels = [16, 8, 0].map((shift) => Math.round((((color >> shift) & 0xff) * 100) / 255));
+  return `#${register};2;${levels.join(";")}`;
+}
+
+function runs(bits: Uint8Array): string {
+  let text = "";
+  let end = bits.length;
+  while (end > 0 && bits[end - 1] === 0) end--;
+  for (let x = 0; x < end; ) {
+    let count = 1;
+    while (x + count < end && bits[x + count] === bits[x]) count++;
+    const sixel = String.fromCharCode(0x3f + (bits[x] ?? 0));
+    text += count > 3 ? `!${count}${sixel}` : sixel.repeat(count);
+    x += count;
+  }
+  return text;
+}
