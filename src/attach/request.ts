@@ -2,7 +2,6 @@
 
 import { type Attach, type PersonDevice, personVariables, type ScrollbackChoice } from "../protocol/attach.ts";
 import { notificationsOf } from "../protocol/attention.ts";
-import { present } from "../protocol/defined.ts";
 import type { Size } from "../protocol/size.ts";
 import { outerName } from "./outer-name.ts";
 import type { PersonHere } from "./person.ts";
@@ -45,9 +44,9 @@ export function attachRequest(options: Options): Attach {
     render_only: options.altScreen,
     no_color: (env.NO_COLOR ?? "") !== "",
     copies,
-    ...present({ terminal: device }),
+    ...(device === null ? {} : { terminal: device }),
     ...outerField(device),
-    ...present({ around }),
+    ...(around === null ? {} : { around }),
   };
 }
 
@@ -59,5 +58,5 @@ function valuesOf(names: readonly string[], env: Readonly<Record<string, string 
 
 function outerField(device: PersonDevice | null): { readonly outer?: string } {
   const outer = device === null ? null : outerName(device);
-  return present({ outer });
+  return outer === null ? {} : { outer };
 }

@@ -77,14 +77,11 @@ export const bufferOperations = [
     scope: "session",
     access: "operate",
     shared: true,
-    summary: "Delete a paste buffer (default: the newest copy), or all of them: all or none",
-    input: v.object({ ...NamedSchema.entries, all: optional(v.boolean(), "every one; answers with the newest") }),
+    summary: "Delete a paste buffer (default: the newest copy)",
+    input: NamedSchema,
     output: PasteBufferSchema,
     errors: ["buffer_not_found"],
-    http: [
-      { method: "DELETE", path: "/sessions/:name/buffers/:buffer" },
-      { method: "DELETE", path: "/sessions/:name/buffers", fixed: { all: true } },
-    ],
+    http: [{ method: "DELETE", path: "/sessions/:name/buffers/:buffer" }],
     ws: ["delete_buffer"],
   }),
   operation({

@@ -10,7 +10,6 @@ import { Wait } from "../base/deadline.ts";
 import { Emitter } from "../base/emitter.ts";
 import { directoryName } from "../platform/directory.ts";
 import { foregroundName } from "../platform/foreground.ts";
-import { present } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { firstNumbers } from "../protocol/pane-numbers.ts";
 import type { Format } from "../protocol/screen.ts";
@@ -190,9 +189,9 @@ export class Pane {
     const program = this.exit === null ? foregroundName(this.foreground) : null;
     return {
       ...{ id, pid, command, rows, cols, cwd, title, state },
-      ...present({ program }),
+      ...(program === null ? {} : { program }),
       ...lastExit(this.commands.log.last()),
-      ...present({ agent: this.agent.info }),
+      ...(this.agent.info === null ? {} : { agent: this.agent.info }),
     };
   }
 

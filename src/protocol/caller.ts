@@ -1,5 +1,4 @@
 /** The caller of an operation, and its rights: the same terms in every transport. */
-import { defined } from "./defined.ts";
 
 /** A caller's access: read, act, administer. Each level includes those before it. */
 export type Access = "observe" | "operate" | "admin";
@@ -73,7 +72,7 @@ interface ByKeys {
 
 /** The same caller, acting by keys at an attached terminal: such calls are a person's. */
 export function byKeys({ access, caller: { only, via } }: ByKeys): Acting {
-  const limits = { ...defined({ only, via }) };
+  const limits = { ...(only === undefined ? {} : { only }), ...(via === undefined ? {} : { via }) };
   return { access, caller: { kind: "cli", id: "keys", connected: true, ...limits } };
 }
 

@@ -80,24 +80,33 @@ export class TmuxSocket {
 
   private accept(path: string, wire: Wire): WireEvents {
     const { instance } = this.of;
-    this.clients++;
     let client: WireEvents | null = null;
     const early: Uint8Array[] = [];
     let isOver = false;
+    const over = (): void => {
+      if (!isOver) this.clients--;
+      isOver = true;
+    };
+    // Its own end is not reported to the one who ends it.
+    const end = (): void => {
+      over();
+      wire.end();
+    };
     const load = async (): Promise<void> => {
       const { serveClient } = await import("../tmux/protocol/serve.ts");
-      client = serveClient(instance, path, wire);
+      const { peerPid } = wire;
+      client = serveClient(instance, path, { peerPid, end, write: (bytes) => wire.write(bytes) });
       for (const bytes of early.splice(0)) client.data(bytes);
       if (isOver) client.close();
     };
-    if (this.clients > MOST_CLIENTS) wire.end();
+    this.clients++;
+    if (this.clients > MOST_CLIENTS) end();
     else void load();
     return {
       data: (bytes) => (client === null ? void early.push(bytes.slice()) : client.data(bytes)),
       drain: () => client?.drain(),
       close: () => {
-        isOver = true;
-        this.clients--;
+        over();
         client?.close();
       },
     };

@@ -51,6 +51,8 @@ export class Run {
   hasNewKeys = false;
   /** It carries out what wsh itself has asked for: nothing is behind that. */
   isOwn = false;
+  /** Files that are being read, one in the other. */
+  files = 0;
   private depth = 0;
   private loaded: { readonly model: Model; readonly state: State } | null = null;
 
@@ -345,12 +347,15 @@ export class Run {
     const { session, window, pane } = around;
     const inside = (place: Around): FormatScope => this.scope(place, { ...known, extra: {} });
     return {
+      // What every object has is no variable.
       find: (name) =>
-        formatValue(name, optionAt(state, around, name)) ??
-        extra[name] ??
-        variable(around, name, facts) ??
-        this.hooked?.[name] ??
-        environmentOf(state, session?.target, name, this.backend.env),
+        name in Object.prototype
+          ? undefined
+          : (formatValue(name, optionAt(state, around, name)) ??
+            extra[name] ??
+            variable(around, name, facts) ??
+            this.hooked?.[name] ??
+            environmentOf(state, session?.target, name, this.backend.env)),
       loop(over) {
         if (over === "sessions")
           return model.sessions.map((each) => ({

@@ -14,6 +14,11 @@ const paneWords: Readonly<Record<string, string>> = {
   ...{ "{bottom-left}": "bottom-left", "{bottom-right}": "bottom-right" },
 };
 
+/** What a word in braces stands for; any other text is itself. */
+function inBraces(words: Readonly<Record<string, string>>, text: string): string {
+  return text.startsWith("{") ? (words[text] ?? text) : text;
+}
+
 /** A session, a window and a pane as they are written. */
 interface Written {
   readonly session: string;
@@ -96,19 +101,19 @@ export class Targets {
     const here = paneIn(current.window, pane, current);
     if (here !== null) return { ...current, pane: here };
     const there = isPaneOnly ? null : this.windowOrNull(pane, false, current);
-    if (there === null) throw new TmuxError(`can't find pane: ${paneWords[pane] ?? pane}`);
+    if (there === null) throw new TmuxError(`can't find pane: ${inBraces(paneWords, pane)}`);
     return there;
   }
 
   private paneOf(session: Session, window: Window, pane: string, current: Place): Place {
     const found = paneIn(window, pane, current);
-    if (found === null) throw new TmuxError(`can't find pane: ${paneWords[pane] ?? pane}`);
+    if (found === null) throw new TmuxError(`can't find pane: ${inBraces(paneWords, pane)}`);
     return { session, window, pane: found };
   }
 
   private window(name: string, isOnly: boolean, current: Place): Place {
     const found = this.windowOrNull(name, isOnly, current);
-    if (found === null) throw new TmuxError(`can't find window: ${exactness(windowWords[name] ?? name).name}`);
+    if (found === null) throw new TmuxError(`can't find window: ${exactness(inBraces(windowWords, name)).name}`);
     return found;
   }
 
@@ -165,7 +170,7 @@ function readTarget(target: string, kind: TargetKind): Written {
   const base = { isWindowOnly: colon !== -1, isPaneOnly: period !== -1, session: "", window: "", pane: "" };
   const mapped = (written: Written): Written => ({
     ...written,
-    window: windowWords[written.window] ?? written.window,
+    window: inBraces(windowWords, written.window),
     pane: written.pane,
   });
   if (colon !== -1) return mapped({ ...base, session: target.slice(0, colon), window: before, pane });
@@ -220,7 +225,7 @@ export function around<T>(all: readonly T[], from: T, step: number): T | null {
 }
 
 function paneIn(window: Window, written: string, current: Place): Pane | null {
-  const name = paneWords[written] ?? written;
+  const name = inBraces(paneWords, written);
   const { panes } = window;
   if (name.startsWith("%")) return panes.find(({ id }) => id === name) ?? null;
   if (name === "!") return panes.find((pane) => pane.info.last === true) ?? null;
@@ -262,7 +267,7 @@ function cornerPane(window: Window, name: string): Pane | null {
     "bottom-left": [last.y, 0],
     "bottom-right": [last.y, last.x],
   };
-  const point = points[name];
+  const point = Object.hasOwn(points, name) ? points[name] : undefined;
   if (point === undefined) return null;
   const [y, x] = point;
   return (

@@ -27,6 +27,11 @@ class Both implements AsyncDisposable {
   static async start(): Promise<Both> {
     const both = new Both(new Wsh());
     mkdirSync(join(both.wsh.dir, "tmux"));
+    await Bun.write(
+      join(both.wsh.dir, "good.conf"),
+      "set -g @good 1; kill-pane -t nobody; set -g @good 2\nset -ag @good 3\n",
+    );
+    await Bun.write(join(both.wsh.dir, "bad.conf"), "set -g @bad 1\nkill-pane -Y\n");
     // Ids of wsh begin at 1.
     await both.tmux(["new-session", "-d", "-s", "zero", "cat"]);
     for (const [i, line] of setUp.entries()) {

@@ -202,8 +202,28 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
     expect(stdout.toString()).toBe("dev\n");
   }
   await converse(tmux(["-C", "new-session", "-s", "one", "-x", "80", "-y", "24", "cat"]).child);
+  await wrongly(around);
+  expect((await ran(["display-message", "-p", "still here"])).stdout).toBe("still here\n");
   if (process.platform === "linux") await slowly(wsh, around);
 });
+
+/** More clients than there may be at once, each of which says what no client of tmux says. */
+async function wrongly({ TMUX = "" }: Record<string, string>): Promise<void> {
+  const over = Array.from({ length: 300 }, async () => {
+    const end = Promise.withResolvers<void>();
+    const done = () => end.resolve();
+    const unix = TMUX.replace(/,.*/, "");
+    const handlers = {
+      open: (socket: Bun.Socket) => void socket.write(new Uint8Array(64)),
+      data() {},
+      close: done,
+      error: done,
+    };
+    await Bun.connect({ unix, socket: handlers }).catch(done);
+    await end.promise;
+  });
+  await Promise.all(over);
+}
 
 /** A reader behind the binary that does not read for a while is told of a pause. */
 async function slowly(wsh: Wsh, around: Record<string, string>): Promise<void> {

@@ -155,9 +155,21 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
     [["server-access", "-a", "root"], "root owns the server, can't change access"],
     [["send-keys", "-X", "-t", "dev", "cursor-up"], "not in a mode"],
     [["kill-pane", "-t", "%999"], "can't find pane: %999"],
+    // What would fill the memory, or is the name of something that every object has.
+    [
+      ["set-option", "-g", "update-environment[4000000000]", "x"],
+      "invalid option: update-environment[4000000000]: at most [9999]",
+    ],
+    [["set-option", "-g", "__proto__", "x"], "invalid option: __proto__"],
+    [["display-message", "-p", "-t", "dev:0.constructor", "x"], "can't find pane: constructor"],
+    [["load-buffer", "/dev/zero"], "/dev/zero: File too large"],
+    [["wait-for", "-U", "constructor"], "channel constructor not locked"],
   ] as const)
     expect(await wsh.run("tmux", ...words)).toEqual({ code: 1, stdout: "", stderr: `${said}\n` });
+  expect(await at("display-message", "-p", "#(yes)#{constructor}#{@none}")).toBe("y");
   const file = join(wsh.dir, "tmux.conf");
+  await Bun.write(file, `source-file ${file}\n`);
+  expect((await wsh.run("tmux", "source-file", file)).stderr).toBe("too many nested files\n");
   await Bun.write(file, "set -g base-index 3\nset-hook -g session-renamed 'display \"a b\"'\n");
   const wrong = join(wsh.dir, "wrong.conf");
   await Bun.write(wrong, "set -g @done 1\nkill-pane -t nobody; set -g @skipped 1\nset -g @next 1\n");

@@ -13,7 +13,6 @@ import { type ListForm, listedSession } from "../../cluster/listed.ts";
 import type { Fleet, Machines } from "../../cluster/machines.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { CallContext } from "../../operations/call.ts";
-import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { fleetAddress, type ServerEntry } from "../../protocol/machines.ts";
 import { countsOf, type SessionInfo } from "../../protocol/session.ts";
@@ -80,7 +79,8 @@ export class RemoteSessions {
       ...(known === null ? { sessions: 0 } : countsOf(known.sessions)),
       server_id: hello?.server_id ?? "",
       ...(hello === null ? {} : { version: hello.version }),
-      ...present({ error, as_of: answeredAt }),
+      ...(error === null ? {} : { error }),
+      ...(answeredAt === null ? {} : { as_of: answeredAt }),
     };
   }
 

@@ -4,7 +4,6 @@
  * stays until its guests have ended.
  */
 import * as v from "valibot";
-import { sessionDir } from "../../checkpoints/files/places.ts";
 import { sessionSocket } from "../../instance/paths.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -53,7 +52,6 @@ export const SentPaneSchema = v.object({
     keep: v.nullable(KeepSchema),
     view: v.nullable(v.string()),
     env: v.exactOptional(v.record(v.string(), v.string())),
-    moves: v.number(),
   }),
 });
 type SentPane = v.InferOutput<typeof SentPaneSchema>;
@@ -87,35 +85,14 @@ export class Giving implements Disposable {
     private readonly to: Taker,
   ) {
     const { arrangement, instance, processId, keeper } = parts;
-    this.panes = entries.map(({ id, title, keep, view, env, moves = 0 }) => {
+    this.panes = entries.map(({ id, title, keep, view, env }) => {
       const placed = arrangement.paneOf(id);
       const socket = placed instanceof ViewLink ? placed.socket : sessionSocket(instance, processId);
-      return {
-        pane: id,
-        socket: placed.isView ? null : socket,
-        chosen: { title, keep, view, moves: moves + 1, ...defined({ env }) },
-      };
+      return { pane: id, socket: placed.isView ? null : socket, chosen: { title, keep, view, ...defined({ env }) } };
     });
     this.locals = entries.flatMap(({ id }) => arrangement.localOf(id) ?? []);
     // The session that is to show it finds it by its id, and gives it its size.
-    for (const local of this.locals) void keeper.lend(local, to, true);
-  }
-
-  /**
-   * Asks that session to take them, within a change of the arrangement here.
-   * @returns its answer; null: it had them in its checkpoint when it died, and comes back with them
-   * @throws WshError of it, session_unavailable: it has none of them
-   */
-  async ask(op: string, input: Readonly<Record<string, unknown>>, target?: string): Promise<unknown> {
-    const { parts, to } = this;
-    try {
-      return await askTaker(parts, to, op, input, target);
-    } catch (thrown) {
-      const { claimsIn } = await import("../../checkpoints/files/claims.ts");
-      const claims = claimsIn(sessionDir(parts.instance, to.number));
-      if (this.panes.every(({ pane, chosen }) => claims.get(Number(pane.slice(1))) === chosen.moves)) return null;
-      throw thrown;
-    }
+    for (const local of this.locals) keeper.lend(local, to, true);
   }
 
   /**
@@ -127,7 +104,7 @@ export class Giving implements Disposable {
     this.isGone = true;
     const { arrangement, instance, processId, number, keeper } = this.parts;
     const home = { number: this.to.number, name };
-    await Promise.all(this.locals.map((local) => keeper.lend(local, home)));
+    for (const local of this.locals) keeper.lend(local, home);
     for (const { id } of this.entries) {
       const placed = arrangement.placed.get(id);
       if (placed instanceof ViewLink && placed.isGuest) placed.belongsTo(home);
@@ -139,7 +116,7 @@ export class Giving implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    if (!this.isGone) for (const local of this.locals) void this.parts.keeper.lend(local, null);
+    if (!this.isGone) for (const local of this.locals) this.parts.keeper.lend(local, null);
   }
 }
 
@@ -178,34 +155,28 @@ export class Taking implements AsyncDisposable {
     const home = local?.home ?? null;
     this.undo.push(async () => {
       arrangement.forget(pane);
-      if (local !== undefined) await keeper.lend(local, home);
+      if (local !== undefined) keeper.lend(local, home);
       else if (id !== processId) await releasePane(instance, processId, number, id).catch(() => {});
     });
     if (local !== undefined) {
-      await keeper.lend(local, null);
+      keeper.lend(local, null);
       arrangement.put(local);
-    } else await placeGuest(this.parts, pane, socket, area);
+    } else {
+      const linked = { id: pane, socket, shows: pane, isGuest: true };
+      const link = await ViewLink.open(linked, area, sessionSocket(instance, processId), arrangement.eventsOf(pane));
+      arrangement.placed.set(pane, link);
+      await link.refresh();
+    }
     if (id !== processId) await linkPane(instance, processId, number, id);
   }
 
-  /** The layout has them: both are kept. What was written counts, should a process die before the answer. */
-  async kept(): Promise<void> {
-    await this.parts.keeper.layoutKept();
+  kept(): void {
     this.undo.splice(0);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const undo of this.undo.splice(0).reverse()) await undo();
   }
-}
-
-/** Shows a pane of this session that another process runs. @throws WshError of that */
-export async function placeGuest(parts: SessionParts, pane: string, socket: string, area: Size): Promise<void> {
-  const { arrangement, instance, processId } = parts;
-  const linked = { id: pane, socket, shows: pane, isGuest: true };
-  const link = await ViewLink.open(linked, area, sessionSocket(instance, processId), arrangement.eventsOf(pane));
-  arrangement.placed.set(pane, link);
-  await link.refresh();
 }
 
 /** Whether this process waits for another inside a change of its layout; a process has one session. */
@@ -215,7 +186,7 @@ let isGiving = false;
  * Asks the session that is to take something, within a change of the arrangement here.
  * @throws WshError of it, session_unavailable when it does not answer in time: it takes nothing then
  */
-async function askTaker(
+export async function askTaker(
   { number }: SessionParts,
   to: Taker,
   op: string,
@@ -265,16 +236,9 @@ export async function moveAway(parts: SessionParts, pane: string, to: string, pl
   const taker = takerOf(parts, to);
   using giving = new Giving(parts, [state.panes[pane] ?? paneEntry(pane)], taker);
   const [sent] = giving.panes;
-  const answer = await giving.ask("peer.adopt", { ...sent, ...placing }, formatTarget(parseTarget(to)));
+  const answer = await askTaker(parts, taker, "peer.adopt", { ...sent, ...placing }, formatTarget(parseTarget(to)));
   arrangement.commit(rest);
-  await giving.gone(answer === null ? taker.name : v.parse(AdoptedSchema, answer).name);
-  if (answer === null) throw diedWith(taker);
-}
-
-/** The session that has taken something is a crashed one. */
-export function diedWith({ name, number }: Taker): WshError {
-  const hint = `wsh restore @s${number} brings it back.`;
-  return new WshError("session_unavailable", `session '${name}' has crashed with what it took`, { hint });
+  await giving.gone(v.parse(AdoptedSchema, answer).name);
 }
 
 const AdoptSchema = v.object({
@@ -306,7 +270,7 @@ export async function adopt(
     await using taking = await Taking.of(parts, [sent], area);
     signal.throwIfAborted();
     arrangement.commit(next);
-    await taking.kept();
+    taking.kept();
     return { name: session.name };
   });
 }
@@ -327,7 +291,7 @@ export async function askGuest(parts: SessionParts, keeper: PaneKeeper, request:
       await local.restart();
       return {};
     case "peer.named_pane":
-      if (local.home !== null) await keeper.lend(local, v.parse(NamedSchema, request.input));
+      if (local.home !== null) keeper.lend(local, v.parse(NamedSchema, request.input));
       return {};
     case "peer.private_pane":
       if (local.home !== null) local.own.setPrivate(v.parse(v.object({ on: v.boolean() }), request.input).on);

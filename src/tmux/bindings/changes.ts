@@ -16,7 +16,7 @@ export function isCopyTable(name: string): boolean {
 
 /** @throws TmuxError for a name that no table of wsh can have */
 export function requireTableName(name: string): void {
-  if (isCopyTable(name) || (isTableName(name) && name !== "copy")) return;
+  if (isCopyTable(name) || (isTableName(name) && name !== "copy" && !(name in Object.prototype))) return;
   throw new TmuxError(`a table of wsh has a name of 2 to 32 lower-case letters, digits, - and _: ${name}`);
 }
 

@@ -10,6 +10,9 @@ import { type Parsed, parseCommands } from "../parse/commands.ts";
 import { environmentOf, messageOf, type Run } from "../run.ts";
 import { type Command, command } from "./command.ts";
 
+/** Files that may name each other in a row, as in tmux. */
+const MOST_FILES = 50;
+
 export const shellCommands: readonly Command[] = [
   command("run-shell run", "bc:d:Ct:", [0, 1], "[-bC] [-d delay] [-t target-pane] [shell-command]", runShell),
   command("if-shell if", "bFt:", [2, 3], "[-bF] [-t target-pane] shell-command command [command]", ifShell),
@@ -109,6 +112,7 @@ export async function commandsIn(
 }
 
 async function sourceFiles(run: Run, args: Arguments): Promise<void> {
+  if (run.files >= MOST_FILES) throw new TmuxError("too many nested files");
   // What its lines mean without a target of their own.
   if (args.has("t")) run.means((await run.place(args, "pane")).pane.target);
   const files: { readonly path: string; readonly text: string }[] = [];
@@ -125,11 +129,14 @@ async function sourceFiles(run: Run, args: Arguments): Promise<void> {
   }
   const faults: string[] = [];
   for (const { path, text } of files) {
+    run.files++;
     try {
       await sourceText(run, args, path, text);
     } catch (thrown) {
       if (!(thrown instanceof TmuxError)) throw thrown;
       faults.push(`${path}:${thrown.message}`);
+    } finally {
+      run.files--;
     }
   }
   for (const fault of faults) await run.print(fault);
@@ -177,7 +184,9 @@ async function sourceText(run: Run, args: Arguments, path: string, text: string)
 }
 
 async function waitFor(run: Run, args: Arguments): Promise<void> {
-  const name = args.word(0) ?? "";
+  const given = args.word(0) ?? "";
+  // Under no name that every object has.
+  const name = `:${given}`;
   const { backend } = run;
   const channel = { woken: false, signals: 0, waiting: [] as number[], locked: false };
   if (args.has("U")) {
@@ -187,7 +196,7 @@ async function waitFor(run: Run, args: Arguments): Promise<void> {
       if (known !== undefined) known.locked = false;
       return locked;
     });
-    if (!isLocked) throw new TmuxError(`channel ${name} not locked`);
+    if (!isLocked) throw new TmuxError(`channel ${given} not locked`);
     return;
   }
   if (args.has("L")) {

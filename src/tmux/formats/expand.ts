@@ -36,6 +36,9 @@ const MAX_DEPTH = 100;
 /** Characters that one expansion may read and write in all: a session's process does it for any caller. */
 const MOST_WORK = 2 * 1024 * 1024;
 
+/** What one `#{…}` costs besides, in characters. */
+const REPLACEMENT = 48;
+
 class Work {
   private left = MOST_WORK;
 
@@ -116,6 +119,7 @@ class Expansion {
 
   /** Replaces the text between `#{` and `}`. */
   private replace(key: string): string | typeof UNREADABLE {
+    this.work.spend(REPLACEMENT);
     const { list, rest } = readModifiers(key, (argument) => this.text(argument));
     const value = this.valueOf(list, rest);
     return value === UNREADABLE ? value : this.shaped(list, value);

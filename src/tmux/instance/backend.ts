@@ -12,7 +12,6 @@ import { selfCommand } from "../../launch/launch.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { agentAbove } from "../../platform/agent-above.ts";
-import { present } from "../../protocol/defined.ts";
 import { isSameOwner, ownerOf, requireNoAgent } from "../../protocol/owner.ts";
 import { PaneTerminalSchema } from "../../protocol/pane-terminal.ts";
 import { SessionInfoSchema } from "../../protocol/session.ts";
@@ -29,6 +28,13 @@ import { StateFile } from "./state-file.ts";
 /** Most events a minute whose hooks run, and longest run, in seconds. */
 const EVENTS_A_MINUTE = 600;
 const EVENT_SECONDS = 60;
+
+/** Most bytes of a file, or of a standard input, that a command reads. */
+export const MOST_INPUT_BYTES = 64 * 1024 * 1024;
+/** Most letters of what `run-shell` prints, and of a line in a format; longest wait for that line, in ms. */
+const MOST_OUTPUT = 16 * 1024 * 1024;
+const MOST_LINE = 64 * 1024;
+const LINE_PATIENCE_MS = 2_000;
 
 /** The caller, and the way of answering it. */
 export interface ClientSide
@@ -61,7 +67,7 @@ export function backendOf(
   const { uid, username } = os.userInfo();
   const { env, cwd, caller, pane, hasTerminal, isByKey = false, socketPath, print, complain } = client;
   // A program that a session's process starts for an agent acts for it.
-  const place = { env: { ...definedIn(env), ...present({ WSH_AGENT: agent }) }, cwd };
+  const place = { env: { ...definedIn(env), ...(agent === null ? {} : { WSH_AGENT: agent }) }, cwd };
   return {
     ...{ env, cwd, caller, pane, hasTerminal, isByKey, socketPath, print, complain },
     version: TMUX_VERSION,
@@ -137,12 +143,18 @@ export function backendOf(
 
     async shell(command) {
       const child = Bun.spawn(["sh", "-c", command], { ...place, stdin: "ignore", stdout: "pipe", stderr: "ignore" });
-      const output = await new Response(child.stdout).text();
+      const output = await textOf(child.stdout, (text) => text.length >= MOST_OUTPUT);
       return { code: await child.exited, output };
     },
     async shellLine(command) {
       const child = Bun.spawn(["sh", "-c", command], { ...place, stdin: "ignore", stdout: "pipe", stderr: "ignore" });
-      return (await new Response(child.stdout).text()).split("\n")[0] ?? "";
+      const text = textOf(child.stdout, (read) => read.includes("\n") || read.length >= MOST_LINE);
+      const late = Promise.withResolvers<string>();
+      const timer = setTimeout(() => late.resolve(`<'${command}' not ready>`), LINE_PATIENCE_MS);
+      const [line = ""] = (await Promise.race([text, late.promise])).split("\n");
+      clearTimeout(timer);
+      child.kill();
+      return line;
     },
     spawn: (command) => void background(command, place, "ignore"),
     self: `${self(...at, "tmux")}`,
@@ -183,7 +195,7 @@ export function backendOf(
     async readFile(path) {
       if (path === "-") return client.input();
       try {
-        return await fs.promises.readFile(resolve(cwd, path));
+        return await boundedFile(resolve(cwd, path));
       } catch (thrown) {
         throw fileFault(path, thrown);
       }
@@ -200,6 +212,29 @@ export function backendOf(
 }
 
 const ReportSchema = v.object({ info: SessionInfoSchema });
+
+/** Reads until that is enough: then the one who writes learns that nobody reads. */
+async function textOf(stream: ReadableStream<Uint8Array>, isEnough: (text: string) => boolean): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of stream) {
+    text += decoder.decode(bytes, { stream: true });
+    if (isEnough(text)) break;
+  }
+  return text;
+}
+
+/** @throws TmuxError for a file, or a device, that has more than a command reads */
+async function boundedFile(path: string): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of fs.createReadStream(path, { highWaterMark: 1024 * 1024 })) {
+    parts.push(part);
+    bytes += part.length;
+    if (bytes > MOST_INPUT_BYTES) throw new TmuxError(`${path}: File too large`);
+  }
+  return Buffer.concat(parts);
+}
 
 interface Surroundings {
   readonly env: Readonly<Record<string, string>>;
@@ -219,6 +254,7 @@ function background(command: string, place: Surroundings, output: "ignore" | "pi
 }
 
 function fileFault(path: string, thrown: unknown): TmuxError {
+  if (thrown instanceof TmuxError) return thrown;
   const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
   const said: Readonly<Record<string, string>> = {
     ...{ ENOENT: "No such file or directory", EACCES: "Permission denied", EISDIR: "Is a directory" },

@@ -10,6 +10,9 @@ import type { State } from "../state.ts";
 import type { OptionKind } from "./kind.ts";
 import { optionTable } from "./table.ts";
 
+/** Highest place in a list: the places before it are kept. */
+const MOST_INDEX = 9_999;
+
 /** Where a value stands. */
 export type OptionScope =
   | { readonly kind: "server" | "session" | "window" }
@@ -28,9 +31,12 @@ export function optionNamed(text: string): OptionName {
   const [, name = "", digits] = /^([^[]*)(?:\[(\d+)\])?$/.exec(text) ?? [];
   const index = digits === undefined ? null : Number(digits);
   if (/^@./.test(name)) return { name, index, kind: undefined };
-  const found = name in optionTable ? [name] : Object.keys(optionTable).filter((each) => each.startsWith(name));
+  const found = Object.hasOwn(optionTable, name)
+    ? [name]
+    : Object.keys(optionTable).filter((each) => each.startsWith(name));
   const [only] = found;
   if (name === "" || only === undefined) throw new TmuxError(`invalid option: ${text}`);
+  if (index !== null && index > MOST_INDEX) throw new TmuxError(`invalid option: ${text}: at most [${MOST_INDEX}]`);
   if (found.length > 1) throw new TmuxError(`ambiguous option: ${text}`);
   return { name: only, index, kind: optionTable[only] };
 }

@@ -10,7 +10,7 @@ import { descriptorFile } from "../../platform/own-process.ts";
 import { quote } from "../../shell/words.ts";
 import type { ControlMode } from "../control/mode.ts";
 import { TmuxError } from "../error.ts";
-import type { ClientSide, InstanceBackend } from "../instance/backend.ts";
+import { type ClientSide, type InstanceBackend, MOST_INPUT_BYTES } from "../instance/backend.ts";
 import { runTmux } from "../main.ts";
 import { DirectOutput } from "./direct-output.ts";
 import { encodeFrame, type Frame, FrameDecoder, FrameError, MAX_DATA_BYTES } from "./frames.ts";
@@ -18,8 +18,6 @@ import { clientFlags, messages, numberAt, packed, textOf, wordsOf } from "./mess
 
 /** Most bytes that a client says before its command: its environment is most of them. */
 const MOST_IDENTITY_BYTES = 4 * 1024 * 1024;
-/** Most bytes of a standard input that a command reads. */
-const MOST_INPUT_BYTES = 64 * 1024 * 1024;
 const [STDIN, STDOUT, STDERR] = [0, 1, 2];
 /** Number of the stream that reads standard input: 1 and 2 are the outputs. */
 const INPUT_STREAM = 3;
@@ -28,6 +26,8 @@ export interface ClientPort {
   write(bytes: Uint8Array): void;
   /** Bytes that the client has not taken. */
   readonly pending: number;
+  /** Its process id by the kernel, which counts before what it says of itself; null: unknown. */
+  readonly peerPid: number | null;
   end(): void;
 }
 
@@ -46,7 +46,7 @@ export class ProtocolClient {
   private longFlags: Uint8Array = new Uint8Array(8);
   private cwd = "/";
   private tty = "";
-  private pid = 0;
+  private pid: number;
   private readonly outputs = new Map<number, Output>();
   private flushed: (() => void) | null = null;
   private reading: { parts: Uint8Array[]; bytes: number; done: PromiseWithResolvers<Uint8Array> } | null = null;
@@ -62,6 +62,7 @@ export class ProtocolClient {
     private readonly port: ClientPort,
     private readonly backendFor: (client: Omit<ClientSide, "socketPath">) => InstanceBackend,
   ) {
+    this.pid = port.peerPid ?? 0;
     this.gone.promise.catch(() => {});
   }
 
@@ -140,7 +141,7 @@ export class ProtocolClient {
         this.cwd = textOf(data);
         return;
       case messages.identifyPid:
-        this.pid = numberAt(data, 0);
+        if (this.port.peerPid === null) this.pid = numberAt(data, 0);
         return;
       case messages.identifyEnviron: {
         const [name = "", value] = textOf(data).split(/=(.*)/s);

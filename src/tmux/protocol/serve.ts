@@ -5,8 +5,10 @@ import type { Wire, WireEvents } from "../../wire/socket.ts";
 import { backendOf } from "../instance/backend.ts";
 import { ProtocolClient } from "./client.ts";
 
+type ClientWire = Pick<Wire, "write" | "end" | "peerPid">;
+
 /** @param socketPath what formats call the socket's path */
-export function serveClient(instance: Instance, socketPath: string, wire: Wire): WireEvents {
+export function serveClient(instance: Instance, socketPath: string, wire: ClientWire): WireEvents {
   const outbox = new Outbox((bytes) => wire.write(bytes));
   const port = {
     write: (bytes: Uint8Array) => outbox.write(bytes),
@@ -14,6 +16,7 @@ export function serveClient(instance: Instance, socketPath: string, wire: Wire):
       return outbox.pending;
     },
     end: () => wire.end(),
+    peerPid: wire.peerPid,
   };
   const client = new ProtocolClient(port, (side) => backendOf(instance, { ...side, socketPath }));
   return {

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { messageTypes } from "../../../src/protocol/messages.ts";
 import { PaneOutputs } from "../../../src/tmux/control/output.ts";
 import { expand, type FormatScope } from "../../../src/tmux/formats/expand.ts";
+import { ProtocolClient } from "../../../src/tmux/protocol/client.ts";
 import { encodeFrame, FrameDecoder, FrameError } from "../../../src/tmux/protocol/frames.ts";
 import { packed, wordsOf } from "../../../src/tmux/protocol/messages.ts";
 import type { Connection, ConnectionEvents } from "../../../src/wire/connection.ts";
@@ -23,6 +24,21 @@ test("frames come whole however they are cut; others end the connection", () => 
   const short = Buffer.from(encodeFrame(200));
   short.writeUInt16LE(3, 4);
   expect(() => new FrameDecoder().push(short)).toThrow(FrameError);
+});
+
+test("who a client is says the kernel, where it knows", () => {
+  for (const [peerPid, caller] of [
+    [4242, 4242],
+    [null, 1],
+  ]) {
+    const callers: number[] = [];
+    const client = new ProtocolClient({ write() {}, end() {}, pending: 0, peerPid: peerPid ?? null }, (side) => {
+      callers.push(side.caller);
+      return Object.create({ [Symbol.dispose]() {} });
+    });
+    client.receive(Buffer.concat([encodeFrame(109, packed([1])), encodeFrame(106), encodeFrame(200, packed([3]))]));
+    expect(callers).toEqual([caller ?? 0]);
+  }
 });
 
 test("output waits for a client that does not read, and its pane is paused where the client wants that", async () => {
