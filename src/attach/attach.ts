@@ -16,7 +16,7 @@ import * as v from "valibot";
 import { KeyReader } from "../keys/reader.ts";
 import { AttachEventSchema, type BoundKey, type ScrollbackChoice } from "../protocol/attach.ts";
 import { AGAIN_MS, StreamEndSchema } from "../protocol/control.ts";
-import { defined } from "../protocol/defined.ts";
+import { defined, present } from "../protocol/defined.ts";
 import { messageJson, messageTypes, type WireMessage } from "../protocol/messages.ts";
 import { Connection, type Dial } from "../wire/connection.ts";
 import { Copier } from "./clipboard.ts";
@@ -127,7 +127,7 @@ class Client {
     private readonly options: AttachOptions,
   ) {
     const caller = { kind: "cli", id: `attach:${process.pid}`, connected: true } as const;
-    const agent = options.agent === null ? {} : { agent: options.agent };
+    const agent = present({ agent: options.agent });
     this.context = { caller: { ...caller, ...agent }, access: "admin" } as const;
     this.terminal = new OuterTerminal({ altScreen: options.altScreen, titles: options.titles });
     this.copier = options.copies && !options.readOnly ? Copier.for(process.env) : null;

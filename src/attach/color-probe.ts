@@ -6,6 +6,7 @@
  * order, so that answer shows that the earlier ones are complete or will never come.
  */
 import type { TerminalColors } from "../protocol/attach.ts";
+import { present } from "../protocol/defined.ts";
 import type { Size } from "../protocol/size.ts";
 import type { ColorDepth } from "./render/color-depth.ts";
 import { takesApplicationCommands, takesControlStrings } from "./render/modes.ts";
@@ -99,7 +100,7 @@ export class Probe {
     if (column !== null) {
       this.columns.push(column);
       const widths = widthsOf(this.columns);
-      return widths === null ? {} : { widths };
+      return present({ widths });
     }
     const flags = /^\x1b\[\?(\d+)u$/.exec(text)?.[1];
     if (flags !== undefined) return { keyboardFlags: Number(flags) & 0x1f };

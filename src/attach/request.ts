@@ -2,6 +2,7 @@
 
 import { type Attach, type PersonDevice, personVariables, type ScrollbackChoice } from "../protocol/attach.ts";
 import { notificationsOf } from "../protocol/attention.ts";
+import { present } from "../protocol/defined.ts";
 import type { Size } from "../protocol/size.ts";
 import { outerName } from "./outer-name.ts";
 import type { PersonHere } from "./person.ts";
@@ -44,9 +45,9 @@ export function attachRequest(options: Options): Attach {
     render_only: options.altScreen,
     no_color: (env.NO_COLOR ?? "") !== "",
     copies,
-    ...(device === null ? {} : { terminal: device }),
+    ...present({ terminal: device }),
     ...outerField(device),
-    ...(around === null ? {} : { around }),
+    ...present({ around }),
   };
 }
 
@@ -58,5 +59,5 @@ function valuesOf(names: readonly string[], env: Readonly<Record<string, string 
 
 function outerField(device: PersonDevice | null): { readonly outer?: string } {
   const outer = device === null ? null : outerName(device);
-  return outer === null ? {} : { outer };
+  return present({ outer });
 }

@@ -7,6 +7,7 @@ import { WshError } from "../protocol/errors.ts";
 import { parseTarget, sessionId } from "../protocol/names.ts";
 import { agentOfCaller, isSameOwner, ownerOf, requireNoAgent } from "../protocol/owner.ts";
 import type { Settings } from "../settings/table.ts";
+import { Connection } from "../wire/connection.ts";
 import { findCrashed } from "./files/sessions.ts";
 import { findNamed } from "./named/find.ts";
 import { runningSession } from "./named/running.ts";
@@ -33,10 +34,27 @@ export function requireOwnStored(
   { session, label, replace }: Stored,
 ): void {
   if (agentOfCaller(caller) === null || settings.agents_may === "everything") return;
-  if (!storedOperations.has(operation) || (operation === "checkpoint.save" && replace !== true)) return;
-  const owner = session === undefined ? null : ownerOfStored(instance, session, label);
+  if (!storedOperations.has(operation)) return;
+  const isNew = operation === "checkpoint.save" && replace !== true;
+  const owner = session === undefined ? null : ownerOfStored(instance, session, isNew ? undefined : label);
   if (owner !== undefined && (owner === null || !isSameOwner(owner, ownerOf(caller))))
     requireNoAgent(settings, caller, operation);
+}
+
+/** A labelled checkpoint stays on the disk until a person deletes it. @throws WshError access_denied */
+export async function requireMaySave(
+  instance: Instance,
+  input: { readonly session: string },
+  caller: Caller,
+): Promise<void> {
+  const running = agentOfCaller(caller) === null ? null : runningSession(instance, input.session);
+  if (running === null) return;
+  const { connection } = await Connection.open(running.socket, "cli");
+  try {
+    await connection.request("peer.leave", { op: "checkpoint.save", input }, { caller, access: "admin" });
+  } finally {
+    connection.close();
+  }
 }
 
 /** Undefined: nothing of it is stored. */

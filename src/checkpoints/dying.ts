@@ -40,7 +40,10 @@ async function answers(socket: string): Promise<boolean> {
   }
 }
 
-/** Waits until every session with a checkpoint has either a living process or none. */
+/**
+ * Waits until every session with a checkpoint has either a living process or none. One that only runs panes of a session
+ * that crashed keeps their last state, and lets go.
+ */
 export async function untilReleased(instance: Instance): Promise<void> {
   const began = performance.now();
   const alive = new Set<number>();
@@ -53,11 +56,18 @@ export async function untilReleased(instance: Instance): Promise<void> {
     const asked = [...sockets].flatMap(([number, own]) => own.map((socket) => ({ number, socket })));
     await Promise.all(
       asked.map(async ({ number, socket }) => {
-        if (processState(socket) === "alive" && (await answers(socket))) alive.add(number);
+        if (isServer(instance, number, socket) && processState(socket) === "alive" && (await answers(socket)))
+          alive.add(number);
       }),
     );
     await Bun.sleep(POLL_MS);
   }
+}
+
+/** Whether a process has the session itself, as far as is known. */
+function isServer(instance: Instance, number: number, socket: string): boolean {
+  const entry = listProcesses(instance).find((each) => each.socket === socket);
+  return entry === undefined || entry.session === null || (entry.session === number && !entry.isMember);
 }
 
 /** Sockets of the processes that write a session's checkpoint. */

@@ -1,14 +1,28 @@
 /** Resolves a target without a process: a crashed session, which becomes readable once a process shows it. */
 import type { Instance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
-import { parseTarget, sessionId } from "../protocol/names.ts";
+import { parseTarget, sessionId, type Target } from "../protocol/names.ts";
+import { untilReleased } from "./dying.ts";
+import { Claims } from "./files/claims.ts";
 import { type CrashedSession, crashedNumbers, findCrashed, paneMeant, readCrashed } from "./files/sessions.ts";
 import { type Restorer, startReader } from "./launch.ts";
 
+/** As findCrashed, behind the end of a process that was just killed. @throws WshError checkpoint_not_found */
+export async function findReleased(instance: Instance, target: Target): Promise<CrashedSession> {
+  try {
+    return findCrashed(instance, target);
+  } catch (thrown) {
+    if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;
+  }
+  await untilReleased(instance);
+  return findCrashed(instance, target);
+}
+
 /** All restorable sessions, oldest first. @param living sessions that have a process */
 export function allCrashed(instance: Instance, living: ReadonlySet<number> = new Set()): CrashedSession[] {
+  const claims = new Claims(instance);
   return crashedNumbers(instance, living).flatMap((number) => {
-    const crashed = readCrashed(instance, number);
+    const crashed = readCrashed(instance, number, claims);
     return crashed === null || "trouble" in crashed ? [] : [crashed];
   });
 }

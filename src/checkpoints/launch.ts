@@ -16,7 +16,7 @@ import { Connection } from "../wire/connection.ts";
 import { lives } from "./dying.ts";
 import { restoredEnvironment } from "./files/environment.ts";
 import type { PaneRecord } from "./files/record.ts";
-import type { CrashedSession } from "./files/sessions.ts";
+import type { CrashedSession, KeptPane } from "./files/sessions.ts";
 import { processIn } from "./files/tree.ts";
 
 /** Longest wait until a process that shows a crashed session has ended, in ms. */
@@ -91,14 +91,15 @@ function specOf(instance: Instance, crashed: CrashedSession, restorer: Restorer,
   return { ...oldest, create, env, nofile, split: { owner: processOf(crashed), tree, panes } };
 }
 
-function paneSpec(
+/** What starts a pane again: of a whole session, or one of a session that runs. */
+export function paneSpec(
   instance: Instance,
-  { session, directory, number, why }: CrashedSession,
-  pane: PaneRecord,
+  { session, number, why }: Pick<CrashedSession, "session" | "number" | "why">,
+  pane: KeptPane,
   restorer: Restorer,
   run: boolean,
 ) {
-  const { rows, cols, program } = pane;
+  const { rows, cols, program, directory } = pane;
   const { starter, maxSessions } = restorer;
   const { cwd, notes } = run ? directoryFor(pane.foreground?.cwd ?? pane.cwd) : { cwd: pane.cwd ?? "/", notes: [] };
   const restored: RestoredSpec = {

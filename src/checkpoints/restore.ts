@@ -35,9 +35,6 @@ export async function restoreSession(
  * lock_busy
  */
 export async function makeRoomFor(instance: Instance, crashed: CrashedSession): Promise<void> {
-  const { number, panes } = crashed;
-  // In an earlier version each pane had a process.
-  for (const id of new Set([processOf(crashed), ...panes.map(({ pane }) => pane)]))
-    await makeRoom(sessionSocket(instance, id));
-  for (const socket of serversOf(instance, number)) await makeRoom(socket);
+  for (const socket of new Set([sessionSocket(instance, processOf(crashed)), ...serversOf(instance, crashed.number)]))
+    await makeRoom(socket);
 }

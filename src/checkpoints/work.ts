@@ -19,7 +19,7 @@ import {
   readCrashed,
   removeSession,
 } from "./files/sessions.ts";
-import { allCrashed } from "./find.ts";
+import { allCrashed, findReleased } from "./find.ts";
 import { crashInfo, leftOut } from "./info.ts";
 import type { Restorer } from "./launch.ts";
 import { allNamed } from "./named/find.ts";
@@ -127,15 +127,9 @@ export async function restoreAsked(
 /** @throws WshError checkpoint_not_found, session_running */
 async function findRestorable(instance: Instance, target: string): Promise<CrashedSession> {
   const parsed = parseTarget(target);
-  try {
-    return findCrashed(instance, parsed);
-  } catch (thrown) {
-    if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;
-  }
   const running = lookUp(listSessions(instance), parsed);
-  await untilReleased(instance);
   try {
-    return findCrashed(instance, parsed);
+    return await findReleased(instance, parsed);
   } catch (thrown) {
     const { code } = WshError.from(thrown);
     // One killed before its first checkpoint is not running either.

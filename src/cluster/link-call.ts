@@ -4,6 +4,7 @@
  */
 import { getOperation, type OperationInput, type OperationName, type OperationOutput } from "../operations/table.ts";
 import type { Access } from "../protocol/caller.ts";
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { DEADLINE_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
 import { readAnswer } from "./answer.ts";
@@ -49,7 +50,7 @@ export async function callOver<N extends OperationName>(
   const isThere = (): Promise<boolean> => link.isThere();
   const isOwn = own !== undefined;
   const asked = { machine: link.machine, operation: name, id: shown, firstAt, deadline, isOwn, signal, isThere };
-  const place = session === undefined ? {} : { session };
+  const place = defined({ session });
   const sentTo = new Set<string>();
   const send = (sent: unknown, before: number | undefined): Promise<string> => {
     const headers = (): Readonly<Record<string, string>> => ({

@@ -6,7 +6,7 @@
  */
 import type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
 import type { Access, Caller } from "../protocol/caller.ts";
-import { defined } from "../protocol/defined.ts";
+import { defined, present } from "../protocol/defined.ts";
 import type { LinkHello, MachineHealth } from "../protocol/machines.ts";
 import { agentOfCaller } from "../protocol/owner.ts";
 import { shareOf } from "../protocol/shares.ts";
@@ -103,6 +103,6 @@ export function sentCaller(caller: Caller, access: Access = "admin"): object {
   const { kind, id, name } = caller;
   const agent = agentOfCaller(caller);
   const share = shareOf({ caller, access });
-  const named = { ...defined({ name }), ...(agent === null ? {} : { agent }) };
-  return { kind, id, ...named, ...(share === null ? {} : { share }) };
+  const named = { ...defined({ name }), ...present({ agent }) };
+  return { kind, id, ...named, ...present({ share }) };
 }

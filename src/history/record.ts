@@ -1,4 +1,6 @@
 /** A command as the history keeps it, and as a line of a journal. Types, and the form of a line. Pure. */
+import { defined } from "../protocol/defined.ts";
+
 /** Longest stored command line, in UTF-16 units: longer ones are scripts, found by their beginning. */
 export const MAX_COMMAND = 16 * 1024;
 /** Maximum stored output of a command, in UTF-16 units. */
@@ -33,7 +35,7 @@ export interface JournalLine {
 }
 
 export function writeLine({ seq, begun, record }: JournalLine): string {
-  return `${JSON.stringify({ seq, ...(begun === undefined ? {} : { begun }), ...record })}\n`;
+  return `${JSON.stringify({ seq, ...defined({ begun }), ...record })}\n`;
 }
 
 /** A command that has begun: it is read only when its end never came. */

@@ -1,4 +1,5 @@
 /** Converts a system's refusal of wsh's own files into an error with the cause and the remedy. */
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 
 const MAKE_ROOM = "Free disk space and try again; nothing was changed.";
@@ -26,6 +27,6 @@ export function refused(what: string, thrown: unknown): WshError {
   const code = thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "";
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   const hint = hints[code];
-  const details = hint === undefined ? {} : { hint };
+  const details = defined({ hint });
   return new WshError("runtime_dir_unusable", `${what}: ${reason}`, details, { cause: thrown });
 }

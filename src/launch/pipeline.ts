@@ -6,6 +6,7 @@
 import fs from "node:fs";
 import type { Instance } from "../instance/paths.ts";
 import { MAX_PIPED_BYTES } from "../protocol/commands.ts";
+import { defined } from "../protocol/defined.ts";
 import { writeStdinFile } from "./stdin-file.ts";
 
 /** Files of a step's program in addition to the terminal. */
@@ -73,7 +74,7 @@ class PipelineFiles implements Disposable {
   /** Call in the order of the steps. @throws WshError runtime_dir_unusable */
   of(step: number): StepFiles {
     const before = this.paths[step - 1];
-    const stdin = before === undefined ? {} : { stdin_path: before };
+    const stdin = defined({ stdin_path: before });
     if (step === this.steps - 1) return stdin;
     const path = writeStdinFile(this.instance, "");
     this.paths[step] = path;

@@ -77,11 +77,14 @@ export const bufferOperations = [
     scope: "session",
     access: "operate",
     shared: true,
-    summary: "Delete a paste buffer (default: the newest copy)",
-    input: NamedSchema,
+    summary: "Delete a paste buffer (default: the newest copy), or all of them: all or none",
+    input: v.object({ ...NamedSchema.entries, all: optional(v.boolean(), "every one; answers with the newest") }),
     output: PasteBufferSchema,
     errors: ["buffer_not_found"],
-    http: [{ method: "DELETE", path: "/sessions/:name/buffers/:buffer" }],
+    http: [
+      { method: "DELETE", path: "/sessions/:name/buffers/:buffer" },
+      { method: "DELETE", path: "/sessions/:name/buffers", fixed: { all: true } },
+    ],
     ws: ["delete_buffer"],
   }),
   operation({

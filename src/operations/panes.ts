@@ -3,8 +3,8 @@
  * `name:window.pane`, `name:` the focused one; a bare name means the session's oldest pane.
  */
 import * as v from "valibot";
-import { described, integerBetween, integerFrom, optional } from "../protocol/fields.ts";
-import { ArrangementSchema, BoundsFields, ProgramFields } from "../protocol/layout.ts";
+import { described, integerBetween, optional } from "../protocol/fields.ts";
+import { ArrangementSchema, BoundsFields, ProgramFields, WindowIndexSchema } from "../protocol/layout.ts";
 import { EndedField, PaneInfoSchema } from "../protocol/session.ts";
 import { operation } from "./define.ts";
 import { NothingSchema } from "./sessions.ts";
@@ -178,7 +178,7 @@ export const paneOperations = [
     input: v.object({
       to: v.optional(v.nullable(described(v.string(), "destination pane, window or session; absent: a new window"))),
       ...PlaceFields,
-      index: optional(integerFrom(0), "of the new window"),
+      index: optional(WindowIndexSchema, "of the new window"),
       name: optional(v.string(), "of the new window"),
       focus: FocusField,
     }),

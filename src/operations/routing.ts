@@ -15,6 +15,20 @@ export function isForPane(operation: string, target?: string): boolean {
   return !whole.test(operation);
 }
 
+/** What an operation is about that an event leads to: the pane or window that the event names, or else its session. */
+export function subjectOf(
+  operation: string,
+  {
+    pane,
+    window,
+    session_id,
+  }: { readonly pane?: string | undefined; readonly window?: string | undefined; readonly session_id: string },
+): string {
+  if (/^(window|layout)\./.test(operation)) return window ?? pane ?? session_id;
+  const isPanes = /^(pane|popup)\./.test(operation) || isForPane(operation, pane);
+  return isPanes ? (pane ?? window ?? session_id) : session_id;
+}
+
 /** Whether a target names a pane, not only the session that has it. */
 export function addressesPane(target: string): boolean {
   return /^@\d/.test(target) || /^[^@][^:]*:.*\.\d+$/.test(target);

@@ -3,12 +3,13 @@
  * window, `@w5` or `name:window`, or a pane in it.
  */
 import * as v from "valibot";
-import { described, integerBetween, optional } from "../protocol/fields.ts";
+import { described, optional } from "../protocol/fields.ts";
 import {
   ArrangementSchema,
   FloatLeafSchema,
   LayoutTreeSchema,
   ProgramFields,
+  WindowIndexSchema,
   WindowLayoutSchema,
 } from "../protocol/layout.ts";
 import { isWindowName, normalName } from "../protocol/names.ts";
@@ -25,7 +26,6 @@ const WindowNameSchema = described(
   ),
   "name of the window, 1 to 64 characters without : / ~",
 );
-const IndexSchema = described(integerBetween(0, 9999), "its number");
 const MakeRoomField = optional(v.boolean(), "windows from that number on go one further, as far as they touch", false);
 
 export const layoutPresetNames = [
@@ -56,7 +56,7 @@ export const windowOperations = [
     summary: "Start a program in a new window",
     input: v.object({
       name: v.optional(v.nullable(WindowNameSchema)),
-      index: v.optional(IndexSchema),
+      index: v.optional(WindowIndexSchema),
       make_room: MakeRoomField,
       ...ProgramFields,
       focus: FocusField,
@@ -83,7 +83,7 @@ export const windowOperations = [
     access: "operate",
     summary: "Show a window to those attached",
     input: v.object({
-      index: v.optional(IndexSchema),
+      index: v.optional(WindowIndexSchema),
       to: optional(
         v.picklist(["next", "previous", "last"]),
         "the window in this order from the target; absent: the target",
@@ -101,7 +101,7 @@ export const windowOperations = [
     summary: "Change a window's name or number, or send input to all of its panes",
     input: v.object({
       name: v.optional(v.nullable(WindowNameSchema)),
-      index: v.optional(IndexSchema),
+      index: v.optional(WindowIndexSchema),
       synchronized: optional(v.boolean(), "send input to every pane of the window"),
     }),
     output: ArrangementSchema,
@@ -116,7 +116,7 @@ export const windowOperations = [
     summary: "Give a window another number, or move it to another session; the only window of a session ends that",
     input: v.object({
       to: optional(v.nullable(v.string()), "a number, a session, or session:number; absent: this session"),
-      index: optional(IndexSchema, "its number there; absent: the first free one"),
+      index: optional(WindowIndexSchema, "its number there; absent: the first free one"),
       make_room: MakeRoomField,
       focus: FocusField,
     }),

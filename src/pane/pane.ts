@@ -10,6 +10,7 @@ import { Wait } from "../base/deadline.ts";
 import { Emitter } from "../base/emitter.ts";
 import { directoryName } from "../platform/directory.ts";
 import { foregroundName } from "../platform/foreground.ts";
+import { present } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { firstNumbers } from "../protocol/pane-numbers.ts";
 import type { Format } from "../protocol/screen.ts";
@@ -189,9 +190,9 @@ export class Pane {
     const program = this.exit === null ? foregroundName(this.foreground) : null;
     return {
       ...{ id, pid, command, rows, cols, cwd, title, state },
-      ...(program === null ? {} : { program }),
+      ...present({ program }),
       ...lastExit(this.commands.log.last()),
-      ...(this.agent.info === null ? {} : { agent: this.agent.info }),
+      ...present({ agent: this.agent.info }),
     };
   }
 

@@ -31,22 +31,35 @@ export function agentAbove(pid: number): string | null {
   return null;
 }
 
+/** Programs that run a command line in their place and end with it, and options by which shells do. */
+const wrapper = /^(?:timeout|env|nohup|nice|ionice|chrt|setsid|stdbuf|time|xargs|unbuffer|script)$/;
+const shell = /^(?:ba|da|z|k|mk|fi|tc|c)?sh$/;
+
 /**
  * The process with which the work of an agent ends: the agent's, or the program of the pane that an agent owns. @returns
- * without one, `pid` itself
+ * without one, the nearest that is not a wrapper (`timeout 60`, `sh -c`), from `pid` on
  */
 export function ownerProcessAbove(pid: number): OwnerProcess | null {
   const match = agentTable();
   const { processes, listeners } = platform();
-  let owner = processes.stat(pid);
-  for (let at = owner, depth = 0; at !== null && at.pid > 1 && depth < MAX_DEPTH; depth++) {
+  const ownerAt = ({ pid, started }: OwnerProcess): OwnerProcess => ({ pid, started });
+  const first = processes.stat(pid);
+  let nearest: OwnerProcess | null = null;
+  let owned: OwnerProcess | null = null;
+  for (let at = first, depth = 0; at !== null && at.pid > 1 && depth < MAX_DEPTH; depth++) {
     const args = processes.args(at.pid);
-    if (match({ name: at.name, args }) !== null) return { pid: at.pid, started: at.started };
+    if (match({ name: at.name, args }) !== null) return ownerAt(at);
     if (isOurs(args)) break;
-    if (listeners?.environment(at.pid).some((each) => each.startsWith(OWNED)) === true) owner = at;
+    if (nearest === null && !isWrapper(args)) nearest = ownerAt(at);
+    if (listeners?.environment(at.pid).some((each) => each.startsWith(OWNED)) === true) owned = ownerAt(at);
     at = processes.stat(at.ppid);
   }
-  return owner === null ? null : { pid: owner.pid, started: owner.started };
+  return owned ?? nearest ?? (first === null ? null : ownerAt(first));
+}
+
+export function isWrapper([program = "", ...args]: readonly string[]): boolean {
+  const name = program.slice(program.lastIndexOf("/") + 1);
+  return wrapper.test(name) || (shell.test(name) && /^-\w*c/.test(args.find((each) => !/^-(?!\w*c)/.test(each)) ?? ""));
 }
 
 /** A session's process or a server: the agent that started it does not own its panes and hooks. */

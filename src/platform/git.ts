@@ -1,4 +1,5 @@
 /** Runs git, with the environment that the caller gives. */
+import { defined } from "../protocol/defined.ts";
 
 export interface GitPlace {
   readonly cwd: string;
@@ -10,7 +11,7 @@ export interface GitPlace {
 export async function git({ cwd, env, signal }: GitPlace, ...args: readonly string[]): Promise<string> {
   const child = Bun.spawn(["git", ...args], {
     ...{ cwd, env: { ...env }, stdin: "ignore", stdout: "pipe", stderr: "pipe" },
-    ...(signal === undefined ? {} : { signal }),
+    ...defined({ signal }),
   });
   const [out, error] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   if ((await child.exited) !== 0) throw new Error(error.trim());

@@ -5,6 +5,7 @@
 import * as v from "valibot";
 import { type Answer, AnswerSchema } from "./ask-result.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "./conditions.ts";
+import { defined } from "./defined.ts";
 import { WshError } from "./errors.ts";
 import { described, optional } from "./fields.ts";
 
@@ -125,7 +126,7 @@ export function shownOf(
     case "choice": {
       const { choices, multiple, chosen } = question;
       const [first] = chosen;
-      const prepared = multiple ? { default: [...chosen] } : first === undefined ? {} : { default: first };
+      const prepared = multiple ? { default: [...chosen] } : defined({ default: first });
       return { ...shown, choices: [...choices], multiple, ...prepared };
     }
     case "text":

@@ -1,4 +1,5 @@
 /** The caller of an operation, and its rights: the same terms in every transport. */
+import { defined } from "./defined.ts";
 
 /** A caller's access: read, act, administer. Each level includes those before it. */
 export type Access = "observe" | "operate" | "admin";
@@ -72,7 +73,7 @@ interface ByKeys {
 
 /** The same caller, acting by keys at an attached terminal: such calls are a person's. */
 export function byKeys({ access, caller: { only, via } }: ByKeys): Acting {
-  const limits = { ...(only === undefined ? {} : { only }), ...(via === undefined ? {} : { via }) };
+  const limits = { ...defined({ only, via }) };
   return { access, caller: { kind: "cli", id: "keys", connected: true, ...limits } };
 }
 

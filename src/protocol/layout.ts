@@ -4,12 +4,15 @@
  */
 import * as v from "valibot";
 import { described, integerBetween, optional } from "./fields.ts";
+import { MAX_WINDOW_INDEX } from "./names.ts";
 import { WindowInfoSchema } from "./session.ts";
 
 /** Deepest nesting of a layout that is sent: more than any window can show. */
 const MAX_DEPTH = 32;
 /** Most panes of one tree that is sent. */
 const MAX_TREE_PANES = 256;
+
+export const WindowIndexSchema = described(integerBetween(0, MAX_WINDOW_INDEX), "its number");
 
 /** Whether a pane stays when its program has ended; `failed`: unless that exited with 0. */
 export const KeepSchema = v.union([v.boolean(), v.literal("failed")]);

@@ -3,6 +3,7 @@
  * (docs/machines.md). Pure.
  */
 import * as v from "valibot";
+import { defined } from "./defined.ts";
 import { WshError } from "./errors.ts";
 import { described, integerFrom, optional } from "./fields.ts";
 import { checkInstanceName, checkMachineName } from "./names.ts";
@@ -78,7 +79,7 @@ export function isAddress(text: string): boolean {
 
 function bad(text: string, why: string, hint?: string): WshError {
   const shown = JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);
-  return new WshError("invalid_address", `${shown} ${why}`, hint === undefined ? {} : { hint });
+  return new WshError("invalid_address", `${shown} ${why}`, defined({ hint }));
 }
 
 /** Every server's name for itself, which no other machine may have. */

@@ -13,6 +13,8 @@ import { WshError } from "./errors.ts";
 export const defaultInstanceName = "default";
 /** The name that plain `wsh` gives its session while no other session has it. */
 export const defaultSessionName = "default";
+/** Largest number of a window. */
+export const MAX_WINDOW_INDEX = 9_999;
 
 /** `.` and `..` are path segments, which clients remove from an address before they send it. */
 /** Tag or label. */

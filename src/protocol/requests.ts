@@ -3,6 +3,7 @@
  * Requests with an id). An id belongs to its caller; wsh processes exchange a key derived from it. Pure.
  */
 import * as v from "valibot";
+import { defined } from "./defined.ts";
 import { WshError } from "./errors.ts";
 
 /** The caller's id of a request. */
@@ -72,7 +73,7 @@ export function askedBy(
 ): RequestMeta {
   const id = header(REQUEST_HEADER);
   const deadline = numberIn(header, DEADLINE_HEADER, Number.MAX_SAFE_INTEGER);
-  const until = deadline === undefined ? {} : { deadline };
+  const until = defined({ deadline });
   if (id === undefined) return until;
   if (!idPattern.test(id)) {
     throw new WshError("invalid_request", `'${REQUEST_HEADER}: ${id.slice(0, 140)}' is not a request id`, {
@@ -107,7 +108,7 @@ export function requestKeyOf(
   { operation, target = "", input }: { operation: string; target?: string | undefined; input: unknown },
   firstAt?: number,
 ): RequestKey {
-  const first = firstAt === undefined ? {} : { first_at: firstAt };
+  const first = defined({ first_at: firstAt });
   return { key: hash([owner, id]), digest: hash([operation, target, JSON.stringify(input) ?? ""]), id, ...first };
 }
 

@@ -69,7 +69,7 @@ export async function createToken(
   { name, access, session, expiresAt, share }: NewToken,
 ): Promise<string> {
   checkTag(name);
-  const only = session === undefined ? {} : { session };
+  const only = defined({ session });
   if (reserved.has(name)) throw new WshError("invalid_request", `'${name}' is reserved and cannot be a token name`);
   const token = randomToken();
   const now = Date.now();

@@ -11,6 +11,7 @@ import { McpEndpoint } from "../mcp/endpoint.ts";
 import type { Call } from "../operations/call.ts";
 import { requireAllSessions } from "../operations/rights.ts";
 import { GiveBack } from "../platform/memory-release.ts";
+import { defined, present } from "../protocol/defined.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { concealedFrom } from "../secrets/allowed-agents.ts";
 import { ensureAuditKey } from "../secrets/own-secrets.ts";
@@ -174,7 +175,7 @@ export function buildGateway(
     mountDocuments(routes, options.basePrefix);
     routes.get("/metrics", (c) => {
       const { session } = c.get("verdict");
-      requireAllSessions({ caller: session === undefined ? {} : { only: session } }, "metrics");
+      requireAllSessions({ caller: defined({ only: session }) }, "metrics");
       return c.text(metrics.text(), 200, { "Content-Type": METRICS_TYPE });
     });
     routes.all("/mcp", (c) => handleMcp(mcp, c));
@@ -198,7 +199,7 @@ export function buildGateway(
         },
       });
     },
-    ...(access.rateLimit === null ? {} : { rateLimit: access.rateLimit }),
+    ...present({ rateLimit: access.rateLimit }),
     extend,
   });
   return { app, proxies, sockets, mcp, lifecycle, announcements, memory, machines, linkEnd, membership, hooks };

@@ -16,6 +16,7 @@ import type { SessionSpec } from "../launch/session-spec.ts";
 import type { AuditLog } from "../log/audit/audit-log.ts";
 import type { Logger } from "../log/log.ts";
 import { checkRequest } from "../pane/spawn-plan.ts";
+import { defined } from "../protocol/defined.ts";
 import type { OwnedHook } from "../protocol/hooks.ts";
 import { normalizeTags, paneId } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
@@ -260,6 +261,9 @@ async function assemble(
     audit: options.audit,
     wanted: options.wanted,
   });
+  arrangement.events.on("lost", (pane) => {
+    void import("./panes/lost-guest.ts").then(({ recoverGuest }) => recoverGuest(sessionProcess, pane, keeping));
+  });
   // Loading what carries out the key takes as long as a split itself, less than a hand needs for the next key.
   session.events.on("keyAwaited", () => void sessionProcess.load());
   const startedByProgram = spec.starter === "server";
@@ -313,7 +317,7 @@ function firstWindows(
   base: number,
 ): Windows {
   const env = keptVariables(spec.create.env);
-  const pane = paneEntry(paneId(claim.id), env === undefined ? {} : { env });
+  const pane = paneEntry(paneId(claim.id), defined({ env }));
   if (kept === null) return oneWindow(claim.window, pane, base);
   const there = new Set(first.map(({ id }) => paneId(id ?? claim.id)));
   return Object.values(kept.panes).reduce((state, { id, view }) => {

@@ -217,7 +217,7 @@ async function recorded(options: BuildOptions, audit: AuditLog | null): Promise<
     throw thrown;
   } finally {
     const ms = performance.now() - began;
-    const ids = reached === undefined ? {} : { reached };
+    const ids = defined({ reached });
     audit?.write({ operation: "sessions.create", input: create, context, ...ids, result, ms });
   }
 }

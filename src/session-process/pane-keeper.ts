@@ -149,13 +149,24 @@ export class PaneKeeper {
 
   /**
    * A pane moves to another session, which shows it from then on; null: it is back.
+   * Resolves when that session's checkpoint has it.
    * @param isOffered it is found here until that session has it, and its checkpoint stays
    */
-  lend(local: LocalPane, home: { readonly number: number; readonly name: string } | null, isOffered = false): void {
+  async lend(
+    local: LocalPane,
+    home: { readonly number: number; readonly name: string } | null,
+    isOffered = false,
+  ): Promise<void> {
     local.goTo(home, isOffered);
     this.port.session.events.emit("joined", undefined);
-    if (!isOffered) this.checkpoints.get(local.id)?.moved(home?.number ?? null);
     for (const wake of this.waiters.splice(0)) wake();
+    if (!isOffered) await this.checkpoints.get(local.id)?.moved(home?.number ?? null);
+  }
+
+  /** The checkpoint has the layout as it is now. Does not fail: what cannot be kept is logged. */
+  async layoutKept(): Promise<void> {
+    this.keepLayout();
+    await this.layout?.writeNow();
   }
 
   /** Writes one pane into another session's named checkpoint. */
@@ -206,7 +217,7 @@ export class PaneKeeper {
 
   private keep(local: LocalPane, planned: PlannedPane, made: MadePane): void {
     const { id, window, request, startedByProgram, isPopup } = made;
-    const { session, arrangement, instance, settings, number, isRestored } = this.port;
+    const { session, arrangement, instance, settings, number } = this.port;
     const { create, restored, env, nofile } = request;
     const logger = this.port.logger.with({ session: session.name, id: session.id, pane: local.id });
     const places = historyPlaces(instance);
@@ -237,7 +248,7 @@ export class PaneKeeper {
       new Checkpoints({
         ...{ session, local, instance, settings, logger, start, resumed: foreground && { ...foreground, ...again } },
         isMember: () => arrangement.isSplit,
-        isRestored: restored !== undefined && isRestored,
+        isRestored: restored !== undefined,
         history: isOwn ? (replayed?.history ?? null) : null,
       }),
     );

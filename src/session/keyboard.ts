@@ -8,6 +8,7 @@
 import type { Clock } from "../base/clock.ts";
 import { Wait } from "../base/deadline.ts";
 import type { InputEvent, ParsedKey } from "../keys/types.ts";
+import { present } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { ViewerKeys } from "./viewer-keys.ts";
 
@@ -232,7 +233,7 @@ export class Keyboard {
   private keep(key: Pick<CapturedKey, "raw" | "parsed">): void {
     const target = this.port.focused();
     this.lastSeq++;
-    this.ring.push({ seq: this.lastSeq, ...key, ...(target === null ? {} : { target }) });
+    this.ring.push({ seq: this.lastSeq, ...key, ...present({ target }) });
     if (this.ring.length > RING) this.ring.shift();
     for (const wake of this.readers) wake();
   }

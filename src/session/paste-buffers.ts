@@ -124,6 +124,14 @@ export class PasteBuffers {
     return shown(found);
   }
 
+  /** @returns the newest @throws WshError buffer_not_found */
+  clear(): PasteBuffer {
+    const [newest, ...rest] = this.entries();
+    if (newest === undefined) throw notFound(undefined);
+    for (const each of [newest, ...rest]) this.drop(each);
+    return shown(newest);
+  }
+
   private found(name?: string): BufferEntry | undefined {
     return this.entries().find((each) => (name === undefined ? each.name === null : nameOf(each) === name));
   }

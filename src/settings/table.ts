@@ -8,6 +8,7 @@
 import { agentAlerts } from "../protocol/agent.ts";
 import { alertModes } from "../protocol/attention.ts";
 import { WshError } from "../protocol/errors.ts";
+import { MAX_WINDOW_INDEX } from "../protocol/names.ts";
 import { boolean, choice, integer, list, type Setting, text, variables } from "./kinds.ts";
 
 /** Largest duration in ms that a timer can hold: 2^31 - 1. */
@@ -39,7 +40,7 @@ const settings = {
     "TERM of new panes: a terminal type that is known where their programs run.",
   ),
   env: variables("Variables of new panes, over those of the caller."),
-  base_index: integer(0, 0, most, "Index of a session's first window."),
+  base_index: integer(0, 0, MAX_WINDOW_INDEX, "Index of a session's first window."),
   pane_base_index: integer(0, 0, most, "Index of a window's first pane."),
   renumber_windows: boolean(false, "Close gaps in the indexes of windows when one is closed."),
   login_shell: boolean(true, "Start a session's shell as a login shell."),

@@ -144,7 +144,7 @@ export class Connection {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.waiting.set(id, { resolve, reject });
     const { signal, caller, access, target, once, deadline } = context;
-    const addressed = target === undefined ? {} : { target };
+    const addressed = defined({ target });
     const asked = { ...defined({ once, deadline }) };
     this.send(messageTypes.request, { id, op, input, ...addressed, caller, access, ...asked } satisfies Request);
     if (signal === undefined) return promise;

@@ -26,6 +26,11 @@ tag = "marked"
 do = "session.update add_tags=seen"
 
 [[on]]
+event = "window_created"
+tag = "marked"
+do = "window.update name=made"
+
+[[on]]
 event = "command_finished"
 tag = "counted"
 a_minute = 600
@@ -67,7 +72,7 @@ beforeAll(() => {
 afterAll(async () => wsh[Symbol.asyncDispose]());
 
 test("the event is on standard input and in variables; a line is carried out; no server has to be started", async () => {
-  expect(await wsh.ok("config", "check")).toBe("The settings are valid, with 9 hooks.\n");
+  expect(await wsh.ok("config", "check")).toBe("The settings are valid, with 10 hooks.\n");
   await wsh.session("work", "--tag", "marked");
   await wsh.run("exec", "work", "--", "true");
   await wsh.run("exec", "work", "--", "(exit 7)");
@@ -86,6 +91,10 @@ test("the event is on standard input and in variables; a line is carried out; no
     expect.objectContaining({ do: "session.update add_tags=seen" }),
     expect.objectContaining({ line: 2, run: expect.arrayContaining(["/bin/sh"]) }),
   ]);
+  const made = (await wsh.ok("window", "new", "work")).trim();
+  const names = async () =>
+    (await wsh.list()).flatMap(({ windows }) => windows.flatMap(({ id, name }) => (name === "made" ? id : [])));
+  expect(await until("the window of the event", async () => (await names())[0])).toBe(made);
 });
 
 test("one session's own hooks come with it and go with it", async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Client } from "@modelcontextprotocol/client";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { testWith } from "../support/programs.ts";
+import { until } from "../support/until.ts";
 
 const mcp = new McpInstance();
 let client: Client;
@@ -154,6 +155,17 @@ test.if(process.platform === "linux")(
   "a shell whose terminal does not echo is said to be so, and reset mends it; one that reads a password is not",
   async () => {
     const { run, use } = await shell();
+    // bash's line editor shows nothing then: it is asked after a command during which nothing was echoed.
+    await run("stty -echo; sleep 0.1");
+    await run("sleep 0.1");
+    const found = await until("the name", async () => (await use("wsh_get_screen", {})).disorder ?? null);
+    expect(found).toEqual(["no echo"]);
+    expect((await use("wsh_manage_session", { action: "reset" })).mended).toEqual(["no echo"]);
+    expect(await run("read x; echo got $x")).toMatchObject({ state: "waiting_for_input" });
+    await run("seen");
+    const mended = await use("wsh_get_screen", {});
+    expect(mended.screen).toMatch(/read x; echo got \$x\nseen\ngot seen\n/);
+    expect(mended).not.toHaveProperty("disorder");
     await run("PS1='in$ ' exec sh -i");
     expect((await run("stty -echo")).warnings).toEqual([expect.stringContaining("left with no echo")]);
     expect((await use("wsh_get_screen", {})).disorder).toEqual(["no echo"]);

@@ -49,6 +49,14 @@ test("in its session: to a free number, between others, and in exchange", async 
   const before = await numbers(all, "dev");
   expect(await http.post(`/sessions/${third}/window/move`, { index: 1 })).toMatchObject({ status: 400 });
   expect(await http.post(`/sessions/${third}/window/move`, { to: "dev:second" })).toMatchObject({ status: 400 });
+  for (const beyond of [
+    { index: 10_000 },
+    { index: 1.5 },
+    { index: -1 },
+    { to: "10000" },
+    { to: "dev:99999999999999" },
+  ])
+    expect((await http.post(`/sessions/${third}/window/move`, beyond)).status).toBeOneOf([400, 409, 422]);
   expect(await http.post(`/sessions/${third}/window/swap`, { with: "9" })).toMatchObject({ status: 404 });
   expect(await http.post(`/sessions/${third}/window/swap`, { with: "dev" })).toMatchObject({ status: 400 });
   expect(await numbers(all, "dev")).toEqual(before);
@@ -62,7 +70,7 @@ test("in its session: to a free number, between others, and in exchange", async 
   await wsh.ok("window", "move", first, "dev:");
   expect(await numbers(all, "dev")).toEqual([`0${first}*`, `1${second}`, `2${third}`]);
   await wsh.ok("tmux", "swap-window", "-d", "-s", "dev:0", "-t", "dev:2");
-  expect(await numbers(all, "dev")).toEqual([`0${third}*`, `1${second}`, `2${first}`]);
+  expect(await numbers(all, "dev")).toEqual([`0${third}`, `1${second}`, `2${first}*`]);
 });
 
 /** Two sessions, of which the first has a window of three panes beside its own. */

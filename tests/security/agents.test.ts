@@ -159,14 +159,66 @@ test("what runs in an agent's pane is the agent's, whatever it removes; nothing 
   expect(await wsh.ok("screen", "theirs")).not.toContain("left-by-tmux");
   expect((await byAgent("tmux", "new-session", "-d", "-s", "its")).code).toBe(0);
   expect((await byAgent("tmux", "kill-session", "-t", "its")).code).toBe(0);
-  // What it saves of another's session stays that one's.
-  await byAgent("checkpoint", "save", "theirs", "good");
+  await wsh.ok("checkpoint", "save", "theirs", "good");
   for (const args of [
+    ["save", "theirs", "another"],
     ["save", "theirs", "good", "--replace"],
     ["restore", "theirs", "good", "--as", "x"],
     ["delete", "theirs", "good"],
   ])
     expect([args[0], (await byAgent("checkpoint", ...args)).error.includes("claude may not")]).toEqual([args[0], true]);
+});
+
+test("in a person's session an agent divides its own panes, and asks for every cell and focus besides", async () => {
+  await asAgent("true");
+  await wsh.session("shared", "--", `'${join(wsh.dir, "any", "claude")}' sleep 300`);
+  const panes = async () =>
+    JSON.parse(await wsh.ok("pane", "list", "shared", "--json")).map(({ id }: { id: string }) => id);
+  await until("the agent is seen", async () => (await wsh.ok("agents", "--json")).includes('"shared"'));
+  const [itsPane] = await panes();
+  await wsh.ok("split", "shared");
+  const [, persons] = await panes();
+  for (const args of [
+    ["split", itsPane, "--", "sleep 300"],
+    ["window", "new", "shared", "--", "sleep 300"],
+  ])
+    expect([args, await byAgent(...args)]).toEqual([args, expect.objectContaining({ code: 0 })]);
+  const made = (await panes()).find((id: string) => id !== itsPane && id !== persons);
+  for (const args of [
+    ...[
+      ["split", persons],
+      ["split", made, "--float"],
+      ["split", made, "--whole"],
+      ["split", made, "--focus"],
+    ],
+    ...[
+      ["window", "new", "shared", "--focus"],
+      ["popup", "shared", "--", "sleep 1"],
+      ["pane", "float", made],
+    ],
+    ...[
+      ["pane", "resize", made, "--rows", "1"],
+      ["pane", "zoom", made],
+      ["pane", "select", made],
+      ["config", "reload"],
+    ],
+  ])
+    expect([args, (await byAgent(...args)).error]).toEqual([args, expect.stringContaining("claude may not")]);
+  expect((await byAgent("split", made, "--", "sleep 300")).code).toBe(0);
+  await wsh.ok("kill", "shared");
+});
+
+test("of several nothing is done once one is refused", async () => {
+  await byAgent("new", "own");
+  await byAgent("buffer", "set", "-n", "its", "text");
+  await wsh.ok("buffer", "set", "-n", "persons", "text");
+  expect((await byAgent("buffer", "delete", "--all")).error).toContain("claude may not");
+  expect((await byAgent("buffer", "delete", "--all", "--session", "own")).error).toContain("claude may not");
+  expect((await byAgent("kill", "own", "theirs")).error).toContain("claude may not");
+  expect(await wsh.ok("buffer", "list")).toContain("its");
+  expect((await wsh.list()).map(({ name }) => name)).toContain("own");
+  await wsh.ok("buffer", "delete", "--all");
+  expect((await byAgent("kill", "own")).code).toBe(0);
 });
 
 test("the kernel tells an agent by its process, whatever it says of itself", async () => {
@@ -201,13 +253,13 @@ test("of a private session an agent learns the name, by every list; a person eve
     "exec",
     "secret",
     "--",
-    `echo told-$((6*7)); cd /usr/lib; python3 -c "${serve}" & printf '\\e]2;tit-le\\a'`,
+    `echo told-$((6*7)); cd /usr/share; python3 -c "${serve}" & printf '\\e]2;tit-le\\a'`,
   );
   await wsh.ok("checkpoint", "save", "secret", "before");
   await until("it listens", async () => (await byAgent("ports")).output.includes(String(port)));
   await wsh.ok("private", "secret", "on");
   await wsh.ok("exec", "secret", "--", "echo later-1");
-  const told = /told-|later-|usr.lib|tit-le|python3|before/;
+  const told = /told-|later-|usr.share|tit-le|create_server|before/;
   const lines: readonly (readonly string[])[] = [
     ...[
       ["list", "--json"],
@@ -234,7 +286,8 @@ test("of a private session an agent learns the name, by every list; a person eve
   ];
   for (const line of lines) {
     const { output, error } = await byAgent(...line);
-    expect([line, told.exec(output + error)?.[0] ?? null]).toEqual([line, null]);
+    const found = (output + error).split(/[{\n]/).filter((each) => told.test(each));
+    expect([line, found]).toEqual([line, []]);
   }
   for (const path of [
     "/sessions",

@@ -12,9 +12,14 @@ import { tryFlock } from "../../platform/descriptors.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, type Target } from "../../protocol/names.ts";
 import { processState } from "../../registry/liveness.ts";
+import { Claims, storedNumbers } from "./claims.ts";
 import { machineOf, readLayout, readPane, type StoredPane } from "./part-reader.ts";
-import { checkpointsDir, lockFile, type PartName, partFile, sessionDir, sessionOfDir } from "./places.ts";
+import { checkpointsDir, lockFile, type PartName, partFile, sessionDir } from "./places.ts";
 import type { LayoutRecord, PaneRecord, SessionPart } from "./record.ts";
+import { layoutWithout } from "./tree.ts";
+
+/** A pane, and the folder that has its state: that of its session, as a rule. */
+export type KeptPane = PaneRecord & { readonly directory: string };
 
 export interface CrashedSession {
   /** Number of the session: 3 for `@s3`. */
@@ -28,7 +33,7 @@ export interface CrashedSession {
   /** Of a session with several panes. */
   readonly layout: LayoutRecord | null;
   /** Oldest first; at least one. */
-  readonly panes: readonly PaneRecord[];
+  readonly panes: readonly KeptPane[];
   /** Its panes that cannot be restored. */
   readonly left_out: readonly { readonly pane: number; readonly why: string }[];
   /** Part of it cannot be read. */
@@ -48,17 +53,14 @@ export interface UnreadableSession {
  * @param living sessions known to be alive
  */
 export function crashedNumbers(instance: Instance, living: ReadonlySet<number>): number[] {
-  const all = safely(() => fs.readdirSync(checkpointsDir(instance))) ?? [];
-  return all
-    .flatMap((name) => sessionOfDir(name) ?? [])
+  return storedNumbers(instance)
     .filter((number) => !living.has(number) && !isAlive(instance, number))
     .sort((a, b) => a - b);
 }
 
 /** The sessions that a process writes or serves, including one that was just killed, while it holds its lock. */
 export function heldNumbers(instance: Instance): number[] {
-  const all = safely(() => fs.readdirSync(checkpointsDir(instance))) ?? [];
-  return all.flatMap((name) => sessionOfDir(name) ?? []).filter((number) => isAlive(instance, number));
+  return storedNumbers(instance).filter((number) => isAlive(instance, number));
 }
 
 /** Whether a process writes the session's checkpoints; processes that only show a crashed session do not. */
@@ -101,13 +103,18 @@ function lockOf(path: string): "taken" | "held" | "refused" {
 
 /**
  * Reads a crashed session.
+ * @param claims the same for a reader of several
  * @returns null without anything to restore: an empty folder, another machine's
  */
-export function readCrashed(instance: Instance, number: number): CrashedSession | UnreadableSession | null {
+export function readCrashed(
+  instance: Instance,
+  number: number,
+  claims = new Claims(instance),
+): CrashedSession | UnreadableSession | null {
   const directory = sessionDir(instance, number);
   try {
     if (!checkOwnDir(checkpointsDir(instance)) || !checkOwnDir(directory)) return null;
-    return readSession(number, directory);
+    return readSession(number, directory, claims);
   } catch (thrown) {
     const trouble = WshError.from(thrown);
     return trouble.code === "checkpoint_not_found" || isOthers(directory) ? null : { number, directory, trouble };
@@ -120,18 +127,26 @@ export function isOthers(directory: string): boolean {
   return machine !== null && machine !== thisMachine();
 }
 
-/** The same from any folder that has a session's files. @throws WshError of the reader */
-export function readSession(number: number, directory: string): CrashedSession | null {
+/**
+ * The same from any folder that has a session's files.
+ * @param claims of an own folder: without panes that another session has by now
+ * @throws WshError of the reader
+ */
+export function readSession(number: number, directory: string, claims: Claims | null = null): CrashedSession | null {
   const parts = partsIn(directory);
-  const layout = parts.includes("layout") ? layoutOf(directory) : null;
-  const wanted = layout?.panes ?? parts.filter((part) => part !== "layout").map((part) => Number(part.slice(1)));
+  const stored = parts.includes("layout") ? layoutOf(directory) : null;
+  const named = stored?.panes ?? parts.filter((part) => part !== "layout").map((part) => Number(part.slice(1)));
+  const gone = new Set(claims === null ? [] : named.filter((pane) => claims.isElsewhere(number, pane)));
+  const layout = stored && layoutWithout(stored, gone);
+  const wanted = named.filter((pane) => !gone.has(pane));
   let failure: unknown = null;
   const leftOut: { pane: number; why: string }[] = [];
   const panes = wanted
     .sort((a, b) => a - b)
-    .flatMap((pane): StoredPane[] => {
+    .flatMap((pane): (StoredPane & { readonly from: string })[] => {
       try {
-        return [readPane(directory, pane)];
+        const from = claims === null || layout === null ? directory : claims.folderOf(number, pane);
+        return [{ ...readPane(from, pane), from }];
       } catch (thrown) {
         const { code, message } = WshError.from(thrown);
         if (code !== "checkpoint_not_found") failure ??= thrown;
@@ -153,7 +168,7 @@ export function readSession(number: number, directory: string): CrashedSession |
     saved_at: newest,
     why: whyCrashed(layout ?? first.record),
     layout,
-    panes: (layout === null ? [first] : panes).map(({ record }) => record),
+    panes: (layout === null ? [first] : panes).map(({ record, from }) => ({ ...record, directory: from })),
     left_out: layout === null ? [...leftOut, ...rest.map(withoutLayout)].sort(byPane) : leftOut,
     damaged: failure !== null || panes.some(({ damaged }) => damaged),
   };
@@ -178,7 +193,7 @@ function layoutOf(directory: string): LayoutRecord | null {
   }
 }
 
-function whyCrashed({ boot, ended_by }: Pick<PaneRecord, "boot" | "ended_by">): string {
+export function whyCrashed({ boot, ended_by }: Pick<PaneRecord, "boot" | "ended_by">): string {
   if (ended_by !== null) return `ended by ${ended_by}`;
   return boot === bootId() ? "its process was killed or failed" : "the machine was restarted";
 }
@@ -192,7 +207,8 @@ export function findCrashed(
   target: Target,
   living: ReadonlySet<number> = new Set(),
 ): CrashedSession {
-  const found = crashedNumbers(instance, living).flatMap((number) => readCrashed(instance, number) ?? []);
+  const claims = new Claims(instance);
+  const found = crashedNumbers(instance, living).flatMap((number) => readCrashed(instance, number, claims) ?? []);
   const unreadable = found.find((one) => "trouble" in one && isNumber(target, one.number));
   if (unreadable !== undefined && "trouble" in unreadable) throw unreadable.trouble;
   const named = found.filter((one): one is CrashedSession => !("trouble" in one) && isMeant(one, target));
@@ -223,7 +239,7 @@ export function isMeant({ session, panes, layout, number }: CrashedSession, targ
 }
 
 /** The part of a pane, if a target names one of the session's. */
-export function paneMeant({ panes }: CrashedSession, target: Target): PaneRecord | null {
+export function paneMeant({ panes }: CrashedSession, target: Target): KeptPane | null {
   const own = target.kind === "pane" ? panes.find(({ pane }) => pane === target.id) : panes[0];
   return own ?? null;
 }

@@ -99,22 +99,47 @@ const LayoutSchema = v.object({
   }),
 });
 
+const MovesSchema = v.object({
+  windows: v.object({
+    panes: v.record(v.string(), v.object({ view: v.nullable(v.string()), moves: v.optional(v.number(), 0) })),
+  }),
+});
+
+/** How often each of its panes went to another session; empty when the tree is unreadable. */
+export function movesIn({ tree }: Pick<LayoutRecord, "tree">): Map<number, number> {
+  const parsed = v.safeParse(MovesSchema, tree);
+  const panes = parsed.success ? Object.entries(parsed.output.windows.panes) : [];
+  return new Map(panes.flatMap(([id, { view, moves }]) => (view === null ? [[numberOf(id), moves] as const] : [])));
+}
+
+/** The layout without panes that another session has by now. */
+export function layoutWithout(layout: LayoutRecord, gone: ReadonlySet<number>): LayoutRecord {
+  if (gone.size === 0) return layout;
+  const windows = windowsIn(layout).flatMap(({ id, panes }) => (panes.some((pane) => !gone.has(pane)) ? [id] : []));
+  const session = { ...layout.session, window: windows[0] ?? layout.session.window };
+  return { ...layout, session, windows, panes: layout.panes.filter((pane) => !gone.has(pane)) };
+}
+
 /** @returns an empty list when the tree is unreadable */
-export function windowsIn({ tree }: Pick<LayoutRecord, "tree">): KeptWindow[] {
+export function windowsIn({ tree, windows: there }: Pick<LayoutRecord, "tree" | "windows">): KeptWindow[] {
   const parsed = v.safeParse(LayoutSchema, tree);
   if (!parsed.success) return [];
   const { windows, recent } = parsed.output.windows;
   const active = windows.some(({ id }) => id === recent[0]) ? recent[0] : windows[0]?.id;
-  return windows.map((window) => ({
-    id: window.id,
-    index: window.index,
-    name: window.name,
-    active: window.id === active,
-    activePane: numberOf(window.active),
-    zoomed: window.zoomed,
-    panes: [...panesOf(window.root), ...window.floats.map(({ pane }) => pane)].map(numberOf),
-    layout: [textOf(window.root), ...window.floats.map(({ pane }) => `floating ${pane}`)].join(", "),
-  }));
+  return windows.flatMap((window) =>
+    there.includes(window.id)
+      ? {
+          id: window.id,
+          index: window.index,
+          name: window.name,
+          active: window.id === active,
+          activePane: numberOf(window.active),
+          zoomed: window.zoomed,
+          panes: [...panesOf(window.root), ...window.floats.map(({ pane }) => pane)].map(numberOf),
+          layout: [textOf(window.root), ...window.floats.map(({ pane }) => `floating ${pane}`)].join(", "),
+        }
+      : [],
+  );
 }
 
 function panesOf(node: Node): string[] {

@@ -71,6 +71,8 @@ export class Checkpoints implements Disposable {
   private isHistoryTaken = false;
   /** The session that the pane has gone to; null: where it began. */
   private movedTo: number | null = null;
+  /** Those of sessions that had the pane before, until it is written where it is. */
+  private readonly former = new Map<number | null, PartWriter>();
   private readonly listeners: (() => void)[];
 
   constructor(private readonly port: CheckpointsPort) {
@@ -163,13 +165,20 @@ export class Checkpoints implements Disposable {
     this.writer?.close();
   }
 
-  /** The pane belongs to another session from now on, which has several; null: it is back. */
-  moved(session: number | null): void {
+  /**
+   * The pane belongs to another session from now on, which has several; null: it is back. Its state there goes when it
+   * is written here: resolves then.
+   */
+  async moved(session: number | null): Promise<void> {
     if (this.isOver || session === this.movedTo) return;
-    this.writer?.remove();
+    const before = this.movedTo;
+    const { writer } = this;
+    if (writer !== null) this.former.set(before, writer);
     this.forget();
     this.movedTo = session;
-    this.touch();
+    this.writer = this.former.get(session) ?? null;
+    this.former.delete(session);
+    await this.writeNow().catch((error) => this.failed(error));
   }
 
   /** Resolves when no write is under way. */
@@ -251,10 +260,16 @@ export class Checkpoints implements Disposable {
         if (isCleared && !this.isCleared) this.forget();
         throw thrown;
       });
+    this.leaveFormer();
     if (this.written === "") pruneSometimes(instance, settings);
     this.written = state.digest;
     this.writtenAt.push(performance.now());
     if (this.writtenAt.length > BURST) this.writtenAt.shift();
+  }
+
+  private leaveFormer(): void {
+    for (const writer of this.former.values()) writer.remove();
+    this.former.clear();
   }
 
   /** Nothing is kept any more: the next write starts over. */
@@ -300,9 +315,9 @@ export class Checkpoints implements Disposable {
   }
 
   private before(isFirst: boolean): Before {
-    const isOwn = isFirst && this.movedTo === null;
-    if (isOwn && this.port.isRestored) return "this part";
-    return isOwn && !this.port.isMember() ? "nothing" : "other parts";
+    // What is there of a pane that came is its own, from a process that had it before.
+    if (this.movedTo !== null || (isFirst && this.port.isRestored)) return "this part";
+    return isFirst && !this.port.isMember() ? "nothing" : "other parts";
   }
 
   private infoChanged(): void {
@@ -311,6 +326,7 @@ export class Checkpoints implements Disposable {
       return;
     }
     this.disarm();
+    this.leaveFormer();
     this.writer?.remove();
     this.writer = null;
     this.written = "";
@@ -364,6 +380,7 @@ export class Checkpoints implements Disposable {
       return;
     }
     try {
+      this.leaveFormer();
       this.writer?.remove();
     } catch (error) {
       // The session ends all the same.

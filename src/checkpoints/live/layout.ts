@@ -115,6 +115,12 @@ export class LayoutCheckpoint {
     this.writer.close();
   }
 
+  /** Writes what has changed without a pause. */
+  async writeNow(): Promise<void> {
+    this.enqueue(() => this.write(null));
+    await this.writing;
+  }
+
   /** Resolves when no write is under way. */
   async settled(): Promise<void> {
     await this.writing;

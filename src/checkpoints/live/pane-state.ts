@@ -5,6 +5,7 @@ import type { Pane } from "../../pane/pane.ts";
 import { bootId } from "../../platform/boot.ts";
 import { platform } from "../../platform/platform.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
+import { defined } from "../../protocol/defined.ts";
 import { UNSAVED_OUTPUT } from "../../protocol/pane-numbers.ts";
 import { hasKept, keptElements } from "../../session/drawing/persistent-elements.ts";
 import type { Session } from "../../session/session.ts";
@@ -144,7 +145,7 @@ function commandsBlock(records: readonly CommandRecord[]): string {
 /** The command line that started the foreground program; null at a prompt. */
 export function foregroundOf(pane: Pane): Foreground | null {
   const { name: agent = null, conversation } = pane.agent.info ?? {};
-  const its = { agent, ...(conversation === undefined ? {} : { conversation }) };
+  const its = { agent, ...defined({ conversation }) };
   const group = pane.foreground;
   const program = group === null ? null : (platform().processes.stat(group)?.name ?? null);
   if (pane.runsOneCommand) return { line: pane.command, cwd: pane.startCwd, program, ...its };

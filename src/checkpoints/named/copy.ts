@@ -29,11 +29,14 @@ export async function withCopy<T>(
     created_at: Date.now(),
   };
   return withUnnamed(instance, ids.session, async (_, directory) => {
-    for (const { pane } of kept.panes) {
-      await copyPane(readPane(kept.directory, pane), kept.directory, directory, panes.get(pane) ?? 0, session);
+    for (const { pane, directory: from } of kept.panes) {
+      await copyPane(readPane(from, pane), from, directory, panes.get(pane) ?? 0, session);
     }
     const layout = kept.layout === null ? null : copiedLayout(kept.layout, { session, panes, windows: newWindows });
-    const records = kept.panes.map((record) => ({ ...record, ...fresh, pane: panes.get(record.pane) ?? 0, session }));
+    const records = kept.panes.map((record) => ({
+      ...{ ...record, ...fresh, directory, session },
+      pane: panes.get(record.pane) ?? 0,
+    }));
     return use({ ...kept, number: ids.session, directory, session, layout, panes: records, left_out: [] });
   });
 }

@@ -11,7 +11,7 @@ import type { Instance } from "../../instance/paths.ts";
 import type { OperationInput, OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { ownerOf, requireNoAgent } from "../../protocol/owner.ts";
-import { BufferNameSchema, MAX_PASTE_BYTES, type PasteBuffer } from "../../protocol/paste.ts";
+import { BufferNameSchema, MAX_PASTE_BYTES } from "../../protocol/paste.ts";
 import { visible } from "../../protocol/visible.ts";
 import { PasteBuffers } from "../../session/paste-buffers.ts";
 import { UsageError } from "../arguments.ts";
@@ -89,8 +89,8 @@ export function register(program: Command): void {
       if (flags.all !== true)
         return void (await withCall(command, flags, (call) => call("buffer.delete", { buffer: named(name) })));
       if (name !== undefined) throw new UsageError("give either a name or --all");
-      await withCall(command, flags, async (call) => {
-        for (const each of await call("buffer.list", {})) await call("buffer.delete", { buffer: each.name });
+      await withCall(command, flags, (call) => call("buffer.delete", { all: true })).catch((thrown) => {
+        if (WshError.from(thrown).code !== "buffer_not_found") throw thrown;
       });
     });
   buffer
@@ -142,9 +142,9 @@ async function filesOf(instance: Instance): Promise<Call> {
       for (const name of [buffer, new_name]) mine(name);
       return buffers.rename(buffer, new_name);
     },
-    "buffer.delete": ({ buffer }): PasteBuffer => {
-      mine(buffer);
-      return buffers.remove(buffer);
+    "buffer.delete": ({ buffer, all }) => {
+      for (const each of all === true ? buffers.list() : [{ name: buffer }]) mine(each.name);
+      return all === true ? buffers.clear() : buffers.remove(buffer);
     },
   };
   return async (name, input) => calls[name](input);

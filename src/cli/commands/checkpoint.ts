@@ -1,6 +1,6 @@
 /** `wsh checkpoint`: saves sessions under labels, shows and compares what was saved, and goes back to it. */
 import { Argument, type Command } from "commander";
-import { checkpointsSeen, requireOwnStored, requireSeen } from "../../checkpoints/agent-rights.ts";
+import { checkpointsSeen, requireMaySave, requireOwnStored, requireSeen } from "../../checkpoints/agent-rights.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";
@@ -82,6 +82,7 @@ async function act(action: Action, asked: CheckpointArguments, command: Command)
   requireOwnStored(instance, rights, cliCaller, `checkpoint.${action}`, { session, label, replace });
   switch (action) {
     case "save": {
+      await requireMaySave(instance, { session }, cliCaller);
       const saved = await work.saveAsked(instance, { session, label, note, replace });
       if (json) return printJson(saved);
       const { panes, bytes } = saved;

@@ -1,6 +1,7 @@
 /** `wsh commands`: lists the commands that ran at a session's prompt, and how they ended. */
 import type { Command } from "commander";
 import type { CommandRecord } from "../../protocol/commands.ts";
+import { defined } from "../../protocol/defined.ts";
 import { wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say, shorten, table } from "../print.ts";
@@ -24,7 +25,7 @@ export function register(program: Command): void {
     .option("--json", "print the records as JSON")
     .action(async (name: string, { limit, json }: CommandsOptions, command: Command) => {
       using session = await SessionClient.open(instanceOf(command), name);
-      const records = await session.call("commands.list", limit === undefined ? {} : { limit });
+      const records = await session.call("commands.list", defined({ limit }));
       if (json === true) return printJson(records);
       if (records.length === 0) return say(`No commands in session '${session.name}' yet.\n`);
       return print(table([["ID", "EXIT", "TIME", "LINES", "COMMAND"], ...records.map(row)]));

@@ -13,6 +13,7 @@ import { settingNames, settingOf } from "../../settings/table.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, say, table } from "../print.ts";
 import { bindingsNote, bindingsOf } from "../session/bindings.ts";
+import { requirePerson } from "../session/client.ts";
 import { settingsInForce } from "../session/in-force.ts";
 
 interface ConfigOptions {
@@ -74,6 +75,7 @@ export function register(program: Command): void {
     .description("Have sessions, their terminals and pages read the settings again.")
     .action(async (_options, command: Command) => {
       const instance = instanceOf(command);
+      await requirePerson(instance, "wsh config reload");
       // A mistake is said here, before anybody reads it.
       await checked(instance);
       const sessions = await settingsInForce(instance, true);

@@ -16,7 +16,7 @@ export function register(program: Command): void {
     )
     .action(async (names: string[], _options, command: Command) => {
       const instance = instanceOf(command);
-      await forEachSession(names, async (named) => {
+      await forEachSession(instance, names, async (named) => {
         const { name, ended } = await endSession(instance, named);
         say(`Session '${name}' killed${endedText(ended)}.\n`);
       });

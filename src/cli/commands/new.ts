@@ -1,7 +1,7 @@
 /** `wsh new`: starts a session in the background. */
 import { type Command, Option } from "commander";
 import * as v from "valibot";
-import { defined } from "../../protocol/defined.ts";
+import { defined, present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName, checkTag, paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import { CreatedSessionSchema, type SessionInfo } from "../../protocol/session.ts";
@@ -117,7 +117,7 @@ async function newThere(
   const { name, ...rest } = create;
   const input = {
     ...rest,
-    ...(name === null ? {} : { name }),
+    ...present({ name }),
     ...(ifExists === "attach" ? { if_exists: "attach" as const } : {}),
   };
   const info = await startThere(instance, machine, input, nextRequest());
@@ -168,7 +168,7 @@ async function newByLayout(
       ...create,
       command,
       shell,
-      ...(cwd == null ? {} : { cwd }),
+      ...present({ cwd }),
       env: env == null ? create.env : { ...create.env, ...env },
       ...defined({ stdin }),
     },

@@ -82,7 +82,7 @@ function ended(text: string, open: boolean): string {
 }
 
 async function follow(session: SessionClient, from: number, grep: string | undefined): Promise<void> {
-  const only = grep === undefined ? {} : { grep };
+  const only = defined({ grep });
   for (let since = from; ; ) {
     const more = await session.call("output.get", { since, wait_ms: FOLLOW_WAIT_MS, max_bytes: MOST_BYTES, ...only });
     await printRendered(more.text ?? "");

@@ -132,7 +132,7 @@ async function act(action: Action, { words, after, options, at }: ParsedArgument
       return done(await at(target, (session) => session.call("pane.update", input)), json);
     }
     case "respawn": {
-      const started: ProgramOptions = options.cwd === undefined ? {} : { cwd: options.cwd };
+      const started: ProgramOptions = defined({ cwd: options.cwd });
       const input = programOf(started, after);
       const made = await at(wordsOf(action, words).target, (session) => session.call("pane.respawn", input));
       return printChange(made, "pane", json);

@@ -57,7 +57,7 @@ async function open(words: string[], options: PopupOptions, command: Command): P
   const input = {
     ...programOf({ ...defined({ cwd, env, shell, title }) }, run.length === 0 ? null : run),
     ...boundsGiven(options),
-    ...(keep === undefined ? {} : { keep_after_exit: keep }),
+    ...defined({ keep_after_exit: keep }),
     ...{ border, print, wait: !detach },
   };
   const result = await atTarget(command, target, (session) => session.call("popup.open", input));

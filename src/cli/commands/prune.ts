@@ -1,10 +1,12 @@
 /** `wsh prune`: ends the sessions that agents and programs have left, and nobody uses. */
 import type { Command } from "commander";
 import { WshError } from "../../protocol/errors.ts";
+import { agentOfCaller, isSameOwner, ownerOf } from "../../protocol/owner.ts";
 import { duration } from "../arguments.ts";
 import { ago } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, printJson, say } from "../print.ts";
+import { cliCaller } from "../session/client.ts";
 import { endSession } from "../session/end.ts";
 import { findAll } from "../session/listed.ts";
 import { isOrphan, ORPHAN_IDLE_MS } from "../session/orphans.ts";
@@ -30,10 +32,13 @@ export function register(program: Command): void {
       const instance = instanceOf(command);
       const idleMs = idle === undefined ? ORPHAN_IDLE_MS : duration(idle);
       const listed = (await findAll(instance)).flatMap((one) => ("info" in one ? [one.info] : []));
+      const isAgent = agentOfCaller(cliCaller) !== null;
       const pruned: { readonly id: string; readonly name: string }[] = [];
       for (const info of listed) {
-        if (!isOrphan(info, idleMs)) continue;
         const { id, name, idle_ms, owner } = info;
+        // An agent tidies up after itself.
+        const isOthers = isAgent && (owner === undefined || !isSameOwner(owner, ownerOf(cliCaller)));
+        if (isOthers || !isOrphan(info, idleMs)) continue;
         try {
           if (!dryRun) await endSession(instance, id);
         } catch (thrown) {

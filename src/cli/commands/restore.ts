@@ -51,6 +51,8 @@ export function register(program: Command): void {
 /** @throws UsageError */
 async function onlyCrashed(instance: ReturnType<typeof instanceOf>): Promise<string> {
   const { allCrashed } = await import("../../checkpoints/find.ts");
+  const { untilReleased } = await import("../../checkpoints/dying.ts");
+  await untilReleased(instance);
   const crashed = allCrashed(instance);
   const [first] = crashed;
   if (first !== undefined && crashed.length === 1) return `@s${first.number}`;

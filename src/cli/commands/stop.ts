@@ -3,18 +3,21 @@ import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
-import { processState } from "../../registry/liveness.ts";
-import { cleanStale, listSessions } from "../../registry/registry.ts";
+import type { SessionEntry } from "../../registry/directories.ts";
+import { listenerPid, processState } from "../../registry/liveness.ts";
+import { cleanStale, listProcesses, listSessions } from "../../registry/registry.ts";
 import { askServer } from "../../registry/server-client.ts";
 import { clearDeadServer, isServerAlive } from "../../registry/single-server.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { say } from "../print.ts";
 import { requirePerson } from "../session/client.ts";
-import { endSession } from "../session/end.ts";
+import { endSession, untilDead } from "../session/end.ts";
 
 /** Longest time from the request to stop until the server is gone, and the interval between checks, in ms. */
 const GONE_PATIENCE_MS = 10_000;
 const GONE_POLL_MS = 20;
+/** Longest wait for the panes of a session that was killed, in ms: they end two seconds after it. */
+const CARRIER_PATIENCE_MS = 4_000;
 
 export function register(program: Command): void {
   program
@@ -64,6 +67,7 @@ async function endSessions(instance: Instance): Promise<number> {
       endSession(instance, session === null ? paneId(id) : sessionId(session), "server_stopped"),
     ),
   );
+  await endCarriers(instance);
   await cleanStale(instance);
   await clearDeadServer(instance);
   await endConnections(instance);
@@ -71,6 +75,22 @@ async function endSessions(instance: Instance): Promise<number> {
   const trouble = refused.find(({ code }) => code !== "session_not_found" && code !== "session_unavailable");
   if (trouble !== undefined) throw trouble;
   return ends.length - refused.length;
+}
+
+/**
+ * Processes that only run panes of another session end with that, or a while after it was killed. One that does not is
+ * killed, which hangs up its programs.
+ */
+async function endCarriers(instance: Instance): Promise<void> {
+  const deadline = performance.now() + CARRIER_PATIENCE_MS;
+  const living = (): readonly SessionEntry[] =>
+    listProcesses(instance).filter(({ isMember, socket }) => isMember && processState(socket) === "alive");
+  while (living().length > 0 && performance.now() < deadline) await Bun.sleep(GONE_POLL_MS);
+  for (const { socket } of living()) {
+    const pid = listenerPid(socket);
+    if (pid !== null) process.kill(pid, "SIGKILL");
+    await untilDead(socket);
+  }
 }
 
 /** Logins by ssh that stay open for the next command. */

@@ -61,7 +61,7 @@ async function act(action: Action, { words, after, options, at }: ParsedArgument
     }
     case "select": {
       const { to } = options;
-      const input = to === undefined ? {} : { to };
+      const input = defined({ to });
       return done(await at(wordsOf(action, words).target, (session) => session.call("window.select", input)), json);
     }
     case "rename": {

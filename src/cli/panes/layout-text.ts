@@ -1,7 +1,7 @@
 /** A session's windows as the text of a layout file: with programs and directories, so that it can be started again. */
 import { basename } from "node:path";
 import type { OperationOutput } from "../../operations/table.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined, present } from "../../protocol/defined.ts";
 import type { PaneInfo, WindowInfo } from "../../protocol/session.ts";
 
 /** Programs that a pane has without a command. */
@@ -80,7 +80,7 @@ function savedNode(
   if (view !== undefined) return { view, ...chosen };
   const isShell = !command.includes(" ") && shells.has(basename(command));
   const program = !isShell ? { command } : command === ownShell ? {} : { shell: command };
-  return { ...program, ...(cwd === null ? {} : { cwd }), ...defined({ env }), ...chosen };
+  return { ...program, ...present({ cwd }), ...defined({ env }), ...chosen };
 }
 
 export function layoutToml(windows: readonly Saved[]): string {

@@ -1,5 +1,6 @@
 /** Starts a layout file's programs: all of them, or none is left. */
 import type { Instance } from "../../instance/paths.ts";
+import { present } from "../../protocol/defined.ts";
 import type { FloatLeaf, LayoutTree } from "../../protocol/layout.ts";
 import type { SessionInfo, WindowInfo } from "../../protocol/session.ts";
 import { UsageError } from "../arguments.ts";
@@ -64,7 +65,7 @@ async function newWindow(
   { name }: PlannedWindow,
   { focus: _, weight: _w, ...program }: PlannedPane,
 ): Promise<string> {
-  const made = await session.call("window.create", { ...program, ...(name === null ? {} : { name }) });
+  const made = await session.call("window.create", { ...program, ...present({ name }) });
   return made.pane;
 }
 

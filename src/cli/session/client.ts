@@ -10,7 +10,7 @@ import { isForPane } from "../../operations/routing.ts";
 import type { OperationInput, OperationName, OperationNameOf, OperationOutput } from "../../operations/table.ts";
 import { agentAbove } from "../../platform/agent-above.ts";
 import type { Caller } from "../../protocol/caller.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined, present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import { requireNoAgent } from "../../protocol/owner.ts";
@@ -28,7 +28,7 @@ const agent = agentAbove(process.ppid);
 /** How the command line introduces itself to a session process. */
 export const cliCaller: Caller = {
   ...{ kind: "cli", id: `cli:${process.pid}`, name: "wsh", connected: true },
-  ...(agent === null ? {} : { agent }),
+  ...present({ agent }),
 };
 
 /** For what no AI agent may do where agents_may = own, since it reaches beyond its own. @throws WshError access_denied */

@@ -55,7 +55,7 @@ export async function endSession(
   return { name: called, ended: [] };
 }
 
-async function untilDead(socket: string): Promise<void> {
+export async function untilDead(socket: string): Promise<void> {
   const deadline = performance.now() + GONE_PATIENCE_MS;
   while (processState(socket) === "alive" && performance.now() < deadline) await Bun.sleep(GONE_POLL_MS);
 }

@@ -23,10 +23,10 @@ export async function offerFor(instance: Instance, target: string): Promise<void
     const { lives } = await import("../../checkpoints/dying.ts");
     if (await lives(there.socket)) return;
   }
-  const { findCrashed } = await import("../../checkpoints/files/sessions.ts");
+  const { findReleased } = await import("../../checkpoints/find.ts");
   let crashed: CrashedSession;
   try {
-    crashed = findCrashed(instance, parsed);
+    crashed = await findReleased(instance, parsed);
   } catch (thrown) {
     if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;
     // Of a session that nothing is left of, the name is not either.

@@ -1,6 +1,6 @@
 /** `--create`: the session with a name, made if missing. */
 import type { Instance } from "../../instance/paths.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined, present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import { absolute, variables } from "../arguments.ts";
@@ -23,7 +23,7 @@ export async function openOrCreate(
   const variablesOf = env === undefined ? null : variables(env);
   const place = {
     ...(cwd === undefined ? {} : { cwd: absolute(cwd) }),
-    ...(variablesOf === null ? {} : { env: variablesOf }),
+    ...present({ env: variablesOf }),
   };
   try {
     return { session: await open(), place };
@@ -56,7 +56,7 @@ async function make(
     return;
   }
   const { startThere } = await import("./start-there.ts");
-  const place = { ...defined({ cwd, port }), ...(env === null ? {} : { env }) };
+  const place = { ...defined({ cwd, port }), ...present({ env }) };
   // With a separate request id: the command that follows has the caller's.
   await startThere(instance, machine, { name: target, ...size, ...place });
 }

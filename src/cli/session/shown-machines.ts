@@ -10,6 +10,7 @@ import { keepKnown, lastKnown } from "../../cluster/last-known.ts";
 import type { Link } from "../../cluster/link.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { startServer } from "../../launch/server.ts";
+import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { fleetAddress, isAddress, type ServerEntry, ServerEntrySchema } from "../../protocol/machines.ts";
 import { countsOf, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
@@ -54,7 +55,7 @@ export async function shownMachine(instance: Instance, name: string): Promise<Se
     server_id: hello?.server_id ?? "",
     ...version,
     ...(trouble === null ? {} : { error: trouble.message }),
-    ...(answeredAt === null ? {} : { as_of: answeredAt }),
+    ...present({ as_of: answeredAt }),
   };
 }
 

@@ -10,6 +10,7 @@ import type { SessionSpec } from "../../launch/session-spec.ts";
 import { ownerProcessAbove } from "../../platform/agent-above.ts";
 import { ownDirectory } from "../../platform/directory.ts";
 import { requireAgentRoom } from "../../protocol/agent-sessions.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { ownerOf } from "../../protocol/owner.ts";
@@ -54,8 +55,8 @@ export async function startSession(
   { followed = false, opened = false, stdinPath, stdoutPath }: StartOptions = {},
 ): Promise<Started> {
   await requireRoom(instance);
-  const stdin = stdinPath === undefined ? {} : { stdin_path: stdinPath };
-  const stdout = stdoutPath === undefined ? {} : { stdout_path: stdoutPath };
+  const stdin = defined({ stdin_path: stdinPath });
+  const stdout = defined({ stdout_path: stdoutPath });
   const starter = {
     starter: "cli" as const,
     owner: ownerOf(cliCaller),

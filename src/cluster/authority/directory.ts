@@ -11,6 +11,7 @@ import { dirname, join } from "node:path";
 import * as v from "valibot";
 import { withLock } from "../../instance/lock.ts";
 import { checkOwnDir, checkOwnFile } from "../../instance/owned-files.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type FleetRole, fleetRoles } from "../../protocol/fleet.ts";
 import { writeSecret } from "../fleet/creds-file.ts";
@@ -212,5 +213,5 @@ function readPem<T>(flag: string, read: () => T): T {
 }
 
 function invalid(why: string, hint?: string): WshError {
-  return new WshError("invalid_request", why, hint === undefined ? {} : { hint });
+  return new WshError("invalid_request", why, defined({ hint }));
 }

@@ -1,5 +1,6 @@
 /** The members of a fleet: invitations, revocations, and notifying the running servers. */
 import { join } from "node:path";
+import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type FleetRole, type FleetSettings, formatCredentials } from "../../protocol/fleet.ts";
 import { isMachineName } from "../../protocol/names.ts";
@@ -59,7 +60,7 @@ export function isIn({ revokedAt, expiresAt }: Member, now: number): boolean {
 function settingsFor(fleet: Fleet, role: FleetRole, tags: readonly string[], wssOnly: boolean): FleetSettings {
   const servers = serversOf(fleet).filter((server) => !wssOnly || server.startsWith("wss:"));
   const { name, ca } = fleet;
-  return { v: 1, servers, ...(ca === null ? {} : { ca }), fleet: name, role, tags: [...tags] };
+  return { v: 1, servers, ...present({ ca }), fleet: name, role, tags: [...tags] };
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What running servers are told and asked by their system account: a new account's JWT, who is connected. */
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
 import * as v from "valibot";
+import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 
 /** Longest wait for a server, in ms. */
@@ -67,7 +68,7 @@ async function asSystem<T>(
     const connection = await connect({
       servers: servers.map((server) => server.replace(/^tls:\/\//, "")),
       authenticator: jwtAuthenticator(jwt, new TextEncoder().encode(seed)),
-      tls: ca === null ? {} : { ca },
+      tls: present({ ca }),
       timeout: PATIENCE_MS,
       reconnect: false,
     });

@@ -6,7 +6,7 @@
  */
 import type { ConnectionOptions, Msg, MsgHdrs, NatsConnection, Status } from "@nats-io/transport-node";
 import { intervals } from "../../platform/intervals.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined, present } from "../../protocol/defined.ts";
 import type { Credentials, FleetRole } from "../../protocol/fleet.ts";
 import { inboxSubject } from "../../protocol/fleet-subjects.ts";
 
@@ -311,7 +311,7 @@ function authenticatorOf(client: Client, login: NonNullable<FleetIdentity["login
 /** Everything but this machine's own addresses is encrypted, or there is no connection. */
 function tlsOf(servers: readonly string[], ca: string | null): { ca?: string } | null {
   if (servers.every((server) => server.startsWith("nats:"))) return null;
-  return ca === null ? {} : { ca };
+  return present({ ca });
 }
 
 function trusting(url: string, ca: string): WebSocket {

@@ -10,6 +10,7 @@ import fs from "node:fs";
 import * as v from "valibot";
 import { withLock } from "../../instance/lock.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SshAddress } from "../../protocol/machines.ts";
 import type { LinkStep } from "../link.ts";
@@ -105,7 +106,7 @@ export class SshTransport implements Transport {
   async run(script: string, { timeoutMs, input }: { timeoutMs?: number; input?: Bun.BunFile } = {}): Promise<string> {
     const { person } = this.options;
     const { host } = this.address;
-    const given = input === undefined ? {} : { input };
+    const given = defined({ input });
     await this.dropDeadMaster();
     let result = await runSsh(this.runArgs(script, true), { timeoutMs: timeoutMs ?? LOGIN_MS, ...given, asks: false });
     if (

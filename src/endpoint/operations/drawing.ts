@@ -2,7 +2,7 @@
 
 import type { OperationOutput } from "../../operations/table.ts";
 import { type Caller, callerLabel } from "../../protocol/caller.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined, present } from "../../protocol/defined.ts";
 import { agentOfCaller, ownerOf } from "../../protocol/owner.ts";
 import type { KeyboardOwner } from "../../session/keyboard.ts";
 import type { Session } from "../../session/session.ts";
@@ -103,7 +103,7 @@ function inputMode({ keyboard }: Session): OperationOutput<"input.mode"> {
   return {
     mode: keyboard.mode,
     ...(owner === null ? {} : { owner: owner.label }),
-    ...(left === null ? {} : { lease_ms: left }),
+    ...present({ lease_ms: left }),
   };
 }
 

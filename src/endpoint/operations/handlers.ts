@@ -57,7 +57,7 @@ export const sessionHandlers: SessionHandlers = {
   "buffer.set": ({ buffers }, { buffer: name, text, append }, { caller }) =>
     buffers.set({ text, name, append, owner: ownerOf(caller) }),
   "buffer.rename": ({ buffers }, { buffer, new_name }) => buffers.rename(buffer, new_name),
-  "buffer.delete": ({ buffers }, { buffer }) => buffers.remove(buffer),
+  "buffer.delete": ({ buffers }, { buffer, all }) => (all === true ? buffers.clear() : buffers.remove(buffer)),
 };
 
 function partyOf(caller: Caller): Party {

@@ -1,6 +1,6 @@
 /** The caller over HTTP: the gateway's findings about the request, and the options in its URL. */
 import type { Access, Admission } from "../../protocol/caller.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined, present } from "../../protocol/defined.ts";
 import { type Share, shareOf } from "../../protocol/shares.ts";
 import type { McpCaller, McpSettings } from "../caller-server.ts";
 import type { Changes } from "../resources/changes.ts";
@@ -43,7 +43,7 @@ export function callerFor(id: string, connected: boolean, url: string, identity:
     tools: toolSets.find((set) => set === query.get("tools")) ?? "all",
     via: identity.via,
     ...defined({ ended: identity.ended }),
-    ...(session === null ? {} : { session }),
+    ...present({ session }),
     ...defined({ only: identity.only, agent: identity.agent }),
   };
 }

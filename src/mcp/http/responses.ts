@@ -1,4 +1,5 @@
 /** Converts the SDK's responses to a form that the client accepts. Streams are read to their end or cancelled. */
+import { present } from "../../protocol/defined.ts";
 
 export function jsonRpcError(
   status: number,
@@ -28,7 +29,7 @@ export async function collectJson(response: Response, body: unknown, signal: Abo
   }
   const found = wanted.flatMap((id) => (answers.has(id) ? [answers.get(id)] : []));
   const session = response.headers.get("mcp-session-id");
-  const headers: Record<string, string> = session === null ? {} : { "mcp-session-id": session };
+  const headers: Record<string, string> = present({ "mcp-session-id": session });
   const [first] = found;
   if (first === undefined) return jsonRpcError(500, -32603, "Internal error: the call ended without an answer");
   return Response.json(Array.isArray(body) ? found : first, { status: response.status, headers });

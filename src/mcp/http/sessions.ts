@@ -4,6 +4,7 @@
  * too many. Clients rarely say goodbye, so most sessions end by timeout.
  */
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { requireRoom, type Share } from "../../protocol/shares.ts";
 import { idOf, isRequestId } from "../../wire/lines.ts";
@@ -170,7 +171,7 @@ export class HttpSessions {
         session.gone = setTimeout(() => endLooks(session), GONE_MS);
     };
     try {
-      const response = await session.transport.handleRequest(request, body === undefined ? {} : { parsedBody: body });
+      const response = await session.transport.handleRequest(request, defined({ parsedBody: body }));
       return onEnd(response, released, isStream ? (piece) => session.hints.passed(piece) : undefined);
     } catch (error) {
       released();

@@ -1,6 +1,7 @@
 /** The tool that starts AI agents and gives them prompts. */
 import * as v from "valibot";
 import { inputSchema, type OperationOutput, outputSchema } from "../../operations/table.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { optional } from "../../protocol/fields.ts";
 import { needed, TargetField, tool } from "./tool.ts";
@@ -42,7 +43,7 @@ export const agent = tool({
   waits: true,
   run: async ({ session, start, cwd, text, ...rest }, ask) => {
     if (start === undefined) return ask("agent.prompt", { ...rest, text: needed(text, "wsh_agent", "text") }, session);
-    const line = { name: session, command: start, ...SIZE, ...(cwd === undefined ? {} : { cwd }) };
+    const line = { name: session, command: start, ...SIZE, ...defined({ cwd }) };
     const { name, pane_id } = await ask("sessions.create", line);
     const ready: OperationOutput<"wait"> = await ask(
       "wait",

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { inputSchema, outputSchema } from "../../operations/table.ts";
 import { StepResultSchema } from "../../protocol/commands.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { requireCombinable } from "../../protocol/exec-rules.ts";
 import { shownExec, shownParallel } from "./shown-exec.ts";
@@ -178,8 +179,7 @@ export const wait = tool({
   output: v.object({ session: v.nullable(v.string()), ...waitOutput }),
   waits: true,
   run: async ({ session, sessions, tag, ...rest }, ask) => {
-    if (session === undefined)
-      return ask("wait.any", { ...rest, tag, ...(sessions === undefined ? {} : { sessions }) });
+    if (session === undefined) return ask("wait.any", { ...rest, tag, ...defined({ sessions }) });
     if (sessions === undefined && tag.length === 0) return ask("wait", rest, session);
     throw new WshError("invalid_request", "'session' cannot be used together with 'sessions' or 'tag'", {
       hint: "Name the sessions in one of the three.",

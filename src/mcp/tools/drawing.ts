@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import type { JsonSchema } from "../../operations/json-schema.ts";
 import { inputSchema } from "../../operations/table.ts";
+import { defined } from "../../protocol/defined.ts";
 import { CreateOverlaySchema, CreatePanelSchema, ElementScreenModeSchema } from "../../protocol/drawing.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { optional } from "../../protocol/fields.ts";
@@ -206,7 +207,7 @@ export const inputMode = tool({
     if (mode === "release") await ask("input.release", {}, session);
     if (focus !== undefined) await ask("focus.set", { id: focus }, session);
     if (unfocus) await ask("focus.unset", {}, session);
-    const position = since === undefined ? {} : { since };
+    const position = defined({ since });
     const captured = read ? await ask("input.keys", { ...position, wait_ms }, session) : {};
     const [now, { focused }] = await Promise.all([ask("input.mode", {}, session), ask("focus.get", {}, session)]);
     return { ...(held === undefined ? {} : { seq: held.seq }), ...captured, ...now, focused_element: focused };

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import type { JsonSchema } from "../../operations/json-schema.ts";
 import { inputSchema } from "../../operations/table.ts";
 import { layoutPresetNames } from "../../operations/windows.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { described, integerBetween, integerFrom, optional } from "../../protocol/fields.ts";
 import { type Arrangement, changedPane, type PaneProgram } from "../../protocol/layout.ts";
@@ -69,7 +70,7 @@ export const createPane = tool({
         hint: "Omit them, or omit window; a floating pane takes a size.",
       });
     }
-    const shown = { ...program, ...(view === undefined ? {} : { view }) };
+    const shown = { ...program, ...defined({ view }) };
     if (window === "popup") return openPopup({ ...shown, size }, session, ask);
     const made =
       window === "new"

@@ -1,6 +1,7 @@
 /** The tool that runs a program on terminals. */
 import * as v from "valibot";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "../../protocol/conditions.ts";
+import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { integerBetween, optional } from "../../protocol/fields.ts";
 import type { ProgramRun } from "../script/program-run.ts";
@@ -104,11 +105,11 @@ function told(id: string, run: ProgramRun, limit: number): object {
     ...(text === "" ? {} : { output: output.text }),
     ...(output.omitted + dropped > 0 ? { omitted_bytes: output.omitted + dropped } : {}),
   };
-  if (ended === null) return { state: "running", script_id: id, ...(at === null ? {} : { at }), ...shown };
+  if (ended === null) return { state: "running", script_id: id, ...present({ at }), ...shown };
   if (ended.state === "failed") {
     const { line, error } = ended;
     const reason = cut(error, Math.max(limit, OUTPUT_BYTES)).text;
-    return { state: "failed", ...(line === null ? {} : { line }), error: reason, ...shown };
+    return { state: "failed", ...present({ line }), error: reason, ...shown };
   }
   if (ended.state === "stopped" || ended.value === undefined || ended.value === null)
     return { state: ended.state, ...shown };

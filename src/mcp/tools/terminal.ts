@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { inputSchema, outputSchema } from "../../operations/table.ts";
 import { DEFAULT_IDLE_MS, WaitMsSchema } from "../../protocol/conditions.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { optional } from "../../protocol/fields.ts";
 import { FormatSchema } from "../../protocol/screen.ts";
@@ -45,7 +46,7 @@ export const sendInput = tool({
   },
   output: v.object({ success: v.boolean(), status: v.string(), bytes: v.number(), output_cursor: v.number() }),
   run: async ({ session, input, ...rest }, ask) => {
-    const sent = await ask("input.send", { ...rest, ...(input === undefined ? {} : { data: input }) }, session);
+    const sent = await ask("input.send", { ...rest, ...defined({ data: input }) }, session);
     return { ...done, status: "sent", ...sent };
   },
 });
@@ -64,7 +65,7 @@ export const getScreen = tool({
   },
   output: v.object({ state: v.string(), title: v.string(), output_cursor: v.number(), screen: v.optional(v.string()) }),
   run: async ({ session, format, rows }, ask) =>
-    shownScreen(await ask("screen.get", { format, ...(rows === undefined ? {} : { tail: rows }) }, session), format),
+    shownScreen(await ask("screen.get", { format, ...defined({ tail: rows }) }, session), format),
 });
 
 /** Bytes of lines in one answer. */

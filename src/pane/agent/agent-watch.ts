@@ -16,6 +16,7 @@ import { Emitter } from "../../base/emitter.ts";
 import type { ForegroundFacts } from "../../platform/foreground.ts";
 import type { AgentMatch, AgentTable, ProcessNames } from "../../platform/known-agents.ts";
 import { type AgentInfo, type AgentState, agentMessage, type ReportedConversation } from "../../protocol/agent.ts";
+import { defined, present } from "../../protocol/defined.ts";
 import type { Attention } from "../../terminal/model.ts";
 import type { ProgramState } from "../state/classify.ts";
 import { Conversations } from "./conversations.ts";
@@ -118,8 +119,8 @@ export class AgentWatch {
     const { name, pid } = current.process;
     const words = message === undefined || message === "" ? {} : { message };
     const conversation = current.conversations.newest;
-    const talk = conversation === null ? {} : { conversation };
-    const works = busy === undefined ? {} : { busy };
+    const talk = present({ conversation });
+    const works = defined({ busy });
     return { name, pid, state, source, why, ...works, since: current.since, ...words, ...talk };
   }
 

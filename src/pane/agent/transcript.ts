@@ -6,6 +6,7 @@
 import fs from "node:fs";
 import * as v from "valibot";
 import { agentMessage } from "../../protocol/agent.ts";
+import { present } from "../../protocol/defined.ts";
 
 /** Bytes read for title and age, and for the messages: a day's work of an agent. */
 const BEGINNING_BYTES = 256 * 1024;
@@ -40,7 +41,7 @@ export function beginningOf(path: string): Beginning | null {
   const at = entries.find((entry) => entry.at !== null)?.at ?? null;
   return {
     ...(title === undefined || title === "" ? {} : { title: agentMessage(title) }),
-    ...(at === null ? {} : { started_at: at }),
+    ...present({ started_at: at }),
   };
 }
 

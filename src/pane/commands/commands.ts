@@ -4,7 +4,7 @@
  * lines while a chunk is parsed, then `chunk`. Input is announced before it is written.
  */
 
-import { readTerminalReader } from "../../platform/foreground.ts";
+import { readTerminalReader, type TerminalReader } from "../../platform/foreground.ts";
 import { platform } from "../../platform/platform.ts";
 import { ShellImage } from "../../platform/process-image.ts";
 import type { AgentInfo } from "../../protocol/agent.ts";
@@ -39,6 +39,7 @@ import { Exec, type ExecOutcome } from "./exec.ts";
 import type { ExecRequest } from "./exec-port.ts";
 import { hideKey, LineEditor } from "./line-editor.ts";
 import { type LineOffer, type LineOfferPort, offerLine } from "./line-offer.ts";
+import { LostEcho } from "./lost-echo.ts";
 import { type RunOutcome, type RunRequest, Runs } from "./run.ts";
 import type { Leader, Stop } from "./stop.ts";
 
@@ -69,6 +70,7 @@ export class Commands {
   readonly submits: Submits;
   readonly raw: RawOutputs;
   readonly overwritten: Overwritten;
+  readonly lostEcho: LostEcho;
   private inactive: string | null = null;
 
   constructor(private readonly port: CommandsPort) {
@@ -115,7 +117,12 @@ export class Commands {
       ...defined({ observed: port.observed, readFacts }),
     });
     const { log, observer, echo } = this;
-    this.overwritten = new Overwritten({ text, flags, log });
+    const reader = (): TerminalReader | null =>
+      // Replaced facts include none from the kernel.
+      this.shellPid === null || readFacts !== undefined ? null : readTerminalReader(this.shellPid);
+    const quietMs = (): number => observer.quietMs();
+    this.lostEcho = new LostEcho({ target, log, flags, reader, quietMs, offset: () => text.offset });
+    this.overwritten = new Overwritten({ text, flags: () => this.lostEcho.seen(flags()), log });
     const parts = { text, clock, log, observer, echo };
     const starts = new CommandStarts(program, this.log);
     const processes = (commandId: number | undefined): ReturnType<CommandStarts["anchor"]> => starts.anchor(commandId);
@@ -140,9 +147,8 @@ export class Commands {
       target,
       log: this.log,
       flags,
-      // Replaced facts include none from the kernel.
-      reader: () => (this.shellPid === null || readFacts !== undefined ? null : readTerminalReader(this.shellPid)),
-      quietMs: () => this.observer.quietMs(),
+      reader,
+      quietMs,
       offset: () => text.offset,
     });
     const send = (bytes: Uint8Array, hold: InputHold): Promise<void> => this.send(bytes, (text) => hold.write(text));

@@ -146,7 +146,7 @@ export class LineEditor {
 
   /** Empties the line. Ask again for its contents afterwards. */
   clear(hold: InputHold, shell: IntegratedShell): Promise<void> {
-    return hold.write(encoder.encode(keys[shell].clear));
+    return hold.write(clearKey(shell));
   }
 
   private async press(hold: InputHold, shell: IntegratedShell, number: number, ms: number): Promise<LineState> {
@@ -221,6 +221,11 @@ export class LineEditor {
 /** Before a line for a shell that has our integration: it stays out of that shell's history. */
 export function hideKey(shell: IntegratedShell): Uint8Array {
   return encoder.encode(keys[shell].hide);
+}
+
+/** Empties the line. */
+export function clearKey(shell: IntegratedShell): Uint8Array {
+  return encoder.encode(keys[shell].clear);
 }
 
 function stateOf({ commandLine, params = {} }: ShellMark): LineState {

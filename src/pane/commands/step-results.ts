@@ -8,6 +8,7 @@ import {
   type StepResult,
   skippedStep,
 } from "../../protocol/commands.ts";
+import { present } from "../../protocol/defined.ts";
 import type { ProgramState } from "../state/classify.ts";
 import { cutOutput, cutToEnd } from "../text/cut-output.ts";
 import { linesBetween } from "../text/lines-between.ts";
@@ -89,7 +90,7 @@ export function stillRunning<R extends StepResult>(result: R, state: ProgramStat
   const warnings = [...(result.warnings ?? []), ...ignored];
   return {
     ...result,
-    ...(waits === null ? {} : { waits_for: waits }),
+    ...present({ waits_for: waits }),
     ...(warnings.length === 0 ? {} : { warnings }),
   };
 }

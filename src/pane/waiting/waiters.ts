@@ -16,7 +16,7 @@ import type { AgentInfo } from "../../protocol/agent.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { Condition, DecidedBy } from "../../protocol/conditions.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined, present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Activity } from "../activity.ts";
 import type { CommandLog } from "../commands/command-log.ts";
@@ -385,8 +385,7 @@ export class Waiters {
       waiter.settle(type, {
         match: found.text,
         outputCursor: found.cursor,
-        ...(found.groups === null ? {} : { groups: found.groups }),
-        ...(found.line === null ? {} : { lineId: found.line }),
+        ...present({ groups: found.groups, lineId: found.line }),
       });
       return;
     }

@@ -2,6 +2,7 @@
 import { HookFiles } from "../../events/hook-files.ts";
 import { eventsDir } from "../../events/segments.ts";
 import type { Call } from "../../operations/call.ts";
+import { subjectOf } from "../../operations/routing.ts";
 import { getOperation, type OperationName } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -24,9 +25,9 @@ export function createHooks(options: GatewayOptions, call: Call, rested: () => v
       const actions = isOpen ? actionsOf(options, notice, event) : [];
       return deliver({ notify, notice, actions, event: isOpen ? event : null });
     },
-    async operate(line, target, agent, signal) {
+    async operate(line, event, agent, signal) {
       if (hooks === undefined) throw new WshError("unknown_method", "this server carries out no lines");
-      const { operation, input, target: session = target } = await hooks.call(line);
+      const { operation, input, target: session = subjectOf(operation, event) } = await hooks.call(line);
       const caller = { kind: "cli", id: "hook", name: "a hook", connected: true, ...defined({ agent }) } as const;
       return call(getOperation(operation as OperationName).name, input as never, {
         ...{ caller, access: "admin", signal, session },

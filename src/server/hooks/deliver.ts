@@ -4,6 +4,7 @@
  */
 import fs from "node:fs";
 import { intervals } from "../../platform/intervals.ts";
+import { present } from "../../protocol/defined.ts";
 import type { Notice, Notify } from "../../protocol/notices.ts";
 import type { RecordedEvent } from "../../protocol/recorded-events.ts";
 
@@ -75,7 +76,7 @@ function ntfy(url: string, { notice, actions }: Delivery): [string, object] {
 
 function webhook({ notice, actions, event }: Delivery): object {
   const { kind, title, text } = notice;
-  return { kind, title, text, actions, ...(event === null ? {} : { event }) };
+  return { kind, title, text, actions, ...present({ event }) };
 }
 
 function readToken(path: string): string {

@@ -12,6 +12,7 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
 import { endMarked, HOOK_MARK } from "../../platform/marked-processes.ts";
 import { platform } from "../../platform/platform.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { hookVariables, type OwnedHook } from "../../protocol/hooks.ts";
 import { bareNotice, type Notice, type Notify, noticeFor } from "../../protocol/notices.ts";
@@ -48,7 +49,7 @@ export interface HooksPort {
   /** Sends a notice. @throws when nobody has taken it */
   notify(notify: Notify, notice: Notice, event: RecordedEvent): Promise<void>;
   /** Carries out the line of a `do`. @throws WshError of the operation */
-  operate(line: string, target: string, agent: string | undefined, signal: AbortSignal): Promise<unknown>;
+  operate(line: string, event: RecordedEvent, agent: string | undefined, signal: AbortSignal): Promise<unknown>;
   /** Nothing waits or runs any more. */
   rested(): void;
 }
@@ -216,13 +217,12 @@ export class Hooks {
     const hook = wanted;
     if (hook.do !== undefined) {
       if (!files.take(name)) return null;
-      const target = event.pane ?? event.session_id;
-      await this.port.operate(hook.do, target, agent, AbortSignal.timeout(OPERATION_MS)).catch((thrown: unknown) => {
+      await this.port.operate(hook.do, event, agent, AbortSignal.timeout(OPERATION_MS)).catch((thrown: unknown) => {
         logger.warn("a hook's operation failed", { ...about, error: WshError.from(thrown).message });
       });
       return null;
     }
-    const variables = { ...hookVariables(event), ...(agent === undefined ? {} : { WSH_AGENT: agent }) };
+    const variables = { ...hookVariables(event), ...defined({ WSH_AGENT: agent }) };
     return this.runProgram(name, hook.run ?? [], variables, event, hook.timeout_seconds * 1000, about);
   }
 
@@ -336,5 +336,5 @@ function environment(): Record<string, string> {
 }
 
 function agentOf(wanted: EventConsumer & Partial<Pick<OwnedHook, "agent">>): Pick<OwnedHook, "agent"> {
-  return wanted.agent === undefined ? {} : { agent: wanted.agent };
+  return defined({ agent: wanted.agent });
 }

@@ -1,7 +1,7 @@
 /** A request's context in the app: its origin, and the identity that admitted it. */
 import type { Context } from "hono";
 import type { Acting, Caller } from "../../protocol/caller.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined, present } from "../../protocol/defined.ts";
 import { AGENT_HEADER } from "../../protocol/requests.ts";
 import type { Admitted } from "../auth/guard.ts";
 import type { WebSocketEndpoint } from "../websocket/websockets.ts";
@@ -43,6 +43,6 @@ export function actingFor(
   return {
     access,
     caller: { ...caller, via, ...defined({ only: session, agent }) },
-    ...(ended === null ? {} : { ended }),
+    ...present({ ended }),
   };
 }

@@ -1,6 +1,6 @@
 /** `/mcp` of the HTTP app: passes the request on with its caller, and ends its stream with the caller's token. */
 import type { McpEndpoint } from "../../mcp/endpoint.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined, present } from "../../protocol/defined.ts";
 import { whileValid } from "../auth/ended.ts";
 import { requestWithBody } from "./body.ts";
 import type { AppContext } from "./context.ts";
@@ -11,7 +11,7 @@ export async function handleMcp(mcp: McpEndpoint, c: AppContext): Promise<Respon
   const { access, tokenName: token, tokenId: id, session, ended } = c.get("verdict");
   const request = await requestWithBody(c);
   const via = { token, id, peer: c.env.peer };
-  const ends = ended === null ? {} : { ended };
+  const ends = present({ ended });
   const identity = { access, via, ...ends, ...defined({ only: session, agent: c.env.agent ?? undefined }) };
   const response = await whileValid(
     ended,

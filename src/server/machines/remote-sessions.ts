@@ -13,6 +13,7 @@ import { type ListForm, listedSession } from "../../cluster/listed.ts";
 import type { Fleet, Machines } from "../../cluster/machines.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { CallContext } from "../../operations/call.ts";
+import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { fleetAddress, type ServerEntry } from "../../protocol/machines.ts";
 import { countsOf, type SessionInfo } from "../../protocol/session.ts";
@@ -79,8 +80,7 @@ export class RemoteSessions {
       ...(known === null ? { sessions: 0 } : countsOf(known.sessions)),
       server_id: hello?.server_id ?? "",
       ...(hello === null ? {} : { version: hello.version }),
-      ...(error === null ? {} : { error }),
-      ...(answeredAt === null ? {} : { as_of: answeredAt }),
+      ...present({ error, as_of: answeredAt }),
     };
   }
 

@@ -13,6 +13,7 @@ import { findOperation } from "../../operations/table.ts";
 import { type Access, type Acting, accessCovers, actingAt, callerLabel, lesserAccess } from "../../protocol/caller.ts";
 import { type Request, RequestSchema } from "../../protocol/control.ts";
 import { ReceiveCredit, SendCredit } from "../../protocol/credit.ts";
+import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { LINK_CHUNK_BYTES, type LinkNote, LinkNoteSchema } from "../../protocol/machines.ts";
 import {
@@ -206,7 +207,7 @@ export class SessionRelay implements WebSocketEndpoint {
     const agent = by.caller.agent ?? agentOfCaller(request.caller);
     const caller = {
       ...{ ...actingAt(by.caller, shareOf(request)), kind, id: `${id}:${own}`, name, connected: true },
-      ...(agent === null ? {} : { agent }),
+      ...present({ agent }),
     };
     if (request.op === "input.capture") this.captor = caller.id;
     const input = this.inputOf(request, access);

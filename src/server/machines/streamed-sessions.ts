@@ -4,6 +4,7 @@ import { addressedSession } from "../../cluster/addressed.ts";
 import type { Machines } from "../../cluster/machines.ts";
 import { openThere } from "../../cluster/open-there.ts";
 import { requireAllSessions } from "../../operations/rights.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isAddress } from "../../protocol/machines.ts";
 import { parsePlace, parseTarget } from "../../protocol/names.ts";
@@ -45,7 +46,7 @@ export class SessionsEverywhere implements StreamedSessions {
     only: string | undefined,
     wantsPane: boolean,
   ): Promise<StreamedPane> {
-    requireAllSessions({ caller: only === undefined ? {} : { only } }, "a stream of another machine");
+    requireAllSessions({ caller: defined({ only }) }, "a stream of another machine");
     parseTarget(target);
     const link = this.machines.link(machine);
     const { connection, hello } = await openThere(link, link.dial(target));

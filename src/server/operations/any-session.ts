@@ -3,6 +3,7 @@ import type { CallContext } from "../../operations/call.ts";
 import type { OperationInput, OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { isConcealed } from "../../protocol/concealed.ts";
 import { splitConditions } from "../../protocol/conditions.ts";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Owner } from "../../protocol/owner.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
@@ -51,7 +52,7 @@ export async function waitAny(
       const { target: pane_id, isPart: isOfMany } = await proxies.paneOf(session, target);
       const { name, id } = session.info;
       const own = typeof since === "object" ? sinceOf(since, [target, pane_id, name, id]) : since;
-      const from = own === undefined ? {} : { since: own };
+      const from = defined({ since: own });
       const result = await waitIn(proxies, session, { ...wait, ...from }, { ...race, target: pane_id });
       if (result.output_cursor !== undefined) cursors.set(isOfMany ? (target ?? name) : name, result.output_cursor);
       return { ...result, session: name, ...(isOfMany ? { pane: pane_id } : {}) };

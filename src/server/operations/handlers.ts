@@ -2,7 +2,7 @@
  * The server's own operations: listing sessions and servers, its state, its end; the longer ones have their own files.
  */
 
-import { checkpointsSeen, requireSeen } from "../../checkpoints/agent-rights.ts";
+import { checkpointsSeen, requireMaySave, requireSeen } from "../../checkpoints/agent-rights.ts";
 import type { Restorer } from "../../checkpoints/launch.ts";
 import { deleteAsked, diffAsked, saveAsked, showAsked } from "../../checkpoints/named/work.ts";
 import { forgetAsked, listAll, listCrashed, restoreAsked } from "../../checkpoints/work.ts";
@@ -89,7 +89,10 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, remo
     "history.delete": (input, { signal }) => deleteHistory(state, input, signal),
     "checkpoint.list": async (input, { caller }) =>
       checkpointsSeen(await listAll(state.instance, state.hostname, input), concealment(caller)),
-    "checkpoint.save": (input) => saveAsked(state.instance, input),
+    "checkpoint.save": async (input, { caller }) => {
+      await requireMaySave(state.instance, input, caller);
+      return saveAsked(state.instance, input);
+    },
     "checkpoint.show": async (input, { caller }) => {
       requireSeen(state.instance, input, concealment(caller));
       return showAsked(state.instance, input);

@@ -1,6 +1,7 @@
 /** Operations on the servers that this one reaches: itself, and the machines that were added. */
 import type { Machines } from "../../cluster/machines.ts";
 import type { OperationOutput } from "../../operations/table.ts";
+import { present } from "../../protocol/defined.ts";
 import { countsOf } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { RemoteSessions } from "../machines/remote-sessions.ts";
@@ -66,7 +67,7 @@ async function ownEntry(
   const own = { hostname, address: "local", health: "healthy", role: "member" } as const;
   const listed = await proxies.list();
   const counts = countsOf(only === undefined ? listed : listed.filter(({ id }) => id === only));
-  return { ...own, ...counts, server_id: serverId, version: VERSION, ...(error === null ? {} : { error }) };
+  return { ...own, ...counts, server_id: serverId, version: VERSION, ...present({ error }) };
 }
 
 /** Running sessions that the caller may see, including those that another process has just started. */

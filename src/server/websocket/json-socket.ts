@@ -11,7 +11,7 @@ import { type Call, type CallContext, requireUsable } from "../../operations/cal
 import type { Operation } from "../../operations/define.ts";
 import { type OperationName, operations } from "../../operations/table.ts";
 import { unknownFields, unknownFieldWarnings } from "../../operations/unknown-fields.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined, present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { SubscribeSchema, type Subscription } from "../../protocol/events.ts";
 import { parse } from "../../protocol/parse.ts";
@@ -62,7 +62,7 @@ export function parseRequest(text: string): JsonRequest {
   }
   const { id, method, params, session } = parse(RequestSchema, value);
   requireUsable(id);
-  return { ...(id == null ? {} : { id }), method, params: params ?? {}, session: session ?? undefined };
+  return { ...present({ id }), method, params: params ?? {}, session: session ?? undefined };
 }
 
 /** @throws WshError invalid_request, invalid_format */

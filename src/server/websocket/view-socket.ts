@@ -5,7 +5,7 @@
 import type * as v from "valibot";
 import { accessCovers } from "../../protocol/caller.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined, present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseJson } from "../../protocol/json.ts";
 import { decodeInput } from "../../protocol/numbered-input.ts";
@@ -135,7 +135,7 @@ export class ViewSocket implements WebSocketEndpoint {
           if (isOpened) this.tell({ type: "took", n });
           else {
             const { id, name } = info;
-            const of = record === null ? {} : { record };
+            const of = present({ record });
             this.tell({ type: "opened", session: id, name, access: context.access, took: n, ...of });
             if (wantsKeys === true && told !== undefined) this.tell({ type: "keys", ...told });
           }

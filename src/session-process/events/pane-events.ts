@@ -11,6 +11,7 @@ import type { Pane } from "../../pane/pane.ts";
 import { KnownProcesses, PortScan } from "../../platform/listening.ts";
 import { platform } from "../../platform/platform.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
+import { present } from "../../protocol/defined.ts";
 import type { EventDetails } from "../../protocol/recorded-events.ts";
 import type { SessionState } from "../../protocol/session.ts";
 import type { Settings } from "../../settings/table.ts";
@@ -39,7 +40,7 @@ export function recordPane(options: PaneEventsOptions): Disposable {
   const { pane, settings } = options;
   const record = (details: EventDetails): void => {
     const window = options.window();
-    options.recorder.record({ ...details, pane: pane.id, ...(window === null ? {} : { window }) });
+    options.recorder.record({ ...details, pane: pane.id, ...present({ window }) });
   };
   const { log } = pane.commands;
   /** Commands that the history may keep: no other text is written down. */

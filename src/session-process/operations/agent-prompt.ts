@@ -12,6 +12,7 @@ import type { AgentReport } from "../../pane/agent/agent-watch.ts";
 import { type ComposerScreen, composerHolds, readComposer } from "../../pane/agent/composer.ts";
 import type { Pane } from "../../pane/pane.ts";
 import type { AgentInfo } from "../../protocol/agent.ts";
+import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Delivered, Reports, turnOf } from "./agent-turn.ts";
 import { decodeFor, typeInto } from "./typing.ts";
@@ -52,8 +53,7 @@ export async function promptAgent(pane: Pane, input: Input, { signal }: HandlerC
     const { info } = pane.agent;
     return {
       ...delivered,
-      ...(info === null ? {} : { agent: info }),
-      ...(turn === null ? {} : { turn }),
+      ...present({ agent: info, turn }),
       output_cursor: pane.giveCursor(),
     };
   } finally {

@@ -32,6 +32,7 @@ import { findOwn } from "../../viewer/calls/own-targets.ts";
 import { Connection } from "../../wire/connection.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
 import { type PasswordAsk, passwordAsks } from "../events/password-ask.ts";
+import type { LocalPane } from "../panes/local-pane.ts";
 import type { WindowView } from "../panes/window-view.ts";
 import type { SessionParts } from "../parts.ts";
 import type { Subject } from "../permission.ts";
@@ -43,10 +44,16 @@ import { type LayoutCall, ownFocusHandlers } from "./layout/subject.ts";
 import { windowHandlers } from "./layout/windows.ts";
 
 const FocusingSchema = v.looseObject({ focus: v.optional(v.boolean()) });
+const AddingSchema = v.looseObject({
+  focus: v.optional(v.unknown()),
+  float: v.optional(v.unknown()),
+  whole: v.optional(v.unknown()),
+});
 const BufferSchema = v.looseObject({
   buffer: v.optional(v.string()),
   new_name: v.optional(v.string()),
   delete: v.optional(v.boolean()),
+  all: v.optional(v.boolean()),
 });
 const WaitingSchema = v.looseObject({ waits_for: v.literal("password"), warnings: v.optional(v.array(v.string())) });
 const AboutSchema = v.looseObject({ pane: v.string() });
@@ -66,11 +73,15 @@ const ofLayout: AnyHandlers<LayoutCall> = {
 };
 
 /** Changes of the layout that concern one pane. */
-const ofPanes: ReadonlySet<string> = new Set(["pane.close", "pane.float", "pane.respawn", "pane.update"]);
+const ofPanes: ReadonlySet<string> = new Set(["pane.close", "pane.respawn", "pane.update"]);
+/** Changes that may take cells from every pane of the window, or cover it. */
+const takesCells: ReadonlySet<string> = new Set([
+  ...["pane.float", "pane.resize", "pane.swap", "pane.zoom", "popup.open", "window.floats"],
+  ...["layout.equalise", "layout.rotate"],
+]);
 /** Streams of what a whole window shows. */
 const showing: ReadonlySet<string> = new Set(["peer.attach", "peer.window"]);
 const reading: ReadonlySet<string> = new Set(["buffer.list", "buffer.get"]);
-const adding: ReadonlySet<string> = new Set(["pane.split", "popup.open", "window.create"]);
 /** What reaches every pane of the session. */
 const touchesAll: ReadonlySet<string> = new Set([
   ...["session.kill", "session.restart", "layout.set", "layout.preset"],
@@ -240,18 +251,23 @@ function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane:
   }
   if (isPane || op === "peer.raw" || ofPanes.has(op)) return ownersOf([pane]);
   if (touchesAll.has(op)) return [session.owner, ...ownersOf([...locals.keys()])];
-  const inWindow = op.startsWith("window.") ? ownersOf(panesIn(windowWith(arrangement.state, pane))) : [];
+  const inWindow = ownersOf(panesIn(windowWith(arrangement.state, pane)));
   if (op === "window.close") return inWindow;
-  if (op === "window.move" || op === "window.swap") return [session.owner, ...inWindow];
-  // An agent of this session adds panes of its own beside it.
-  const { agent } = caller;
-  const isHere = agent !== undefined && [...locals.values()].some((local) => local.pane.agent.info?.name === agent);
-  return isHere && adding.has(op) ? [] : [session.owner];
+  if (op === "window.move" || op === "window.swap" || takesCells.has(op)) return [session.owner, ...inWindow];
+  const { focus, float, whole } = parse(AddingSchema, input);
+  if (op === "pane.split" && (float === true || whole === true)) return [session.owner, ...inWindow];
+  if (focus === true || (op !== "pane.split" && op !== "window.create")) return [session.owner];
+  // An agent of this session adds windows to it, and divides the pane that it runs in, or has made.
+  const runs = (local: LocalPane | undefined): boolean =>
+    caller.agent !== undefined && local?.pane.agent.info?.name === caller.agent;
+  if (op === "pane.split") return runs(locals.get(pane)) ? [] : ownersOf([pane]);
+  return [...locals.values()].some(runs) ? [] : [session.owner];
 }
 
 /** Those whose paste buffer is changed or deleted: of a person's copies nobody is known. */
 function bufferOwners(buffers: PasteBuffers, op: string, input: unknown): (Owner | null)[] {
-  const { buffer, new_name, delete: deletes } = parse(BufferSchema, input);
+  const { buffer, new_name, delete: deletes, all } = parse(BufferSchema, input);
+  if (all === true) return buffers.list().map(({ name }) => buffers.ownerOf(name) ?? null);
   const changes = op === "buffer.paste" ? deletes === true : op !== "buffer.set" || buffer !== undefined;
   const named = [...(changes ? [buffer] : []), ...(new_name === undefined ? [] : [new_name])];
   return named.map((name) => buffers.ownerOf(name)).filter((owner) => owner !== undefined);

@@ -10,7 +10,7 @@ import { StoredOutput } from "../../pane/output/stored-output.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { requireOwnCursor, unsavedSince } from "../../pane/text/own-cursor.ts";
 import type { KeptLines } from "../../pane/text/retained-lines.ts";
-import { defined } from "../../protocol/defined.ts";
+import { defined, present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type OutputFilter, type OutputQuery, outputQuery } from "../../protocol/output-filter.ts";
 import type { Format, Line } from "../../protocol/screen.ts";
@@ -156,7 +156,7 @@ function ownLines(range: Printed, kept: KeptLines | null): Printed {
 export function read({ missing, text, matches, omittedBytes, omittedLines }: OutputReading) {
   return {
     ...incomplete(missing),
-    ...(matches === null ? {} : { matches }),
+    ...present({ matches }),
     text,
     omitted_bytes: omittedBytes,
     omitted_lines: omittedLines,
@@ -185,7 +185,7 @@ async function shown(
   const { matches, text, omitted_bytes, omitted_lines } = read(
     await readOutput(stored, query, input.max_bytes, signal, overwrittenOf(pane, rows, input)),
   );
-  const counted = matches === undefined ? {} : { matches };
+  const counted = defined({ matches });
   return { ...first, ...counted, text, omitted_bytes, omitted_lines: omitted_lines + rows.dropped, ...base };
 }
 

@@ -6,6 +6,7 @@ import { joined } from "../../pane/submits.ts";
 import { unsavedSince } from "../../pane/text/own-cursor.ts";
 import type { Caller } from "../../protocol/caller.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
+import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { requireInTime } from "../../protocol/requests.ts";
 import { decisionOf } from "./decision.ts";
@@ -42,7 +43,7 @@ export async function run(
     generation: pane.activity.generation,
     since: outcome.since,
     output_cursor: outcome.outputCursor,
-    ...(prompt === null ? {} : { prompt }),
+    ...present({ prompt }),
     ...(included.has("output") ? { output: output.text, omitted_lines: output.omittedLines } : {}),
     ...(included.has("screen") ? { screen: shownScreen(terminal, input.format, input.tail) } : {}),
     ...(warnings.length === 0 ? {} : { warnings }),
@@ -71,7 +72,7 @@ function severalCommands(pane: Pane, since: number): Pick<OperationOutput<"run">
       command_id: id,
       command: command === null ? null : command.slice(0, COMMAND_LENGTH),
       exit_code,
-      ...(signal === null ? {} : { signal }),
+      ...present({ signal }),
     })),
   };
 }

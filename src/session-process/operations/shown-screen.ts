@@ -42,7 +42,13 @@ export function disorderOf(pane: Pane): { disorder?: string[] } {
 }
 
 /** A shell shows its prompt, and its terminal does not echo: a program that reads a password shows none. */
-export function lacksEcho(pane: Pane): boolean {
+function lacksEcho(pane: Pane): boolean {
+  const { commands } = pane;
+  return commands.isAtPrompt ? commands.lostEcho.isLost : lacksPlainEcho(pane);
+}
+
+/** The same of a shell without a line editor of its own. */
+export function lacksPlainEcho(pane: Pane): boolean {
   const { text, commands } = pane;
   if (!isSecret(pane.flags())) return false;
   const { state, foreground } = commands.state();

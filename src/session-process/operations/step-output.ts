@@ -9,6 +9,7 @@ import { type OutputReading, readOutput } from "../../pane/output/read-output.ts
 import { StoredOutput } from "../../pane/output/stored-output.ts";
 import type { Pane } from "../../pane/pane.ts";
 import type { StepResult } from "../../protocol/commands.ts";
+import { present } from "../../protocol/defined.ts";
 import type { StepFilter } from "../../protocol/output-filter.ts";
 import { holderText, refusedPort } from "../../protocol/ports.ts";
 
@@ -30,7 +31,7 @@ export async function stepOutput<R extends StepResult>(
   if (query !== null) {
     const reading = await readOutput(stored, query, limit, signal, overwrittenIn(pane, result.command_id));
     const { matches } = reading;
-    const counted = matches === null ? {} : { matches };
+    const counted = present({ matches });
     const shown = { output: reading.text, omitted_lines: reading.omittedLines, ...counted, total_lines: total };
     return { ...incomplete(reading.missing), ...result, ...shown };
   }

@@ -9,7 +9,7 @@ import { cleanPaste } from "../../session/paste-buffers.ts";
 import { quote } from "../../shell/words.ts";
 import { containing, type TerminalModel } from "../../terminal/model.ts";
 import type { PaneHandlers } from "./context.ts";
-import { disorderOf, lacksEcho, NO_ECHO, shownScreen } from "./shown-screen.ts";
+import { disorderOf, lacksPlainEcho, NO_ECHO, shownScreen } from "./shown-screen.ts";
 import { decodeFor, typeInto } from "./typing.ts";
 
 /** Lines of a page that take milliseconds to read, so that several such pages in a row would hold up everybody. */
@@ -33,10 +33,12 @@ export const terminalHandlers: Pick<
     await pane.clear();
     return { output_cursor: pane.giveCursor() };
   },
-  "session.reset": (pane) => {
+  "session.reset": async (pane) => {
     const { terminal } = pane;
+    const echoes = pane.exit === null && (await pane.commands.lostEcho.mend());
     return terminal.atRest(() => {
-      const mended = [...terminal.disorder, ...(lacksEcho(pane) && pane.secrets.switchEchoOn() ? [NO_ECHO] : [])];
+      const isEchoOn = echoes || (lacksPlainEcho(pane) && pane.secrets.switchEchoOn());
+      const mended = [...terminal.disorder, ...(isEchoOn ? [NO_ECHO] : [])];
       const bytes = terminal.mend(pane.flags()?.canonical === false);
       if (bytes !== null) pane.events.emit("chunk", { offset: terminal.offset, bytes });
       return { mended, output_cursor: pane.giveCursor() };

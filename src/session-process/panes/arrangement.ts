@@ -58,6 +58,8 @@ export interface ArrangementEvents {
   listed: undefined;
   /** The same, once for all changes within LISTED_MS: for readers of all panes. */
   settled: undefined;
+  /** The process that runs a pane of this session is gone, or the connection to that. */
+  lost: string;
   /** The AI agent of a pane of this session has changed; null: it is gone. */
   agent: { readonly pane: string; readonly agent: AgentInfo | null };
   /** A caller that waited for a program's end was notified. */
@@ -255,6 +257,7 @@ export class Arrangement {
       // A view's agent is reported by the view's session.
       agent: (agent) => !isView && events.emit("agent", { pane, agent }),
       ended: (exit) => this.ends(pane, exit),
+      lost: () => events.emit("lost", pane),
     };
   }
 

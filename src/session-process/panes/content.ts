@@ -189,7 +189,7 @@ export class Content implements PaneRef {
   }
 
   release(gone: WshError): void {
-    for (const placed of this.arrangement.placed.values()) placed.close();
+    for (const placed of this.arrangement.placed.values()) if (!this.locals.has(placed.id)) placed.close();
     for (const local of this.locals.values()) if (local.home === null) local.release(gone);
   }
 

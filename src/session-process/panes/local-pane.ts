@@ -12,6 +12,7 @@ import { frameModes } from "../../compositor/frame-modes.ts";
 import { KeyTables } from "../../keys/tables.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { type CopyModeInput, CopyModeInputSchema, type TerminalColors } from "../../protocol/attach.ts";
+import { present } from "../../protocol/defined.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import type { PaneInfo } from "../../protocol/session.ts";
@@ -312,7 +313,7 @@ export class LocalPane implements PlacedPane {
     const exit = this.pane.exit;
     this.known = {
       ...this.pane.info(),
-      ...(writer === null ? {} : { typed_by: writer }),
+      ...present({ typed_by: writer }),
       ...(exit === null ? {} : { exit_code: exit.code, signal: exit.signal }),
     };
     return this.known;

@@ -1,10 +1,12 @@
 /**
  * Windows that go to another session, or change places with one of it, with their panes, layout, name and id. All or
- * nothing: each session commits once, after every pane is placed in both; a failure, a process that dies, or one that
- * does not answer in time leaves both unchanged. A window whose own process is killed meanwhile is lost with it.
+ * nothing: each session commits once, after every pane is placed in both; a failure, or a process that does not answer in
+ * time, leaves both unchanged. Whichever process is killed when, one session has the window, alive or in its checkpoint:
+ * the one that takes it has written so before it answers, and a pane's checkpoint counts how often it has moved.
  *
  * A swap holds the change of both sessions. The first asks the second, which places the window that comes, and before
- * it commits returns its own by a request that the first takes within the change under way.
+ * it commits returns its own by a request that the first takes within the change under way. Until the second has
+ * answered, the first has both windows.
  */
 import * as v from "valibot";
 import { sessionSocket } from "../../instance/paths.ts";
@@ -20,14 +22,14 @@ import {
   withoutWindow,
   withWindow,
 } from "../../session/windows/order.ts";
-import { paneEntry, type WindowEntry } from "../../session/windows/state.ts";
+import { paneEntry, type WindowEntry, type Windows } from "../../session/windows/state.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
 import { answer } from "../operations/layout/subject.ts";
 import type { SessionParts } from "../parts.ts";
 import {
   adopt,
   askGuest,
-  askTaker,
+  diedWith,
   Giving,
   refuseCrossing,
   SentPaneSchema,
@@ -88,13 +90,15 @@ export async function moveWindowAway(
   const { whole, giving } = give(parts, id, taker);
   using given = giving;
   const asked = { window: whole.window, panes: given.panes, index, make_room: makeRoom, focus };
-  const made = v.parse(ArrangementSchema, await askTaker(parts, taker, "peer.take_window", asked));
+  const answer = await given.ask("peer.take_window", asked);
+  const made = answer === null ? null : v.parse(ArrangementSchema, answer);
   const rest = withoutWindow(arrangement.state, id);
   if (rest !== null) arrangement.commit(rest);
-  await given.gone(made.session, rest === null);
+  await given.gone(made?.session ?? taker.name, rest === null);
   await unlink(parts, id);
   // Not awaited: its end is a change of its own, behind this one.
   if (rest === null) void session.lifetime.kill("killed");
+  if (made === null) throw diedWith(taker);
   return made;
 }
 
@@ -110,7 +114,7 @@ async function takeWindow(parts: SessionParts, { input, signal }: PeerRequest): 
     await using taking = await Taking.of(parts, sent.panes, arrangement.area);
     signal.throwIfAborted();
     arrangement.commit(next);
-    taking.kept();
+    await taking.kept();
     return answer(parts, sent.window.active);
   });
 }
@@ -124,33 +128,36 @@ const awaited = new Map<number, (sent: SentWindow) => Promise<void>>();
  * @throws WshError pane_not_found, session_not_found, invalid_layout
  */
 export async function swapWindowAway(parts: SessionParts, id: number, other: string): Promise<Answer> {
-  const { arrangement, instance, processId, session } = parts;
+  const { arrangement, instance, processId, session, settings } = parts;
   const before = arrangement.state;
   const taker = takerOf(parts, other);
   const { whole, giving } = give(parts, id, taker);
   using given = giving;
   // Behind a failure, what has come goes before what went is taken back.
   await using come = new AsyncDisposableStack();
-  const back: { taking: Taking | null; active: string } = { taking: null, active: whole.window.active };
+  const back: { next: Windows; active: string } = { next: before, active: whole.window.active };
   awaited.set(id, async (sent) => {
-    const next = replaceWindow(before, id, wholeOf(sent));
-    back.taking = come.use(await Taking.of(parts, sent.panes, arrangement.area));
+    const place = { index: null, base: settings.base_index, makeRoom: false, focus: false };
+    back.next = replaceWindow(before, id, wholeOf(sent));
+    come.use(await Taking.of(parts, sent.panes, arrangement.area));
     come.defer(() => arrangement.commit(before));
-    arrangement.commit(next);
+    arrangement.commit(withWindow(before, wholeOf(sent), place));
+    await parts.keeper.layoutKept();
     back.active = sent.window.active;
   });
   const giver = { socket: sessionSocket(instance, processId), name: session.name };
   const asked = { window: whole.window, panes: given.panes, giver };
-  let name: string;
+  let answered: unknown;
   try {
-    name = v.parse(ArrangementSchema, await askTaker(parts, taker, "peer.swap_window", asked, other)).session;
+    answered = await given.ask("peer.swap_window", asked, other);
   } finally {
     awaited.delete(id);
   }
-  back.taking?.kept();
   come.move();
-  await given.gone(name);
+  arrangement.commit(back.next);
+  await given.gone(answered === null ? taker.name : v.parse(ArrangementSchema, answered).session);
   await unlink(parts, id);
+  if (answered === null) throw diedWith(taker);
   return answer(parts, back.active);
 }
 
@@ -169,9 +176,10 @@ async function swapWith(parts: SessionParts, { input, target, signal }: PeerRequ
     using given = giving;
     signal.throwIfAborted();
     const returned = { window: whole.window, panes: given.panes, for: sent.window.id };
-    await askTaker(parts, back, "peer.return_window", returned);
+    // Where that one has died behind it, this one goes on: each has what it was to have.
+    await given.ask("peer.return_window", returned);
     arrangement.commit(next);
-    taking.kept();
+    await taking.kept();
     await given.gone(giver.name);
     await unlink(parts, own);
     return answer(parts, sent.window.active);

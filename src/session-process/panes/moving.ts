@@ -4,6 +4,7 @@
  * stays until its guests have ended.
  */
 import * as v from "valibot";
+import { sessionDir } from "../../checkpoints/files/places.ts";
 import { sessionSocket } from "../../instance/paths.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -52,6 +53,7 @@ export const SentPaneSchema = v.object({
     keep: v.nullable(KeepSchema),
     view: v.nullable(v.string()),
     env: v.exactOptional(v.record(v.string(), v.string())),
+    moves: v.number(),
   }),
 });
 type SentPane = v.InferOutput<typeof SentPaneSchema>;
@@ -85,14 +87,35 @@ export class Giving implements Disposable {
     private readonly to: Taker,
   ) {
     const { arrangement, instance, processId, keeper } = parts;
-    this.panes = entries.map(({ id, title, keep, view, env }) => {
+    this.panes = entries.map(({ id, title, keep, view, env, moves = 0 }) => {
       const placed = arrangement.paneOf(id);
       const socket = placed instanceof ViewLink ? placed.socket : sessionSocket(instance, processId);
-      return { pane: id, socket: placed.isView ? null : socket, chosen: { title, keep, view, ...defined({ env }) } };
+      return {
+        pane: id,
+        socket: placed.isView ? null : socket,
+        chosen: { title, keep, view, moves: moves + 1, ...defined({ env }) },
+      };
     });
     this.locals = entries.flatMap(({ id }) => arrangement.localOf(id) ?? []);
     // The session that is to show it finds it by its id, and gives it its size.
-    for (const local of this.locals) keeper.lend(local, to, true);
+    for (const local of this.locals) void keeper.lend(local, to, true);
+  }
+
+  /**
+   * Asks that session to take them, within a change of the arrangement here.
+   * @returns its answer; null: it had them in its checkpoint when it died, and comes back with them
+   * @throws WshError of it, session_unavailable: it has none of them
+   */
+  async ask(op: string, input: Readonly<Record<string, unknown>>, target?: string): Promise<unknown> {
+    const { parts, to } = this;
+    try {
+      return await askTaker(parts, to, op, input, target);
+    } catch (thrown) {
+      const { claimsIn } = await import("../../checkpoints/files/claims.ts");
+      const claims = claimsIn(sessionDir(parts.instance, to.number));
+      if (this.panes.every(({ pane, chosen }) => claims.get(Number(pane.slice(1))) === chosen.moves)) return null;
+      throw thrown;
+    }
   }
 
   /**
@@ -104,7 +127,7 @@ export class Giving implements Disposable {
     this.isGone = true;
     const { arrangement, instance, processId, number, keeper } = this.parts;
     const home = { number: this.to.number, name };
-    for (const local of this.locals) keeper.lend(local, home);
+    await Promise.all(this.locals.map((local) => keeper.lend(local, home)));
     for (const { id } of this.entries) {
       const placed = arrangement.placed.get(id);
       if (placed instanceof ViewLink && placed.isGuest) placed.belongsTo(home);
@@ -116,7 +139,7 @@ export class Giving implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    if (!this.isGone) for (const local of this.locals) this.parts.keeper.lend(local, null);
+    if (!this.isGone) for (const local of this.locals) void this.parts.keeper.lend(local, null);
   }
 }
 
@@ -155,28 +178,34 @@ export class Taking implements AsyncDisposable {
     const home = local?.home ?? null;
     this.undo.push(async () => {
       arrangement.forget(pane);
-      if (local !== undefined) keeper.lend(local, home);
+      if (local !== undefined) await keeper.lend(local, home);
       else if (id !== processId) await releasePane(instance, processId, number, id).catch(() => {});
     });
     if (local !== undefined) {
-      keeper.lend(local, null);
+      await keeper.lend(local, null);
       arrangement.put(local);
-    } else {
-      const linked = { id: pane, socket, shows: pane, isGuest: true };
-      const link = await ViewLink.open(linked, area, sessionSocket(instance, processId), arrangement.eventsOf(pane));
-      arrangement.placed.set(pane, link);
-      await link.refresh();
-    }
+    } else await placeGuest(this.parts, pane, socket, area);
     if (id !== processId) await linkPane(instance, processId, number, id);
   }
 
-  kept(): void {
+  /** The layout has them: both are kept. What was written counts, should a process die before the answer. */
+  async kept(): Promise<void> {
+    await this.parts.keeper.layoutKept();
     this.undo.splice(0);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const undo of this.undo.splice(0).reverse()) await undo();
   }
+}
+
+/** Shows a pane of this session that another process runs. @throws WshError of that */
+export async function placeGuest(parts: SessionParts, pane: string, socket: string, area: Size): Promise<void> {
+  const { arrangement, instance, processId } = parts;
+  const linked = { id: pane, socket, shows: pane, isGuest: true };
+  const link = await ViewLink.open(linked, area, sessionSocket(instance, processId), arrangement.eventsOf(pane));
+  arrangement.placed.set(pane, link);
+  await link.refresh();
 }
 
 /** Whether this process waits for another inside a change of its layout; a process has one session. */
@@ -186,7 +215,7 @@ let isGiving = false;
  * Asks the session that is to take something, within a change of the arrangement here.
  * @throws WshError of it, session_unavailable when it does not answer in time: it takes nothing then
  */
-export async function askTaker(
+async function askTaker(
   { number }: SessionParts,
   to: Taker,
   op: string,
@@ -236,9 +265,16 @@ export async function moveAway(parts: SessionParts, pane: string, to: string, pl
   const taker = takerOf(parts, to);
   using giving = new Giving(parts, [state.panes[pane] ?? paneEntry(pane)], taker);
   const [sent] = giving.panes;
-  const answer = await askTaker(parts, taker, "peer.adopt", { ...sent, ...placing }, formatTarget(parseTarget(to)));
+  const answer = await giving.ask("peer.adopt", { ...sent, ...placing }, formatTarget(parseTarget(to)));
   arrangement.commit(rest);
-  await giving.gone(v.parse(AdoptedSchema, answer).name);
+  await giving.gone(answer === null ? taker.name : v.parse(AdoptedSchema, answer).name);
+  if (answer === null) throw diedWith(taker);
+}
+
+/** The session that has taken something is a crashed one. */
+export function diedWith({ name, number }: Taker): WshError {
+  const hint = `wsh restore @s${number} brings it back.`;
+  return new WshError("session_unavailable", `session '${name}' has crashed with what it took`, { hint });
 }
 
 const AdoptSchema = v.object({
@@ -270,7 +306,7 @@ export async function adopt(
     await using taking = await Taking.of(parts, [sent], area);
     signal.throwIfAborted();
     arrangement.commit(next);
-    taking.kept();
+    await taking.kept();
     return { name: session.name };
   });
 }
@@ -291,7 +327,7 @@ export async function askGuest(parts: SessionParts, keeper: PaneKeeper, request:
       await local.restart();
       return {};
     case "peer.named_pane":
-      if (local.home !== null) keeper.lend(local, v.parse(NamedSchema, request.input));
+      if (local.home !== null) await keeper.lend(local, v.parse(NamedSchema, request.input));
       return {};
     case "peer.private_pane":
       if (local.home !== null) local.own.setPrivate(v.parse(v.object({ on: v.boolean() }), request.input).on);

@@ -63,6 +63,8 @@ export interface PlacedPaneEvents {
   /** The AI agent in it has changed; null: it is gone. */
   agent(agent: AgentInfo | null): void;
   ended(exit: PaneExit): void;
+  /** The process that runs it is gone, or the connection to that. */
+  lost(): void;
 }
 
 /** How a pane's program ended. */

@@ -392,6 +392,10 @@ export class ViewLink implements PlacedPane {
     if (this.over) return;
     this.over = true;
     this.stopAsking();
+    if (end === null && this.isGuest) {
+      this.port.lost();
+      return;
+    }
     this.port.ended({ code: end?.exit_code ?? null, signal: end?.signal ?? null, isOwn: end?.reason === "exited" });
     if (end !== null) this.connection.close();
   }

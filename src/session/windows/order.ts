@@ -37,6 +37,7 @@ export interface WindowPlace {
 /** Frees a number. @param but a window that leaves its number */
 export function makeRoom(state: Windows, index: number, but?: number): Windows {
   const free = freeIndex({ ...state, windows: state.windows.filter(({ id }) => id !== but) }, index);
+  if (free > index) requireFree(state, free, but);
   const windows = state.windows.map((each) =>
     each.id !== but && each.index >= index && each.index < free ? { ...each, index: each.index + 1 } : each,
   );

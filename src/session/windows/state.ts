@@ -8,7 +8,7 @@
  */
 import { WshError } from "../../protocol/errors.ts";
 import type { Keep } from "../../protocol/layout.ts";
-import { formatTarget, type Target, windowId } from "../../protocol/names.ts";
+import { formatTarget, MAX_WINDOW_INDEX, type Target, windowId } from "../../protocol/names.ts";
 import type { Size } from "../../protocol/size.ts";
 import { meantWindow } from "../../protocol/window-target.ts";
 import { extentsIn, type Placement, placePanes } from "../layout/cells.ts";
@@ -26,6 +26,8 @@ export interface PaneEntry {
   readonly view: string | null;
   /** Its variables besides those of the session, without secrets; absent: none. */
   readonly env?: Readonly<Record<string, string>>;
+  /** How often it went to another session: of two checkpoints that have the pane, the larger is right. Absent: never. */
+  readonly moves?: number;
 }
 
 export interface WindowEntry {
@@ -253,10 +255,14 @@ export function renumber(state: Windows, base: number): Windows {
 
 /** @throws WshError invalid_layout */
 export function requireFree(state: Windows, index: number, but?: number): void {
+  if (index > MAX_WINDOW_INDEX) {
+    throw new WshError("invalid_layout", `${index} is not a number of a window: the largest is ${MAX_WINDOW_INDEX}`);
+  }
   const taken = state.windows.find((window) => window.index === index && window.id !== but);
   if (taken === undefined) return;
+  const above = freeIndex(state, index);
   throw new WshError("invalid_layout", `window ${index} already exists`, {
-    hint: `Choose a free index, such as ${freeIndex(state, index)}, or close or renumber that window first.`,
+    hint: `Choose a free index, such as ${above > MAX_WINDOW_INDEX ? freeIndex(state, 0) : above}, or close or renumber that window first.`,
   });
 }
 
@@ -346,5 +352,5 @@ export function isSimple(state: Windows): boolean {
   const [pane, ...others] = Object.values(panes);
   if (window === undefined || pane === undefined || more.length > 0 || others.length > 0) return false;
   const isChosen = window.name !== null || window.index !== 0 || window.synchronized;
-  return !isChosen && pane.title === null && pane.keep === null && pane.view === null;
+  return !isChosen && pane.title === null && pane.keep === null && pane.view === null && pane.moves === undefined;
 }

@@ -1,4 +1,5 @@
 /** What a command of tmux is here: what it takes, and what it does by wsh's operations. */
+import { defined } from "../../protocol/defined.ts";
 import { TmuxError } from "../error.ts";
 import { numberFault } from "../options/options.ts";
 import type { Command } from "../run.ts";
@@ -14,7 +15,7 @@ export function command(
   run: Command["run"],
 ): Command {
   const [name = "", alias] = names.split(" ");
-  return { name, ...(alias === undefined ? {} : { alias }), flags, least, most, usage, run };
+  return { name, ...defined({ alias }), flags, least, most, usage, run };
 }
 
 /** A number of cells, or a share. */

@@ -3,6 +3,7 @@ import { defaultBindings } from "../../keys/bindings.ts";
 import { nameOf } from "../../keys/configured.ts";
 import { parseKeyName } from "../../keys/names.ts";
 import { tmuxPreset } from "../../keys/tmux-preset.ts";
+import { defined } from "../../protocol/defined.ts";
 import { isCopyTable, printedCommands, requireTableName } from "../bindings/changes.ts";
 import { copyAction } from "../bindings/copy-commands.ts";
 import { boundName, byKey, tmuxName } from "../bindings/key-names.ts";
@@ -59,7 +60,7 @@ async function bind(run: Run, args: Arguments): Promise<void> {
     const { keys } = tableIn(tables, name);
     const before = keys[key];
     // Without a command, the note of a bound key is set.
-    const bound: BoundKey = { commands, repeat: args.has("r"), ...(note === undefined ? {} : { note }) };
+    const bound: BoundKey = { commands, repeat: args.has("r"), ...defined({ note }) };
     if (commands.length > 0) keys[key] = bound;
     else if (before !== undefined && before !== null && note !== undefined) before.note = note;
   });

@@ -1,5 +1,6 @@
 /** Commands on panes: making, ending, moving, sizing, selecting. */
 import type { OperationInput } from "../../operations/table.ts";
+import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { TmuxError } from "../error.ts";
 import { type Pane, type Place, placeOf } from "../model.ts";
@@ -215,11 +216,7 @@ async function breakPane(run: Run, args: Arguments): Promise<void> {
   const focus = takesFocus(run, args, { session, window, pane });
   const index = to.window === null ? to.index : null;
   if (there !== null) await run.backend.call("pane.move", { to: there.target, focus: false }, pane.target);
-  const made = await run.backend.call(
-    "pane.move",
-    { to: null, ...(index === null ? {} : { index }), focus },
-    pane.target,
-  );
+  const made = await run.backend.call("pane.move", { to: null, ...present({ index }), focus }, pane.target);
   await run.refresh();
   if (name !== undefined) await nameWindow(run, made.window, name);
   await printMade(run, args, pane.target, focus);

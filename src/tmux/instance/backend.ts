@@ -12,6 +12,7 @@ import { selfCommand } from "../../launch/launch.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { agentAbove } from "../../platform/agent-above.ts";
+import { present } from "../../protocol/defined.ts";
 import { isSameOwner, ownerOf, requireNoAgent } from "../../protocol/owner.ts";
 import { PaneTerminalSchema } from "../../protocol/pane-terminal.ts";
 import { SessionInfoSchema } from "../../protocol/session.ts";
@@ -67,7 +68,7 @@ export function backendOf(
   const { uid, username } = os.userInfo();
   const { env, cwd, caller, pane, hasTerminal, isByKey = false, socketPath, print, complain } = client;
   // A program that a session's process starts for an agent acts for it.
-  const place = { env: { ...definedIn(env), ...(agent === null ? {} : { WSH_AGENT: agent }) }, cwd };
+  const place = { env: { ...definedIn(env), ...present({ WSH_AGENT: agent }) }, cwd };
   return {
     ...{ env, cwd, caller, pane, hasTerminal, isByKey, socketPath, print, complain },
     version: TMUX_VERSION,

@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
+import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
@@ -36,7 +37,7 @@ export class Sessions implements Disposable {
     agent: string | null,
   ) {
     const caller = { kind: "cli", id: `cli:${pid}`, name: "tmux", connected: true } as const;
-    this.context = { caller: { ...caller, ...(agent === null ? {} : { agent }) }, access: "admin" } as const;
+    this.context = { caller: { ...caller, ...present({ agent }) }, access: "admin" } as const;
   }
 
   /** Running sessions; one whose process does not answer is left out. */

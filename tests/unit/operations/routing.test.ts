@@ -1,6 +1,6 @@
 /** Routing by names says what the table's scopes say. */
 import { expect, test } from "bun:test";
-import { isForPane, isForServer } from "../../../src/operations/routing.ts";
+import { isForPane, isForServer, subjectOf } from "../../../src/operations/routing.ts";
 import { operations } from "../../../src/operations/table.ts";
 
 test("what a scope says of an operation, its name says, too", () => {
@@ -15,4 +15,20 @@ test("drawing at a pane is the pane's, at a session the session's", () => {
   for (const target of ["@7", "dev:1.0", "dev:logs.2"]) expect(isForPane("overlay.create", target)).toBe(true);
   for (const target of ["dev", "@s3", "@w5", "dev:1", "dev:"]) expect(isForPane("overlay.create", target)).toBe(false);
   for (const target of ["@7", "dev"]) expect(isForPane("session.kill", target)).toBe(false);
+});
+
+test("an operation behind an event acts on what the event names", () => {
+  const event = { session_id: "@s3", window: "@w5", pane: "@7" };
+  for (const [operation, subject] of [
+    ["window.update", "@w5"],
+    ["layout.preset", "@w5"],
+    ["pane.split", "@7"],
+    ["popup.open", "@7"],
+    ["screen.read", "@7"],
+    ["overlay.create", "@7"],
+    ["session.update", "@s3"],
+  ] as const)
+    expect([operation, subjectOf(operation, event)]).toEqual([operation, subject]);
+  expect(subjectOf("pane.split", { session_id: "@s3", window: "@w5" })).toBe("@w5");
+  expect(subjectOf("window.update", { session_id: "@s3" })).toBe("@s3");
 });

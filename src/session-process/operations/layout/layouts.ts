@@ -1,7 +1,7 @@
 /** Operations on the layout of a window as a whole. */
 import type { Handlers } from "../../../endpoint/operations/context.ts";
 import type { OperationNameOf } from "../../../operations/table.ts";
-import { defined } from "../../../protocol/defined.ts";
+import { defined, present } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { countPanes, type FloatLeaf, type LayoutTree, type PaneProgram } from "../../../protocol/layout.ts";
 import { windowId } from "../../../protocol/names.ts";
@@ -64,8 +64,8 @@ function treeOf(node: LayoutNode, panes: Windows["panes"]): unknown {
 }
 
 function chosenFor({ title, keep, env }: Partial<PaneEntry> = {}): object {
-  const kept = { ...(keep == null ? {} : { keep_after_exit: keep }), ...defined({ env }) };
-  return { ...(title == null ? {} : { title }), ...kept };
+  const kept = { ...present({ keep_after_exit: keep }), ...defined({ env }) };
+  return { ...present({ title }), ...kept };
 }
 
 /** The floating panes of a window in the form of `layout.set`; without popups. */

@@ -1,0 +1,115 @@
+/**
+ * Whether the terminal was left without echo at the prompt of bash, whose line editor then draws nothing: readline keeps
+ * the terminal as commands have it, and follows its echo. The editors of zsh and fish draw always, and give commands
+ * their echo back.
+ *
+ * At the prompt flags are the editor's own. So they are looked at while a command runs; where those show no echo, a
+ * private key is pressed at the next prompt: the editor that echoes draws its prompt again.
+ */
+import { pause, Wait } from "../../base/deadline.ts";
+import type { TerminalReader } from "../../platform/foreground.ts";
+import { isSecret, type PtyFlags } from "../../pty/port.ts";
+import type { ExecTarget } from "../ports.ts";
+import type { CommandLog } from "./command-log.ts";
+import { clearKey, hideKey } from "./line-editor.ts";
+
+/** How long bash may take to draw its prompt again, once it reads and has read the key, in ms. */
+const DRAWN_MS = 50;
+/** Bytes by which bash clears the line that it does not show; other editors (ble.sh) draw more, or nothing. */
+const MAX_CLEARED = 8;
+/** How long it may take to read the key, and for the prompt after the command that mends, in ms. */
+const READ_MS = 2_000;
+/** Interval between looks, in ms. */
+const LOOK_MS = 10;
+const MEND = new TextEncoder().encode("stty echo\r");
+
+export interface LostEchoPort {
+  readonly target: Pick<ExecTarget, "shell" | "typed" | "isWriting" | "hold">;
+  readonly log: CommandLog;
+  flags(): PtyFlags | null;
+  reader(): TerminalReader | null;
+  /** Age of the last output or input in ms. */
+  quietMs(): number;
+  /** Output bytes parsed. */
+  offset(): number;
+}
+
+export class LostEcho {
+  /** Known to be so at this prompt. */
+  isLost = false;
+  /** The terminal did not echo while the newest command ran, which may be its own doing. */
+  private wasSilent = false;
+  private looking: Promise<void> | null = null;
+
+  constructor(private readonly port: LostEchoPort) {
+    port.log.on({
+      started: () => {
+        const flags = port.flags();
+        this.wasSilent = isSecret(flags);
+        if (flags?.canonical === true && flags.echo) this.isLost = false;
+      },
+      prompt: () => {
+        // Not in this event, which is not yet the answer.
+        if (this.wasSilent) void Promise.resolve().then(() => this.look());
+      },
+    });
+  }
+
+  /** The terminal's flags were read. Runs per chunk. */
+  seen(flags: PtyFlags | null): PtyFlags | null {
+    if (!this.wasSilent && isSecret(flags) && this.port.log.phase === "running") this.wasSilent = true;
+    return flags;
+  }
+
+  /** Makes bash echo again, if it does not. @returns whether it was mended */
+  async mend(): Promise<boolean> {
+    await this.look();
+    if (!this.isLost || !this.isAtEmptyPrompt) return false;
+    await this.press([hideKey("bash"), MEND], true);
+    await this.look();
+    return !this.isLost;
+  }
+
+  private get isAtEmptyPrompt(): boolean {
+    const { target, log } = this.port;
+    return target.shell === "bash" && log.phase === "prompt" && target.typed.isUntouched;
+  }
+
+  /** Asks the editor, if its line is certainly empty. */
+  private look(): Promise<void> {
+    if (!this.isAtEmptyPrompt) return Promise.resolve();
+    this.wasSilent = false;
+    this.looking ??= this.press([clearKey("bash")], false).then((isDrawn) => {
+      this.looking = null;
+      if (isDrawn !== null) this.isLost = !isDrawn;
+    });
+    return this.looking;
+  }
+
+  /** @returns whether a prompt is drawn once bash has read these keys; null where that does not show */
+  private async press(keys: readonly Uint8Array[], isCommand: boolean): Promise<boolean | null> {
+    const { log, target, reader, quietMs, offset } = this.port;
+    const before = offset();
+    using wait = new Wait<boolean | null>({ ms: READ_MS }, () => null);
+    const left = (): void => wait.end(null);
+    wait.own(log.on({ prompt: () => wait.end(true), exited: left, ...(isCommand ? {} : { started: left }) }));
+    try {
+      const hold = target.hold();
+      const written = keys.map((key) => hold.write(key));
+      // Nobody who types next finds the input held.
+      hold[Symbol.dispose]();
+      await Promise.all(written);
+    } catch {
+      // A caller types there, or the program has ended.
+      return null;
+    }
+    while (!wait.isOver) {
+      await pause(LOOK_MS);
+      const read = reader();
+      const isOver = read?.reading === true && read.unread === 0 && !target.isWriting && quietMs() >= DRAWN_MS;
+      const isCleared = offset() > before && offset() - before <= MAX_CLEARED;
+      if (read === null || isOver) wait.end(isOver && isCleared ? false : null);
+    }
+    return await wait.promise;
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * kill -9 at every moment of a window's way to another session, of either process, both, or the server: after a restore
+ * one session has the window, whole, and so it is with the one that it was exchanged for. WSH_TEST_SEED repeats a run.
+ */
+import { expect, test } from "bun:test";
+import fs from "node:fs";
+import { readPane } from "../../src/checkpoints/files/part-reader.ts";
+import { splitServer } from "../support/panes.ts";
+import { seededRandom } from "../support/terminals/outer-screen.ts";
+import { until } from "../support/until.ts";
+
+const full = process.env.WSH_TEST_FULL === "1";
+const SEED = Number(process.env.WSH_TEST_SEED ?? Date.now() % 1_000_000);
+/** Longest time from the request to the kill, in ms: a move takes half as long. */
+const LONGEST_MS = 60;
+const ROUNDS = full ? 60 : 1;
+const WAYS = ["move", "swap"] as const;
+const VICTIMS = ["giver", "taker", "both"] as const;
+
+test(
+  `a window on its way is in one session, whoever is killed when (WSH_TEST_SEED=${SEED})`,
+  async () => {
+    await using all = await splitServer({ intervals: { checkpointRest: 50 } });
+    const { wsh, http } = all;
+    const random = seededRandom(SEED);
+    const parts = `${wsh.instance.stateDir}/t.checkpoints`;
+    const isKept = (pane: string): boolean => {
+      const number = Number(pane.slice(1));
+      const folders = fs.readdirSync(parts).filter((name) => fs.existsSync(`${parts}/${name}/p${number}.lock`));
+      return folders.some((name) => readPane(`${parts}/${name}`, number).screen?.includes(`mark-1${number}`));
+    };
+    for (let round = 0; round < ROUNDS; round++) {
+      const trials = WAYS.flatMap((way) =>
+        VICTIMS.map((victim) => ({ way, victim, ms: Math.floor(random() * LONGEST_MS) })),
+      );
+      for (const { way, victim, ms } of trials) {
+        const names = [`one${round}${way}${victim}`, `two${round}${way}${victim}`];
+        const one = await wsh.session(names[0] ?? "");
+        const two = await wsh.session(names[1] ?? "");
+        const [giver = 0, taker = 0] = wsh.hosts().slice(-2);
+        const given = await http.expect<{ window: string; pane: string }>(
+          201,
+          http.post(`/sessions/${one.id}/windows`, {}),
+        );
+        const beside = await http.expect<{ pane: string }>(201, http.post(`/sessions/${given.pane}/panes`, {}));
+        const windows = [
+          { id: given.window, panes: [given.pane, beside.pane] },
+          { id: two.windows[0]?.id ?? "", panes: [two.pane_id] },
+        ];
+        const panes = windows.flatMap((window) => window.panes);
+        await Promise.all(
+          panes.map((pane) =>
+            http.expect(200, http.post(`/sessions/${pane}/exec`, { command: `echo mark-$((1${pane.slice(1)} + 0))` })),
+          ),
+        );
+        await until("the checkpoints", () => {
+          try {
+            return panes.every(isKept);
+          } catch {
+            return false;
+          }
+        });
+        await until("the layout", () =>
+          fs.readdirSync(`${parts}/${one.id.slice(1)}`).some((file) => file.startsWith("layout.")),
+        );
+        const moving = http
+          .post(`/sessions/${given.window}/window/${way}`, way === "move" ? { to: names[1] } : { with: windows[1]?.id })
+          .catch(() => {});
+        await Bun.sleep(ms);
+        for (const pid of victim === "giver" ? [giver] : victim === "taker" ? [taker] : [giver, taker])
+          process.kill(pid, "SIGKILL");
+        await moving;
+        await wsh.run("restore", "--all");
+        const at = `${way} ${victim} ${ms} ms`;
+        const found = async () => {
+          const shown = (await wsh.list())
+            .filter(({ name }) => names.includes(name))
+            .flatMap((session) => session.windows);
+          return windows.map(({ id }) =>
+            shown.filter((window) => window.id === id).map((window) => window.panes.map((pane) => pane.id)),
+          );
+        };
+        const wanted = windows.map((window) => [window.panes]);
+        await until(`${at}: the windows`, async () => Bun.deepEquals(await found(), wanted)).catch(() => {});
+        expect([at, await found()]).toEqual([at, wanted]);
+        for (const pane of panes)
+          expect([at, pane, await wsh.screen(pane)]).toEqual([
+            at,
+            pane,
+            expect.stringContaining(`mark-1${pane.slice(1)}`),
+          ]);
+        await Promise.all(names.map((name) => wsh.run("kill", name)));
+      }
+    }
+  },
+  full ? 600_000 : 60_000,
+);
+
+test("a process that only runs a window of a session that was killed ends by itself; wsh stop leaves nothing", async () => {
+  await using all = await splitServer();
+  const { wsh } = all;
+  for (const name of ["one", "two"]) await wsh.session(name);
+  const [, taker = 0] = wsh.hosts();
+  await wsh.ok("window", "move", "one:0", "two");
+  process.kill(taker, "SIGKILL");
+  await wsh.ok("stop");
+  expect(wsh.hosts()).toEqual([]);
+});
