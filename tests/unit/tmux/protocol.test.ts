@@ -36,7 +36,7 @@ test("who a client is says the kernel, where it knows", () => {
       callers.push(side.caller);
       return Object.create({ [Symbol.dispose]() {} });
     });
-    client.receive(Buffer.concat([encodeFrame(109, packed([1])), encodeFrame(106), encodeFrame(200, packed([3]))]));
+    client.receive(Buffer.concat([encodeFrame(107, packed([1])), encodeFrame(106), encodeFrame(200, packed([3]))]));
     expect(callers).toEqual([caller ?? 0]);
   }
 });
