@@ -1,7 +1,8 @@
 /** A misspelt field does not pass in silence: it is ignored and named in the answer. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { inputSchema } from "../../src/operations/table.ts";
-import { unknownFields, unknownFieldWarnings } from "../../src/operations/unknown-fields.ts";
+import { queryInput } from "../../src/operations/query-string.ts";
+import { findOperation, inputSchema } from "../../src/operations/table.ts";
+import { unknownFields, unknownFields, unknownFieldWarnings } from "../../src/operations/unknown-fields.ts";
 import { Http } from "../support/http.ts";
 import { Gateway } from "../support/server.ts";
 
@@ -96,4 +97,13 @@ test("names of every object have no secret meaning, and long lists end", () => {
   const many = unknownFieldWarnings(Array.from({ length: 20 }, (_, index) => `f${index}`));
   expect(many).toHaveLength(9);
   expect(many.at(-1)).toBe("and 12 more");
+});
+
+test("names of Object's own fields are unknown fields", () => {
+  const input = findOperation("screen.get")?.input;
+  if (input === undefined) throw new Error("no such operation");
+  const own = ["constructor", "toString", "__proto__"];
+  const given = Object.fromEntries(own.map((name) => [name, "1"]));
+  expect(queryInput(input, { format: "plain", ...given })).toEqual({ format: "plain" });
+  expect(unknownFields(input, given)).toEqual(own);
 });

@@ -68,7 +68,11 @@ describe("naming a session", () => {
   test("a name that a live session has is refused, and nothing is left behind", async () => {
     using place = testInstance();
     using dev = await session(place.instance, "dev");
-    await expect(session(place.instance, "dev")).rejects.toMatchObject({ code: "session_name_conflict" });
+    const bound: string[] = [];
+    const bind = (path: string): void => void bound.push(path);
+    const again = claimSession(place.instance, { name: { kind: "exact", name: "dev" }, maxSessions: 9, bind });
+    await expect(again).rejects.toMatchObject({ code: "session_name_conflict" });
+    expect(bound).toEqual([]);
     const { id, session: own, window, socket } = dev;
     expect(listSessions(place.instance)).toEqual([
       { id, session: own, window, socket, name: "dev", ended: false, isMember: false },

@@ -73,6 +73,12 @@ describe("a screen", () => {
     });
   });
 
+  test("has titles without control characters", async () => {
+    const { terminal, seen, print } = open();
+    await print("\x1b]2;one\ttwo\x7f\x02three\x1b\\");
+    expect([terminal.title, ...seen.events]).toEqual(["onetwothree", "title onetwothree"]);
+  });
+
   test("tells that a wrap is pending", async () => {
     const { terminal, print } = open(2, 5);
     await print("12345");
