@@ -10,12 +10,15 @@ import { type FileRun, runFiles } from "./test-files.ts";
 /** Test files at the same time, for each processor: they wait for terminals, shells and browsers half of their time. */
 const FILES_PER_PROCESSOR = 2;
 /**
- * Of tests, processes live for a second: what the optimizing compiler does in it, an eighth of their time, pays nothing
- * back. They get it later than the product does (after twenty times as much), except where it is measured and in the full
- * sizes; what floods or goes through thousands of inputs still gets it.
+ * Of tests, processes live for a second: what the compilers do in it, an eighth of their time the optimizing one and a
+ * twentieth the other, pays nothing back. They get them later than the product does (after twenty and eight times as
+ * much), except where it is measured and in the full sizes; what floods or goes through thousands of inputs still gets
+ * them.
  */
+const COMPILED_AFTER = "4000";
 const OPTIMIZED_AFTER = "20000";
 const SHORT_LIVES = {
+  BUN_JSC_thresholdForJITAfterWarmUp: COMPILED_AFTER,
   BUN_JSC_thresholdForOptimizeAfterWarmUp: OPTIMIZED_AFTER,
   BUN_JSC_thresholdForOptimizeAfterLongWarmUp: OPTIMIZED_AFTER,
   BUN_JSC_thresholdForOptimizeSoon: OPTIMIZED_AFTER,

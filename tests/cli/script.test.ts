@@ -204,6 +204,7 @@ same<keyof D.ExpectOptions, keyof NonNullable<Parameters<L.Terminal["expect"]>[1
   );
   const options = [
     "--ignoreConfig",
+    ...["--checkers", "1"],
     "--noEmit",
     "--strict",
     "--skipLibCheck",

@@ -80,6 +80,9 @@ const DOOR_STEP = allValues.length;
 /** And every third value of a query. */
 const QUERY_STEP = 3;
 
+/** In a brief run two of them stand for all, as fields and as sessions. */
+const someNames = full ? names : names.slice(0, 2);
+
 /** JSON texts of inputs: each field in turn with each value. */
 function inputsOf(fields: readonly string[], more = "", of = "", plainStep = BRIEF_STEP): string[] {
   const command = costly.has(of) && fields.includes("command") ? '"command":"true"' : "";
@@ -87,7 +90,7 @@ function inputsOf(fields: readonly string[], more = "", of = "", plainStep = BRI
   const values = costly.has(of) ? fewValues : allValues;
   const briefStep = costly.has(of) ? COSTLY_STEP : plainStep;
   const step = full ? 1 : briefStep;
-  const all = [...fields, ...names];
+  const all = [...fields, ...someNames];
   return all.flatMap((field, nth) =>
     values
       .filter((value, at) => (at + nth) % step === 0 && !(waits.has(field) && isLong(value)))
@@ -119,7 +122,7 @@ describe("over HTTP", () => {
     test(operation.name, async () => {
       for (const { method, path, from } of operation.http) {
         const takesBody = from === undefined ? method !== "GET" && method !== "DELETE" : from === "json";
-        for (const name of names) {
+        for (const name of someNames) {
           // In a brief run one session is asked for all ids.
           for (const id of full || name === "constructor" ? ["1", ...names, "%zz", "%ED%A0%80"] : ["1"]) {
             const target = path.replace(":name", name).replace(":id", id).replace(":hostname", id);
@@ -139,7 +142,7 @@ describe("over HTTP", () => {
           }
         } else if (from !== "raw") {
           const step = costly.has(operation.name) ? queryValues.length : QUERY_STEP;
-          for (const [nth, field] of [...fieldsOf(operation.input), ...names].entries()) {
+          for (const [nth, field] of [...fieldsOf(operation.input), ...someNames].entries()) {
             for (const value of queryValues.filter((_, at) => full || (at + nth) % step === 0)) {
               const query = `max_wait_ms=0&wait_ms=0&timeout_ms=0&${field}=${value}`;
               const said = await gateway.unix(`${target}?${query}`, { method });

@@ -14,7 +14,7 @@ export interface Shown extends TestPage {
 
 /** Opens the page, logged in, at these sessions. */
 export async function open(browser: TestBrowser, gateway: Gateway, ...sessions: readonly string[]): Promise<Shown> {
-  const { page, faults } = await browser.page();
+  const { page, faults } = await browser.pageFor(gateway.origin);
   return at(page, faults, gateway, sessions);
 }
 
