@@ -1,6 +1,6 @@
 /** `wsh mcp` as an AI host meets it: lines in, lines out, whatever happens in between. */
 
-import { describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { servedTools, tools } from "../../src/mcp/tools/tools.ts";
@@ -9,6 +9,10 @@ import { initialize, Lines, request, toolCall } from "../support/bridge-lines.ts
 import { Gate } from "../support/gate.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { until } from "../support/until.ts";
+
+/** Of cases that need none of their own. */
+const mcp = new McpInstance();
+afterAll(() => mcp[Symbol.asyncDispose]());
 
 describe("starting", () => {
   test("echo '{…}' | wsh mcp answers, and tools/list needs no initialize", async () => {
@@ -78,7 +82,6 @@ describe("starting", () => {
 
 describe("what is no message", () => {
   test("is answered, and the connection lives", async () => {
-    await using mcp = new McpInstance();
     await using bridge = new Lines(mcp);
     bridge.send(
       initialize,
@@ -104,7 +107,6 @@ describe("what is no message", () => {
   });
 
   test("a line of more than 10 MB is refused, one of a megabyte is not", async () => {
-    await using mcp = new McpInstance();
     await using bridge = new Lines(mcp);
     bridge.send(initialize, request(2, "ping", { padding: "x".repeat(1024 * 1024) }));
     expect((await bridge.answer(2)).result).toEqual({});
@@ -115,7 +117,6 @@ describe("what is no message", () => {
   });
 
   test("unknown methods and tools are protocol errors", async () => {
-    await using mcp = new McpInstance();
     await using bridge = new Lines(mcp);
     bridge.send(
       initialize,
@@ -131,7 +132,6 @@ describe("what is no message", () => {
 
 describe("the end", () => {
   test("of stdin waits for open answers", async () => {
-    await using mcp = new McpInstance();
     await using bridge = new Lines(mcp);
     bridge.send(initialize, toolCall(2, "wsh_exec", { command: "sleep 1; echo late" }));
     bridge.child.stdin.end();
@@ -140,7 +140,6 @@ describe("the end", () => {
   });
 
   test("by SIGTERM answers what is open and exits 0 at once", async () => {
-    await using mcp = new McpInstance();
     await using bridge = new Lines(mcp);
     bridge.send(initialize, toolCall(2, "wsh_exec", { command: "sleep 30" }));
     await bridge.answer(1);
@@ -153,7 +152,6 @@ describe("the end", () => {
   });
 
   test("of stdout's reader ends the bridge quietly", async () => {
-    await using mcp = new McpInstance();
     const child = mcp.spawn(["mcp"]);
     child.stdin.write(`${initialize}\n`);
     child.stdin.flush();
@@ -170,7 +168,6 @@ describe("the end", () => {
   });
 
   test("of the bridge leaves its sessions, listed", async () => {
-    await using mcp = new McpInstance();
     await using bridge = new Lines(mcp);
     bridge.send(initialize, toolCall(2, "wsh_create_session", { name: "stays" }));
     await bridge.answer(2);
@@ -219,17 +216,17 @@ describe("the server's end", () => {
 
 describe("much", () => {
   test("fifty calls at once are answered, each with its own", async () => {
-    await using mcp = new McpInstance();
     await using bridge = new Lines(mcp);
-    bridge.send(initialize, toolCall(2, "wsh_create_session", { name: "dev" }));
+    bridge.send(initialize, toolCall(2, "wsh_create_session", { name: "fifty" }));
     await bridge.answer(2);
     const ids = Array.from({ length: 50 }, (_, index) => 100 + index);
-    bridge.send(...ids.map((id) => toolCall(id, "wsh_get_screen", { session: "dev", format: "plain", rows: id % 7 })));
+    bridge.send(
+      ...ids.map((id) => toolCall(id, "wsh_get_screen", { session: "fifty", format: "plain", rows: id % 7 })),
+    );
     for (const id of ids) expect((await bridge.answer(id)).result).toBeDefined();
   });
 
   test("a screen of 1000 × 1000 and results of megabytes come whole", async () => {
-    await using mcp = new McpInstance();
     const client = await mcp.client();
     await call(client, "wsh_create_session", { name: "big", rows: 1000, cols: 1000 });
     const command = "for i in $(seq 1 990); do printf '\\033[3%dm%0990d\\033[m\\n' $((i % 8)) $i; done";
