@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { queryInput } from "../../src/operations/query-string.ts";
 import { findOperation, inputSchema } from "../../src/operations/table.ts";
-import { unknownFields, unknownFields, unknownFieldWarnings } from "../../src/operations/unknown-fields.ts";
+import { unknownFields, unknownFieldWarnings } from "../../src/operations/unknown-fields.ts";
 import { Http } from "../support/http.ts";
 import { Gateway } from "../support/server.ts";
 
