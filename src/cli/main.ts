@@ -6,7 +6,7 @@
 import { CommanderError } from "commander";
 import { WshError } from "../protocol/errors.ts";
 import { UsageError } from "./arguments.ts";
-import { findEntry } from "./catalog.ts";
+import { catalogEntries, findEntry } from "./catalog.ts";
 import { requireServed } from "./grant/inside.ts";
 import { rootHelp } from "./help.ts";
 import { fullProgram, openProgram } from "./parser.ts";
@@ -68,7 +68,9 @@ function report(thrown: unknown, args: readonly string[]): number {
   if (thrown instanceof CommanderError) {
     if (thrown.exitCode === 0) return 0;
     if (thrown.code === "commander.help") return failed(`unknown command '${args.at(-1)}'`, helpHint([]), USAGE);
-    return failed(thrown.message.replace(/^error: /, ""), helpHint(args), USAGE);
+    const message = thrown.message.replace(/^error: /, "");
+    const isUnknown = thrown.code === "commander.unknownCommand";
+    return failed(isUnknown ? withBegun(message, args) : message, helpHint(args), USAGE);
   }
   if (thrown instanceof UsageError) return failed(thrown.message, thrown.hint || helpHint(args), USAGE);
   if (isDirectoryGone(thrown)) {
@@ -77,6 +79,13 @@ function report(thrown: unknown, args: readonly string[]): number {
   const error = WshError.from(thrown);
   if (error.code === "internal_error" && process.env.WSH_LOG === "debug") complain(Bun.inspect(thrown));
   return failed(error.message, error.code === "internal_error" ? "" : error.hintAt("cli"), FAILURE);
+}
+
+/** For a word cut short, the commands that it begins: others are only spelled alike. */
+function withBegun(message: string, args: readonly string[]): string {
+  const word = args[firstWord(args)] ?? "";
+  const begun = catalogEntries.flatMap(({ name }) => (word !== "" && name.startsWith(word) ? name : []));
+  return begun.length === 0 ? message : `${message.split("\n")[0]}\n(Did you mean ${begun.join(" or ")}?)`;
 }
 
 /** Only code that needs the directory calls this. */

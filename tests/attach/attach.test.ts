@@ -292,6 +292,12 @@ withTmux("keys", () => {
     await person.sees(PROMPT);
     await person.type("echo here");
     await person.sees(/^here$/m);
+    for (const leaving of ["q", "Enter"]) {
+      await person.keys("C-\\", "?");
+      await person.sees("Keys after Ctrl+\\");
+      await person.keys(leaving);
+      await until("the keys to go", async () => !(await person.screen()).includes("Keys after"));
+    }
     await person.keys("C-\\", "?");
     await person.sees("Keys after Ctrl+\\");
     await person.keys("x");

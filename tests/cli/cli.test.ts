@@ -28,6 +28,7 @@ describe("version and mistakes", () => {
 
   test.each([
     [["lst"], "unknown command 'lst'"],
+    [["att"], "(Did you mean attach?)"],
     [["help", "opens"], "unknown command 'opens'"],
     [["lst", "--help"], "unknown command 'lst'"],
     [["list", "--foo"], "unknown option '--foo'"],

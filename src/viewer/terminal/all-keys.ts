@@ -1,4 +1,7 @@
-/** The whole table of keys over a terminal, until the next key, which is handled as usual. A click runs its row. */
+/**
+ * The whole table of keys over a terminal, until the next key, which is handled as usual unless it is one with which
+ * people leave such a list. A click runs its row.
+ */
 import { drawKeyMap, type KeyMapRow, keyMapRowAt, layoutKeyMap } from "../../compositor/key-map.ts";
 import { parseMouse } from "../../keys/mouse.ts";
 import type { Frame } from "../../protocol/frame.ts";
@@ -7,6 +10,7 @@ import type { OwnDialog } from "./overlay-layer.ts";
 /** Lines that a notch of the wheel scrolls. */
 const NOTCH = 3;
 const WHEEL_UP = 64;
+const LEAVING: ReadonlySet<string> = new Set(["Escape", "q", "Enter"]);
 
 /** @param clicked called with the clicked row; null: the row that detaches */
 export function allKeys(
@@ -16,7 +20,8 @@ export function allKeys(
 ): OwnDialog {
   let from = 0;
   const detach = { keys: [prefix], says: "detach" };
-  const table: KeyMapRow[] = [detach, ...rows];
+  const isBound = rows.some(({ keys }) => keys.some((key) => key.toLowerCase() === prefix.toLowerCase()));
+  const table: KeyMapRow[] = isBound ? [...rows] : [detach, ...rows];
   return {
     draw: (frame: Frame, ascii: boolean) =>
       drawKeyMap(frame, table, {
@@ -42,7 +47,7 @@ export function allKeys(
       }
       if (kind !== "key") return kind === "paste" ? "passed" : "open";
       const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page, " ": page }[parsed?.key ?? ""];
-      if (step === undefined || lines <= page) return parsed?.key === "Escape" ? "closed" : "passed";
+      if (step === undefined || lines <= page) return LEAVING.has(parsed?.key ?? "") ? "closed" : "passed";
       return scroll(step);
     },
   };
