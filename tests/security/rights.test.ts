@@ -128,7 +128,7 @@ const openToOne: ReadonlySet<string> = new Set([
   "servers.get",
 ]);
 /** Of what all sessions share: refused to a caller of one. */
-const sharedByAll = /^buffer\./;
+const sharedByAll = /^(buffer\.|image\.paste$)/;
 /** They end what the others are tried on, or are no test of rights with an input that they take as it is. */
 const notDone: ReadonlySet<string> = new Set(["server.stop", "session.kill"]);
 
