@@ -10,7 +10,8 @@ import { windowPixels } from "../platform/descriptors.ts";
 import { platform } from "../platform/platform.ts";
 import { type RawMode, rawMode } from "../platform/raw-mode.ts";
 import { TerminalOutput } from "../platform/terminal-writer.ts";
-import type { LastingChange, PersonDevice } from "../protocol/attach.ts";
+import type { PersonDevice } from "../protocol/attach.ts";
+import type { LastingChange } from "../protocol/lasting-changes.ts";
 import type { Size } from "../protocol/size.ts";
 import {
   capsFromEnvironment,

@@ -1,7 +1,8 @@
 /** The person's settings at this terminal, which are read again when they change: keys, colours and underlines. */
 import type { Prefix } from "../keys/prefix.ts";
 import { type KeyChanges, KeyTables } from "../keys/tables.ts";
-import type { CopyModeInput, PersonSettings } from "../protocol/attach.ts";
+import type { PersonSettings } from "../protocol/attach.ts";
+import type { CopyModeInput } from "../protocol/copy-mode.ts";
 import { capsFor, type OuterCaps, type StyleSettings } from "./render/modes.ts";
 
 export interface Person extends StyleSettings {

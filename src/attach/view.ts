@@ -4,10 +4,10 @@
  * between the two modes.
  */
 import * as v from "valibot";
-import type { LastingChange } from "../protocol/attach.ts";
 import { type Frame, type FrameEvents, MAX_SCROLLED } from "../protocol/frame.ts";
 import { applyFrame, FrameUpdateSchema } from "../protocol/frame-codec.ts";
 import type { Row } from "../protocol/grid.ts";
+import type { LastingChange } from "../protocol/lasting-changes.ts";
 import { messageTypes, type WireMessage } from "../protocol/messages.ts";
 import type { Size } from "../protocol/size.ts";
 import { enterPassThrough, type OuterCaps } from "./render/modes.ts";

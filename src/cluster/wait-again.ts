@@ -6,8 +6,8 @@
 import * as v from "valibot";
 import { pause } from "../base/deadline.ts";
 import { getOperation, type OperationName } from "../operations/table.ts";
-import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/conditions.ts";
 import { WshError } from "../protocol/errors.ts";
+import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/wait-times.ts";
 import { ConnectionLost, passing, RETRY_MS, whileThere } from "./ask-again.ts";
 
 /** Time after a wait's end for the answer of a reachable machine, in ms: around the world and back. */

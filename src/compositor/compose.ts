@@ -6,14 +6,8 @@
  * their box and the screen; an element's text can only be displayed. Rows on which nothing changed are the
  * same objects as before when the grid's were, so that two frames are compared quickly. Runs once per frame rendered.
  */
-import {
-  type ElementColor,
-  type ElementSpan,
-  type ElementText,
-  elementColorNames,
-  type Overlay,
-  type Panel,
-} from "../protocol/drawing.ts";
+import type { ElementColor, ElementSpan, ElementText, Overlay, Panel } from "../protocol/drawing.ts";
+import { elementColorNames } from "../protocol/drawing-limits.ts";
 import { BOLD, type Grid, type GridCursor, ITALIC, type Style, UNDERLINE } from "../protocol/grid.ts";
 import type { Color } from "../protocol/screen.ts";
 import type { Size } from "../protocol/size.ts";

@@ -1,7 +1,7 @@
 /** A client that a person's key started in a pane switches their terminal to another session, instead of nesting it. */
 import * as v from "valibot";
-import { GoSchema, type WentSchema } from "../protocol/attach.ts";
 import { WshError } from "../protocol/errors.ts";
+import { GoSchema, type WentSchema } from "../protocol/go.ts";
 import type { Session } from "../session/session.ts";
 import type { SubmittedBy } from "../session/submitted-lines.ts";
 import type { SessionPlace } from "../session/viewers.ts";

@@ -1,6 +1,6 @@
 /** Key bindings of copy mode: vi's, emacs's, and those that both share. Pure. */
 
-import type { modeKeyChoices } from "../protocol/attach.ts";
+import type { modeKeyChoices } from "../protocol/copy-mode.ts";
 
 export const copyModeActions = {
   up: "up",

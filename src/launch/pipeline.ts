@@ -5,8 +5,8 @@
  */
 import fs from "node:fs";
 import type { Instance } from "../instance/paths.ts";
-import { MAX_PIPED_BYTES } from "../protocol/commands.ts";
 import { defined } from "../protocol/defined.ts";
+import { MAX_PIPED_BYTES } from "../protocol/steps.ts";
 import { writeStdinFile } from "./stdin-file.ts";
 
 /** Files of a step's program in addition to the terminal. */

@@ -15,10 +15,11 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { AskResult } from "../protocol/ask-result.ts";
-import { AskSchema, fittingAnswer, type Question, questionOf } from "../protocol/asking.ts";
+import { AskSchema } from "../protocol/asking.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { parse } from "../protocol/parse.ts";
+import { fittingAnswer, type Question, questionOf } from "../protocol/question.ts";
 
 /** Longest time for an answer, in s: the default life of a question. */
 const TTL_SECONDS = 600;

@@ -1,8 +1,8 @@
 /** Operations on the agent that runs in a pane (docs/protocol.md, Agents). */
 import * as v from "valibot";
 import { AgentInfoSchema, AgentStateSchema, agentNamePattern, ReportedConversationSchema } from "../protocol/agent.ts";
-import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/conditions.ts";
 import { described, integerBetween, integerFrom, optional } from "../protocol/fields.ts";
+import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/wait-times.ts";
 import { operation } from "./define.ts";
 
 /** Maximum characters of an event's name, and of a message: longer names are invalid, longer messages are cut. */

@@ -12,11 +12,8 @@ import {
 } from "../protocol/commands.ts";
 import {
   AnyOfSchema,
-  DEFAULT_IDLE_MS,
-  DEFAULT_WAIT_MS,
   decisionFields,
   OutputCursorSchema,
-  WaitMsSchema,
   WaitResultSchema,
   WaitSchema,
 } from "../protocol/conditions.ts";
@@ -25,6 +22,7 @@ import { described, integerFrom, optional } from "../protocol/fields.ts";
 import { filterFields, LineNumbersField, RangeField } from "../protocol/output-filter.ts";
 import { LineSchema, ScreenSchema } from "../protocol/screen.ts";
 import { FreePortField } from "../protocol/session.ts";
+import { DEFAULT_IDLE_MS, DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/wait-times.ts";
 import { operation } from "./define.ts";
 import { execFields, shownFields } from "./exec-fields.ts";
 import { NothingSchema, TagFilterSchema } from "./sessions.ts";

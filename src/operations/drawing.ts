@@ -1,6 +1,5 @@
 /** Operations on overlays, panels and the keyboard of a session (docs/protocol.md, Drawing). */
 import * as v from "valibot";
-import { WaitMsSchema } from "../protocol/conditions.ts";
 import {
   BatchUpdateSchema,
   CreateOverlaySchema,
@@ -15,6 +14,7 @@ import {
   UpdateSpansSchema,
 } from "../protocol/drawing.ts";
 import { described, integerBetween, integerFrom, optional } from "../protocol/fields.ts";
+import { WaitMsSchema } from "../protocol/wait-times.ts";
 import { operation } from "./define.ts";
 import { NothingSchema } from "./sessions.ts";
 

@@ -8,9 +8,10 @@ import {
   READY_OUTPUT_LIMIT,
   StepSchema,
 } from "../protocol/commands.ts";
-import { AnyOfSchema, DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/conditions.ts";
+import { AnyOfSchema } from "../protocol/conditions.ts";
 import { optional } from "../protocol/fields.ts";
 import { filterFields, OutputModeField } from "../protocol/output-filter.ts";
+import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/wait-times.ts";
 
 /** The shown part of a command's output. */
 export const shownFields = {

@@ -1,6 +1,6 @@
 /** Operations on whole sessions: making, listing, renaming, ending (docs/protocol.md, Sessions). */
 import * as v from "valibot";
-import { CopyModeActSchema } from "../protocol/attach.ts";
+import { CopyModeActSchema } from "../protocol/copy-mode.ts";
 import { described, optional } from "../protocol/fields.ts";
 import { HooksSchema } from "../protocol/hooks.ts";
 import {

@@ -1,10 +1,10 @@
 /** Operations on a session's terminal: typing, reading, waiting for silence (docs/protocol.md, Terminal data). */
 import * as v from "valibot";
 import { StatusSchema } from "../protocol/commands.ts";
-import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/conditions.ts";
 import { described, integerFrom, optional } from "../protocol/fields.ts";
 import { FormatSchema, ScreenSchema, ScrollbackSchema } from "../protocol/screen.ts";
 import { SessionStateSchema } from "../protocol/session.ts";
+import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/wait-times.ts";
 import { operation } from "./define.ts";
 
 /** Largest page of a scrollback query; more is silently capped. */

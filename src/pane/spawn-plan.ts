@@ -8,9 +8,9 @@ import { errorCode } from "../base/errno.ts";
 import { accountShell } from "../platform/account.ts";
 import { startFault } from "../platform/executable.ts";
 import { platform } from "../platform/platform.ts";
-import { MAX_PIPED_BYTES } from "../protocol/commands.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
+import { MAX_PIPED_BYTES } from "../protocol/steps.ts";
 import { planShell, type ShellPlan } from "../shell/plan.ts";
 import { bashVersion } from "./bash-version.ts";
 

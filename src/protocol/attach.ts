@@ -2,7 +2,9 @@
 
 import * as v from "valibot";
 import { alertModes } from "./attention.ts";
+import { KeyNameSchema, modeKeyChoices } from "./copy-mode.ts";
 import { integerBetween, integerFrom } from "./fields.ts";
+import { type LastingChange, lastingChanges } from "./lasting-changes.ts";
 import { SideSchema } from "./size.ts";
 
 /**
@@ -26,41 +28,6 @@ export type PersonDevice = v.InferOutput<typeof PersonDeviceSchema>;
 
 /** Variables that a new pane gets from the newest viewer: the session's own may be of a login that is over. */
 export const personVariables = ["SSH_AUTH_SOCK", "DISPLAY", "WAYLAND_DISPLAY"] as const;
-
-/** Whose keys move, select and copy while somebody looks back. */
-export const modeKeyChoices = ["vi", "emacs"] as const;
-
-/** Most rows that the wheel scrolls at once: more than any terminal has. */
-export const MAX_WHEEL_ROWS = 1000;
-const CellSchema = integerBetween(0, 1000);
-
-const KeyNameSchema = v.pipe(v.string(), v.maxLength(96));
-
-/** An action of copy mode, so many times, with a text to search or a character to jump to. */
-export const CopyModeActSchema = v.object({
-  action: v.pipe(v.string(), v.maxLength(32)),
-  count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(99_999)),
-  text: v.pipe(v.string(), v.maxLength(256)),
-});
-export type CopyModeAct = v.InferOutput<typeof CopyModeActSchema>;
-
-/** The person looks back at what the terminal printed. */
-export const CopyModeInputSchema = v.object({
-  keys: v.picklist(modeKeyChoices),
-  /** Rows up, by the wheel: reaching the end leaves. */
-  wheel: v.optional(integerBetween(1, MAX_WHEEL_ROWS)),
-  /** The left button went down in a cell, so many times in a row: what is typed next leaves and is for the program. */
-  press: v.optional(
-    v.object({ row: CellSchema, col: CellSchema, clicks: v.pipe(v.number(), v.minValue(1), v.maxValue(3)) }),
-  ),
-  /** What copy mode, which is on, does. */
-  act: v.optional(CopyModeActSchema),
-  /** The person's changes to these keys: an action of copy mode, or null for none. */
-  bound: v.optional(v.record(KeyNameSchema, v.nullable(v.string()))),
-  /** For a terminal that has NO_COLOR: selection, matches and labels have no colours. */
-  plain: v.optional(v.boolean()),
-});
-export type CopyModeInput = v.InferInput<typeof CopyModeInputSchema>;
 
 /** Most keys that a person binds in all tables, operations of one, and the longest name. */
 const MAX_BOUND = 2048;
@@ -219,10 +186,6 @@ export type TerminalColors = v.InferOutput<typeof TerminalColorsSchema>;
  */
 export const WrittenSchema = v.object({ bytes: v.number(), pictures: v.optional(v.number()) });
 
-/** Changes that remain at a terminal after all its modes are reset: palette, mouse pointer, progress bar, tab stops. */
-export const lastingChanges = ["colors", "pointer", "progress", "tabs"] as const;
-export type LastingChange = (typeof lastingChanges)[number];
-
 /** A sequence of a program by which a terminal does something besides showing. */
 export interface OuterEffect {
   readonly bytes: Uint8Array;
@@ -297,16 +260,3 @@ export type AttachEvent = v.InferOutput<typeof AttachEventSchema>;
 
 /** Longest line of the command palette, in characters. */
 export const MAX_LINE = 2000;
-
-/** A client in a pane wants the terminal whose key started it to show another session. */
-export const GoSchema = v.object({
-  pid: v.number(),
-  socket: v.string(),
-  number: v.number(),
-  session: v.string(),
-  /** Nothing is done. */
-  asks_only: v.optional(v.boolean(), false),
-});
-export type GoInput = v.InferInput<typeof GoSchema>;
-/** `isInside`: the client runs at the pane's own terminal; else nothing was done. */
-export const WentSchema = v.object({ isInside: v.boolean() });

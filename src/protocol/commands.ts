@@ -3,7 +3,6 @@
  * value is null, never a guess: an exit code is given only when the shell or the kernel reported it.
  */
 import * as v from "valibot";
-import { defined } from "./defined.ts";
 import { WshError } from "./errors.ts";
 import { described, optional } from "./fields.ts";
 import { stepFilterFields } from "./output-filter.ts";
@@ -19,8 +18,6 @@ export const MAX_OUTPUT_LIMIT = 1_048_576;
 export const MAX_STEPS = 100;
 /** Maximum commands that one exec runs in parallel. */
 export const MAX_PARALLEL = 10;
-/** Most bytes that a step of a pipeline passes on to the next: what one file may take of a disk. */
-export const MAX_PIPED_BYTES = 1_073_741_824;
 /** Longest command in UTF-8 bytes (docs/protocol.md, Limits). */
 const MAX_COMMAND_BYTES = 1_048_576;
 
@@ -117,22 +114,6 @@ export const StepResultSchema = v.object({
   ran: v.optional(v.string()),
 });
 export type StepResult = v.InferOutput<typeof StepResultSchema>;
-
-/** The result of a step that was not run. @param output_cursor where the step before it ended */
-export function skippedStep({ name }: Pick<StepResult, "name">, output_cursor: number) {
-  return {
-    ...defined({ name }),
-    state: "skipped",
-    exit_code: null,
-    signal: null,
-    output: "",
-    omitted_lines: 0,
-    duration_ms: null,
-    cwd: null,
-    command_id: null,
-    output_cursor,
-  } as const satisfies StepResult;
-}
 
 /** One command's fields are at the top level; several are in `steps`, beside the last one's cursor. */
 export const ExecResultSchema = v.object({

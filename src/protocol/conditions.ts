@@ -12,22 +12,12 @@ import { CommandRecordSchema } from "./commands.ts";
 import { WshError } from "./errors.ts";
 import { described, integerBetween, integerFrom, optional } from "./fields.ts";
 import { SessionStateSchema } from "./session.ts";
+import { DEFAULT_IDLE_MS, DEFAULT_WAIT_MS, WaitMsSchema } from "./wait-times.ts";
 
-/** Longest wait or silence; larger values are capped without notice (docs/protocol.md, Conventions). */
-export const MAX_WAIT_MS = 300_000;
-/** Callers time out at 60 s; half of it leaves time to answer. */
-export const DEFAULT_WAIT_MS = 30_000;
-/** Default of the silence that counts as idle (docs/protocol.md, Silence). */
-export const DEFAULT_IDLE_MS = 2_000;
 /** Most conditions in one wait; more is a mistake, not a need. */
 const MAX_CONDITIONS = 32;
 /** Longest text or pattern, in characters: longer than any line worth waiting for. */
 const MAX_PATTERN_LENGTH = 1_024;
-
-const clampWait = (ms: number): number => Math.min(MAX_WAIT_MS, ms);
-
-/** A duration from a caller: whole milliseconds, capped. */
-export const WaitMsSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.transform(clampWait));
 
 /** A place in the session's output: opaque to callers, only ever grows. */
 export const OutputCursorSchema = integerFrom(0);

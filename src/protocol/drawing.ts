@@ -1,40 +1,13 @@
 /**
  * Overlays and panels in the form of every transport (docs/protocol.md, Drawing).
  *
- * Owns the schemas and the limits. Invariant: input is lenient (a colour as a name, `#rrggbb` or {r,g,b}; a background
+ * Owns the schemas. Invariant: input is lenient (a colour as a name, `#rrggbb` or {r,g,b}; a background
  * as a colour or {bg}; null for unset), output always has one form, and every input schema can be described as JSON
  * Schema. The store checks counts and sizes, since their error code depends on whether something is made or changed.
  */
 import * as v from "valibot";
+import { elementColorNames, MAX_TTL_MS } from "./drawing-limits.ts";
 import { described, integerBetween } from "./fields.ts";
-
-/** Maximum overlays, and maximum panels, of a session, for both screen modes together. */
-export const MAX_ELEMENTS = 256;
-/** Maximum spans, and maximum region writes, of one element. */
-export const MAX_PIECES = 4096;
-/** Longest text of one span or write, in UTF-8 bytes. */
-export const MAX_PIECE_BYTES = 65_536;
-/** Limits of a session's elements; the constants above are the defaults. */
-export interface ElementLimits {
-  readonly overlays: number;
-  readonly panels: number;
-  /** Spans, and region writes, of one element. */
-  readonly pieces: number;
-  /** Bytes of text in one of them. */
-  readonly pieceBytes: number;
-}
-
-export const defaultElementLimits: ElementLimits = {
-  overlays: MAX_ELEMENTS,
-  panels: MAX_ELEMENTS,
-  pieces: MAX_PIECES,
-  pieceBytes: MAX_PIECE_BYTES,
-};
-
-/** Longest text of all elements of a session, in bytes, so that 512 elements at their limits cannot fill the memory. */
-export const MAX_SESSION_BYTES = 16 * 1024 * 1024;
-/** Longest lifetime of an element with a time limit: a day, far below the range of a 32-bit timer. */
-export const MAX_TTL_MS = 24 * 60 * 60 * 1000;
 
 const U16_MAX = 65_535;
 const I32_MIN = -2_147_483_648;
@@ -43,9 +16,6 @@ const I32_MAX = 2_147_483_647;
 const U16Schema = integerBetween(0, U16_MAX);
 const I32Schema = integerBetween(I32_MIN, I32_MAX);
 const U8Schema = integerBetween(0, 255);
-
-/** In the order of the palette. */
-export const elementColorNames = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
 
 const ColorNameSchema = v.picklist(elementColorNames);
 const RgbSchema = v.object({ r: U8Schema, g: U8Schema, b: U8Schema });

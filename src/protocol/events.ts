@@ -6,12 +6,12 @@
 import * as v from "valibot";
 import { AgentInfoSchema } from "./agent.ts";
 import { CommandRecordSchema } from "./commands.ts";
-import { WaitMsSchema } from "./conditions.ts";
 import { OverlaySchema, PanelSchema } from "./drawing.ts";
 import { described, optional } from "./fields.ts";
 import { layoutEvents } from "./layout-events.ts";
 import { FormatSchema, LineSchema, ScreenSchema } from "./screen.ts";
 import { EndReasonSchema, SessionInfoSchema } from "./session.ts";
+import { WaitMsSchema } from "./wait-times.ts";
 
 /** Default time between two reports of a changing screen, in ms (docs/protocol.md, Events). */
 const DEFAULT_INTERVAL_MS = 100;

@@ -3,9 +3,6 @@ import * as v from "valibot";
 import { described, integerBetween, optional } from "./fields.ts";
 import { visible } from "./visible.ts";
 
-/** Names the port that a session has on lease, besides PORT, which programs read and may change. */
-export const PORT_VARIABLE = "WSH_PORT";
-
 export const PortHolderSchema = v.object({
   port: v.number(),
   addresses: described(v.array(v.string()), "as 127.0.0.1, 0.0.0.0 or ::"),

@@ -4,10 +4,10 @@
  */
 import * as v from "valibot";
 import { AgentInfoSchema } from "./agent.ts";
-import { WaitMsSchema } from "./conditions.ts";
 import { described, integerBetween, optional } from "./fields.ts";
 import { layoutEventNames } from "./layout-events.ts";
 import { SessionStateSchema } from "./session.ts";
+import { WaitMsSchema } from "./wait-times.ts";
 
 export const recordedEventNames = [
   "session_created",

@@ -1,10 +1,10 @@
 /** A window as a stream: its contents as people see them, and events of its session's windows. */
 import * as v from "valibot";
-import { WaitMsSchema } from "./conditions.ts";
 import { described, optional } from "./fields.ts";
 import { layoutEvents } from "./layout-events.ts";
 import { CursorSchema, FormatSchema, LineSchema } from "./screen.ts";
 import { WindowInfoSchema } from "./session.ts";
+import { WaitMsSchema } from "./wait-times.ts";
 
 /** Default time between two frames of a changing window, in ms: as for screens. */
 const DEFAULT_INTERVAL_MS = 100;

@@ -20,7 +20,7 @@ import { defined } from "../protocol/defined.ts";
 import type { OwnedHook } from "../protocol/hooks.ts";
 import { normalizeTags, paneId } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
-import { PORT_VARIABLE } from "../protocol/ports.ts";
+import { PORT_VARIABLE } from "../protocol/port-variable.ts";
 import { requireInTime } from "../protocol/requests.ts";
 import { type EventConsumer, isNotify } from "../protocol/wanted.ts";
 import type { Worktree } from "../protocol/worktree.ts";
@@ -29,7 +29,6 @@ import { leaveAsCarrier, linkAll, releasePane } from "../registry/panes.ts";
 import { leasePort } from "../registry/port-lease.ts";
 import type { Claim } from "../registry/register.ts";
 import { type KnownLinks, markEnded, markLive, releaseSession, renameSession } from "../registry/registry.ts";
-import { parseKept } from "../session/drawing/persistent-elements.ts";
 import { Session } from "../session/session.ts";
 import { oneWindow, paneEntry, takePane, type Windows } from "../session/windows/state.ts";
 import { broughtNames } from "../settings/brought-names.ts";
@@ -273,7 +272,10 @@ async function assemble(
       arrangement.put(await keeper.adopt(planned, made));
     }
     const drawn = tree === null ? first[0]?.planned.replayed?.record.elements : tree.elements;
-    if (drawn !== undefined) session.elements.takeOver(parseKept(drawn));
+    if (drawn !== undefined) {
+      const { parseKept } = await import("../session/drawing/restored-elements.ts");
+      session.elements.takeOver(parseKept(drawn));
+    }
     await session.layOut();
     arrangement.place();
     if (tree !== null) await linkRestored(sessionProcess);

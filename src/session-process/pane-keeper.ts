@@ -27,7 +27,6 @@ import { keepHistory } from "./history.ts";
 import type { Arrangement } from "./panes/arrangement.ts";
 import type { Content } from "./panes/content.ts";
 import { LocalPane } from "./panes/local-pane.ts";
-import { ViewLink } from "./panes/view-link.ts";
 import { Witness } from "./receipts.ts";
 import type { TmuxSocket } from "./tmux-socket.ts";
 
@@ -182,10 +181,8 @@ export class PaneKeeper {
         if (arrangement.isLiving(pane)) await kept.saveTo(directory);
       }),
     );
-    const elsewhere = [...arrangement.placed.values()].filter((placed) => placed instanceof ViewLink && placed.isGuest);
-    await Promise.all(
-      elsewhere.map((placed) => (placed as ViewLink).request("peer.checkpoint", { folder: basename(directory) })),
-    );
+    const elsewhere = [...arrangement.placed.values()].flatMap(({ link }) => (link?.isGuest ? [link] : []));
+    await Promise.all(elsewhere.map((link) => link.request("peer.checkpoint", { folder: basename(directory) })));
   }
 
   async lastOf(signal: string): Promise<void> {

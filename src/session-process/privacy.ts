@@ -2,15 +2,13 @@
  * What follows when a session becomes private: its panes that run in other processes learn it, and AI agents that may no
  * longer see it lose what they have drawn and captured there. Their requests and streams end in endpoint/limited-callers.ts.
  */
-import { ViewLink } from "./panes/view-link.ts";
 import type { SessionParts } from "./parts.ts";
 
 export function followPrivacy(parts: SessionParts): void {
   const { session, arrangement, locals, content } = parts;
   const tellPanes = (): void => {
     for (const local of locals.values()) if (local.home === null) local.own.setPrivate(session.isPrivate);
-    for (const placed of arrangement.placed.values())
-      if (placed instanceof ViewLink && placed.isGuest) placed.setPrivate(session.isPrivate);
+    for (const { link } of arrangement.placed.values()) if (link?.isGuest) link.setPrivate(session.isPrivate);
   };
   // Its panes here always know what it is: `own` of each says it.
   for (const change of ["info", "private"] as const) session.events.on(change, tellPanes);

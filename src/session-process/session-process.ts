@@ -31,7 +31,6 @@ import type { PaneKeeper } from "./pane-keeper.ts";
 import type { Arrangement } from "./panes/arrangement.ts";
 import type { Content } from "./panes/content.ts";
 import type { LocalPane } from "./panes/local-pane.ts";
-import { ViewLink } from "./panes/view-link.ts";
 import { ownFocus } from "./panes/window-input.ts";
 import { WindowView } from "./panes/window-view.ts";
 import type { NewPane, SessionParts } from "./parts.ts";
@@ -109,7 +108,7 @@ export class SessionProcess implements SessionParts, Served {
     session.events.on("renamed", ({ new_name }) => {
       for (const { own, home } of this.locals.values()) if (home === null) own.renamedTo(new_name);
       for (const placed of arrangement.placed.values()) {
-        if (placed instanceof ViewLink && placed.isGuest) placed.belongsTo({ number: this.number, name: new_name });
+        if (placed.link?.isGuest) placed.link.belongsTo({ number: this.number, name: new_name });
       }
     });
     followPrivacy(this);
@@ -144,8 +143,7 @@ export class SessionProcess implements SessionParts, Served {
 
   /** Sessions of which there is a view learn whether somebody looks at it. Without views it costs a walk over the panes. */
   private tellViews(): void {
-    for (const placed of this.arrangement.placed.values())
-      if (placed instanceof ViewLink) placed.watched(this.session.viewers.show(placed.id));
+    for (const placed of this.arrangement.placed.values()) placed.link?.watched(this.session.viewers.show(placed.id));
   }
 
   refresh(): Promise<void> {
@@ -164,9 +162,8 @@ export class SessionProcess implements SessionParts, Served {
     const target = about ?? shown.pointed.active;
     const request = { op, input, target, ...by, signal: signal ?? new AbortController().signal };
     const { isForPane } = await import("../operations/routing.ts");
-    const placed = this.arrangement.placed.get(target);
-    if (placed instanceof ViewLink && isForPane(op, target))
-      return placed.request(op, input, { ...by, signal: request.signal });
+    const link = this.arrangement.placed.get(target)?.link;
+    if (link !== undefined && isForPane(op, target)) return link.request(op, input, { ...by, signal: request.signal });
     const { operate } = await this.load();
     return operate(this, request, shown instanceof WindowView ? shown : undefined);
   }
@@ -313,8 +310,8 @@ export class SessionProcess implements SessionParts, Served {
   }
 
   elsewhere(pane: string, target: string | undefined): WshError {
-    const placed = this.arrangement.paneOf(pane);
-    if (!(placed instanceof ViewLink)) return new WshError("pane_not_found", `the session has no pane '${pane}'`);
+    const { link: placed } = this.arrangement.paneOf(pane);
+    if (placed === undefined) return new WshError("pane_not_found", `the session has no pane '${pane}'`);
     const said = target === undefined ? "the session" : `'${target}'`;
     return new WshError("moved", `${said} is a view of '${placed.shows}', which belongs to another process`, {
       pane: placed.shows,
@@ -355,9 +352,9 @@ export class SessionProcess implements SessionParts, Served {
     const pane = this.meant(target) ?? this.place(target).pane;
     const { through } = v.parse(ResolveSchema, input);
     if (through > MOST_VIEWS) throw new WshError("invalid_layout", `pane '${pane}' is a cyclic view`);
-    const placed = this.arrangement.placed.get(pane);
-    if (!(placed instanceof ViewLink)) return { pane, socket: this.socket };
-    return v.parse(v.looseObject({}), await placed.resolve(through + 1));
+    const link = this.arrangement.placed.get(pane)?.link;
+    if (link === undefined) return { pane, socket: this.socket };
+    return v.parse(v.looseObject({}), await link.resolve(through + 1));
   }
 
   get keeper(): PaneKeeper {

@@ -13,7 +13,7 @@ import { WshError } from "../protocol/errors.ts";
 import type { Hook } from "../protocol/hooks.ts";
 import { normalizeTags, sessionId, windowId } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
-import { PORT_VARIABLE } from "../protocol/ports.ts";
+import { PORT_VARIABLE } from "../protocol/port-variable.ts";
 import type { SessionEnding, SessionInfo, SessionState, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import type { Worktree } from "../protocol/worktree.ts";

@@ -6,8 +6,9 @@
  * terminals that show the same window; while it shows another window, that window has its size, and it decides nothing
  * here. A size set through an API holds until a deciding terminal acts. Pure bookkeeping: the session applies the size.
  */
-import type { CopyModeInput } from "../protocol/attach.ts";
+
 import type { AlertMode } from "../protocol/attention.ts";
+import type { CopyModeInput } from "../protocol/copy-mode.ts";
 import type { Size } from "../protocol/size.ts";
 
 /** What another program's call opens at a terminal. */

@@ -6,8 +6,8 @@
  * `chunk`, sees a state that belongs to `offset`. The other callbacks come while a chunk is being parsed: from there
  * only `position`, `title` and the like may be read; the rest waits with `atRest`.
  */
-import type { LastingChange } from "../protocol/attach.ts";
 import type { Grid, Row } from "../protocol/grid.ts";
+import type { LastingChange } from "../protocol/lasting-changes.ts";
 import type { Format, Screen, Scrollback } from "../protocol/screen.ts";
 import { Damage } from "./damage.ts";
 import { Emulator } from "./emulator.ts";

@@ -5,9 +5,10 @@
  * unknown. `restoreTerminal` undoes everything that a program or wsh may have set, however wsh ends, and may be written
  * to a terminal in any state, even twice.
  */
-import type { LastingChange } from "../../protocol/attach.ts";
+
 import type { FrameModes } from "../../protocol/frame.ts";
 import type { GridCursor } from "../../protocol/grid.ts";
+import type { LastingChange } from "../../protocol/lasting-changes.ts";
 import { type OuterWidths, usualWidths } from "../width-probe.ts";
 import type { ColorDepth } from "./color-depth.ts";
 

@@ -1,7 +1,7 @@
 /** `wsh reset-terminal`: restores a terminal that any program left in disorder. */
 import type { Command } from "commander";
 import { capsFromEnvironment, restoreTerminal, undoLasting } from "../../attach/render/modes.ts";
-import { lastingChanges } from "../../protocol/attach.ts";
+import { lastingChanges } from "../../protocol/lasting-changes.ts";
 import { instanceOf } from "../instance.ts";
 import { print } from "../print.ts";
 import { SessionClient } from "../session/client.ts";

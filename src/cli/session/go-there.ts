@@ -6,8 +6,8 @@
 import tty from "node:tty";
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
-import { type GoInput, WentSchema } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { type GoInput, WentSchema } from "../../protocol/go.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { listProcesses, lookUp } from "../../registry/registry.ts";
 import { Connection } from "../../wire/connection.ts";

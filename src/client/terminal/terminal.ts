@@ -7,9 +7,10 @@
  * not missed, and an older one is not mistaken for it.
  */
 import type { OperationInput, OperationName, OperationOutput } from "../../operations/table.ts";
-import { type ConditionInput, MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import type { ConditionInput } from "../../protocol/conditions.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { MAX_WAIT_MS } from "../../protocol/wait-times.ts";
 import {
   type Awaited,
   conditionOf,

@@ -1,9 +1,9 @@
 /** The tool that runs a program on terminals. */
 import * as v from "valibot";
-import { DEFAULT_WAIT_MS, WaitMsSchema } from "../../protocol/conditions.ts";
 import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { integerBetween, optional } from "../../protocol/fields.ts";
+import { DEFAULT_WAIT_MS, WaitMsSchema } from "../../protocol/wait-times.ts";
 import type { ProgramRun } from "../script/program-run.ts";
 import { Runs } from "../script/runs.ts";
 import { type Ask, parseParameters, TargetField, tool } from "./tool.ts";

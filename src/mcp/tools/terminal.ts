@@ -1,11 +1,11 @@
 /** Tools on a terminal: typing, looking, waiting for quiet. */
 import * as v from "valibot";
 import { inputSchema, outputSchema } from "../../operations/table.ts";
-import { DEFAULT_IDLE_MS, WaitMsSchema } from "../../protocol/conditions.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { optional } from "../../protocol/fields.ts";
 import { FormatSchema } from "../../protocol/screen.ts";
+import { DEFAULT_IDLE_MS, WaitMsSchema } from "../../protocol/wait-times.ts";
 import { type RunPart, shownRun, shownScreen, withoutBlankEnd } from "./plain-screen.ts";
 import { done, TargetField, tool } from "./tool.ts";
 

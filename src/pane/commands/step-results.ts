@@ -1,14 +1,8 @@
 /** The results of an exec's steps, from the record of the command, or from the text without a record. */
 
-import {
-  type CommandRecord,
-  type ExecState,
-  type OnTimeout,
-  type Step,
-  type StepResult,
-  skippedStep,
-} from "../../protocol/commands.ts";
+import type { CommandRecord, ExecState, OnTimeout, Step, StepResult } from "../../protocol/commands.ts";
 import { present } from "../../protocol/defined.ts";
+import { skippedStep } from "../../protocol/steps.ts";
 import type { ProgramState } from "../state/classify.ts";
 import { cutOutput, cutToEnd } from "../text/cut-output.ts";
 import { linesBetween } from "../text/lines-between.ts";

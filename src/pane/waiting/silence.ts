@@ -7,9 +7,9 @@
 import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
 import { Wait } from "../../base/deadline.ts";
-import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isForeignGeneration } from "../../protocol/pane-numbers.ts";
+import { MAX_WAIT_MS } from "../../protocol/wait-times.ts";
 import type { Activity } from "../activity.ts";
 
 /** Pending waits for silence in one pane; each costs ~200 bytes, so this guards against a leak of callers. */

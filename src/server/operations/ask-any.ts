@@ -1,8 +1,8 @@
 /** `ask.any`: asks in the session at whose terminal a person acted last. */
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
-import { questionOf } from "../../protocol/asking.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { questionOf } from "../../protocol/question.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import type { SessionProxy } from "../sessions/session-proxy.ts";
 

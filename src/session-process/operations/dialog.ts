@@ -10,9 +10,10 @@ import { joined, type TypedInput } from "../../pane/submits.ts";
 import { type Finder, regexFinder, textFinder } from "../../pane/waiting/pattern.ts";
 import type { WaitOutcome } from "../../pane/waiting/waiters.ts";
 import type { Caller } from "../../protocol/caller.ts";
-import { type Condition, ConditionSchema, conditionsFor, MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import { type Condition, ConditionSchema, conditionsFor } from "../../protocol/conditions.ts";
 import type { RunStep } from "../../protocol/dialog.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { MAX_WAIT_MS } from "../../protocol/wait-times.ts";
 import { decodeFor, typeInto } from "./typing.ts";
 
 type Outcome = Awaited<ReturnType<Pane["commands"]["run"]>>;

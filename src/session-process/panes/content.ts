@@ -27,7 +27,6 @@ import { activeWindow, defaultPane, lastingActive, panesIn, type WindowEntry } f
 import type { Arrangement, Exit } from "./arrangement.ts";
 import type { LocalPane } from "./local-pane.ts";
 import { paneLabel } from "./pane-label.ts";
-import { ViewLink } from "./view-link.ts";
 import type { WindowView } from "./window-view.ts";
 
 /** The end of a view, which has no program. */
@@ -116,8 +115,8 @@ export class Content implements PaneRef {
 
   /** Owners of the private sessions that views in it show. */
   get privateOwners(): (Owner | null)[] {
-    return [...this.arrangement.placed.values()].flatMap((placed) =>
-      placed instanceof ViewLink && placed.isView && placed.info.private === true ? [placed.info.owner ?? null] : [],
+    return [...this.arrangement.placed.values()].flatMap(({ link }) =>
+      link?.isView && link.info.private === true ? [link.info.owner ?? null] : [],
     );
   }
 
@@ -265,7 +264,7 @@ export class Content implements PaneRef {
     return {
       ...known,
       title: entry?.title ?? known.title,
-      ...(entry?.view == null ? {} : { view: nameNow(entry.view, nameOf(shown)) }),
+      ...(entry?.view == null ? {} : { view: nameNow(entry.view, shown?.link?.info.name) }),
       ...(exit === null || exit === undefined || hasCrashed
         ? {}
         : { state: "exited" as const, exit_code: exit.code, signal: exit.signal }),
@@ -295,17 +294,12 @@ export class Content implements PaneRef {
     });
     // Including those that have left the layout.
     const own = [...this.locals.values()].filter(({ home }) => home === null);
-    const guests = [...arrangement.placed.values()].filter((placed) => placed instanceof ViewLink);
+    const guests = [...arrangement.placed.values()].filter(({ link }) => link !== undefined);
     await Promise.all([
       ...own.map((local) => local.own.lifetime.kill(reason)),
       ...guests.map((placed) => placed.endProgram()),
     ]);
   }
-}
-
-/** The name that a view's session has by now. */
-function nameOf(shown: unknown): string | undefined {
-  return shown instanceof ViewLink ? shown.info.name : undefined;
 }
 
 /** The target of a view, with the present name of its session. */

@@ -1,16 +1,37 @@
 /** A pane in the session's windows: one that runs here, or a view of another process's pane. Types only. */
 import type { AgentInfo } from "../../protocol/agent.ts";
-import type { CopyModeInput, OuterEffect, TerminalColors } from "../../protocol/attach.ts";
+import type { OuterEffect, TerminalColors } from "../../protocol/attach.ts";
+import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
-import type { PaneInfo } from "../../protocol/session.ts";
+import type { PaneInfo, SessionInfo } from "../../protocol/session.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { PtyFlags } from "../../pty/port.ts";
 import type { PictureSource } from "../../terminal/pictures/picture.ts";
+import type { RequestContext } from "../../wire/connection.ts";
+
+/** The connection to the process that runs a pane. */
+export interface PaneLink {
+  /** The pane is this session's own. */
+  readonly isGuest: boolean;
+  readonly isView: boolean;
+  readonly shows: string;
+  readonly socket: string;
+  /** The session that has it. */
+  readonly info: SessionInfo;
+  /** Somebody looks at it, or nobody does. */
+  watched(on: boolean): void;
+  belongsTo(home: { readonly number: number; readonly name: string }): void;
+  setPrivate(on: boolean): void;
+  request(op: string, input: unknown, context?: RequestContext): Promise<unknown>;
+  resolve(through: number): Promise<unknown>;
+}
 
 export interface PlacedPane {
   readonly id: string;
   /** It belongs to another session, and is shown here. */
   readonly isView: boolean;
+  /** It runs in another process; absent: here. Few sessions have one, so its code is loaded with the first. */
+  readonly link?: PaneLink;
   /** Its program has ended, or what shows it is gone. */
   readonly isOver: boolean;
   /** The size that it was given. */

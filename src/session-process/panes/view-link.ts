@@ -7,14 +7,9 @@
  */
 import * as v from "valibot";
 import { AgentInfoSchema } from "../../protocol/agent.ts";
-import {
-  type Attach,
-  type CopyModeInput,
-  composedAttach,
-  EffectEventSchema,
-  type TerminalColors,
-} from "../../protocol/attach.ts";
+import { type Attach, composedAttach, EffectEventSchema, type TerminalColors } from "../../protocol/attach.ts";
 import { EventSchema, type StreamEnd, StreamEndSchema } from "../../protocol/control.ts";
+import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
@@ -25,7 +20,7 @@ import type { Size } from "../../protocol/size.ts";
 import type * as Kept from "../../terminal/pictures/linked-pictures.ts";
 import { picturesUsed, pictureTerminals } from "../../terminal/pictures/picture.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
-import type { PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
+import type { PaneLink, PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 
 /** Shortest interval between requests for the info of a pane that changes all the time, in ms. */
 const INFO_MS = 250;
@@ -57,7 +52,8 @@ export interface Linked {
   readonly isGuest: boolean;
 }
 
-export class ViewLink implements PlacedPane {
+export class ViewLink implements PlacedPane, PaneLink {
+  readonly link = this;
   readonly isView: boolean;
   readonly isGuest: boolean;
   readonly id: string;

@@ -8,7 +8,8 @@
 
 import type { Layout } from "../../compositor/panel-layout.ts";
 import { WindowCanvas, type WindowPlaces } from "../../compositor/window.ts";
-import type { CopyModeInput, OuterEffect, TerminalColors } from "../../protocol/attach.ts";
+import type { OuterEffect, TerminalColors } from "../../protocol/attach.ts";
+import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 import { type FrameModes, type FramePlaces, initialFrameModes } from "../../protocol/frame.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Placement } from "../../session/layout/cells.ts";

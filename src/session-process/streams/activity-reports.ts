@@ -1,9 +1,9 @@
 /** Sends `idle` and `running` of a subscription: waits for silence as the session does, repeatedly, without polling. */
 
 import type { Pane } from "../../pane/pane.ts";
-import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import type { SessionEvent, Subscription } from "../../protocol/events.ts";
 import type { Format } from "../../protocol/screen.ts";
+import { MAX_WAIT_MS } from "../../protocol/wait-times.ts";
 
 /** Events that describe a session's state rather than a change. */
 export type StateEvent = Extract<SessionEvent, { event: "idle" | "running" | "sync" }>;

@@ -10,7 +10,7 @@ import type { RE2JS } from "re2js";
 import { type CopyModeAction, copyModeActions, copyModeKeys, type ModeKeys } from "../../keys/copy-table.ts";
 import { parseMouse } from "../../keys/mouse.ts";
 import type { InputEvent, ParsedKey } from "../../keys/types.ts";
-import type { CopyModeAct, CopyModeInput } from "../../protocol/attach.ts";
+import type { CopyModeAct, CopyModeInput } from "../../protocol/copy-mode.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import { compilePattern } from "../../protocol/pattern.ts";
 import { Jumps, wordAt } from "./jumps.ts";

@@ -9,21 +9,20 @@
  */
 
 import { type Layout, layoutPanels } from "../../compositor/panel-layout.ts";
-import {
-  type CreateOverlay,
-  type CreatePanel,
-  defaultElementLimits,
-  type ElementLimits,
-  type ElementScreenMode,
-  type ElementSpan,
-  type Overlay,
-  type Panel,
-  type PatchOverlay,
-  type PatchPanel,
-  type RegionWrite,
-  type ReplacePanel,
-  type ScreenMode,
+import type {
+  CreateOverlay,
+  CreatePanel,
+  ElementScreenMode,
+  ElementSpan,
+  Overlay,
+  Panel,
+  PatchOverlay,
+  PatchPanel,
+  RegionWrite,
+  ReplacePanel,
+  ScreenMode,
 } from "../../protocol/drawing.ts";
+import { defaultElementLimits, type ElementLimits } from "../../protocol/drawing-limits.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Size } from "../../protocol/size.ts";
 import {

@@ -4,13 +4,9 @@
  * Pure. Invariants: the inputs are not changed; a limit exceeded while creating is `resource_limit_reached`, while
  * changing `invalid_overlay` (overlays and panels alike), as clients expect.
  */
-import {
-  type ElementLimits,
-  type ElementSpan,
-  type ElementText,
-  MAX_SESSION_BYTES,
-  type RegionWrite,
-} from "../../protocol/drawing.ts";
+
+import type { ElementSpan, ElementText, RegionWrite } from "../../protocol/drawing.ts";
+import { type ElementLimits, MAX_SESSION_BYTES } from "../../protocol/drawing-limits.ts";
 import { WshError } from "../../protocol/errors.ts";
 
 /** @throws WshError when there are too many pieces or one is too long */

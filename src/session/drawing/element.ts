@@ -5,14 +5,8 @@
  * Drawing), with unset keys absent, and do not change afterwards.
  */
 import { defined } from "../../protocol/defined.ts";
-import type {
-  ElementLimits,
-  ElementScreenMode,
-  ElementSpan,
-  Overlay,
-  Panel,
-  RegionWrite,
-} from "../../protocol/drawing.ts";
+import type { ElementScreenMode, ElementSpan, Overlay, Panel, RegionWrite } from "../../protocol/drawing.ts";
+import type { ElementLimits } from "../../protocol/drawing-limits.ts";
 
 export type ElementKind = "overlay" | "panel";
 

@@ -1,6 +1,6 @@
 /** What happened to a question, for those who only hear of it. Types only. */
 import type { AskEnd } from "../../protocol/ask-result.ts";
-import type { Question } from "../../protocol/asking.ts";
+import type { Question } from "../../protocol/question.ts";
 
 export interface QuestionChange {
   readonly id: string;

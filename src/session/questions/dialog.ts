@@ -9,7 +9,7 @@ import type { DialogContent, DialogLayout } from "../../compositor/dialog.ts";
 import { parseMouse } from "../../keys/mouse.ts";
 import type { InputEvent, ParsedKey } from "../../keys/types.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
-import type { Question } from "../../protocol/asking.ts";
+import type { Question } from "../../protocol/question.ts";
 import type { SecretPrompt } from "../../protocol/secret.ts";
 import { type EditedLine, editLine, insertText, lineKey, lineOf, pastedText } from "../line-editor.ts";
 

@@ -1,7 +1,7 @@
 /** Ports of questions to their session, types of their parts, and their form between two processes. Types only. */
 import type { Clock } from "../../base/clock.ts";
 import type { AskResult } from "../../protocol/ask-result.ts";
-import type { Question } from "../../protocol/asking.ts";
+import type { Question } from "../../protocol/question.ts";
 import type { SecretPrompt } from "../../protocol/secret.ts";
 import type { SessionState } from "../../protocol/session.ts";
 import type { PaneRef } from "../types.ts";

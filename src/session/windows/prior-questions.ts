@@ -3,7 +3,7 @@
  * for missing input, such as a name. Calls cause no questions. Pure.
  */
 import type { Answer } from "../../protocol/ask-result.ts";
-import type { Question } from "../../protocol/asking.ts";
+import type { Question } from "../../protocol/question.ts";
 import { type PaneInfo, programsText, type RunningProgram, type SessionInfo } from "../../protocol/session.ts";
 
 export interface PriorQuestion {

@@ -135,14 +135,17 @@ export class HotWindow {
     let at = known ? seen.row : this.boundary;
     let line = known ? seen.line : this.lastId;
     let cells = known ? seen.cells : this.lastCells;
+    let row = storedRow(buffer, at);
     for (; at <= target; at++) {
       if (at === last) this.seen = { row: at, line, cells };
-      const row = storedRow(buffer, at);
       if (!row.isWrapped) {
         line++;
         cells = 0;
       }
-      if (at < target) cells += wrappedCells(row, storedRow(buffer, at + 1));
+      if (at === target) break;
+      const next = storedRow(buffer, at + 1);
+      if (next.isWrapped) cells += wrappedCells(row, next);
+      row = next;
     }
     return { line, col: cells + col };
   }
@@ -159,7 +162,8 @@ export class HotWindow {
         cells = 0;
       }
       if (at >= start && (id > line || (id === line && cells >= col))) return at - start;
-      cells += wrappedCells(row, storedRow(buffer, at + 1));
+      const next = storedRow(buffer, at + 1);
+      if (next.isWrapped) cells += wrappedCells(row, next);
     }
     return buffer.baseY - start;
   }

@@ -7,7 +7,8 @@
  * it has (`outer-state.ts`). Sources: XTerm Control Sequences; the kitty protocols; VT510 manual (reports).
  */
 
-import type { LastingChange, OuterEffect } from "../../protocol/attach.ts";
+import type { OuterEffect } from "../../protocol/attach.ts";
+import type { LastingChange } from "../../protocol/lasting-changes.ts";
 import { INACTIVE_PROPERTY } from "../marks.ts";
 import { lastingChange, passesCsi, passesEscape, passesOsc } from "./outer-state.ts";
 

@@ -8,7 +8,7 @@
  * so that they undo exactly these (`lastingChange`). Pure. Sources: XTerm Control Sequences; VT510 manual; the
  * protocols of kitty and iTerm2.
  */
-import { type LastingChange, lastingChanges } from "../../protocol/attach.ts";
+import { type LastingChange, lastingChanges } from "../../protocol/lasting-changes.ts";
 
 /** How often a session's programs have made each of these changes. */
 export class LastingChanges {

@@ -1,6 +1,6 @@
 /** Commands of tmux's copy mode (`send-keys -X NAME`) as the actions of wsh's. Pure. */
 import type { CopyModeAction } from "../../keys/copy-table.ts";
-import type { CopyModeAct } from "../../protocol/attach.ts";
+import type { CopyModeAct } from "../../protocol/copy-mode.ts";
 import { TmuxError } from "../error.ts";
 
 const actions: Readonly<Record<string, CopyModeAction>> = {

@@ -1,5 +1,5 @@
 /** Commands that type into panes, read them, and carry their output elsewhere. */
-import type { CopyModeAct } from "../../protocol/attach.ts";
+import type { CopyModeAct } from "../../protocol/copy-mode.ts";
 import { copyAct } from "../bindings/copy-commands.ts";
 import { TmuxError } from "../error.ts";
 import { type KeyOrText, keyNamed } from "../keys.ts";

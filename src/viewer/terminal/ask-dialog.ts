@@ -5,8 +5,8 @@
 import { drawDialog, layoutDialog } from "../../compositor/dialog.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
-import type { Question } from "../../protocol/asking.ts";
 import type { Frame } from "../../protocol/frame.ts";
+import type { Question } from "../../protocol/question.ts";
 import type { Size } from "../../protocol/size.ts";
 import { act, type DialogState, dialogContent, dialogState } from "../../session/questions/dialog.ts";
 import type { OwnDialog } from "./overlay-layer.ts";

@@ -10,7 +10,6 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Binding } from "../../keys/bindings.ts";
 import { KeyReader } from "../../keys/reader.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
-import type { Question } from "../../protocol/asking.ts";
 import {
   AttachSchema,
   BoundKeySchema,
@@ -23,6 +22,7 @@ import type { AlertMode } from "../../protocol/attention.ts";
 import { type Acting, accessCovers } from "../../protocol/caller.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
+import type { Question } from "../../protocol/question.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { SessionPlace, Viewer, ViewerEnd } from "../../session/viewers.ts";

@@ -3,7 +3,7 @@
  * process of the focused pane does the same for all of the window's viewers.
  */
 import { systemClock } from "../../base/clock.ts";
-import type { CopyModeInput } from "../../protocol/attach.ts";
+import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { FrameModes } from "../../protocol/frame.ts";
 import type { Grid } from "../../protocol/grid.ts";

@@ -2,7 +2,8 @@
 import type * as v from "valibot";
 import { defaultPrefix, type Prefix, parsePrefix } from "../../keys/prefix.ts";
 import { KeyTables } from "../../keys/tables.ts";
-import type { AttachSchema, CopyModeInput } from "../../protocol/attach.ts";
+import type { AttachSchema } from "../../protocol/attach.ts";
+import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 
 type Said = Pick<
   v.InferOutput<typeof AttachSchema>,

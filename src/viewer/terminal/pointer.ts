@@ -11,7 +11,7 @@
  */
 import { decodeKeys, initialKeyState } from "../../keys/decode.ts";
 import { encodeReport, type ReadMouse, readReport } from "../../keys/mouse.ts";
-import { type CopyModeInput, MAX_WHEEL_ROWS } from "../../protocol/attach.ts";
+import { type CopyModeInput, MAX_WHEEL_ROWS } from "../../protocol/copy-mode.ts";
 import type { FrameModes } from "../../protocol/frame.ts";
 import type { Border, PaneBox } from "../../session/layout/cells.ts";
 import type { FloatEdge } from "../../session/layout/floats.ts";

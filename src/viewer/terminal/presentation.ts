@@ -10,8 +10,9 @@
  * written before it is parsed: in pass-through the next chunk omits it; beside a panel the next picture is compared.
  */
 import { outerSize } from "../../compositor/panel-layout.ts";
-import { effectEvent, type LastingChange, type OuterEffect } from "../../protocol/attach.ts";
+import { effectEvent, type OuterEffect } from "../../protocol/attach.ts";
 import type { FrameUpdate } from "../../protocol/frame-codec.ts";
+import type { LastingChange } from "../../protocol/lasting-changes.ts";
 import { messageTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";

@@ -6,10 +6,12 @@
  */
 
 import type { Layout } from "../../compositor/panel-layout.ts";
-import type { CopyModeInput, LastingChange, OuterEffect, TerminalColors } from "../../protocol/attach.ts";
+import type { OuterEffect, TerminalColors } from "../../protocol/attach.ts";
 import type { Acting } from "../../protocol/caller.ts";
+import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 import type { FrameModes, FramePlaces } from "../../protocol/frame.ts";
 import type { Grid, Row } from "../../protocol/grid.ts";
+import type { LastingChange } from "../../protocol/lasting-changes.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { CopyModeSource } from "../../session/copy-mode/text.ts";
 import type { TypedInput } from "../../session/types.ts";

@@ -1,7 +1,7 @@
 /** A session over a pane that is none of its process: it refers to panes, and needs no program, terminal or emulator. */
 import { describe, expect, test } from "bun:test";
 import { Emitter } from "../../../src/base/emitter.ts";
-import { defaultElementLimits } from "../../../src/protocol/drawing.ts";
+import { defaultElementLimits } from "../../../src/protocol/drawing-limits.ts";
 import type { PtyExit, PtyFlags } from "../../../src/pty/port.ts";
 import { Session } from "../../../src/session/session.ts";
 import type { PaneRef } from "../../../src/session/types.ts";

@@ -1,6 +1,6 @@
 /** Mouse reports of a person's terminal reach what is under the pointer, in its own cells and encoding. */
 import { describe, expect, test } from "bun:test";
-import type { CopyModeInput } from "../../../src/protocol/attach.ts";
+import type { CopyModeInput } from "../../../src/protocol/copy-mode.ts";
 import { type FrameModes, initialFrameModes } from "../../../src/protocol/frame.ts";
 import type { StatusTarget } from "../../../src/session/types.ts";
 import { Pointer, type PointerPort } from "../../../src/viewer/terminal/pointer.ts";

@@ -6,13 +6,14 @@
 import { inPipeline, inSequence, type StepFiles } from "../../../launch/pipeline.ts";
 import type { CallContext } from "../../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../../operations/table.ts";
-import { MAX_PARALLEL, NO_PAGERS, type Step, skippedStep, stepsOf } from "../../../protocol/commands.ts";
+import { MAX_PARALLEL, NO_PAGERS, type Step, stepsOf } from "../../../protocol/commands.ts";
 import { defined } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { requireCombinable } from "../../../protocol/exec-rules.ts";
 import { stepFilters } from "../../../protocol/output-filter.ts";
 import { agentOfCaller } from "../../../protocol/owner.ts";
 import type { CreatedSession } from "../../../protocol/session.ts";
+import { skippedStep } from "../../../protocol/steps.ts";
 import type { SessionProxies } from "../../sessions/session-proxies.ts";
 import { awaitStep, type FreshInput, type ProcessResult } from "./run-step.ts";
 import { placeToShow, runShown } from "./shown.ts";

@@ -1,0 +1,38 @@
+/** What a person does in copy mode, and where it begins. */
+import * as v from "valibot";
+import { integerBetween } from "./fields.ts";
+
+/** Whose keys move, select and copy while somebody looks back. */
+export const modeKeyChoices = ["vi", "emacs"] as const;
+
+/** Most rows that the wheel scrolls at once: more than any terminal has. */
+export const MAX_WHEEL_ROWS = 1000;
+const CellSchema = integerBetween(0, 1000);
+
+export const KeyNameSchema = v.pipe(v.string(), v.maxLength(96));
+
+/** An action of copy mode, so many times, with a text to search or a character to jump to. */
+export const CopyModeActSchema = v.object({
+  action: v.pipe(v.string(), v.maxLength(32)),
+  count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(99_999)),
+  text: v.pipe(v.string(), v.maxLength(256)),
+});
+export type CopyModeAct = v.InferOutput<typeof CopyModeActSchema>;
+
+/** The person looks back at what the terminal printed. */
+export const CopyModeInputSchema = v.object({
+  keys: v.picklist(modeKeyChoices),
+  /** Rows up, by the wheel: reaching the end leaves. */
+  wheel: v.optional(integerBetween(1, MAX_WHEEL_ROWS)),
+  /** The left button went down in a cell, so many times in a row: what is typed next leaves and is for the program. */
+  press: v.optional(
+    v.object({ row: CellSchema, col: CellSchema, clicks: v.pipe(v.number(), v.minValue(1), v.maxValue(3)) }),
+  ),
+  /** What copy mode, which is on, does. */
+  act: v.optional(CopyModeActSchema),
+  /** The person's changes to these keys: an action of copy mode, or null for none. */
+  bound: v.optional(v.record(KeyNameSchema, v.nullable(v.string()))),
+  /** For a terminal that has NO_COLOR: selection, matches and labels have no colours. */
+  plain: v.optional(v.boolean()),
+});
+export type CopyModeInput = v.InferInput<typeof CopyModeInputSchema>;
