@@ -30,6 +30,7 @@ import { spool } from "./spool.ts";
 import { installed, Stage } from "./stage.ts";
 import { start } from "./start.ts";
 import { statusLine } from "./status-line.ts";
+import { sixteen } from "./tasks/tasks.ts";
 import { webCrowd, webMiniatures } from "./web/crowd.ts";
 import { webHistory } from "./web/looking-back.ts";
 import { web } from "./web/page.ts";
@@ -49,6 +50,7 @@ const measures: readonly Measure[] = [
   mcpStart,
   mcpCalls,
   mcpTokens,
+  sixteen,
   memory,
   scale,
   idle,
