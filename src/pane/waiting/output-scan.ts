@@ -48,7 +48,7 @@ export interface ScanOrigin {
 
 /**
  * The place from which text counts, and what was there before: the known screen, else all text above that place.
- * @param alternateFrom offset at which the alternate screen was last entered
+ * @param alternateFrom last offset before which the alternate screen was entered
  */
 export function scanOrigin(text: TerminalText, since: number, alternateFrom: number): ScanOrigin {
   const known = since === text.offset ? screenNow(text) : text.givenAt(since);

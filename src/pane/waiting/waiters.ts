@@ -89,7 +89,6 @@ export class Waiters {
   private readonly alarm: Alarm;
   private readonly ports: PortWatches;
   private lastBell = -1;
-  private parsed = 0;
   private alternateFrom = 0;
   private wasAlternate = false;
 
@@ -144,9 +143,9 @@ export class Waiters {
   chunk(): void {
     const { text, echo, observer } = this.port;
     observer.output();
-    if (text.alternate && !this.wasAlternate) this.alternateFrom = this.parsed;
+    // A cursor within this chunk is the start of the command that entered it.
+    if (text.alternate && !this.wasAlternate) this.alternateFrom = text.offset - 1;
     this.wasAlternate = text.alternate;
-    this.parsed = text.offset;
     echo.update();
     for (const waiter of [...this.waiters]) this.scan(waiter, (scan) => scan.scan());
   }

@@ -449,6 +449,10 @@ describe("waiting in a session", () => {
     expect(await wait).toMatchObject({ decidedBy: "text", match: "inside" });
     const full = live.commands.state();
     expect(full.state).toBe("fullscreen");
+    // Also when the command's start came in the same piece of output.
+    const since = live.commands.log.runningCommand?.output_start;
+    const again = { anyOf: [{ type: "text", text: "inside" }] as const, since, maxWaitMs: 0 };
+    expect(await live.commands.wait(again)).toMatchObject({ match: "inside" });
   });
 
   test("for the command's end, a password, the bell and the shell's end", async () => {
