@@ -25,8 +25,8 @@ export function instanceOf(command: Command): Instance {
 }
 
 /**
- * Reports faults of the file and uses the defaults instead: a person must always be able to reach a running session.
- * @throws WshError invalid_setting for a flag, and for the file if not `tolerant`: for a new start
+ * Reports faults of the file and uses the defaults instead: nothing there keeps anybody from a terminal.
+ * @throws WshError invalid_setting for a flag, and for the file if not `tolerant`
  */
 export async function settingsOf(
   instance: Instance,

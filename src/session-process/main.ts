@@ -113,9 +113,7 @@ async function begin(): Promise<{
 }> {
   const spec = v.parse(SessionSpecSchema, await Bun.stdin.json());
   const instance = resolveInstance({ flags: { socket: spec.socket }, env: process.env });
-  // A session that a person starts now fails on an invalid setting.
-  const isTolerant = spec.starter === "server" || spec.restored !== undefined;
-  const loaded = loadSettings(instance, { env: process.env, tolerant: isTolerant });
+  const loaded = loadSettings(instance, { env: process.env, tolerant: true });
   const { warnings } = loaded;
   let people: SessionProcess["session"] | null = null;
   let told = "";
@@ -149,6 +147,7 @@ async function begin(): Promise<{
   const { sessionProcess } = built;
   server.serve(sessionProcess);
   people = sessionProcess.session;
+  if (loaded.isWrong) people.notice.show(warnings.at(-1) ?? "");
   watchForPeople(sessionProcess, live);
   live.onChanged(() => {
     sessionProcess.session.notice.take(told);

@@ -162,7 +162,7 @@ export class PaneKeeper {
     if (!isOffered) await this.checkpoints.get(local.id)?.moved(home?.number ?? null);
   }
 
-  /** The checkpoint has the layout as it is now. Does not fail: what cannot be kept is logged. */
+  /** Resolves when the checkpoint has the present layout. Does not fail: what cannot be kept is logged. */
   async layoutKept(): Promise<void> {
     this.keepLayout();
     await this.layout?.writeNow();

@@ -10,6 +10,8 @@ export interface ConfigText {
   lineIn(table: string, key: string): number;
   /** The lines of the tables of an array, `[[on]]`, in order. */
   linesOfTables(name: string): number[];
+  /** The line of a key in the table whose header is in that line; the header's when unknown. */
+  lineBelow(header: number, key: string): number;
 }
 
 /** Parses TOML; `path` is for the message. @throws WshError invalid_setting with `file`, `line` and `column` */
@@ -20,6 +22,7 @@ export function parseConfig(text: string, path: string): ConfigText {
       values: parse(text),
       lineOf: (key) => keyLine(lines, key),
       lineIn: (table, key) => lineIn(lines, table, key),
+      lineBelow: (header, key) => lineBelow(lines, header, key),
       linesOfTables: (name) =>
         lines.flatMap((line, at) => (line.replaceAll(/\s/g, "").startsWith(`[[${name}]]`) ? [at + 1] : [])),
     };
@@ -49,7 +52,10 @@ const keyAtStart = /^\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)'|([A-Za-z0-9_-]+))\s*[=.
 
 function lineIn(lines: readonly string[], table: string, key: string): number {
   const header = lines.findIndex((line) => line.replace(/#.*/, "").replaceAll(/[\s"']/g, "") === `[${table}]`);
-  const first = header === -1 ? keyLine(lines, table) : header + 1;
+  return lineBelow(lines, header === -1 ? keyLine(lines, table) : header + 1, key);
+}
+
+function lineBelow(lines: readonly string[], first: number, key: string): number {
   for (let index = first; index < lines.length && !/^\s*\[/.test(lines[index] ?? ""); index++) {
     const [, basic, literal, bare] = keyAtStart.exec(lines[index] ?? "") ?? [];
     if ((basic === undefined ? (literal ?? bare) : unquoted(basic)) === key) return index + 1;

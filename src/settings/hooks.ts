@@ -16,7 +16,7 @@ export interface WantedInFile<T extends EventConsumer = EventConsumer> {
   readonly line: number;
 }
 
-type OrElse = <T>(attempt: () => T, fallback: T) => T;
+type OrElse = <T>(attempt: () => T, fallback: T, instead?: string) => T;
 
 /** @param orElse returns the fallback where a fault is only reported @throws WshError invalid_setting */
 export function hooksIn(config: ConfigText | null, path: string, orElse: OrElse): WantedInFile<Hook>[] {
@@ -40,16 +40,48 @@ function tablesIn<T extends EventConsumer>(
   const lines = config.linesOfTables(name);
   return tables.flatMap((table: unknown, at) => {
     const line = lines[at] ?? 1;
-    return orElse(() => [{ wanted: parsed(name, schema, table, path, line), path, line }], []);
+    return orElse(
+      () => [{ wanted: parsed(name, schema, table, { config, path, line }), path, line }],
+      [],
+      "it is left out",
+    );
   });
 }
 
-function parsed<T>(name: string, schema: v.GenericSchema<unknown, T>, table: unknown, path: string, line: number): T {
+interface Place {
+  readonly config: ConfigText;
+  readonly path: string;
+  /** Of the table's header. */
+  readonly line: number;
+}
+
+function parsed<T>(name: string, schema: v.GenericSchema<unknown, T>, table: unknown, place: Place): T {
   const result = v.safeParse(schema, table, { abortPipeEarly: true });
   if (result.success) return result.output;
   const [issue] = result.issues;
-  const field = v.getDotPath(issue);
-  const fault = `${field === null ? "" : `${field}: `}${issue.message}`;
+  const key = issue.path?.[0]?.key;
+  const line = typeof key === "string" ? place.config.lineBelow(place.line, key) : place.line;
   const hint = `docs/${name === "on" ? "events" : "notices"}.md lists the fields.`;
-  throw new WshError("invalid_setting", `${path}:${line}: [[${name}]] ${fault}`, { key: name, file: path, line, hint });
+  const message = `${place.path}:${line}: [[${name}]] ${faultOf(issue)}`;
+  throw new WshError("invalid_setting", message, { key: name, file: place.path, line, hint });
+}
+
+/** The fault of a field, with its value and those that are allowed. */
+function faultOf(issue: v.BaseIssue<unknown>): string {
+  const field = v.getDotPath(issue);
+  if (field === null) return issue.message;
+  const { value } = issue.path?.at(-1) ?? {};
+  if (issue.expected === "never") return `unknown field '${field}'`;
+  if (value === undefined) return `${field} is missing`;
+  return `${field} is ${JSON.stringify(value)}, expected ${expectedIn(issue)}`;
+}
+
+/** What an issue expects in words: `("a" | "b")` as a, b; `<=16` as at most 16. */
+function expectedIn({ expected, message }: v.BaseIssue<unknown>): string {
+  if (expected === null) return message;
+  const names = [...expected.matchAll(/"([^"]+)"/g)].map(([, name = ""]) => name);
+  if (names.length > 0) return `one of ${names.join(", ")}`;
+  const [, bound, limit] = /^([<>])=(.+)$/.exec(expected) ?? [];
+  if (bound !== undefined) return `at ${bound === "<" ? "most" : "least"} ${limit}`;
+  return { Array: "a list", string: "text", number: "a number", boolean: "true or false" }[expected] ?? expected;
 }

@@ -14,6 +14,8 @@ export interface SettingFacts {
   readonly unit?: string;
   /** The environment variable that sets it. */
   readonly env?: string;
+  /** Stands in for a wrong value of the file, where the default would tell or open more than may be meant. */
+  readonly ifWrong?: string;
   /** Values in words, for messages: "an integer from 1 to 9". */
   readonly expected: string;
 }
@@ -23,7 +25,7 @@ export interface Setting<T = unknown> extends SettingFacts {
   isValid(value: unknown): value is T;
 }
 
-type Extra = Pick<SettingFacts, "unit" | "env">;
+type Extra = Pick<SettingFacts, "unit" | "env" | "ifWrong">;
 
 export function integer(initial: number, min: number, max: number, doc: string, extra: Extra = {}): Setting<number> {
   const isValid = (value: unknown): value is number =>

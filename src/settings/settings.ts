@@ -1,8 +1,8 @@
 /**
  * Resolves a setting's value: flag, else environment, else config.toml, else the table's default. Each value keeps its
- * origin, for `wsh config` and for code that treats "requested" and "default" differently (bind). A wrong value stops
- * the start with the value, its place and the valid values. Only for running sessions, and people who want to get to
- * them, a wrong value of the file is replaced by the default (`tolerant`), with a warning.
+ * origin, for `wsh config` and for code that treats "requested" and "default" differently (bind). A wrong flag or variable
+ * stops the start, with the value, its place and the valid values. A mistake in the file keeps nobody from a terminal:
+ * wherever something starts (`tolerant`) the default is used for the wrong part, and a warning says so.
  */
 
 import fs from "node:fs";
@@ -12,6 +12,7 @@ import { errorCode } from "../base/errno.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { LogLevel } from "../log/log.ts";
 import { agentAbove } from "../platform/agent-above.ts";
+import { startFault } from "../platform/executable.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Hook } from "../protocol/hooks.ts";
@@ -98,16 +99,17 @@ export interface SettingSources {
 export function loadSettings(instance: Instance, sources: SettingSources): LoadedSettings {
   const path = instance.configFile;
   const faults: string[] = [];
-  const orElse: OrElse = (attempt, fallback) => {
+  const orElse: OrElse = (attempt, fallback, instead = "the default is used") => {
     try {
       return attempt();
     } catch (thrown) {
       if (sources.tolerant !== true || !(thrown instanceof WshError) || thrown.details.file === undefined) throw thrown;
-      faults.push(`${thrown.message}: the default is used`);
+      faults.push(`${thrown.message}: ${instead}`);
       return fallback;
     }
   };
-  const read = orElse<ReadConfig>(() => readConfig(path, instance.configNamed), { kind: "absent" });
+  const nothing = { kind: "absent" } as const;
+  const read = orElse<ReadConfig>(() => readConfig(path, instance.configNamed), nothing, "all defaults are used");
   const config = read.kind === "text" ? read.config : null;
   const warnings = read.kind === "forbidden" ? [read.warning] : checkKeys(config, path, orElse);
   const given: Partial<Record<SettingName, unknown>> = {};
@@ -115,7 +117,9 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
   for (const name of settingNames) {
     const source = pick(name, sources, config, path);
     if (source.origin.from === "default") continue;
-    const value = orElse(() => checkValue(name, source.value, source.origin), undefined);
+    const { ifWrong } = settingOf(name);
+    const instead = ifWrong === undefined ? undefined : `${ifWrong} is used`;
+    const value = orElse(() => checkValue(name, source.value, source.origin), ifWrong, instead);
     if (value === undefined) continue;
     origins.set(name, source.origin);
     given[name] = value;
@@ -136,7 +140,7 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
   };
 }
 
-/** Whether an AI agent is above this process, as it was when first asked. */
+/** Whether an AI agent was above this process at the first question; null: not asked so far. */
 let isBelowAgent: boolean | null = null;
 
 /**
@@ -150,7 +154,7 @@ function isAgentsChoice(origin: SettingOrigin | undefined, path: string): boolea
 }
 
 /** The value of an attempt; if errors are only reported, the fallback. */
-type OrElse = <T>(attempt: () => T, fallback: T) => T;
+type OrElse = <T>(attempt: () => T, fallback: T, instead?: string) => T;
 
 /** Hooks and notices of the settings. */
 export function wantedOf({ hooks, notices }: Pick<LoadedSettings, "hooks" | "notices">): readonly EventConsumer[] {
@@ -162,7 +166,7 @@ export function changedStyles(entries: readonly ThemeEntry[]): Partial<Record<Th
   return Object.fromEntries(entries.map(({ role, look }) => [role, look]));
 }
 
-/** What is wrong with the settings, for people whose old ones stay in force: one line, with the file's name alone. */
+/** The fault of the settings, for people whose old ones stay in force: one line, with the file's name alone. */
 export function settingsFault(thrown: unknown): string {
   const { message } = WshError.from(thrown);
   return `the old settings stay: ${message.replace(/^\/\S*\//, "").replace(/\s+/g, " ")}`;
@@ -234,8 +238,11 @@ function fromText({ kind }: SettingFacts, text: string): unknown {
 }
 
 function checkValue(name: SettingName, value: unknown, origin: SettingOrigin): unknown {
-  const { isValid, expected } = settingOf(name);
-  if (isValid(value)) return value;
+  const { isValid, expected: right } = settingOf(name);
+  const shell = name === "default_shell" && isValid(value) && typeof value === "string" && value !== "" ? value : null;
+  const fault = shell === null ? null : startFault(shell);
+  if (isValid(value) && fault === null) return value;
+  const expected = fault === null ? right : `a shell: it ${fault}`;
   const place = origin.from === "file" ? { file: origin.path, line: origin.line } : {};
   const shown = JSON.stringify(value) ?? String(value);
   const source = origin.from === "flag" ? `the flag of ${name}` : formatOrigin(origin);
@@ -253,7 +260,8 @@ function readConfig(path: string, isNamed: boolean): ReadConfig {
   try {
     const size = fs.statSync(path).size;
     if (size > largestConfigBytes) {
-      throw new WshError("invalid_setting", `${path} has ${size} bytes; a configuration has at most 262144`);
+      const message = `${path} has ${size} bytes; a configuration has at most ${largestConfigBytes}`;
+      throw new WshError("invalid_setting", message, { file: path });
     }
     text = fs.readFileSync(path, "utf8");
   } catch (error) {
@@ -304,12 +312,14 @@ function themeEntries(config: ConfigText | null, path: string, orElse: OrElse): 
       throw refuse(`${role} is ${JSON.stringify(text)}, expected ${styleExpected}`, "docs/keys.md lists the styles.");
     return { role, text, look, origin: { from: "file", path, line } };
   };
-  return Object.entries(table).flatMap(([role, text]) => orElse(() => [entryOf(role, text)], []));
+  return Object.entries(table).flatMap(([role, text]) => orElse(() => [entryOf(role, text)], [], "it has no effect"));
 }
 
 /** WshError for the first unknown key; warnings for those that have no effect so far. */
 function checkKeys(config: ConfigText | null, path: string, orElse: OrElse): string[] {
-  return Object.keys(config?.values ?? {}).flatMap((key) => orElse(() => checkKey(key, config, path), []));
+  return Object.keys(config?.values ?? {}).flatMap((key) =>
+    orElse(() => checkKey(key, config, path), [], "it has no effect"),
+  );
 }
 
 function checkKey(key: string, config: ConfigText | null, path: string): string[] {
@@ -318,8 +328,14 @@ function checkKey(key: string, config: ConfigText | null, path: string): string[
     if (settingOf(key).kind === "table") refuseStray(key, config, path, line);
     return [];
   }
-  if ((key === KEYS || key === THEME) && isTable(config?.values[key])) return [];
-  if (wantedTables.some((name) => name === key) && Array.isArray(config?.values[key])) return [];
+  const isList = wantedTables.some((name) => name === key);
+  if (isList || key === KEYS || key === THEME) {
+    const value = config?.values[key];
+    if (isList ? Array.isArray(value) && value.every(isTable) : isTable(value)) return [];
+    const [found, wanted] = [isTable(value) ? `[${key}]` : JSON.stringify(value), isList ? `[[${key}]]` : `[${key}]`];
+    const message = `${path}:${line}: ${key} is ${found}, expected ${isList ? "tables" : "a table"} ${wanted}`;
+    throw new WshError("invalid_setting", message, { key, file: path, line });
+  }
   if (!federationKeys.includes(key)) throw unknownKey(key, path, line);
   refuseStray(key, config, path, line);
   return key === "server" ? [] : [`${path}:${line}: ${key} has no effect: federation is not implemented`];

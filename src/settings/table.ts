@@ -145,6 +145,7 @@ const settings = {
     ["full", "none"],
     "full",
     "What the notices of [[notify]] tables say: names, commands and questions with their answers; or only of what kind they are.",
+    { ifWrong: "none" },
   ),
   update_environment: list(
     /^[A-Za-z_][A-Za-z0-9_]{0,127}$/,
@@ -234,7 +235,7 @@ const settings = {
     ["none", "named", "placed"],
     "named",
     "Sessions that other machines may start here: none, those that name this machine, or also those placed on any machine.",
-    { env: "WSH_ACCEPT" },
+    { env: "WSH_ACCEPT", ifWrong: "none" },
   ),
   machine_tags: list(
     /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/,

@@ -182,11 +182,18 @@ test("a session's own hooks come back with it", async () => {
   await until("its hook", () => lines("back").length === 1);
 });
 
-test("a mistake is said with its line", async () => {
+test("a mistake is said with its line, value and what is allowed, and keeps nobody from a terminal", async () => {
   await using other = new Wsh({ config: 'log_level = "warn"\n\n[[on]]\nevent = "bel"\nrun = ["true"]\n' });
   const { code, stderr } = await other.run("config", "check");
   expect(code).not.toBe(0);
-  expect(stderr).toContain("config.toml:3: [[on]] event");
+  expect(stderr).toContain('config.toml:4: [[on]] event is "bel", expected one of session_created, ');
+  const made = await other.run("new", "dev");
+  expect(made).toMatchObject({
+    code: 0,
+    stdout: "dev\n",
+    stderr: expect.stringMatching(/:4: \[\[on\]\] event .*: it is left out/),
+  });
+  expect(await other.ok("exec", "dev", "--", "echo here")).toBe("here\n");
   fs.writeFileSync(other.instance.configFile, '[[on]]\nevent = "bell"\ndo = "no.such thing=1"\n');
   expect((await other.run("config", "check")).stderr).toContain("config.toml:1: [[on]] do: no operation 'no.such'");
 });

@@ -315,7 +315,7 @@ export class Checkpoints implements Disposable {
   }
 
   private before(isFirst: boolean): Before {
-    // What is there of a pane that came is its own, from a process that had it before.
+    // Files of a pane that came are its own, from a process that had it before.
     if (this.movedTo !== null || (isFirst && this.port.isRestored)) return "this part";
     return isFirst && !this.port.isMember() ? "nothing" : "other parts";
   }

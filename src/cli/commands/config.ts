@@ -4,8 +4,6 @@
  */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
-import { startFault } from "../../platform/executable.ts";
-import { WshError } from "../../protocol/errors.ts";
 import { themeRoleNames, themeRoles } from "../../protocol/theme.ts";
 import { visible } from "../../protocol/visible.ts";
 import { formatOrigin, type LoadedSettings } from "../../settings/settings.ts";
@@ -100,10 +98,6 @@ async function checked(instance: Instance): Promise<LoadedSettings> {
   if (note !== null) complain(note);
   const { checkHookLines } = await import("../session/hook-lines.ts");
   await checkHookLines(settings.hooks);
-  const { default_shell: shell } = settings.values;
-  const fault = shell === "" ? null : startFault(shell);
-  if (fault !== null)
-    throw new WshError("invalid_setting", `default_shell '${shell}' ${fault}`, { key: "default_shell" });
   return settings;
 }
 

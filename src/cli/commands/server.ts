@@ -105,7 +105,7 @@ async function serve(
     audit: flags.audit,
     log_format: flags.logFormat,
   };
-  const settings = await settingsOf(instance, given, false);
+  const settings = await settingsOf(instance, given);
   const { values } = settings;
   const isDefault = (name: SettingName): boolean => settings.originOf(name).from === "default";
   if ((values.tls_cert === "") !== (values.tls_key === "")) {

@@ -15,12 +15,17 @@ import { testInstance } from "../../support/registry.ts";
 type Flags = Parameters<typeof loadSettings>[1]["flags"];
 
 /** The settings of an instance whose config.toml has this text. */
-function load(toml: string | null, env: Record<string, string> = {}, flags: Flags = {}): LoadedSettings {
+function load(
+  toml: string | null,
+  env: Record<string, string> = {},
+  flags: Flags = {},
+  tolerant = false,
+): LoadedSettings {
   using place = testInstance();
   const path = place.instance.configFile;
   fs.mkdirSync(dirname(path), { recursive: true });
   if (toml !== null) fs.writeFileSync(path, toml);
-  return loadSettings(place.instance, { env, flags });
+  return loadSettings(place.instance, { env, flags, tolerant });
 }
 
 function failure(toml: string, env: Record<string, string> = {}, flags: Flags = {}): string {
@@ -123,6 +128,34 @@ describe("a mistake in config.toml", () => {
       'WSH_LOG: log_level is "loud", expected one of error, warn, info, debug',
     );
     expect(failure("", {}, { max_sessions: "many" })).toStartWith('the flag of max_sessions: max_sessions is "many"');
+  });
+
+  test("keeps the rest in force where something starts; what opens or tells more is closed", () => {
+    const { values, hooks, warnings, isWrong } = load(
+      'accept = "al"\nnotify_text = 1\nmax_sessions = "x"\nscrolback = 1\npty = "bun-pty"\n[[on]]\nevent = "bell"\nrum = []\n[[on]]\nevent = "bell"\nrun = ["true"]\n',
+      {},
+      {},
+      true,
+    );
+    expect(values).toMatchObject({
+      accept: "none",
+      notify_text: "none",
+      max_sessions: load("").values.max_sessions,
+      pty: "bun-pty",
+    });
+    expect([hooks.length, isWrong]).toEqual([1, true]);
+    expect(warnings.map((each) => each.replace(/\S*config\.toml/, "config.toml"))).toEqual([
+      "config.toml:4: unknown setting 'scrolback': it has no effect",
+      "config.toml:2: notify_text is 1, expected one of full, none: none is used",
+      'config.toml:1: accept is "al", expected one of none, named, placed: none is used',
+      'config.toml:3: max_sessions is "x", expected an integer from 1 to 1000000: the default is used',
+      "config.toml:8: [[on]] unknown field 'rum': it is left out",
+    ]);
+  });
+
+  test("of a table says how it is written", () => {
+    expect(failure("[on]\nevent = 'bell'\n")).toBe("config.toml:1: on is [on], expected tables [[on]]");
+    expect(failure("keys = 5\n")).toBe("config.toml:1: keys is 5, expected a table [keys]");
   });
 
   test("of place is told: settings stand before the first table", () => {
