@@ -36,6 +36,7 @@ export function outcomeOf(end: StreamEnd | null): AttachOutcome {
       return { kind: "detached" };
     case "killed":
     case "owner_gone":
+    case "idle":
       return { kind: "killed" };
     case "private":
       return { kind: "private" };

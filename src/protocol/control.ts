@@ -112,6 +112,7 @@ export const StreamEndSchema = v.object({
     "session_crashed",
     "server_stopped",
     "owner_gone",
+    "idle",
     // The pane is in another session now, which the caller may not use.
     "moved_away",
     // The session is private now, and the caller an AI agent.

@@ -53,7 +53,10 @@ const EventFields = {
   added: optional(v.array(text), "session_tags_changed: new tags"),
   removed: optional(v.array(text), "session_tags_changed: removed tags"),
   ends_at: optional(number, "session_ending: Unix time in ms at which it ends unless it is used"),
-  reason: optional(text, "session_ending: idle, owner_gone; session_destroyed: why: exited, killed, session_crashed …"),
+  reason: optional(
+    text,
+    "session_ending: idle, owner_gone; session_destroyed: why: exited, killed, idle, session_crashed …",
+  ),
   kept: optional(v.boolean(), "pane_exited: the pane stays in its place"),
   command: optional(
     v.nullable(text),

@@ -325,5 +325,12 @@ export const UpdateSessionSchema = v.object({
 });
 
 /** Why a session is gone. */
-export const EndReasonSchema = v.picklist(["exited", "killed", "session_crashed", "server_stopped", "owner_gone"]);
+export const EndReasonSchema = v.picklist([
+  "exited",
+  "killed",
+  "session_crashed",
+  "server_stopped",
+  "owner_gone",
+  "idle",
+]);
 export type EndReason = v.InferOutput<typeof EndReasonSchema>;

@@ -107,7 +107,7 @@ class UnusedEnd implements Disposable {
     if (performance.now() < this.endsAt) return this.endsAt - performance.now();
     // It may have been used while its programs were read.
     if (viewers.count > 0 || rule.unusedMs() < limitMs) return 1;
-    await lifetime.kill(why === "idle" ? "killed" : why);
+    await lifetime.kill(why);
     return null;
   }
 

@@ -194,13 +194,25 @@ test(
         await steps[name]?.();
         await check();
       }
-      const mark = `end${SEED}`;
-      await http.post(`/sessions/${any()}/pane/select`, {});
+      const line = `echo end${SEED}`;
+      const focused = any();
+      await http.post(`/sessions/${focused}/pane/select`, {});
       person.resize(24, 80);
+      // By its shell's records: a pane may be too narrow or too low to show the line.
+      const ran = async (): Promise<boolean> => {
+        const path = `/sessions/${focused}/commands`;
+        const commands = await http.expect<{ command: string | null }[]>(200, http.get(path));
+        return commands.some(({ command }) => command === line);
+      };
       await until("the person to reach the focused pane", async () => {
-        person.type(`\recho ${mark}\r`);
+        person.type(`\r${line}\r`);
         await Bun.sleep(200);
-        return (await wsh.screen("dev:")).includes(mark);
+        return ran();
+      }).catch(async (error) => {
+        const shown = (await panes("dev")).map(
+          ({ id, rows, cols, active }) => `${id} ${cols}x${rows}${active ? "*" : ""}`,
+        );
+        throw new Error(`${error.message}: ${focused} of ${shown.join(", ")}; ${await wsh.screen(focused)}`);
       });
       await wsh.ok("stop");
       await until("every process to have ended", () => {

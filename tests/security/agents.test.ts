@@ -459,7 +459,7 @@ test("a session ends after its idle limit, with a warning; a program that a pers
   };
   expect((await ended("unseen")).map(({ event, reason }) => [event, reason])).toEqual([
     ["session_ending", "idle"],
-    ["session_destroyed", "killed"],
+    ["session_destroyed", "idle"],
   ]);
   await until("nobody has seen it for so long", async () => !(await names()).includes("seen"));
   const [{ at }] = (await ended("seen")).slice(-1);
@@ -518,6 +518,8 @@ test("an idle limit outlives a crash; an agent has so many sessions at most, by 
   await until("it can be restored", async () => (await wsh.run("restore", "lasting")).code === 0);
   expect((await wsh.list()).find(({ name }) => name === "lasting")?.idle_limit).toBe("2s");
   await until("it has ended", async () => !(await wsh.list()).some(({ name }) => name === "lasting"));
+  const ended = await wsh.ok("events", "--since", "start", "--no-follow", "--type", "session_destroyed");
+  expect(ended).toMatch(/"session":"lasting".*"reason":"idle"/);
   fs.appendFileSync(wsh.instance.configFile, "max_agent_sessions = 1\n");
   await byAgent("new", "first");
   const { code, error } = await byAgent("new", "second");

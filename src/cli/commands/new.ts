@@ -92,7 +92,8 @@ export function register(program: Command): void {
             if (quicker === null) throw thrown;
             return quicker;
           }));
-      return options.json === true ? printJson(info) : print(`${info.name}\n`);
+      await (options.json === true ? printJson(info) : print(`${info.name}\n`));
+      if (name !== undefined) await (await import("../session/offer-restore.ts")).sayStillCrashed(instance, info.name);
     });
 
   async function find(instance: ReturnType<typeof instanceOf>, name: string): Promise<SessionInfo | null> {
