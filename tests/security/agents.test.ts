@@ -408,10 +408,28 @@ test("every operation and stream that changes something is refused", async () =>
   ]);
 });
 
-test("a password that a program reads for an agent is asked of the person, and reaches that program alone", async () => {
-  const line = "read -s -p 'Secret: ' x; echo length-$(expr length \"$x\")";
+/** Reads as sudo does (tgetpass.c): the terminal itself, without echo, a byte at a time, what was typed before is dropped. */
+const fakeSudo = `#!/usr/bin/env python3
+import os, sys, termios
+tty = os.open("/dev/tty", os.O_RDWR)
+def password():
+    old = termios.tcgetattr(tty); new = old[:]; new[3] &= ~(termios.ECHO | termios.ECHONL)
+    os.write(tty, b"[sudo] password for me: ")
+    termios.tcsetattr(tty, termios.TCSAFLUSH, new)
+    got = b""
+    while (c := os.read(tty, 1)) not in (b"", b"\\n"): got += c
+    termios.tcsetattr(tty, termios.TCSAFLUSH, old); os.write(tty, b"\\n")
+    return got
+for tries in range(3):
+    if set(password()) == set(b"Z5"): os.execvp(sys.argv[1], sys.argv[1:])
+    os.write(tty, b"Sorry, try again.\\n")
+sys.exit(1)
+`;
+
+test("sudo's password for an agent is asked of the person, again when it was wrong, and reaches sudo alone", async () => {
+  fs.writeFileSync(join(wsh.dir, "sudo"), fakeSudo, { mode: 0o700 });
   await byAgent("new", "asks");
-  const { output } = await byAgent("exec", "asks", "--json", "--timeout", "2", "--", line);
+  const { output } = await byAgent("exec", "asks", "--json", "--timeout", "2", "--", "./sudo echo now-$((6 * 7))");
   expect(JSON.parse(output)).toMatchObject({
     waits_for: "password",
     warnings: [expect.stringContaining("nobody is attached")],
@@ -422,13 +440,20 @@ test("a password that a program reads for an agent is asked of the person, and r
     cols: 100,
   });
   await terminal.sees(/claude has started it/);
-  await until("the dialog takes keys", async () => {
-    terminal.type("q7");
-    return (await terminal.text()).includes("••");
-  });
-  terminal.type("\r");
-  await terminal.sees(/length-[1-9]/);
-  expect(await terminal.text()).not.toContain("wsh asks");
+  const type = async (secret: string) => {
+    await until("the dialog takes keys", async () => {
+      terminal.type(secret);
+      return (await terminal.text()).includes("••");
+    });
+    terminal.type("\r");
+  };
+  await type("Q7");
+  await terminal.sees((text) => /Sorry, try again/.test(text) && /Enter types it there/.test(text));
+  await type("Z5");
+  await terminal.sees((text) => /^now-42/m.test(text) && !text.includes("wsh asks"));
+  const told = await byAgent("output", "asks");
+  const events = await wsh.ok("events", "--since", "start", "--no-follow", "asks");
+  expect(`${told.output}${events}${await wsh.ok("history", "--list", "--json")}`).not.toMatch(/Q7|Z5/);
 });
 
 test("what an agent has left is listed and ended; not what runs something, and nothing of a person", async () => {

@@ -8,6 +8,7 @@ import { AgentWatch } from "../../../src/pane/agent/agent-watch.ts";
 import type { ProcessIdentity } from "../../../src/pane/agent/lineage.ts";
 import { beginningOf, lastReply, readTranscript } from "../../../src/pane/agent/transcript.ts";
 import type { ProgramState } from "../../../src/pane/state/classify.ts";
+import { isWrapper } from "../../../src/platform/agent-above.ts";
 import { busyChild } from "../../../src/platform/busy-child.ts";
 import { agentTable } from "../../../src/platform/known-agents.ts";
 import type { AgentInfo, AgentState } from "../../../src/protocol/agent.ts";
@@ -533,4 +534,17 @@ test("a child is busy while something below it works; servers at rest, and the h
   await until("it works", () => sleeps() === "sleep 30");
   await using server = started("bash", "-c", "cat | cat");
   await until("it rests", () => busyChild(server.pid, 0) === null);
+});
+
+test("what runs a command line in its place is no owner; shells for typing and scripts are", () => {
+  const wrappers = [
+    "timeout 60 wsh new",
+    "/usr/bin/nohup wsh",
+    "sh -c wsh",
+    "bash --norc -lc wsh",
+    "/usr/bin/env A=b wsh",
+  ];
+  const owners = ["bash", "-bash", "zsh -l", "bash ./deploy.sh -c", "fish", "node agent.js", "make"];
+  for (const line of [...wrappers, ...owners])
+    expect([line, isWrapper(line.split(" "))]).toEqual([line, wrappers.includes(line)]);
 });
