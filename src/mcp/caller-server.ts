@@ -16,6 +16,7 @@ import type { Call, CallContext } from "../operations/call.ts";
 import { isRecord } from "../operations/json-schema.ts";
 import type { AskResult } from "../protocol/ask-result.ts";
 import type { Access, Admission } from "../protocol/caller.ts";
+import { type WaitsForPerson, waitingText } from "../protocol/control.ts";
 import { defined } from "../protocol/defined.ts";
 import type { OwnerProcess } from "../protocol/owner.ts";
 import { VERSION } from "../protocol/version.ts";
@@ -27,7 +28,7 @@ import { registerResources } from "./resources/resources.ts";
 import { type Skill, skills } from "./skills/skills.ts";
 import { askUser } from "./tools/asking.ts";
 import { describing } from "./tools/json-schema.ts";
-import { DEFAULT_PROGRESS_MS, reportProgress } from "./tools/progress.ts";
+import { DEFAULT_PROGRESS_MS, type PendingLeave, reportProgress } from "./tools/progress.ts";
 import { badResult, goodResult, unknownParameterWarnings } from "./tools/results.ts";
 import { callScript, type ScriptCaller, script } from "./tools/script.ts";
 import { type Ask, listedAnnotations, listedOutput, type Tool } from "./tools/tool.ts";
@@ -136,6 +137,7 @@ function asker(
   caller: McpCaller,
   signal: AbortSignal,
   machine?: string,
+  waits?: (waiting: WaitsForPerson) => void,
 ): Ask {
   const client = server.server.getClientVersion()?.name;
   const context: CallContext = {
@@ -147,7 +149,7 @@ function asker(
       connected: caller.connected,
       ...defined({ name: client, agent: caller.agent, via: caller.via, only: caller.only }),
     },
-    ...defined({ ended: caller.ended, cwd: caller.cwd, env: caller.env, process: caller.process, machine }),
+    ...defined({ ended: caller.ended, cwd: caller.cwd, env: caller.env, process: caller.process, machine, waits }),
   };
   return (name, input, session) =>
     settings.call(name, input, session === undefined ? context : { ...context, session });
@@ -166,11 +168,16 @@ function registerTool(server: McpServer, settings: McpSettings, caller: McpCalle
       inputSchema: tool.needsSession && session !== undefined ? optionalSession(tool, session) : schemas.input,
       outputSchema: schemas.output,
     },
-    (args: unknown, context: ServerContext) =>
-      callTool(
+    (args: unknown, context: ServerContext) => {
+      const leave: PendingLeave = { text: null };
+      const waits = (waiting: WaitsForPerson): void => {
+        leave.text = waiting.until === 0 ? null : waitingText(waiting);
+      };
+      return callTool(
         tool,
         args,
-        asker(server, settings, caller, context.mcpReq.signal, machineOf(tool, args)),
+        asker(server, settings, caller, context.mcpReq.signal, machineOf(tool, args), waits),
+        leave,
         context,
         settings,
         caller,
@@ -182,7 +189,8 @@ function registerTool(server: McpServer, settings: McpSettings, caller: McpCalle
           ended: caller.ended,
           signal: context.mcpReq.signal,
         }),
-      ),
+      );
+    },
   );
 }
 
@@ -198,6 +206,7 @@ async function callTool(
   tool: Tool,
   args: unknown,
   ask: Ask,
+  leave: PendingLeave,
   context: ServerContext,
   settings: McpSettings,
   caller: McpCaller,
@@ -209,7 +218,7 @@ async function callTool(
     parameters.session = caller.session;
   }
   if (tool.waits) parameters.max_wait_ms ??= settings.maxWaitMs ?? DEFAULT_WAIT_MS;
-  using _progress = progressOf(tool, parameters, ask, context, settings);
+  using _progress = progressOf(tool, parameters, ask, leave, context, settings);
   try {
     const warnings = unknownParameterWarnings(unknown);
     if (tool === script) return goodResult(await callScript(parameters, scripted()), warnings);
@@ -263,14 +272,15 @@ function progressOf(
   tool: Tool,
   parameters: Readonly<Record<string, unknown>>,
   ask: Ask,
+  leave: PendingLeave,
   context: ServerContext,
   settings: McpSettings,
 ): Disposable | null {
   const token = context.mcpReq._meta?.progressToken;
-  if (!tool.waits || token === undefined) return null;
+  if (token === undefined) return null;
   const { session, max_wait_ms } = parameters;
   return reportProgress(context, ask, {
-    token,
+    ...{ token, leave, describes: tool.waits },
     session: typeof session === "string" ? session : undefined,
     total: typeof max_wait_ms === "number" ? max_wait_ms : DEFAULT_WAIT_MS,
     intervalMs: settings.progressMs ?? DEFAULT_PROGRESS_MS,

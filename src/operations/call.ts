@@ -1,6 +1,7 @@
 /** How a transport calls an operation, whichever process handles it. */
 
 import type { Acting } from "../protocol/caller.ts";
+import type { WaitsForPerson } from "../protocol/control.ts";
 import type { OwnerProcess } from "../protocol/owner.ts";
 import { fieldError, parse } from "../protocol/parse.ts";
 import type { RequestKey } from "../protocol/requests.ts";
@@ -36,6 +37,8 @@ export interface CallContext extends Acting {
    * value is then empty.
    */
   readonly json?: (text: string) => void;
+  /** Called when the call waits for a person's leave. */
+  readonly waits?: (waiting: WaitsForPerson) => void;
   /** Receives the session of the call as soon as it is known: at the end its name may belong to another session. */
   readonly reached?: (ids: ReachedSession) => void;
 }

@@ -73,6 +73,8 @@ export const RequestSchema = v.object({
   once: v.optional(RequestKeySchema),
   /** Unix time in ms after which it is not begun. */
   deadline: v.optional(v.number()),
+  /** The caller takes `waits_for_person` before the response. */
+  tells: v.optional(v.boolean()),
 });
 export type Request = v.InferOutput<typeof RequestSchema>;
 
@@ -80,6 +82,20 @@ export const ResponseSchema = v.union([
   v.object({ id: v.number(), error: v.looseObject({ code: v.string(), message: v.string() }) }),
   v.object({ id: v.number(), result: v.unknown() }),
 ]);
+
+/** A request waits for the leave of a person, who is asked at the session: an event before its response. */
+export const WaitsForPersonSchema = v.object({
+  event: v.literal("waits_for_person"),
+  request: v.number(),
+  session: v.string(),
+  /** Unix time in ms at which it is refused; 0: it waits no longer. */
+  until: v.number(),
+});
+export type WaitsForPerson = Pick<v.InferOutput<typeof WaitsForPersonSchema>, "session" | "until">;
+
+export function waitingText({ session, until }: WaitsForPerson): string {
+  return `waiting for a person at session '${session}' to allow it, until ${new Date(until).toTimeString().slice(0, 8)}`;
+}
 
 export const CancelSchema = v.object({ id: v.number() });
 

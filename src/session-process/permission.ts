@@ -10,6 +10,7 @@ import type { Instance } from "../instance/paths.ts";
 import type { AuditLog } from "../log/audit/audit-log.ts";
 import type { Operation } from "../operations/define.ts";
 import { type Caller, callerIdentity } from "../protocol/caller.ts";
+import type { WaitsForPerson } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import { takesQuestions } from "../protocol/notices.ts";
 import { agentOfCaller, isSameOwner, type Owner, ownerOf, ownerText } from "../protocol/owner.ts";
@@ -73,6 +74,7 @@ interface Request {
   readonly input?: unknown;
   readonly caller: Caller;
   readonly signal: AbortSignal;
+  readonly waits?: ((waiting: WaitsForPerson) => void) | undefined;
 }
 
 export class Permission {
@@ -136,7 +138,7 @@ export class Permission {
   }
 
   private async decide(
-    { op, input, caller }: Request,
+    { op, input, caller, waits }: Request,
     agent: Owner,
     { name, summary }: Pick<Operation, "name" | "summary">,
     other: Owner | null,
@@ -149,19 +151,22 @@ export class Permission {
     // A notice has room for three answers, and shows too little for the one without a limit.
     const choices = isAttached ? [ONCE, SESSION, ALWAYS, REFUSE] : [ONCE, SESSION, REFUSE];
     const asker = { id: callerIdentity(caller), label: agent.name };
+    const canAnswer = isAttached || this.isNoticed();
+    if (canAnswer) waits?.({ session: session.name, until: Date.now() + ASKED_MS });
     const result = await session.questions.ask(
       {
         // A notice shows the question alone.
         question: `Let ${agent.name} act on '${session.name}'${isAttached ? "" : `: ${name} ${wanted(input, NOTICED_INPUT)}`}?`,
         detail: `${summary}.\n${wanted(input)}\n${whose}`,
         ...{ kind: "choice", choices, multiple: false, default: REFUSE },
-        ...{ timeout_ms: ASKED_MS, max_wait_ms: ASKED_MS, wait_for_person: !isAttached && this.isNoticed() },
+        ...{ timeout_ms: ASKED_MS, max_wait_ms: ASKED_MS, wait_for_person: !isAttached && canAnswer },
       },
       asker,
       pane,
       new AbortController().signal,
     );
     const isPersons = result.answered_by === "terminal" || result.answered_by === "notice";
+    if (canAnswer) waits?.({ session: session.name, until: 0 });
     const byPerson = result.state === "answered" && isPersons;
     const answer = byPerson ? String(result.answer) : REFUSE;
     const ms = performance.now() - began;

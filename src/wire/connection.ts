@@ -11,6 +11,8 @@ import {
   PEER_TIMEOUT_MS,
   type Request,
   ResponseSchema,
+  type WaitsForPerson,
+  WaitsForPersonSchema,
 } from "../protocol/control.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -50,9 +52,12 @@ export type RequestContext = Pick<Request, "caller" | "access"> & {
   /** The target as the caller wrote it. */
   readonly target?: string;
   readonly signal?: AbortSignal;
+  /** The request waits for a person's leave. */
+  readonly waits?: ((waiting: WaitsForPerson) => void) | undefined;
 };
 
 interface Waiting {
+  readonly waits: RequestContext["waits"];
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
@@ -142,10 +147,10 @@ export class Connection {
     if (this.closed) return Promise.reject(this.lostError());
     const id = this.nextId++;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.waiting.set(id, { resolve, reject });
-    const { signal, caller, access, target, once, deadline } = context;
+    const { signal, caller, access, target, once, deadline, waits } = context;
+    this.waiting.set(id, { resolve, reject, waits });
     const addressed = defined({ target });
-    const asked = { ...defined({ once, deadline }) };
+    const asked = { ...defined({ once, deadline }), ...(waits === undefined ? {} : { tells: true }) };
     this.send(messageTypes.request, { id, op, input, ...addressed, caller, access, ...asked } satisfies Request);
     if (signal === undefined) return promise;
     const cancel = (): void => this.send(messageTypes.cancel, { id });
@@ -201,9 +206,17 @@ export class Connection {
       this.waiting.delete(response.id);
       if ("error" in response) waiting?.reject(WshError.fromBody(response.error));
       else waiting?.resolve(response.result);
-    } else {
+    } else if (message.type !== messageTypes.event || !this.tells(message)) {
       this.events.message?.(message);
     }
+  }
+
+  /** @returns whether it is about a request that waits for a person */
+  private tells(message: WireMessage): boolean {
+    if (![...this.waiting.values()].some(({ waits }) => waits !== undefined)) return false;
+    const told = v.safeParse(WaitsForPersonSchema, messageJson(message));
+    if (told.success) this.waiting.get(told.output.request)?.waits?.(told.output);
+    return told.success;
   }
 
   private greet(value: unknown): void {

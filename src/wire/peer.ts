@@ -4,7 +4,14 @@
  */
 import * as v from "valibot";
 import type { Access, Caller } from "../protocol/caller.ts";
-import { AnyHelloSchema, CancelSchema, type Hello, PEER_TIMEOUT_MS, RequestSchema } from "../protocol/control.ts";
+import {
+  AnyHelloSchema,
+  CancelSchema,
+  type Hello,
+  PEER_TIMEOUT_MS,
+  RequestSchema,
+  type WaitsForPerson,
+} from "../protocol/control.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import {
@@ -32,6 +39,8 @@ export interface PeerRequest {
   readonly once?: RequestKey;
   /** Unix time in ms after which it is not begun. */
   readonly deadline?: number;
+  /** Tells the caller that it waits for a person's leave. */
+  readonly waits?: (waiting: WaitsForPerson) => void;
 }
 
 export interface PeerHandler {
@@ -182,7 +191,9 @@ export class Peer {
   }
 
   private async answer(request: v.InferOutput<typeof RequestSchema>): Promise<void> {
-    const { id, op, input, target, access, once, deadline } = request;
+    const { id, op, input, target, access, once, deadline, tells } = request;
+    const waits = (waiting: WaitsForPerson): void =>
+      this.send(messageTypes.event, { event: "waits_for_person", request: id, ...waiting });
     const caller = this.agent === null ? request.caller : { ...request.caller, agent: this.agent };
     const controller = new AbortController();
     this.running.set(id, controller);
@@ -195,7 +206,7 @@ export class Peer {
           caller,
           access,
           signal: controller.signal,
-          ...defined({ once, deadline }),
+          ...defined({ once, deadline, waits: tells === true ? waits : undefined }),
         },
         this,
       );

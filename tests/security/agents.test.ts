@@ -576,9 +576,23 @@ test("the person decides: once, for the session, or not; an answer by a call is 
   // Its dialog is gone: keys for the next one would be dropped as late.
   await terminal.sees((text) => !text.includes("act on 'theirs'"));
 
+  const progress: string[] = [];
+  const byMcp = client.callTool(
+    { name: "wsh_send_input", arguments: { session: "theirs", input: "x" } },
+    { onprogress: ({ message = "" }) => void progress.push(message) },
+  );
+  await until("its progress says it", () =>
+    progress.some((each) => each.includes("waiting for a person at session 'theirs'")),
+  );
+  await choose(0);
+  expect((await byMcp).isError).toBe(true);
+
   const once = byAgent("send", "theirs", "echo n-$((1 + 2))", "--keys", "Enter");
   await choose(3);
-  expect((await once).code).toBe(0);
+  expect(await once).toMatchObject({
+    code: 0,
+    error: expect.stringMatching(/waiting for a person at session 'theirs' to allow it, until \d\d:/),
+  });
   await terminal.sees(/n-3/);
   const whole = byAgent("send", "theirs", "echo n-$((2 + 2))", "--keys", "Enter");
   await choose(2);

@@ -10,6 +10,7 @@ import { isForPane } from "../../operations/routing.ts";
 import type { OperationInput, OperationName, OperationNameOf, OperationOutput } from "../../operations/table.ts";
 import { agentAbove } from "../../platform/agent-above.ts";
 import type { Caller } from "../../protocol/caller.ts";
+import { type WaitsForPerson, waitingText } from "../../protocol/control.ts";
 import { defined, present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
@@ -22,6 +23,7 @@ import { cleanStale, findSession } from "../../registry/registry.ts";
 import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
 import { grantSocket } from "../grant/inside.ts";
 import { settingsOf } from "../instance.ts";
+import { complain } from "../print.ts";
 
 const agent = agentAbove(process.ppid);
 
@@ -132,6 +134,9 @@ export class SessionClient implements Disposable {
       access: "admin",
       target: isForOne ? pane : target,
       ...defined({ signal }),
+      waits: (waiting: WaitsForPerson) => {
+        if (waiting.until > 0) complain(waitingText(waiting));
+      },
     } as const;
     const ask = async (asked: RequestMeta = {}, sent: unknown = input): Promise<unknown> => {
       const connection = isForOne ? this.connection : this.whole;

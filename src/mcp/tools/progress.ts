@@ -13,7 +13,15 @@ const NEWEST_LINES = 3;
 /** Longest message, in characters: one line of a host's status area. */
 const MESSAGE_LENGTH = 120;
 
+/** The leave that a call waits for; null: none so far. */
+export interface PendingLeave {
+  text: string | null;
+}
+
 export interface ProgressRequest {
+  readonly leave: PendingLeave;
+  /** Whether the call waits for its session; others report only that they wait for a person. */
+  readonly describes: boolean;
   readonly token: string | number;
   readonly session: string | undefined;
   /** The final value of `progress`, in ms. */
@@ -27,8 +35,8 @@ export function reportProgress(context: ServerContext, ask: Ask, request: Progre
   let last = 0;
   let isDone = false;
   const timer = setInterval(async () => {
-    const message = await describe(ask, request.session);
-    if (isDone) return;
+    const message = request.leave.text ?? (request.describes ? await describe(ask, request.session) : null);
+    if (isDone || message === null) return;
     last = Math.max(last + 1, Math.round(performance.now() - started));
     const params = { progressToken: request.token, progress: last, total: Math.max(request.total, last), message };
     await context.mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
@@ -44,6 +52,8 @@ export function reportProgress(context: ServerContext, ask: Ask, request: Progre
 async function describe(ask: Ask, session: string | undefined): Promise<string> {
   if (session === undefined) return "running";
   try {
+    // Reading a private session would ask the person.
+    if (isConcealed(await ask("session.get", {}, session))) return "running";
     const [status, newest] = await Promise.all([
       ask("status.get", {}, session),
       ask("output.get", { lines: NEWEST_LINES, format: "plain" }, session),
@@ -57,6 +67,10 @@ async function describe(ask: Ask, session: string | undefined): Promise<string> 
   } catch {
     return "running";
   }
+}
+
+function isConcealed(info: { readonly private?: boolean | undefined; readonly windows: readonly unknown[] }): boolean {
+  return info.private === true && info.windows.length === 0;
 }
 
 /** One line without control characters. */

@@ -83,8 +83,8 @@ export function createCall(
     const proxy = await findOrShow(proxies, context, target);
     requireMay(context, operation, proxy.info.id, input);
     context.reached?.(proxy.info);
-    const { access, caller, signal, once, deadline } = context;
-    const asked = { ...defined({ once, deadline }) };
+    const { access, caller, signal, once, deadline, waits } = context;
+    const asked = { ...defined({ once, deadline, waits }) };
     const from = { access, caller, signal, target, ...asked };
     if (made !== null) return (await inMade(proxy, name, made, from)) as never;
     const result = await proxies.ask(proxy, name, input, from);

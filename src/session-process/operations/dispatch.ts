@@ -183,13 +183,13 @@ function requireProgram({ id, pid }: Pane, program: number): void {
 
 /** What else a call is about needs leave where it is: panes that it shows, the session that takes one. */
 async function requireOthers(parts: SessionParts, request: PeerRequest): Promise<void> {
-  const { op, input, caller, access, signal } = request;
+  const { op, input, caller, access, signal, waits } = request;
   for (const target of othersIn(op, input)) {
     const { socket, session } = findSession(parts.instance, parseTarget(target));
     if (session === parts.number) continue;
     const { connection } = await Connection.open(socket, "cli");
     try {
-      await connection.request("peer.leave", { op, input }, { caller, access, signal, target });
+      await connection.request("peer.leave", { op, input }, { caller, access, signal, target, waits });
     } finally {
       connection.close();
     }
