@@ -228,7 +228,7 @@ export class Run {
     });
   }
 
-  /** The sessions and what tmux keeps, as they are for the command. */
+  /** The sessions and what tmux keeps at the time of the command. */
   async load(): Promise<{ readonly model: Model; readonly state: State }> {
     if (this.loaded !== null) return this.loaded;
     const [infos, state] = [await this.backend.sessions(), this.backend.readState()];
@@ -347,7 +347,7 @@ export class Run {
     const { session, window, pane } = around;
     const inside = (place: Around): FormatScope => this.scope(place, { ...known, extra: {} });
     return {
-      // What every object has is no variable.
+      // Fields that every object has are not variables.
       find: (name) =>
         name in Object.prototype
           ? undefined

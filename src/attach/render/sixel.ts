@@ -154,7 +154,7 @@ function partAt(row: Row, x: number): readonly [id: number, row: number, col: nu
   return [id, line, col];
 }
 
-/** Sixel graphics; what is transparent stays as it is. @returns empty for nothing */
+/** Sixel graphics; what is transparent stays. @returns empty for nothing */
 export function encodeSixel({ width, height, numbers, colors }: Drawn): string {
   let palette = "";
   const registers = new Map<number, number>();

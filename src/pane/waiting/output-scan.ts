@@ -17,7 +17,7 @@ import type { Budget, Finder, PatternMatch } from "./pattern.ts";
  * before its new part.
  */
 const LONG_LINE = 65_536;
-/** What a line may go on with: a letter, a digit, a blank, a sign. */
+/** Characters that may follow in a line: a letter, a digit, a blank, a sign. */
 const GOES_ON = ["x", "0", " ", "."];
 
 export interface ScanMatch extends PatternMatch {
