@@ -53,9 +53,9 @@ function windowsOf({ session, layout }: CrashedSession, panes: readonly PaneInfo
   return known.map(({ id, index, name, active, activePane, panes: own }) => ({
     ...one,
     ...{ id: windowId(id), index, name: name ?? "", active },
-    panes: own.flatMap((number, at) => {
+    panes: own.flatMap((number, i) => {
       const pane = panes.find((each) => each.id === paneId(number));
-      return pane === undefined ? [] : [{ ...pane, index: at, active: number === activePane }];
+      return pane === undefined ? [] : [{ ...pane, index: i, active: number === activePane }];
     }),
   }));
 }

@@ -54,13 +54,13 @@ function isHelp(word: string | undefined): boolean {
 
 /** Index of the first argument that is neither a global flag nor its value. */
 function firstWord(args: readonly string[]): number {
-  let at = 0;
-  for (; at < args.length; at++) {
-    const arg = args[at] ?? "";
-    if (arg === "-L" || arg === "--server-name" || arg === "--socket") at++;
+  let offset = 0;
+  for (; offset < args.length; offset++) {
+    const arg = args[offset] ?? "";
+    if (arg === "-L" || arg === "--server-name" || arg === "--socket") offset++;
     else if (!/^(-L.|--server-name=|--socket=)/.test(arg)) break;
   }
-  return at;
+  return offset;
 }
 
 /** Reports what went wrong; @returns the exit code */

@@ -91,8 +91,8 @@ class LinkStream implements Carrier {
   write(bytes: Uint8Array): number {
     if (this.isOver) return -1;
     const taken = this.sending.take(bytes.length);
-    for (let at = 0; at < taken; at += LINK_CHUNK_BYTES) {
-      this.pipe.send(bytes.subarray(at, Math.min(taken, at + LINK_CHUNK_BYTES)));
+    for (let index = 0; index < taken; index += LINK_CHUNK_BYTES) {
+      this.pipe.send(bytes.subarray(index, Math.min(taken, index + LINK_CHUNK_BYTES)));
     }
     return taken;
   }

@@ -54,7 +54,7 @@ export function borderTitle({ title, says }: PaneLabel, cols: number, ascii: boo
   const separator = clusters(SEPARATOR);
   const news = says.filter((each) => each !== "").map(oneLine);
   const joined = (count: number): Cluster[] =>
-    news.slice(0, count).flatMap((each, at) => (at === 0 ? [...each] : [...separator, ...each]));
+    news.slice(0, count).flatMap((each, index) => (index === 0 ? [...each] : [...separator, ...each]));
   let count = news.length;
   while (count > 1 && widthOf(joined(count)) > room) count--;
   const told = cut(joined(count), room);

@@ -148,7 +148,7 @@ function itemLines(items: DialogContent["items"], clean: (text: string) => strin
   return items.flatMap(({ mark, text }, index) => {
     const beside = widthOf(clusters(mark));
     const lines = wrap(clean(text).trimEnd(), Math.max(1, width - beside));
-    return lines.map((line, at) => ({ index, text: (at === 0 ? mark : " ".repeat(beside)) + line }));
+    return lines.map((line, i) => ({ index, text: (i === 0 ? mark : " ".repeat(beside)) + line }));
   });
 }
 
@@ -213,11 +213,11 @@ export function layoutDialog(content: DialogContent, size: Size): DialogLayout {
   const shownBody = hidden > 0 ? wrap(cleanText(content.body).trimEnd(), Math.max(1, width - 2)) : body;
   const lastScroll = shownBody.length - rows.body;
   const from = Math.min(content.scroll, lastScroll);
-  for (let at = 0; at < rows.body; at++) {
-    const line = shownBody[from + at] ?? "";
+  for (let i = 0; i < rows.body; i++) {
+    const line = shownBody[from + i] ?? "";
     put(line, theme.dialog);
-    const up = at === 0 && from > 0;
-    const down = at === rows.body - 1 && from < lastScroll;
+    const up = i === 0 && from > 0;
+    const down = i === rows.body - 1 && from < lastScroll;
     if (up || down) put(arrowOf(up, down), theme.dialog, left + width - 1);
     row++;
   }

@@ -40,8 +40,8 @@ export function rowLine(cells: Row, format: Format): Line {
   }
   const spans: Span[] = [];
   let style: Style | null = null;
-  for (let at = 0; at < end; at++) {
-    const cell = row[at];
+  for (let index = 0; index < end; index++) {
+    const cell = row[index];
     if (cell === undefined) continue;
     const last = spans.at(-1);
     if (last !== undefined && style !== null && sameStyle(style, cell.style)) last.text += cell.text;

@@ -100,11 +100,11 @@ export class WindowCanvas {
   }
 
   private cursor({ panes, active }: WindowPlaces, pictures: ReadonlyMap<string, Grid | null>): GridCursor {
-    const at = panes.findIndex(({ id }) => id === active);
-    const pane = panes[at];
+    const index = panes.findIndex(({ id }) => id === active);
+    const pane = panes[index];
     if (pane === undefined) return hiddenCursor;
     const cursor = cursorIn(pane.box, pictures.get(active) ?? null);
-    const isUnder = panes.slice(at + 1).some(({ float }) => float !== undefined && holds(float.outer, cursor));
+    const isUnder = panes.slice(index + 1).some(({ float }) => float !== undefined && holds(float.outer, cursor));
     return isUnder ? { ...cursor, visible: false } : cursor;
   }
 

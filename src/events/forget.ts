@@ -10,11 +10,11 @@ export function forgetCommands(directory: string): void {
     const fd = fs.openSync(segmentPath(directory, segment), fs.constants.O_RDWR | fs.constants.O_NOFOLLOW);
     try {
       // Bytes as characters: a position in the text is one in the file.
-      let at = 0;
+      let offset = 0;
       for (const line of fs.readFileSync(fd, "latin1").split("\n")) {
         const found = line.startsWith('{"event":"command_') ? commandText.exec(line) : null;
-        if (found !== null) fs.writeSync(fd, '"command":""'.padEnd(found[0].length), at + found.index, "latin1");
-        at += line.length + 1;
+        if (found !== null) fs.writeSync(fd, '"command":""'.padEnd(found[0].length), offset + found.index, "latin1");
+        offset += line.length + 1;
       }
     } finally {
       fs.closeSync(fd);

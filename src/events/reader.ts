@@ -104,11 +104,11 @@ export class EventReader {
 
   private take(piece: Buffer, events: ReadEvent[], limit: number, isWanted: (event: JournalEvent) => boolean): void {
     const { offset, segment } = this.place;
-    for (let at = 0; at < piece.length && events.length < limit && this.place.segment === segment; ) {
-      const end = piece.indexOf(NEWLINE, at);
-      const event = eventOf(piece.toString("utf8", at, end));
-      at = end + 1;
-      this.moveTo(offset + at);
+    for (let index = 0; index < piece.length && events.length < limit && this.place.segment === segment; ) {
+      const end = piece.indexOf(NEWLINE, index);
+      const event = eventOf(piece.toString("utf8", index, end));
+      index = end + 1;
+      this.moveTo(offset + index);
       if (event !== null && isWanted(event)) events.push({ event, cursor: this.cursor });
     }
   }

@@ -66,8 +66,8 @@ export function endOf(directory: string): JournalCursor {
 export function lastEventOf(directory: string, session: string): string | null {
   for (const segment of segmentsIn(directory).slice(-2).reverse()) {
     const text = fs.readFileSync(segmentPath(directory, segment), "utf8");
-    const at = text.lastIndexOf(`"session_id":"${session}"`);
-    const found = at === -1 ? null : /^\{"event":"(\w+)"/.exec(text.slice(text.lastIndexOf("\n", at) + 1, at));
+    const index = text.lastIndexOf(`"session_id":"${session}"`);
+    const found = index === -1 ? null : /^\{"event":"(\w+)"/.exec(text.slice(text.lastIndexOf("\n", index) + 1, index));
     if (found !== null) return found[1] ?? null;
   }
   return null;

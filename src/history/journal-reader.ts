@@ -87,11 +87,11 @@ export class JournalReader {
       else if (!begun.delete(seq) && !this.begun.delete(seq)) taker.ended(seq);
     };
     let index = 0;
-    for (let at = 0; at <= text.length; index++) {
-      const found = text.indexOf("\n", at);
+    for (let i = 0; i <= text.length; index++) {
+      const found = text.indexOf("\n", i);
       const behind = found === -1 ? text.length : found;
-      const kind = kindOf(text, at, behind);
-      if (kind === null) this.takeLine(text.slice(at, behind), end, taker);
+      const kind = kindOf(text, i, behind);
+      if (kind === null) this.takeLine(text.slice(i, behind), end, taker);
       else if (kind.kind === "moved") end(kind.begun);
       else {
         // Its own number may come again, when the first writing was cut.
@@ -103,7 +103,7 @@ export class JournalReader {
         }
         this.seq = Math.max(this.seq, kind.begun);
       }
-      at = behind + 1;
+      i = behind + 1;
     }
     if (newest !== 0) begun.set(newest, newestAt);
     for (const [seq, line] of begun) {

@@ -225,7 +225,8 @@ export function blankJournal(path: string, end: number): void {
   try {
     const blank = Buffer.alloc(BLANK_BYTES, "\n");
     const last = Math.min(end, fs.fstatSync(fd).size);
-    for (let at = 0; at < last; ) at += fs.writeSync(fd, blank, 0, Math.min(blank.length, last - at), at);
+    for (let index = 0; index < last; )
+      index += fs.writeSync(fd, blank, 0, Math.min(blank.length, last - index), index);
   } finally {
     fs.closeSync(fd);
   }

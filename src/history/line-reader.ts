@@ -86,15 +86,15 @@ export class LineReader {
     if (!line.startsWith(name, this.at)) return 0;
     const start = this.at + name.length;
     let value = 0;
-    let at = start;
-    for (; ; at++) {
-      const digit = line.charCodeAt(at);
+    let offset = start;
+    for (; ; offset++) {
+      const digit = line.charCodeAt(offset);
       if (!(digit >= ZERO && digit <= NINE)) break;
       value = value * 10 + (digit - ZERO);
     }
-    const digits = at - start;
+    const digits = offset - start;
     const hasLeadingZero = digits > 1 && line.charCodeAt(start) === ZERO;
-    if (digits > 0 && digits <= MOST_DIGITS && !hasLeadingZero) this.at = at;
+    if (digits > 0 && digits <= MOST_DIGITS && !hasLeadingZero) this.at = offset;
     return value;
   }
 

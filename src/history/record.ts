@@ -98,8 +98,8 @@ const NINE = 0x39;
 /** The number in these digits, 0 without digits. */
 function digitsAt(text: string, start: number): number {
   let value = 0;
-  for (let at = start; ; at++) {
-    const digit = text.charCodeAt(at);
+  for (let index = start; ; index++) {
+    const digit = text.charCodeAt(index);
     if (!(digit >= ZERO && digit <= NINE)) return value;
     value = value * 10 + (digit - ZERO);
   }

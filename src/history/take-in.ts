@@ -47,7 +47,8 @@ export function takeIn(places: HistoryPlaces, retention: Retention): TakenIn {
 export function takeInto(db: Database, journals: readonly string[], retention: Retention): TakenIn {
   const taken = { records: 0, journals: 0 };
   const failures: unknown[] = [];
-  for (let at = 0; at < journals.length; at += GROUP) takeGroup(db, journals.slice(at, at + GROUP), taken, failures);
+  for (let index = 0; index < journals.length; index += GROUP)
+    takeGroup(db, journals.slice(index, index + GROUP), taken, failures);
   keepWithin(db, retention, journals);
   if (failures.length > 0) throw failures[0];
   return taken;

@@ -65,24 +65,28 @@ function split(state: KeyState, bytes: Uint8Array, flush: boolean): { events: In
   const all = state.rest.length === 0 ? Buffer.from(bytes) : Buffer.concat([state.rest, bytes]);
   const events: InputEvent[] = [];
   let pasting = state.pasting && !(flush && all.length === 0);
-  let at = 0;
-  while (at < all.length) {
-    const step = pasting ? nextPaste(all, at, at, flush) : next(all, at, flush);
+  let offset = 0;
+  while (offset < all.length) {
+    const step = pasting ? nextPaste(all, offset, offset, flush) : next(all, offset, flush);
     if (step === null) break;
-    events.push({ raw: new Uint8Array(all.subarray(at, at + step.length)), parsed: step.parsed, kind: step.kind });
-    at += step.length;
+    events.push({
+      raw: new Uint8Array(all.subarray(offset, offset + step.length)),
+      parsed: step.parsed,
+      kind: step.kind,
+    });
+    offset += step.length;
     pasting = step.open === true;
     // The rest may be the beginning of the paste's end.
     if (pasting) break;
   }
-  return { events, state: { rest: new Uint8Array(all.subarray(at)), pasting } };
+  return { events, state: { rest: new Uint8Array(all.subarray(offset)), pasting } };
 }
 
-function next(bytes: Buffer, at: number, flush: boolean): DecodedInput {
-  const first = bytes[at] ?? 0;
-  if (first === ESC) return nextEscape(bytes, at, flush);
+function next(bytes: Buffer, offset: number, flush: boolean): DecodedInput {
+  const first = bytes[offset] ?? 0;
+  if (first === ESC) return nextEscape(bytes, offset, flush);
   if (first < 0x80) return { length: 1, kind: "key", parsed: parseByte(first) };
-  return nextCharacter(bytes, at, flush);
+  return nextCharacter(bytes, offset, flush);
 }
 
 /** A single byte, as docs/keys.md, In events, has it. */
@@ -109,122 +113,122 @@ function withAlt(parsed: ParsedKey | null): ParsedKey | null {
     : { key: parsed.key, modifiers: ["alt", ...parsed.modifiers] };
 }
 
-function nextEscape(bytes: Buffer, at: number, flush: boolean): DecodedInput {
-  const second = bytes[at + 1];
+function nextEscape(bytes: Buffer, offset: number, flush: boolean): DecodedInput {
+  const second = bytes[offset + 1];
   if (second === undefined) return flush ? { length: 1, kind: "key", parsed: plain("Escape") } : null;
-  if (second === 0x5b) return nextCsi(bytes, at, flush);
-  if (second === 0x4f) return nextSs3(bytes, at, flush);
-  const reply = nextReply(bytes, at, flush);
+  if (second === 0x5b) return nextCsi(bytes, offset, flush);
+  if (second === 0x4f) return nextSs3(bytes, offset, flush);
+  const reply = nextReply(bytes, offset, flush);
   if (reply !== "none") return reply;
   if (second === ESC) {
     // Escape pressed twice, or Alt with a key that is a sequence itself (as rxvt and the Mac's Terminal send it).
-    const third = bytes[at + 2];
+    const third = bytes[offset + 2];
     if (third === undefined && !flush) return null;
     if (third !== 0x5b && third !== 0x4f) return { length: 1, kind: "key", parsed: plain("Escape") };
   }
-  const step = next(bytes, at + 1, flush);
+  const step = next(bytes, offset + 1, flush);
   if (step === null) return null;
   if (step.kind !== "key") return { length: 1, kind: "key", parsed: plain("Escape") };
   return { length: step.length + 1, kind: "key", parsed: withAlt(step.parsed) };
 }
 
-function nextCsi(bytes: Buffer, at: number, flush: boolean): DecodedInput {
-  if (startsWith(bytes, at, pasteStart)) return nextPaste(bytes, at, at + pasteStart.length, flush);
-  if (bytes[at + 2] === 0x4d) return nextX10Mouse(bytes, at, flush);
+function nextCsi(bytes: Buffer, offset: number, flush: boolean): DecodedInput {
+  if (startsWith(bytes, offset, pasteStart)) return nextPaste(bytes, offset, offset + pasteStart.length, flush);
+  if (bytes[offset + 2] === 0x4d) return nextX10Mouse(bytes, offset, flush);
   // The Linux console encodes F1 to F5 as CSI [ A to CSI [ E.
-  let end = bytes[at + 2] === 0x5b ? at + 3 : at + 2;
-  while (end < bytes.length && end - at < LONGEST_SEQUENCE) {
+  let end = bytes[offset + 2] === 0x5b ? offset + 3 : offset + 2;
+  while (end < bytes.length && end - offset < LONGEST_SEQUENCE) {
     const byte = bytes[end] ?? 0;
     if (byte >= 0x40 && byte <= 0x7e) {
-      const { parsed, kind } = parseCsi(bytes.toString("latin1", at + 2, end + 1));
-      return { length: end + 1 - at, kind, parsed };
+      const { parsed, kind } = parseCsi(bytes.toString("latin1", offset + 2, end + 1));
+      return { length: end + 1 - offset, kind, parsed };
     }
     if (byte < 0x20 || byte > 0x7e) break;
     end++;
   }
-  const cut = end < bytes.length || end - at >= LONGEST_SEQUENCE;
-  return endUnfinished(bytes, at, end, cut || flush);
+  const cut = end < bytes.length || end - offset >= LONGEST_SEQUENCE;
+  return endUnfinished(bytes, offset, end, cut || flush);
 }
 
 /** An unfinished sequence: `ESC [` alone is Alt with the bracket; a longer one has no name. */
-function endUnfinished(bytes: Buffer, at: number, end: number, final: boolean): DecodedInput {
+function endUnfinished(bytes: Buffer, offset: number, end: number, final: boolean): DecodedInput {
   if (!final) return null;
-  if (end - at === 2) return { length: 2, kind: "key", parsed: withAlt(parseByte(bytes[at + 1] ?? 0)) };
-  return { length: end - at, kind: "key", parsed: null };
+  if (end - offset === 2) return { length: 2, kind: "key", parsed: withAlt(parseByte(bytes[offset + 1] ?? 0)) };
+  return { length: end - offset, kind: "key", parsed: null };
 }
 
-function nextSs3(bytes: Buffer, at: number, flush: boolean): DecodedInput {
-  let end = at + 2;
-  while (end < bytes.length && end - at < LONGEST_SEQUENCE && isDigit(bytes[end])) end++;
+function nextSs3(bytes: Buffer, offset: number, flush: boolean): DecodedInput {
+  let end = offset + 2;
+  while (end < bytes.length && end - offset < LONGEST_SEQUENCE && isDigit(bytes[end])) end++;
   const byte = bytes[end];
-  if (byte === undefined) return endUnfinished(bytes, at, end, flush);
-  const parsed = parseSs3(bytes.toString("latin1", at + 2, end + 1));
+  if (byte === undefined) return endUnfinished(bytes, offset, end, flush);
+  const parsed = parseSs3(bytes.toString("latin1", offset + 2, end + 1));
   // `ESC O` and anything else was Alt with a capital O, and then that.
-  if (parsed === null) return endUnfinished(bytes, at, at + 2, true);
-  return { length: end + 1 - at, kind: "key", parsed };
+  if (parsed === null) return endUnfinished(bytes, offset, offset + 2, true);
+  return { length: end + 1 - offset, kind: "key", parsed };
 }
 
-function nextX10Mouse(bytes: Buffer, at: number, flush: boolean): DecodedInput {
+function nextX10Mouse(bytes: Buffer, offset: number, flush: boolean): DecodedInput {
   // Button and coordinates are a byte each, or a character each in UTF-8 mode (1005), in which a byte of 0x80 to 0xff
   // without a continuation is still the plain encoding.
-  let end = at + 3;
+  let end = offset + 3;
   for (let i = 0; i < 3; i++) {
     const byte = bytes[end];
-    if (byte === undefined) return endUnfinished(bytes, at, end, flush);
+    if (byte === undefined) return endUnfinished(bytes, offset, end, flush);
     const follows = bytes[end + 1];
     end += byte >= 0xc2 && byte <= 0xdf && follows !== undefined && (follows & 0xc0) === 0x80 ? 2 : 1;
   }
-  return { length: end - at, kind: "mouse", parsed: null };
+  return { length: end - offset, kind: "mouse", parsed: null };
 }
 
 /** @param from first possible position of the paste's end */
-function nextPaste(bytes: Buffer, at: number, from: number, flush: boolean): DecodedInput {
+function nextPaste(bytes: Buffer, offset: number, from: number, flush: boolean): DecodedInput {
   const paste = { kind: "paste", parsed: null } as const;
   const end = bytes.indexOf(pasteEnd, from);
-  if (end >= 0) return { ...paste, length: end + pasteEnd.length - at };
-  if (!flush && bytes.length - at <= LONGEST_PASTE) return null;
+  if (end >= 0) return { ...paste, length: end + pasteEnd.length - offset };
+  if (!flush && bytes.length - offset <= LONGEST_PASTE) return null;
   // The rest may contain part of the end.
   let kept = Math.min(pasteEnd.length - 1, bytes.length - from);
   while (kept > 0 && !startsWith(bytes, bytes.length - kept, pasteEnd.slice(0, kept))) kept--;
-  const length = bytes.length - kept - at;
+  const length = bytes.length - kept - offset;
   return length === 0 ? { ...paste, length: kept } : { ...paste, length, open: true };
 }
 
 /** OSC, DCS and APC answers of the terminal. No keyboard input begins like them. */
-function nextReply(bytes: Buffer, at: number, flush: boolean): DecodedInput | "none" {
-  const opener = String.fromCharCode(bytes[at + 1] ?? 0);
+function nextReply(bytes: Buffer, offset: number, flush: boolean): DecodedInput | "none" {
+  const opener = String.fromCharCode(bytes[offset + 1] ?? 0);
   const begin = opener === "]" ? /[0-9]/ : opener === "P" ? /[0-9!>$+|=]/ : opener === "_" ? /G/ : null;
   if (begin === null) return "none";
-  const third = bytes[at + 2];
+  const third = bytes[offset + 2];
   if (third === undefined) return flush ? "none" : null;
   if (!begin.test(String.fromCharCode(third))) return "none";
-  for (let end = at + 3; end < bytes.length && end - at < LONGEST_REPLY; end++) {
+  for (let end = offset + 3; end < bytes.length && end - offset < LONGEST_REPLY; end++) {
     const byte = bytes[end] ?? 0;
-    if (byte === 0x07 && opener === "]") return { length: end + 1 - at, kind: "reply", parsed: null };
+    if (byte === 0x07 && opener === "]") return { length: end + 1 - offset, kind: "reply", parsed: null };
     if (byte === ESC) {
       if (bytes[end + 1] === undefined && !flush) return null;
-      if (bytes[end + 1] === 0x5c) return { length: end + 2 - at, kind: "reply", parsed: null };
+      if (bytes[end + 1] === 0x5c) return { length: end + 2 - offset, kind: "reply", parsed: null };
       return "none";
     }
     if (byte < 0x20) return "none";
   }
-  return flush || bytes.length - at >= LONGEST_REPLY ? "none" : null;
+  return flush || bytes.length - offset >= LONGEST_REPLY ? "none" : null;
 }
 
 /** One character as a person counts them, from UTF-8: includes marks, joiners and skin tones. */
-function nextCharacter(bytes: Buffer, at: number, flush: boolean): DecodedInput {
-  const first = codePointAt(bytes, at);
+function nextCharacter(bytes: Buffer, offset: number, flush: boolean): DecodedInput {
+  const first = codePointAt(bytes, offset);
   if (first === "unfinished") return flush ? { length: 1, kind: "key", parsed: null } : null;
   if (first === "invalid") return { length: 1, kind: "key", parsed: null };
   let text = first;
-  let end = at + Buffer.byteLength(first);
+  let end = offset + Buffer.byteLength(first);
   while (end < bytes.length && (bytes[end] ?? 0) >= 0x80) {
     const more = codePointAt(bytes, end);
     if (more === "unfinished" || more === "invalid" || !joins(text, more)) break;
     text += more;
     end += Buffer.byteLength(more);
   }
-  return { length: end - at, kind: "key", parsed: plain(text) };
+  return { length: end - offset, kind: "key", parsed: plain(text) };
 }
 
 function joins(before: string, char: string): boolean {
@@ -233,17 +237,17 @@ function joins(before: string, char: string): boolean {
   return /^\p{Regional_Indicator}$/u.test(before) && /^\p{Regional_Indicator}$/u.test(char);
 }
 
-function codePointAt(bytes: Buffer, at: number): string | "unfinished" | "invalid" {
-  const first = bytes[at] ?? 0;
+function codePointAt(bytes: Buffer, offset: number): string | "unfinished" | "invalid" {
+  const first = bytes[offset] ?? 0;
   const length = first >= 0xf0 && first <= 0xf4 ? 4 : first >= 0xe0 ? 3 : 2;
   if (first < 0xc2 || first > 0xf4) return "invalid";
   for (let i = 1; i < length; i++) {
-    const byte = bytes[at + i];
+    const byte = bytes[offset + i];
     if (byte === undefined) return "unfinished";
     if ((byte & 0xc0) !== 0x80) return "invalid";
   }
   try {
-    return utf8.decode(bytes.subarray(at, at + length));
+    return utf8.decode(bytes.subarray(offset, offset + length));
   } catch {
     return "invalid"; // overlong or a surrogate: no character
   }
@@ -253,7 +257,7 @@ function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0x30 && byte <= 0x39;
 }
 
-function startsWith(bytes: Buffer, at: number, text: string): boolean {
-  for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text.charCodeAt(i)) return false;
+function startsWith(bytes: Buffer, offset: number, text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (bytes[offset + i] !== text.charCodeAt(i)) return false;
   return true;
 }

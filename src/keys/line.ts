@@ -27,11 +27,11 @@ export function wordsOf(line: string): Words {
   let text: string | null = null;
   let from = 0;
   let open = "";
-  for (let at = 0; at < line.length; at++) {
-    const char = line[at] ?? "";
+  for (let index = 0; index < line.length; index++) {
+    const char = line[index] ?? "";
     if (text === null && !/\s/.test(char)) {
       text = "";
-      from = at;
+      from = index;
     }
     if (open !== "") {
       if (char === open) open = "";
@@ -39,7 +39,7 @@ export function wordsOf(line: string): Words {
     } else if (char === '"' || char === "'") open = char;
     else if (!/\s/.test(char)) text += char;
     else if (text !== null) {
-      words.push({ text, from, to: at });
+      words.push({ text, from, to: index });
       text = null;
     }
   }
@@ -60,11 +60,11 @@ export function parseCommandLine(line: string): CommandLine {
   if (operation === undefined) throw new WshError("invalid_request", "the operation is missing");
   const parameters: Record<string, string> = {};
   for (const { text } of rest) {
-    const at = text.indexOf("=");
-    if (at <= 0) throw new WshError("invalid_request", `'${text}' is not NAME=VALUE`);
-    const name = text.slice(0, at);
+    const index = text.indexOf("=");
+    if (index <= 0) throw new WshError("invalid_request", `'${text}' is not NAME=VALUE`);
+    const name = text.slice(0, index);
     if (Object.hasOwn(parameters, name)) throw new WshError("invalid_request", `'${name}' is given twice`);
-    parameters[name] = text.slice(at + 1);
+    parameters[name] = text.slice(index + 1);
   }
   return { operation: operation.text, parameters };
 }

@@ -56,8 +56,8 @@ export function decodeInput(typing: Typing, modes: InputModes): DecodedInput {
 
 /** Whether a line end precedes the last byte. An escape sequence is a key. */
 function hasSeveralLines(bytes: Uint8Array): boolean {
-  const at = bytes.findIndex((byte) => byte === 0x0a || byte === 0x0d);
-  return at >= 0 && at < bytes.length - 1 && !bytes.includes(ESC);
+  const index = bytes.findIndex((byte) => byte === 0x0a || byte === 0x0d);
+  return index >= 0 && index < bytes.length - 1 && !bytes.includes(ESC);
 }
 
 /** Removes end markers from the text: one would end the paste early and let the rest be typed. */
@@ -68,7 +68,8 @@ function bracket(bytes: Uint8Array): Uint8Array {
     inside[length++] = byte;
     // Compared with the kept bytes, since removing one marker can join the halves of another.
     const start = length - PASTE_END.length;
-    if (byte === TILDE && start >= 0 && PASTE_END.every((marker, at) => inside[start + at] === marker)) length = start;
+    if (byte === TILDE && start >= 0 && PASTE_END.every((marker, index) => inside[start + index] === marker))
+      length = start;
   }
   return new Uint8Array(Buffer.concat([PASTE_BEGIN, inside.subarray(0, length), PASTE_END]));
 }

@@ -30,9 +30,9 @@ export function bashVersion(path: string): BashVersion | null {
 /** @throws the system's error */
 function readVersion(path: string): BashVersion | null {
   const bytes = fs.readFileSync(path);
-  const at = bytes.indexOf(LINE);
-  if (at === -1) return null;
-  const text = bytes.toString("latin1", at + LINE.length, at + LINE.length + VERSION_CHARACTERS);
+  const index = bytes.indexOf(LINE);
+  if (index === -1) return null;
+  const text = bytes.toString("latin1", index + LINE.length, index + LINE.length + VERSION_CHARACTERS);
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(text) ?? [];
   return major === undefined ? null : { major: Number(major), minor: Number(minor) };
 }

@@ -64,7 +64,7 @@ export function isWrapper([program = "", ...args]: readonly string[]): boolean {
 
 /** A session's process or a server: the agent that started it does not own its panes and hooks. */
 function isOurs(args: readonly string[]): boolean {
-  const at = args.findIndex((arg) => program.test(arg));
-  const role = args[at + 1];
-  return at !== -1 && at < 3 && (role === "session-process" || role === "server");
+  const index = args.findIndex((arg) => program.test(arg));
+  const role = args[index + 1];
+  return index !== -1 && index < 3 && (role === "session-process" || role === "server");
 }

@@ -16,8 +16,8 @@ const shell = /^-?(?:ba|z|fi|da|a|k|mk)?sh$/;
 export function busyChild(pid: number, except: number): string | null {
   const { processes, listeners } = platform();
   const queue: { readonly pid: number; readonly command: Stat | null }[] = [{ pid, command: null }];
-  for (let at = 0; at < queue.length && at < MAX_LOOKED; at++) {
-    const { pid: parent, command } = queue[at] ?? { pid: 0, command: null };
+  for (let index = 0; index < queue.length && index < MAX_LOOKED; index++) {
+    const { pid: parent, command } = queue[index] ?? { pid: 0, command: null };
     for (const child of listeners?.children(parent) ?? []) {
       const stat = child === except ? null : processes.stat(child);
       if (stat === null || stat.state === "ended" || isHook(processes.args(child))) continue;

@@ -103,13 +103,13 @@ function wordsOf({ name, args }: ProcessNames): { programs: readonly string[]; s
 
 /** The script that an interpreter was given; null for a command (`-c`, `-e`), or none. */
 function scriptOf(args: readonly string[]): string | null {
-  for (let at = 1; at < args.length; at++) {
-    const arg = args[at] ?? "";
-    if (arg === "-m") return args[at + 1] ?? null;
+  for (let index = 1; index < args.length; index++) {
+    const arg = args[index] ?? "";
+    if (arg === "-m") return args[index + 1] ?? null;
     if (/^(?:-[a-z]*[ce]|--eval|--print|-p)$/.test(arg)) return null;
-    if (valued.has(arg)) at++;
+    if (valued.has(arg)) index++;
     // `bun run SCRIPT`, `deno run SCRIPT`.
-    else if (!arg.startsWith("-") && !(arg === "run" && at === 1)) return arg;
+    else if (!arg.startsWith("-") && !(arg === "run" && index === 1)) return arg;
   }
   return null;
 }

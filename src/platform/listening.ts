@@ -182,8 +182,8 @@ export class KnownProcesses {
       listed.add(pid);
     };
     const descend = (from: number): void => {
-      for (let at = from; at < members.length && members.length < MAX_PROCESSES; at++) {
-        for (const child of listeners.children(members[at]?.pid ?? 0)) add(child);
+      for (let index = from; index < members.length && members.length < MAX_PROCESSES; index++) {
+        for (const child of listeners.children(members[index]?.pid ?? 0)) add(child);
       }
     };
     descend(1);

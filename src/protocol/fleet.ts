@@ -114,20 +114,20 @@ export function formatCredentials(jwt: string, seed: string, settings: FleetSett
 function blocksOf(text: string): ReadonlyMap<string, string> {
   const blocks = new Map<string, string>();
   const lines = text.split(/\r?\n/);
-  for (let at = 0; at < lines.length; at++) {
-    const title = /^\s*-{3,}\s*BEGIN ([A-Z ]+?)\s*-{3,}\s*$/.exec(lines[at] ?? "")?.[1];
+  for (let i = 0; i < lines.length; i++) {
+    const title = /^\s*-{3,}\s*BEGIN ([A-Z ]+?)\s*-{3,}\s*$/.exec(lines[i] ?? "")?.[1];
     if (title === undefined) continue;
-    const end = lines.findIndex((line, index) => index > at && /^\s*-{3,}\s*END [A-Z ]+?\s*-{3,}\s*$/.test(line));
+    const end = lines.findIndex((line, index) => index > i && /^\s*-{3,}\s*END [A-Z ]+?\s*-{3,}\s*$/.test(line));
     if (end < 0) return blocks;
     if (!blocks.has(title))
       blocks.set(
         title,
         lines
-          .slice(at + 1, end)
+          .slice(i + 1, end)
           .join("\n")
           .trim(),
       );
-    at = end;
+    i = end;
   }
   return blocks;
 }

@@ -134,22 +134,22 @@ function encodeLine(row: Row, table: StyleNumbers): StyleRun[] {
   let end = row.length;
   while (end > 0 && row[end - 1]?.text === " " && isPlain(row[end - 1]?.style ?? plainStyle)) end--;
   const runs: StyleRun[] = [];
-  for (let at = 0; at < end; ) {
-    const cell = row[at] ?? plainBlank;
+  for (let index = 0; index < end; ) {
+    const cell = row[index] ?? plainBlank;
     const style = table.indexOf(cell.style);
     const wide = cell.width === 2;
     const single = isSingle(cell.text);
     const texts: string[] = [];
-    while (at < end) {
-      const next = row[at] ?? plainBlank;
+    while (index < end) {
+      const next = row[index] ?? plainBlank;
       if (next.width === 0) {
-        at++;
+        index++;
         continue;
       }
       const same = next.style === cell.style || table.indexOf(next.style) === style;
       if (!same || (next.width === 2) !== wide || isSingle(next.text) !== single) break;
       texts.push(next.text.length > MAX_GRAPHEME ? next.text.slice(0, MAX_GRAPHEME) : next.text);
-      at++;
+      index++;
     }
     if (texts.length === 0) continue;
     const text = single ? texts.join("") : texts;

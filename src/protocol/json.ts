@@ -15,10 +15,10 @@ const BACKSLASH = 0x5c;
 function isDeep(text: string): boolean {
   let depth = 0;
   let inString = false;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
     if (inString) {
-      if (code === BACKSLASH) at++;
+      if (code === BACKSLASH) index++;
       else if (code === QUOTE) inString = false;
     } else if (code === QUOTE) inString = true;
     // [ and {, ] and }

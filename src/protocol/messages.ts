@@ -116,10 +116,10 @@ export class MessageDecoder {
     const [first] = this.parts;
     if (first !== undefined && this.parts.length === 1) return first;
     const whole = new Uint8Array(this.size);
-    let at = 0;
+    let offset = 0;
     for (const part of this.parts) {
-      whole.set(part, at);
-      at += part.length;
+      whole.set(part, offset);
+      offset += part.length;
     }
     this.parts = [whole];
     return whole;

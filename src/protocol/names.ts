@@ -232,7 +232,7 @@ export function numericName(name: string): number | null {
 export function encodeName(name: string, foldsCase: boolean): string {
   if (!foldsCase) return name.replace(/^\.|%/g, escaped);
   return [...name]
-    .map((char, at) => (char === "%" || (at === 0 && char === ".") || folds(char) ? escaped(char) : char))
+    .map((char, index) => (char === "%" || (index === 0 && char === ".") || folds(char) ? escaped(char) : char))
     .join("");
 }
 

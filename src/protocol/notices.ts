@@ -134,9 +134,9 @@ export function bareNotice({ kind }: Notice): Notice {
   return { kind, title: "wsh", text: bare[kind], answers: [] };
 }
 
-function isQuiet(hours: string, at: Date): boolean {
+function isQuiet(hours: string, time: Date): boolean {
   const [from = "", to = ""] = hours.split("-");
-  const now = `${String(at.getHours()).padStart(2, "0")}:${String(at.getMinutes()).padStart(2, "0")}`;
+  const now = `${String(time.getHours()).padStart(2, "0")}:${String(time.getMinutes()).padStart(2, "0")}`;
   return from <= to ? from <= now && now < to : from <= now || now < to;
 }
 

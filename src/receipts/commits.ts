@@ -28,12 +28,12 @@ export async function checkCommits(
     throw new WshError("invalid_request", `git cannot list '${range}': ${error instanceof Error ? error.message : ""}`);
   });
   const commits = log.split("\x01").slice(1);
-  return commits.map((text, at) => {
+  return commits.map((text, index) => {
     const [commit = "", tree = "", ...trailers] = text.trimEnd().split("\0");
     const receipts = trailers.filter((each) => each !== "").map((each) => check(each, keys, { tree }));
     const good = receipts
       .filter(({ faults }) => faults.length === 0)
       .map(({ statement }) => statement?.predicate.command);
-    return { commit, receipts, missing: at === 0 ? required.filter((each) => !good.includes(each)) : [] };
+    return { commit, receipts, missing: index === 0 ? required.filter((each) => !good.includes(each)) : [] };
   });
 }

@@ -22,9 +22,9 @@ export function makeKey(comment: string): { readonly secret: KeyObject; readonly
 
 /** @param text lines of OpenSSH; blank ones and those that begin with # are skipped @throws WshError invalid_request */
 export function readKeys(text: string, origin: string): VerifyingKey[] {
-  const keys = text.split("\n").flatMap((line, at) => {
+  const keys = text.split("\n").flatMap((line, index) => {
     const trimmed = line.trim();
-    return trimmed === "" || trimmed.startsWith("#") ? [] : [readKey(trimmed, `${origin}, line ${at + 1}`)];
+    return trimmed === "" || trimmed.startsWith("#") ? [] : [readKey(trimmed, `${origin}, line ${index + 1}`)];
   });
   if (keys.length > 0) return keys;
   throw new WshError("invalid_request", `${origin} holds no key`, { hint: "Print one with: wsh receipt key NAME" });

@@ -186,8 +186,8 @@ export function takeIds(
     withCounters(instance, fileNames(instance), (next) => ({
       result: {
         session: next.session,
-        panes: Array.from({ length: panes }, (_, at) => next.pane + at),
-        windows: Array.from({ length: windows }, (_, at) => next.window + at),
+        panes: Array.from({ length: panes }, (_, index) => next.pane + index),
+        windows: Array.from({ length: windows }, (_, index) => next.window + index),
       },
       after: {
         ...next,

@@ -24,7 +24,7 @@ export function parseConfig(text: string, path: string): ConfigText {
       lineIn: (table, key) => lineIn(lines, table, key),
       lineBelow: (header, key) => lineBelow(lines, header, key),
       linesOfTables: (name) =>
-        lines.flatMap((line, at) => (line.replaceAll(/\s/g, "").startsWith(`[[${name}]]`) ? [at + 1] : [])),
+        lines.flatMap((line, index) => (line.replaceAll(/\s/g, "").startsWith(`[[${name}]]`) ? [index + 1] : [])),
     };
   } catch (cause) {
     if (!(cause instanceof TomlError)) throw cause;

@@ -78,13 +78,13 @@ function isPlain(command: string, shell: ShellKind): boolean {
 /** Quotes closed, and brackets outside quotes in pairs. Anything nested inside double quotes counts as not plain. */
 function isBalanced(command: string): boolean {
   const open: string[] = [];
-  for (let at = 0; at < command.length; at++) {
-    const char = command.charAt(at);
-    if (char === "\\") at++;
+  for (let index = 0; index < command.length; index++) {
+    const char = command.charAt(index);
+    if (char === "\\") index++;
     else if (char === "'" || char === '"') {
-      const end = closingQuote(command, at);
-      if (end < 0 || (char === '"' && command.slice(at, end).includes("$("))) return false;
-      at = end;
+      const end = closingQuote(command, index);
+      if (end < 0 || (char === '"' && command.slice(index, end).includes("$("))) return false;
+      index = end;
     } else if ("({[".includes(char)) open.push(char === "(" ? ")" : char === "{" ? "}" : "]");
     else if (")}]".includes(char) && open.pop() !== char) return false;
   }
@@ -95,10 +95,10 @@ function closingQuote(command: string, begin: number): number {
   const quote = command.charAt(begin);
   // There are no escapes inside '…', but there are inside $'…'.
   const escapes = quote === '"' || command.charAt(begin - 1) === "$";
-  for (let at = begin + 1; at < command.length; at++) {
-    const char = command.charAt(at);
-    if (char === "\\" && escapes) at++;
-    else if (char === quote) return at;
+  for (let index = begin + 1; index < command.length; index++) {
+    const char = command.charAt(index);
+    if (char === "\\" && escapes) index++;
+    else if (char === quote) return index;
   }
   return -1;
 }

@@ -28,12 +28,12 @@ const sshValues = new Set([..."BbcDEeFIiJLlmOopQRSWw"].map((letter) => `-${lette
 /** A login: without a command, which would run a second time. */
 const login: Rule = (args) => {
   let hosts = 0;
-  for (let at = 0; at < args.length; at++) {
-    const arg = args[at] ?? "";
+  for (let index = 0; index < args.length; index++) {
+    const arg = args[index] ?? "";
     if (arg === "-O" || arg === "-W" || /^-[a-zA-Z]*[fNTQ]/.test(arg)) return false;
-    if (/^-o$/.test(arg) && /command/i.test(args[at + 1] ?? "")) return false;
+    if (/^-o$/.test(arg) && /command/i.test(args[index + 1] ?? "")) return false;
     if (/^-o.*command/i.test(arg)) return false;
-    if (sshValues.has(arg)) at++;
+    if (sshValues.has(arg)) index++;
     else if (!arg.startsWith("-")) hosts++;
   }
   return hosts === 1;
@@ -85,9 +85,9 @@ export function resumedLine(
   const [file = "", ...args] = words;
   const name = file.slice(file.lastIndexOf("/") + 1);
   for (const entry of own) {
-    const at = entry.indexOf("=");
-    if (name !== (at < 0 ? entry : entry.slice(0, at))) continue;
-    return { line: at < 0 ? line : entry.slice(at + 1), runs: true };
+    const index = entry.indexOf("=");
+    if (name !== (index < 0 ? entry : entry.slice(0, index))) continue;
+    return { line: index < 0 ? line : entry.slice(index + 1), runs: true };
   }
   if (talk !== null && its !== null) {
     const isAgent = name === talk.agent && /^[\w./@+-]+$/.test(file);
@@ -118,14 +118,14 @@ function isSame(program: string, name: string): boolean {
 export function plainWords(line: string): string[] | null {
   const words: string[] = [];
   let word: string | null = null;
-  for (let at = 0; at < line.length; at++) {
-    const char = line.charAt(at);
+  for (let index = 0; index < line.length; index++) {
+    const char = line.charAt(index);
     if (char === "'" || char === '"') {
-      const end = line.indexOf(char, at + 1);
-      const inside = end < 0 ? null : line.slice(at + 1, end);
+      const end = line.indexOf(char, index + 1);
+      const inside = end < 0 ? null : line.slice(index + 1, end);
       if (inside === null || (char === '"' && /[$`\\!]/.test(inside))) return null;
       word = (word ?? "") + inside;
-      at = end;
+      index = end;
     } else if (char === " ") {
       if (word !== null) words.push(word);
       word = null;

@@ -80,8 +80,8 @@ const LF = 0x0a;
 
 /** Whether a slice has a carriage return that does not end a line. Runs per slice. */
 function overwrites(slice: Uint8Array): boolean {
-  for (let at = slice.indexOf(CR); at >= 0; at = slice.indexOf(CR, at + 1)) {
-    const next = slice[at + 1];
+  for (let index = slice.indexOf(CR); index >= 0; index = slice.indexOf(CR, index + 1)) {
+    const next = slice[index + 1];
     if (next !== LF && next !== CR) return true;
   }
   return false;

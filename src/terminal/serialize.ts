@@ -105,11 +105,12 @@ export function segmentText(segment: Segment, from: number, to: number): string 
   let out = "";
   let start = 0;
   let link: string | null = null;
-  for (let at = 0; at < runs.length && start < to; at += RUN_WORDS) {
-    const end = runEnd(runs[at] ?? 0);
+  for (let index = 0; index < runs.length && start < to; index += RUN_WORDS) {
+    const end = runEnd(runs[index] ?? 0);
     if (end > from) {
-      const extra = segment.extras?.[runExtra(runs[at] ?? 0) - 1] ?? null;
-      out += sgrOf(runs[at + 1] ?? 0, (runs[at + 2] ?? 0) & BG_VISIBLE, extra) + linkText(link, extra?.link ?? null);
+      const extra = segment.extras?.[runExtra(runs[index] ?? 0) - 1] ?? null;
+      out +=
+        sgrOf(runs[index + 1] ?? 0, (runs[index + 2] ?? 0) & BG_VISIBLE, extra) + linkText(link, extra?.link ?? null);
       link = extra?.link ?? null;
       out += segment.text.slice(unitAt(segment, Math.max(start, from)), unitAt(segment, Math.min(end, to)));
     }
@@ -183,13 +184,13 @@ function isHalf(data: Uint32Array, x: number, cols: number): boolean {
   return x + 1 >= cols || cellWidth(data[(x + 1) * CELL_WORDS] ?? 0) !== 0;
 }
 
-function isBlankLike(data: Uint32Array, x: number, at: number): boolean {
+function isBlankLike(data: Uint32Array, x: number, offset: number): boolean {
   const other = x * CELL_WORDS;
   return (
     ((data[other] ?? 0) & HAS_CONTENT) === 0 &&
     cellWidth(data[other] ?? 0) === 1 &&
-    data[other + 1] === data[at + 1] &&
-    data[other + 2] === data[at + 2]
+    data[other + 1] === data[offset + 1] &&
+    data[other + 2] === data[offset + 2]
   );
 }
 

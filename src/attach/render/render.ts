@@ -97,8 +97,8 @@ function pushScrolled(
 ): readonly (Row | null)[] {
   const blank: Row = Array.from({ length: cols }, () => ({ text: " ", width: 1, style: plainStyle }) as const);
   let shown = before;
-  for (let at = 0; at < scrolled.length; at += rows) {
-    const portion = scrolled.slice(at, at + rows);
+  for (let index = 0; index < scrolled.length; index += rows) {
+    const portion = scrolled.slice(index, index + rows);
     for (const [row, line] of portion.entries()) renderRow(pen, row, shown[row] ?? null, line);
     pen.scroll(portion.length);
     shown = [...shown.slice(portion.length), ...portion.map(() => blank)];
@@ -121,7 +121,7 @@ function renderRow(pen: Pen, row: number, shown: Row | null, line: Row): void {
     // Blanks up to the row's end are erased, not written, so that they are not copied from the terminal.
     const erase = to > end && pen.canErase(line[end]?.style ?? plainStyle);
     const last = erase ? Math.max(from, end) : to;
-    for (let at = from; at < last; at++) pen.put(row, at, line[at] ?? blankCell);
+    for (let index = from; index < last; index++) pen.put(row, index, line[index] ?? blankCell);
     if (erase) {
       pen.eraseFrom(row, last, line[end]?.style ?? plainStyle);
       return;
@@ -145,11 +145,11 @@ function changedSpan(
   let to = col + 1;
   let gap = 0;
   let odd = false;
-  for (let at = from; at < line.length; at++) {
-    if (at < to || changed(at)) {
+  for (let index = from; index < line.length; index++) {
+    if (index < to || changed(index)) {
       // This character may have been drawn too wide or too narrow: the cells right of it may be wrong.
-      odd ||= isOdd(line[at], eastAsian) || isOdd(shown?.[at], eastAsian);
-      to = Math.max(to, at + 1);
+      odd ||= isOdd(line[index], eastAsian) || isOdd(shown?.[index], eastAsian);
+      to = Math.max(to, index + 1);
       gap = 0;
     } else if (!odd && ++gap > JUMP_OVER) break;
     if (odd) return [from, line.length];

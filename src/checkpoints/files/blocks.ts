@@ -60,20 +60,20 @@ export function readBlocks(bytes: Uint8Array): { readonly blocks: StoredBlock[];
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const blocks: StoredBlock[] = [];
   let damaged = 0;
-  let at = 0;
+  let offset = 0;
   let good = 0;
-  while (at < buffer.length) {
-    const found = buffer.indexOf(MAGIC, at);
+  while (offset < buffer.length) {
+    const found = buffer.indexOf(MAGIC, offset);
     if (found < 0) break;
     const block = blockAt(buffer, found);
     if (block === null) {
-      at = found + 1;
+      offset = found + 1;
       continue;
     }
     if (found > good) damaged++;
     blocks.push({ ...block.block, bytes: block.end - found });
-    at = block.end;
-    good = at;
+    offset = block.end;
+    good = offset;
   }
   return { blocks, damaged: damaged + (good < buffer.length ? 1 : 0) };
 }

@@ -50,7 +50,7 @@ export function unnamedDir(instance: Instance, folder: string): string {
 /** Those of one session, or all: by session, then by label. */
 export function namedFolders(instance: Instance, only?: number): NamedFolder[] {
   return everyFolder(instance, only).filter(
-    ({ number, label }, at, all) => all[at + 1]?.number !== number || all[at + 1]?.label !== label,
+    ({ number, label }, index, all) => all[index + 1]?.number !== number || all[index + 1]?.label !== label,
   );
 }
 

@@ -96,18 +96,19 @@ export function readHistory(directory: string, { record, generation }: StoredPan
   const known: { from: number; end: number; bytes: number }[] = [];
   for (const block of blocks) {
     if (block.kind !== "history") continue;
-    const at = block.text.indexOf("\n");
-    const from = Number(block.text.slice(0, at));
-    if (at < 0 || !Number.isSafeInteger(from)) continue;
+    const index = block.text.indexOf("\n");
+    const from = Number(block.text.slice(0, index));
+    if (index < 0 || !Number.isSafeInteger(from)) continue;
     let line = from;
-    for (const text of block.text.slice(at + 1).split("\n")) {
+    for (const text of block.text.slice(index + 1).split("\n")) {
       if (line >= first && line < end) lines[line - first] = text;
       line++;
     }
     known.push({ from, end: line, bytes: block.bytes });
   }
   // A block replaces earlier blocks' lines from its first line on; lines past the end were written after this state.
-  const isWhole = damaged === 0 && known.every(({ end }, at) => end <= (known[at + 1]?.from ?? record.screen_line));
+  const isWhole =
+    damaged === 0 && known.every(({ end }, index) => end <= (known[index + 1]?.from ?? record.screen_line));
   const hasAll = isWhole && lines.every((text) => text !== null) && known.at(-1)?.end === end;
   return { first, lines, file: hasAll ? { generation: number, blocks: known, bytes: bytes.length } : null };
 }

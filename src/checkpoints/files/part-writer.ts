@@ -306,18 +306,18 @@ export function partFiles(directory: string): (PartFile & { readonly name: strin
 /** Blocks of lines, each not too long to be lost as a whole. */
 function packLines(first: number, lines: readonly string[]): { from: number; end: number; bytes: Uint8Array }[] {
   const made: { from: number; end: number; bytes: Uint8Array }[] = [];
-  let at = 0;
-  while (at < lines.length) {
-    const from = at;
+  let offset = 0;
+  while (offset < lines.length) {
+    const from = offset;
     const texts: string[] = [];
-    for (let chars = 0; at < lines.length && (chars < BLOCK_CHARS || texts.length === 0); at++) {
-      const text = cutLine(lines[at] ?? "");
+    for (let chars = 0; offset < lines.length && (chars < BLOCK_CHARS || texts.length === 0); offset++) {
+      const text = cutLine(lines[offset] ?? "");
       chars += text.length + 1;
       texts.push(text);
     }
     const head = `${first + from}\n`;
     const bytes = packBlock({ kind: "history", text: head + texts.join("\n") });
-    made.push({ from: first + from, end: first + at, bytes });
+    made.push({ from: first + from, end: first + offset, bytes });
   }
   return made;
 }

@@ -129,8 +129,8 @@ export function ruleText(words: string, cols: number): string {
 }
 
 /** As a person writes it where they are: `2026-11-22 10:31`. */
-function moment(at: number): string {
-  const date = new Date(at);
+function moment(time: number): string {
+  const date = new Date(time);
   const two = (value: number): string => String(value).padStart(2, "0");
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;

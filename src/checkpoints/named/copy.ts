@@ -20,8 +20,8 @@ export async function withCopy<T>(
 ): Promise<T> {
   const windows = kept.layout?.windows ?? [kept.session.window];
   const ids = await takeIds(instance, { panes: kept.panes.length, windows: windows.length });
-  const panes = new Map(kept.panes.map(({ pane }, at) => [pane, ids.panes[at] ?? 0]));
-  const newWindows = new Map(windows.map((window, at) => [window, ids.windows[at] ?? 0]));
+  const panes = new Map(kept.panes.map(({ pane }, index) => [pane, ids.panes[index] ?? 0]));
+  const newWindows = new Map(windows.map((window, index) => [window, ids.windows[index] ?? 0]));
   const session = {
     ...kept.session,
     id: ids.session,

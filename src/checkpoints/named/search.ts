@@ -63,10 +63,10 @@ export async function searchAll<T extends Searched>(
 function* matchesIn({ kept, label }: Searched, text: string): Generator<Match> {
   const { session, number, directory, panes } = kept;
   const match = function* (where: Match["in"], value: string | null, pane: number | null = null): Generator<Match> {
-    const at = value?.toLowerCase().indexOf(text) ?? -1;
-    if (value === null || at < 0) return;
+    const index = value?.toLowerCase().indexOf(text) ?? -1;
+    if (value === null || index < 0) return;
     const pane_id = pane === null ? null : paneId(pane);
-    yield { session: session.name, id: sessionId(number), label, pane_id, in: where, excerpt: excerpt(value, at) };
+    yield { session: session.name, id: sessionId(number), label, pane_id, in: where, excerpt: excerpt(value, index) };
   };
   const { note, git } = readFacts(directory);
   yield* match("name", session.name);
@@ -91,8 +91,8 @@ function commandsIn(json: string): (string | null)[] {
   return records.map(({ command }) => command ?? null).reverse();
 }
 
-function excerpt(text: string, at: number): string {
-  const from = at <= BEFORE ? 0 : at - BEFORE;
+function excerpt(text: string, offset: number): string {
+  const from = offset <= BEFORE ? 0 : offset - BEFORE;
   const part = text.slice(from, from + EXCERPT).toWellFormed();
   const line = part.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
   return `${from > 0 ? "…" : ""}${line}${from + EXCERPT < text.length ? "…" : ""}`;

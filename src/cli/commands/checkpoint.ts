@@ -144,8 +144,8 @@ function kilobytes(bytes: number): string {
   return `${Math.ceil(bytes / KB)} KB`;
 }
 
-function moment(at: number): string {
-  return new Date(at).toLocaleString("sv");
+function moment(time: number): string {
+  return new Date(time).toLocaleString("sv");
 }
 
 async function sayList(

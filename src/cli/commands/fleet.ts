@@ -244,8 +244,8 @@ async function renew(instance: Instance, { dir }: Options): Promise<void> {
   complain("  nats-server --signal reload");
 }
 
-function dayOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 10);
+function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
 }
 
 async function revokeOne(instance: Instance, name: string | undefined, options: Options): Promise<void> {

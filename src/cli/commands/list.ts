@@ -60,8 +60,8 @@ export function register(program: Command): void {
       if (json === true) return printJson(shown.map((one) => ("far" in one ? one.info : asJson(one))));
       if (shown.length === 0) return say("No active sessions.\n");
       const rows = shown.map(asRow);
-      const isShown = columns.map((column, at) => !rare.has(column) || rows.some((row) => row[at] !== "-"));
-      return print(table([columns, ...rows].map((row) => row.filter((_, at) => isShown[at]))));
+      const isShown = columns.map((column, index) => !rare.has(column) || rows.some((row) => row[index] !== "-"));
+      return print(table([columns, ...rows].map((row) => row.filter((_, index) => isShown[index]))));
     });
 }
 

@@ -194,8 +194,8 @@ async function viewKeys(instance: Instance, isTolerant: boolean): Promise<ViewKe
 /** A server that stays is what a login or a start of the machine brings back. What fails is tried again for a while. */
 async function restoreAll(instance: Instance): Promise<void> {
   const { restoreAsked } = await import("../../checkpoints/work.ts");
-  for (let at = 0; ; at++) {
-    const pauseMs = RESTORE_PAUSES_MS[at];
+  for (let index = 0; ; index++) {
+    const pauseMs = RESTORE_PAUSES_MS[index];
     const failures: string[] = [];
     try {
       const { left_out, failed } = await restoreAsked(instance, { all: true }, { env: process.env, starter: "cli" });
@@ -206,7 +206,7 @@ async function restoreAll(instance: Instance): Promise<void> {
       failures.push(`sessions were not restored: ${WshError.from(thrown).message}`);
     }
     if (failures.length === 0) return;
-    if (at === 0 || pauseMs === undefined) for (const failure of failures) complain(failure);
+    if (index === 0 || pauseMs === undefined) for (const failure of failures) complain(failure);
     if (pauseMs === undefined) return;
     await Bun.sleep(pauseMs);
   }

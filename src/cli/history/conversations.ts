@@ -130,5 +130,5 @@ function found({ session, agent }: Talk, { role, text, at }: TranscriptMessage):
 
 function whole({ role, text }: TranscriptMessage): string {
   const lines = visibleLines(text).split("\n");
-  return `${lines.map((line, at) => (role === "user" ? `${at === 0 ? ">" : " "} ${line}` : line)).join("\n")}\n`;
+  return `${lines.map((line, index) => (role === "user" ? `${index === 0 ? ">" : " "} ${line}` : line)).join("\n")}\n`;
 }

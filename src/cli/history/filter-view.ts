@@ -117,13 +117,13 @@ export function picture(
   const lines: string[] = [];
   const prompt = `${state.failedOnly ? "failed " : ""}› ${visibleCell(state.query)}`;
   lines.push(fitEnd(prompt, cols - 1));
-  for (let at = first; at < first + page; at++) {
-    const command = state.commands[at];
+  for (let index = first; index < first + page; index++) {
+    const command = state.commands[index];
     if (command === undefined) {
-      lines.push(at === 0 ? dim(shorten("  no match", cols)) : "");
+      lines.push(index === 0 ? dim(shorten("  no match", cols)) : "");
       continue;
     }
-    const isChosen = at === state.chosen;
+    const isChosen = index === state.chosen;
     const marked = plain && isChosen ? "> " : "  ";
     const line = `${columns(command, cols, now)}${marked}${visibleCell(command.command.replaceAll("\n", "⏎"))}`;
     lines.push(isChosen && !plain ? `\x1b[7m${shorten(line, cols)}\x1b[27m` : shorten(line, cols));

@@ -30,8 +30,8 @@ export function renewCertificates(dir: string): Promise<Renewal> {
     if (isShort) writeSecret(join(dir, "keys/ca.pem"), authority.certificate);
     // Servers with a certificate from elsewhere know each other by the fleet's own.
     const isOwn = fleet.ca === before.certificate;
-    const servers = fleet.hosts.map((host, at) => {
-      const server = join(dir, serverDirectory(at));
+    const servers = fleet.hosts.map((host, index) => {
+      const server = join(dir, serverDirectory(index));
       const { certificate, key } = makeServerCertificate(authority, name, hostsOf(host));
       const isPeer = fleet.hosts.length > 1;
       if (isOwn) writeFiles(server, { [serverFiles.certificate]: certificate, [serverFiles.key]: key });
@@ -48,9 +48,9 @@ export function renewCertificates(dir: string): Promise<Renewal> {
 
 /** When the first of the servers' certificates ends, as Unix time in ms; null when none can be read. */
 export function certificatesEndAt(dir: string): number | null {
-  const ends = readFleet(dir).hosts.flatMap((_, at) =>
+  const ends = readFleet(dir).hosts.flatMap((_, index) =>
     [serverFiles.certificate, serverFiles.peerCertificate].flatMap((file) => {
-      const path = join(dir, serverDirectory(at), file);
+      const path = join(dir, serverDirectory(index), file);
       return fs.existsSync(path) ? endOf(fs.readFileSync(path, "utf8")) : [];
     }),
   );

@@ -84,9 +84,9 @@ export class RememberedMembers {
       return;
     }
     const names = Object.keys(info.output.state?.subjects ?? {}).map((subject) => subject.slice(keys.length));
-    for (let at = 0; at < names.length; at += READ_AT_ONCE) {
+    for (let index = 0; index < names.length; index += READ_AT_ONCE) {
       await Promise.all(
-        names.slice(at, at + READ_AT_ONCE).map(async (name) => {
+        names.slice(index, index + READ_AT_ONCE).map(async (name) => {
           // With a body it is another request, which is refused.
           const text = await ask(`$JS.API.DIRECT.GET.KV_${MACHINES_BUCKET}.${keys}${name}`, null);
           const value = v.safeParse(json(v.unknown()), text);

@@ -129,12 +129,12 @@ export function installScript(sha256: string): string {
 /** Our script's answer, after the output of startup files; null without one. */
 export function said(stdout: string): { readonly word: string; readonly rest: string; readonly after: string } | null {
   const lines = stdout.split("\n");
-  const at = lines.findIndex((line) => line.startsWith(`${HELLO} `));
-  const line = lines[at];
+  const index = lines.findIndex((line) => line.startsWith(`${HELLO} `));
+  const line = lines[index];
   if (line === undefined) return null;
   const [word = "", ...rest] = line
     .trimEnd()
     .slice(HELLO.length + 1)
     .split(" ");
-  return { word, rest: rest.join(" "), after: lines.slice(at + 1).join("\n") };
+  return { word, rest: rest.join(" "), after: lines.slice(index + 1).join("\n") };
 }

@@ -124,13 +124,13 @@ class Channel {
   /** Bytes after the proxy's hello; null before it. */
   private afterHello(bytes: Uint8Array): Uint8Array | null {
     this.noise = Buffer.concat([this.noise, bytes]);
-    const at = Buffer.from(this.noise).indexOf(PROXY_HELLO);
-    if (at === -1) {
+    const index = Buffer.from(this.noise).indexOf(PROXY_HELLO);
+    if (index === -1) {
       if (this.noise.length > MAX_NOISE_BYTES) this.end();
       return null;
     }
     this.isGreeted = true;
-    const rest = this.noise.subarray(at + PROXY_HELLO.length);
+    const rest = this.noise.subarray(index + PROXY_HELLO.length);
     this.noise = new Uint8Array();
     return rest;
   }

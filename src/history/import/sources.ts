@@ -65,9 +65,9 @@ const META = 0x83;
  */
 export function readZsh(bytes: Uint8Array): HistoryRecord[] {
   const plain: number[] = [];
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at] ?? 0;
-    if (byte === META) plain.push((bytes[++at] ?? 0) ^ 0x20);
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index] ?? 0;
+    if (byte === META) plain.push((bytes[++index] ?? 0) ^ 0x20);
     else plain.push(byte);
   }
   const found: HistoryRecord[] = [];

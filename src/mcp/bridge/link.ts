@@ -190,7 +190,7 @@ function idEnd(bytes: Buffer, start: number): number {
     const comma = bytes.indexOf(COMMA, start);
     return comma === -1 ? bytes.length : comma;
   }
-  let at = start + 1;
-  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
-  return at + 1;
+  let offset = start + 1;
+  while (offset < bytes.length && bytes[offset] !== QUOTE) offset += bytes[offset] === BACKSLASH ? 2 : 1;
+  return offset + 1;
 }

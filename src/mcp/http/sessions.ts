@@ -60,7 +60,7 @@ export class HttpSessions {
     const { unanswered } = found;
     const requests = requestsIn(body);
     const ids = requests.map(({ id }) => id);
-    const taken = ids.find((id, at) => unanswered.has(id) || ids.indexOf(id) < at);
+    const taken = ids.find((id, index) => unanswered.has(id) || ids.indexOf(id) < index);
     if (taken !== undefined) {
       return jsonRpcError(400, -32600, "Invalid Request: the id is in use by an open request", taken);
     }

@@ -151,13 +151,13 @@ export class AgentWatch {
   /** The program announced something in its output. Comes while a chunk is parsed. */
   announced(attention: Attention): void {
     const { current } = this;
-    const at = this.port.clock.now();
-    if (current !== null) current.known = withAttention(current.known, attention, at);
+    const now = this.port.clock.now();
+    if (current !== null) current.known = withAttention(current.known, attention, now);
     else {
       this.pending[attention.kind] = attention;
       this.lookedGroup = null;
     }
-    this.alarm.set(at);
+    this.alarm.set(now);
   }
 
   /** Handles a hook's report. Checks the foreground first, to attribute it to an agent that has just started. */

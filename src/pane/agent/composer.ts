@@ -36,11 +36,11 @@ export function readComposer(screen: ComposerScreen): Composer {
   if (visible) return { kind: "absent" };
   // A hidden cursor may be anywhere.
   const last = screen.lines.findLastIndex((line) => plain(line).trim() !== "");
-  for (let at = last; at >= 0 && at > last - NEAR_ROWS; at--) {
-    if (!MARK.test(plain(screen.lines[at]))) continue;
-    let end = at;
+  for (let index = last; index >= 0 && index > last - NEAR_ROWS; index--) {
+    if (!MARK.test(plain(screen.lines[index]))) continue;
+    let end = index;
     while (end < last && !BORDER.test(plain(screen.lines[end + 1]))) end++;
-    return shown(textBetween(screen, { top: at, mark: MARK }, end));
+    return shown(textBetween(screen, { top: index, mark: MARK }, end));
   }
   return { kind: "absent" };
 }
@@ -70,10 +70,10 @@ interface Box {
 
 /** The first row of the box in which a row is. */
 function boxAt({ lines }: ComposerScreen, row: number): Box | null {
-  for (let at = row; at >= 0; at--) {
-    const line = plain(lines[at]);
-    if (MARK.test(line)) return { top: at, mark: MARK };
-    if (at < row && BORDER.test(line)) break;
+  for (let index = row; index >= 0; index--) {
+    const line = plain(lines[index]);
+    if (MARK.test(line)) return { top: index, mark: MARK };
+    if (index < row && BORDER.test(line)) break;
   }
   if (!BOX.test(plain(lines[row]))) return null;
   let top = row;
@@ -83,10 +83,10 @@ function boxAt({ lines }: ComposerScreen, row: number): Box | null {
 
 function textBetween({ lines, cursor }: ComposerScreen, { top, mark }: Box, end: number): string {
   const texts: string[] = [];
-  for (let at = top; at <= end; at++) {
-    const line = lines[at] ?? [];
-    const marked = (mark === BOX || at === top ? mark.exec(plain(line))?.[0] : undefined) ?? "";
-    texts.push(withoutHint(line, marked.length, at === cursor.row ? cursor.col : null).replace(RIGHT_BORDER, ""));
+  for (let index = top; index <= end; index++) {
+    const line = lines[index] ?? [];
+    const marked = (mark === BOX || index === top ? mark.exec(plain(line))?.[0] : undefined) ?? "";
+    texts.push(withoutHint(line, marked.length, index === cursor.row ? cursor.col : null).replace(RIGHT_BORDER, ""));
   }
   return texts.join("\n");
 }
@@ -94,10 +94,10 @@ function textBetween({ lines, cursor }: ComposerScreen, { top, mark }: Box, end:
 /** The text of a row behind its mark, without what an agent shows where nothing is typed. */
 function withoutHint(line: readonly Span[], from: number, cursor: number | null): string {
   let text = "";
-  let at = 0;
+  let offset = 0;
   const rest = line.flatMap((span) => {
-    const skipped = Math.min(span.text.length, Math.max(0, from - at));
-    at += span.text.length;
+    const skipped = Math.min(span.text.length, Math.max(0, from - offset));
+    offset += span.text.length;
     return skipped < span.text.length ? [{ ...span, text: span.text.slice(skipped) }] : [];
   });
   for (const [index, span] of rest.entries()) {

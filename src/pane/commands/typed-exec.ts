@@ -255,10 +255,10 @@ function left(): WshError {
 
 /** Whether the line is before the cursor, with any wrapping. */
 function isShown(text: TerminalText, from: number, line: string): boolean {
-  const at = text.position();
+  const position = text.position();
   const shown = text
-    .lines(Math.max(0, from - REDRAWN_LINES), at.line)
-    .map(({ id, text: content }) => (id === at.line ? content.slice(0, at.index) : content))
+    .lines(Math.max(0, from - REDRAWN_LINES), position.line)
+    .map(({ id, text: content }) => (id === position.line ? content.slice(0, position.index) : content))
     .join("");
   return withoutBlanks(shown).endsWith(withoutBlanks(line));
 }

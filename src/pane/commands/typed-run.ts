@@ -178,9 +178,9 @@ export class TypedRun implements Disposable {
   private over(end: TypedEnd): void {
     if (this.end !== null) return;
     const { text } = this.port;
-    const at = text.position();
+    const position = text.position();
     // The line at the cursor is the next prompt.
-    this.close(end.kind === "gone" ? at : { line: at.line, index: 0 }, text.offset);
+    this.close(end.kind === "gone" ? position : { line: position.line, index: 0 }, text.offset);
     this.end = end;
     for (const tell of [...this.notify]) tell();
   }

@@ -151,5 +151,5 @@ function lose(capture: Capture, why: string): void {
 
 /** Each LF had a CR put before it. */
 function withoutAddedCr(bytes: Uint8Array): Uint8Array {
-  return bytes.filter((byte, at) => byte !== CR || bytes[at + 1] !== LF);
+  return bytes.filter((byte, index) => byte !== CR || bytes[index + 1] !== LF);
 }

@@ -109,7 +109,7 @@ export class Spool implements Overflow {
       return;
     }
     let text = "";
-    for (let at = from; at < from + count; at++) text += `${source.text(at)}\n`;
+    for (let index = from; index < from + count; index++) text += `${source.text(index)}\n`;
     this.add(number, count, Buffer.from(text));
   }
 
@@ -178,8 +178,8 @@ export class Spool implements Overflow {
     try {
       this.descriptor ??= this.owner.limits.openFile();
       // Near the end of a disk a write may be partial; the next attempt reports why.
-      for (let at = 0; at < bytes.length; ) {
-        at += fs.writeSync(this.descriptor, bytes, at, bytes.length - at, block.offset + at);
+      for (let index = 0; index < bytes.length; ) {
+        index += fs.writeSync(this.descriptor, bytes, index, bytes.length - index, block.offset + index);
       }
     } catch (error) {
       this.stop(`the file could not be written (${errorCode(error) || "no reason given"})`);

@@ -109,7 +109,7 @@ export class StoredOutput implements Disposable {
 function* slices(first: number, lines: readonly string[], from: number, to: number): Generator<OutputPart> {
   const start = Math.max(0, from - first);
   const end = Math.min(lines.length, to - first + 1);
-  for (let at = start; at < end; at += PART_LINES) {
-    yield { first: first + at, lines: lines.slice(at, Math.min(end, at + PART_LINES)) };
+  for (let index = start; index < end; index += PART_LINES) {
+    yield { first: first + index, lines: lines.slice(index, Math.min(end, index + PART_LINES)) };
   }
 }

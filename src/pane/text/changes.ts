@@ -35,10 +35,10 @@ export class Changes {
   /** History drops lines. */
   retired(lines: RetiredLines): void {
     const { last } = this.before;
-    for (let at = 0; at < lines.count && lines.id(at) <= last; at++) {
-      const id = lines.id(at);
-      const begun = lines.begins(at) ? "" : (this.gone.get(id) ?? "");
-      this.gone.set(id, (begun + lines.text(at)).slice(0, this.budget));
+    for (let index = 0; index < lines.count && lines.id(index) <= last; index++) {
+      const id = lines.id(index);
+      const begun = lines.begins(index) ? "" : (this.gone.get(id) ?? "");
+      this.gone.set(id, (begun + lines.text(index)).slice(0, this.budget));
     }
     this.below.retired(lines);
   }

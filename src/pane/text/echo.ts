@@ -163,12 +163,18 @@ export class EchoTracker {
     return this.partial?.line === line ? [...known, this.partial.mask].sort((a, b) => a.start - b.start) : known;
   }
 
-  private await(lines: readonly string[], at: TextPosition): void {
+  private await(lines: readonly string[], position: TextPosition): void {
     const until = this.clock.now() + ECHO_MS;
     for (const text of lines) {
       if (this.expected.length >= MAX_LINES) return;
       const first = this.expected.length === 0;
-      this.expected.push({ text, at: first ? at : null, from: at.line, to: at.line + MAX_DISTANCE, until });
+      this.expected.push({
+        text,
+        at: first ? position : null,
+        from: position.line,
+        to: position.line + MAX_DISTANCE,
+        until,
+      });
     }
   }
 

@@ -46,11 +46,11 @@ export class OutputFollower {
   /** History drops lines in the middle of a chunk. */
   retired(lines: RetiredLines): void {
     if (this.held !== null || lines.count === 0 || lines.id(lines.count - 1) < this.line) return;
-    for (let at = 0; at < lines.count; at++) {
-      const id = lines.id(at);
+    for (let index = 0; index < lines.count; index++) {
+      const id = lines.id(index);
       if (id < this.line) continue;
       if (id > this.line) this.turnTo(id);
-      const piece = lines.text(at);
+      const piece = lines.text(index);
       this.pieces += piece.slice(this.index);
       this.index = Math.max(0, this.index - piece.length);
       this.begun = true;

@@ -207,7 +207,7 @@ export class HeadTail {
 
 function linesOf(part: TailPart): string[] {
   if (typeof part === "string") return [part];
-  return Array.from({ length: part.count }, (_, at) => trimBlanks(part.source.text(part.from + at)));
+  return Array.from({ length: part.count }, (_, index) => trimBlanks(part.source.text(part.from + index)));
 }
 
 /** Without trailing spaces, as rendered lines are. */

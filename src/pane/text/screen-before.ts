@@ -16,14 +16,14 @@ const MAX_CHARACTERS = 131_072;
 
 /** The present screen. Call between chunks. */
 export function screenNow(text: TerminalText): ScreenBefore {
-  const at = text.position();
-  const last = Math.max(at.line, text.lastLine());
+  const position = text.position();
+  const last = Math.max(position.line, text.lastLine());
   const lines = new Map<number, string>();
   for (const line of text.lines(text.screenTop(), last)) {
-    lines.set(line.id, line.id === at.line ? line.text.padEnd(at.index) : line.text);
+    lines.set(line.id, line.id === position.line ? line.text.padEnd(position.index) : line.text);
   }
-  const stood = at.index === 0 ? new Map<number, string>() : lines;
-  return { offset: text.offset, at, lines, stood, last, rows: text.alternateRows() };
+  const stood = position.index === 0 ? new Map<number, string>() : lines;
+  return { offset: text.offset, at: position, lines, stood, last, rows: text.alternateRows() };
 }
 
 /** Whether a line shows something else than before. */

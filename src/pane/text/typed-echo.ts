@@ -86,12 +86,12 @@ function laterEcho(
     return null;
   });
   const known = before.findIndex((prompt) => prompt !== null && prompts.has(prompt.trimEnd()));
-  const at =
+  const index =
     known >= 0
       ? known
       : before.findIndex((prompt) => prompt !== null && prompt.length <= MAX_PROMPT && PROMPT_END.test(prompt));
-  const prompt = before[at];
-  return prompt === undefined || prompt === null ? null : { at: from + at, prompt };
+  const prompt = before[index];
+  return prompt === undefined || prompt === null ? null : { at: from + index, prompt };
 }
 
 /** Up to `count` lines that hold only a prompt: Enter was pressed there. */

@@ -53,10 +53,10 @@ export interface ScanOrigin {
 export function scanOrigin(text: TerminalText, since: number, alternateFrom: number): ScanOrigin {
   const known = since === text.offset ? screenNow(text) : text.givenAt(since);
   if (known !== null) return { ...known, since: known.at, before: known.lines };
-  const at = text.positionAt(since) ?? { line: text.screenTop(), index: 0 };
-  const above = text.lines(text.screenTop(), at.line - 1);
+  const position = text.positionAt(since) ?? { line: text.screenTop(), index: 0 };
+  const above = text.lines(text.screenTop(), position.line - 1);
   const before = new Map(above.map((line) => [line.id, line.text]));
-  return { since: at, before, stood: new Map(), rows: since <= alternateFrom ? [] : text.alternateRows() };
+  return { since: position, before, stood: new Map(), rows: since <= alternateFrom ? [] : text.alternateRows() };
 }
 
 export class OutputScan {
@@ -145,21 +145,21 @@ export class OutputScan {
     return { line, index: this.rewritten ? 0 : index };
   }
 
-  /** A match, with the cursor of its end. @param at the place of its end */
+  /** A match, with the cursor of its end. @param position the place of its end */
   private found(
     match: PatternMatch,
     line: number | null,
-    at: TextPosition,
+    position: TextPosition,
     { index, row }: Omit<SearchRest, "overwritten">,
   ) {
     const { text } = this.source;
     const lines = new Map([...this.seen].sort(([one], [other]) => one - other));
     // A prompt in which the match is stands there, as on a screen that is looked at.
     const isPrompt = line === text.cursorLine && text.cursorCell > 0;
-    const stood = isPrompt ? new Map([...lines].filter(([id]) => id <= at.line)) : this.standing;
-    const last = Math.max(at.line, ...lines.keys());
+    const stood = isPrompt ? new Map([...lines].filter(([id]) => id <= position.line)) : this.standing;
+    const last = Math.max(position.line, ...lines.keys());
     const rest = { overwritten: this.overwritten + 1, index, row };
-    const cursor = text.giveAt({ at, lines, stood, last, rows: this.rows, rest }, this.looked);
+    const cursor = text.giveAt({ at: position, lines, stood, last, rows: this.rows, rest }, this.looked);
     return { ...match, line, cursor };
   }
 
@@ -303,9 +303,9 @@ function endOf({ start, text }: PatternMatch, line: string): number {
 function stillStanding(stood: string, line: string): string {
   if (line.startsWith(stood)) return stood;
   let standing = "";
-  for (let at = 0; at < stood.length; at++) {
-    const shown = line[at] ?? " ";
-    standing += shown === stood[at] || shown === " " ? stood[at] : "\0";
+  for (let index = 0; index < stood.length; index++) {
+    const shown = line[index] ?? " ";
+    standing += shown === stood[index] || shown === " " ? stood[index] : "\0";
   }
   return standing;
 }

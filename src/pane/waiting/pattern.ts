@@ -23,8 +23,8 @@ export type Finder = (line: string, from: number, to: number) => PatternMatch | 
 
 export function textFinder(wanted: string): Finder {
   return (line, from, to) => {
-    const at = line.indexOf(wanted, from);
-    return at >= 0 && at + wanted.length <= to ? { text: wanted, start: at, groups: null } : null;
+    const index = line.indexOf(wanted, from);
+    return index >= 0 && index + wanted.length <= to ? { text: wanted, start: index, groups: null } : null;
   };
 }
 

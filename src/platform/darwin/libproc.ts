@@ -99,17 +99,17 @@ export interface ProcArgs {
 export function decodeProcArgs(bytes: Uint8Array): ProcArgs | null {
   if (bytes.length < 4) return null;
   const count = viewOf(bytes).getInt32(0, true);
-  let at = 4;
+  let offset = 4;
   const next = (): string | null => {
-    if (at >= bytes.length) return null;
-    const end = bytes.indexOf(0, at);
-    const piece = bytes.subarray(at, end < 0 ? bytes.length : end);
-    at += piece.length + 1;
+    if (offset >= bytes.length) return null;
+    const end = bytes.indexOf(0, offset);
+    const piece = bytes.subarray(offset, end < 0 ? bytes.length : end);
+    offset += piece.length + 1;
     return Buffer.from(piece).toString("utf8");
   };
   const executable = next();
   if (executable === null || executable === "" || count < 0) return null;
-  while (at < bytes.length && bytes[at] === 0) at++;
+  while (offset < bytes.length && bytes[offset] === 0) offset++;
   const args: string[] = [];
   for (let left = count; left > 0; left--) {
     const arg = next();

@@ -128,9 +128,9 @@ function memoryOf(pid: number, address: number, length: number): Buffer {
 function polledFds(pid: number, array: number, count: number): number[] {
   const memory = memoryOf(pid, array, Math.min(count, MAX_POLLED) * POLLFD_BYTES);
   const fds: number[] = [];
-  for (let at = 0; at + POLLFD_BYTES <= memory.length; at += POLLFD_BYTES) {
-    const fd = memory.readInt32LE(at);
-    if (fd >= 0 && (memory.readInt16LE(at + 4) & READABLE) !== 0) fds.push(fd);
+  for (let index = 0; index + POLLFD_BYTES <= memory.length; index += POLLFD_BYTES) {
+    const fd = memory.readInt32LE(index);
+    if (fd >= 0 && (memory.readInt16LE(index + 4) & READABLE) !== 0) fds.push(fd);
   }
   return fds;
 }

@@ -135,12 +135,13 @@ function bareIPv4(address: string): string {
 function addressOf(hex: string): string {
   const bytes: number[] = [];
   for (let word = 0; word + 8 <= hex.length; word += 8) {
-    for (let at = 6; at >= 0; at -= 2) bytes.push(Number.parseInt(hex.slice(word + at, word + at + 2), 16));
+    for (let offset = 6; offset >= 0; offset -= 2)
+      bytes.push(Number.parseInt(hex.slice(word + offset, word + offset + 2), 16));
   }
   if (bytes.length === 4) return bytes.join(".");
   const groups: string[] = [];
-  for (let at = 0; at < bytes.length; at += 2)
-    groups.push((((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)).toString(16));
+  for (let index = 0; index < bytes.length; index += 2)
+    groups.push((((bytes[index] ?? 0) << 8) | (bytes[index + 1] ?? 0)).toString(16));
   const mapped = /^0:0:0:0:0:ffff:/.test(groups.join(":")) ? bytes.slice(12).join(".") : null;
   return mapped === null ? groups.join(":").replace(/(?:^|:)0(?::0)+(?::|$)/, "::") : `::ffff:${mapped}`;
 }

@@ -122,9 +122,9 @@ export class FleetRequestsHere {
       this.send(reply, JSON.stringify({ error: error.toBody() }));
       return;
     }
-    for (let at = 0; at < count; at++) {
-      const part = { ...headers, [headerNames.part]: `${at}/${count}` };
-      connection.publish(reply, bytes.subarray(at * size, (at + 1) * size), { headers: part });
+    for (let index = 0; index < count; index++) {
+      const part = { ...headers, [headerNames.part]: `${index}/${count}` };
+      connection.publish(reply, bytes.subarray(index * size, (index + 1) * size), { headers: part });
     }
   }
 }

@@ -138,7 +138,7 @@ function silent(name: string): Candidate {
 
 /** @param problem why this server is not in its fleet; null: it is, or has none */
 function noMachine(candidates: readonly Candidate[], tags: readonly string[], problem: string | null): WshError {
-  const wanted = ["machine", ...tags.map((tag, at) => `${at === 0 ? "with" : "and"} '${tag}'`)].join(" ");
+  const wanted = ["machine", ...tags.map((tag, index) => `${index === 0 ? "with" : "and"} '${tag}'`)].join(" ");
   // The tags of a machine without an answer may be unknown.
   const tagged = candidates.filter(
     ({ health, tags: own }) => health !== "healthy" || tags.every((tag) => own.includes(tag)),

@@ -240,8 +240,8 @@ export class SessionRelay implements WebSocketEndpoint {
       return;
     }
     const taken = this.sending.take(bytes.length);
-    for (let at = 0; at < taken; at += LINK_CHUNK_BYTES) {
-      this.socket?.sendBinary(bytes.subarray(at, Math.min(taken, at + LINK_CHUNK_BYTES)));
+    for (let index = 0; index < taken; index += LINK_CHUNK_BYTES) {
+      this.socket?.sendBinary(bytes.subarray(index, Math.min(taken, index + LINK_CHUNK_BYTES)));
     }
     if (taken === bytes.length) return;
     this.waiting.push(bytes.subarray(taken));

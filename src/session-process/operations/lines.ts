@@ -48,10 +48,10 @@ export async function readLines(
       last_line: last,
       screen: terminal.top,
       styles,
-      rows: page.rows.map((row, at) => ({
+      rows: page.rows.map((row, index) => ({
         ...placeOf(row),
         ...(row.wrapped ? { wrapped: true as const } : {}),
-        runs: lines[at] ?? [],
+        runs: lines[index] ?? [],
       })),
       more_above: page.moreAbove,
       next: page.next,

@@ -145,8 +145,8 @@ function ownLines(range: Printed, kept: KeptLines | null): Printed {
   const missing = head.length + omitted + tail.length - lines.length;
   const isSame =
     missing >= 0 &&
-    head.every((text, at) => at < missing || isOwn(lines[at - missing], text)) &&
-    tail.every((text, at) => tail.length - at > lines.length || isOwn(lines.at(at - tail.length), text));
+    head.every((text, index) => index < missing || isOwn(lines[index - missing], text)) &&
+    tail.every((text, index) => tail.length - index > lines.length || isOwn(lines.at(index - tail.length), text));
   if (isSame) return range;
   const own = [...head, ...tail].map((text) => ({ id: null, line: text === "" ? [] : [{ text }] }));
   return { lines: own, dropped: omitted };
@@ -191,7 +191,7 @@ async function shown(
 
 /** What was printed and written over in these lines, by their place. */
 function overwrittenOf(pane: Pane, { lines }: Rows, { since }: Filter): ReadonlyMap<number, readonly string[]> {
-  const places = new Map(lines.map(({ id }, at) => [id, at + 1]));
+  const places = new Map(lines.map(({ id }, index) => [id, index + 1]));
   const found = new Map<number, string[]>();
   for (const { line, text } of pane.commands.overwritten.since(since ?? 0)) {
     const place = places.get(line);

@@ -114,7 +114,7 @@ function matching(
     const { rows } = terminal;
     const shown = terminal.scrollback({ offset: 0, limit: rows, format }).lines;
     const texts = terminal.scrollback({ offset: 0, limit: rows, format: "plain" }).lines;
-    lines = shown.filter((_, at) => contains(String(texts[at])));
+    lines = shown.filter((_, index) => contains(String(texts[index])));
   } else {
     lines = terminal.grep(contains, { limit: Number.POSITIVE_INFINITY, format }).map(({ line }) => line);
   }

@@ -224,7 +224,7 @@ export class Content implements PaneRef {
   private windowInfo(window: WindowEntry, active: boolean, asKnown: boolean): WindowInfo {
     const placement = this.arrangement.placementOf(window);
     const { rows, cols } = placement.size;
-    const panes = panesIn(window).map((pane, at): PaneInfo => {
+    const panes = panesIn(window).map((pane, i): PaneInfo => {
       const box = placement.boxes.get(pane);
       const place =
         box === undefined ? { hidden: true } : { row: box.row, col: box.col, rows: box.rows, cols: box.cols };
@@ -234,7 +234,7 @@ export class Content implements PaneRef {
         above === -1
           ? {}
           : { z: above + 1, ...(window.floats?.[above]?.popup === true ? { popup: true as const } : {}) };
-      const index = this.settings.pane_base_index + at;
+      const index = this.settings.pane_base_index + i;
       return { ...this.paneInfo(pane, asKnown), ...place, ...float, index, active: pane === window.active, ...last };
     });
     return {

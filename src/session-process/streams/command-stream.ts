@@ -85,7 +85,7 @@ export class CommandStream {
   private send(text: string): void {
     const { peer, local } = this;
     if (this.dropping) {
-      for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) this.omitted++;
+      for (let index = text.indexOf("\n"); index >= 0; index = text.indexOf("\n", index + 1)) this.omitted++;
       return;
     }
     peer.sendBytes(messageTypes.output, encoder.encode(text));

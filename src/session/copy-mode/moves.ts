@@ -121,13 +121,13 @@ export function moveBy(action: CopyModeAction, text: CopyModeText, { from, count
   const { line } = from;
   const { rows } = text.source;
   const repeat = (move: (at: Point) => Point): Point => {
-    let at = from;
+    let offset = from;
     for (let done = 0; done < count; done++) {
-      const next = move(at);
-      if (next.line === at.line && next.col === at.col) break;
-      at = next;
+      const next = move(offset);
+      if (next.line === offset.line && next.col === offset.col) break;
+      offset = next;
     }
-    return at;
+    return offset;
   };
   switch (action) {
     case "up":

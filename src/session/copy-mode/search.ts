@@ -60,8 +60,8 @@ export function finder(
     if (pattern === "") return;
     if (compiled === null) {
       const text = caseSensitive ? line : folded(line);
-      for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length))
-        yield [at, at + wanted.length];
+      for (let index = text.indexOf(wanted); index >= 0; index = text.indexOf(wanted, index + wanted.length))
+        yield [index, index + wanted.length];
       return;
     }
     const matcher = compiled.matcher(line);
@@ -98,8 +98,8 @@ export class Search {
     const text = foldsCase(pattern) ? searched.folded : searched.whole;
     let line = 0;
     let counted = -1;
-    for (let at = text.indexOf(pattern); at >= 0; at = text.indexOf(pattern, at + pattern.length)) {
-      while ((starts[line + 1] ?? Number.POSITIVE_INFINITY) <= at) line++;
+    for (let index = text.indexOf(pattern); index >= 0; index = text.indexOf(pattern, index + pattern.length)) {
+      while ((starts[line + 1] ?? Number.POSITIVE_INFINITY) <= index) line++;
       if (line !== counted) this.found(ids[line] ?? 0);
       counted = line;
       this.total++;
@@ -163,10 +163,10 @@ export class Search {
 
   /** Index of the match at a position, from 1; 0 without one. */
   indexAt(text: CopyModeText, { line, col }: Point): number {
-    const at = this.matched.indexOf(line);
-    if (at < 0) return 0;
+    const index = this.matched.indexOf(line);
+    if (index < 0) return 0;
     const own = this.cellsIn(text.cells(line)).findIndex(([from]) => from === col);
-    return own < 0 ? 0 : (this.before[at] ?? 0) + own + 1;
+    return own < 0 ? 0 : (this.before[index] ?? 0) + own + 1;
   }
 }
 

@@ -170,7 +170,7 @@ function isBlank(cells: Row, at: number): boolean {
 export function textOf(row: Row, from = 0, to = row.length): string {
   const cells = withoutPictures(row);
   let text = "";
-  for (let at = from; at < to; at++) text += cells[at]?.text ?? "";
+  for (let index = from; index < to; index++) text += cells[index]?.text ?? "";
   return text;
 }
 

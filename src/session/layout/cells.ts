@@ -64,7 +64,7 @@ const EPSILON = 1e-6;
 
 /** @param recent panes, the most recently used first; those that are missing count as used longest ago */
 export function placePanes(root: LayoutNode, size: Size, recent: readonly string[] = []): Placement {
-  const rank = new Map(recent.map((pane, at) => [pane, at]));
+  const rank = new Map(recent.map((pane, i) => [pane, i]));
   const byUse = panesOf(root).sort((a, b) => (rank.get(a) ?? Infinity) - (rank.get(b) ?? Infinity) || 0);
   const shown = new Set(byUse);
   let tree: LayoutNode = root;

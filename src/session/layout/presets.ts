@@ -58,7 +58,7 @@ function tiled(panes: readonly string[]): LayoutNode {
     if (rows * cols < panes.length) cols++;
   }
   const lines: LayoutNode[] = [];
-  for (let at = 0; at < panes.length; at += cols) lines.push(even("row", panes.slice(at, at + cols)));
+  for (let index = 0; index < panes.length; index += cols) lines.push(even("row", panes.slice(index, index + cols)));
   const [only] = lines;
   return only !== undefined && lines.length === 1 ? only : { axis: "column", weight: 1, children: lines };
 }

@@ -94,11 +94,11 @@ function moveBorder(root: LayoutNode, placement: Placement, path: Path, border: 
   // The child at the border grows; those beyond it shrink, the nearest first.
   const [taker, givers] =
     by > 0
-      ? [border, sizes.map((_, at) => at).slice(border + 1)]
+      ? [border, sizes.map((_, index) => index).slice(border + 1)]
       : [
           border + 1,
           sizes
-            .map((_, at) => at)
+            .map((_, index) => index)
             .slice(0, border + 1)
             .reverse(),
         ];
@@ -110,13 +110,15 @@ function moveBorder(root: LayoutNode, placement: Placement, path: Path, border: 
     left -= gives;
   }
   const unit = perCell(split, extent);
-  const weights = split.children.map(({ weight }, at) => weight + ((changed[at] ?? 0) - (sizes[at] ?? 0)) * unit);
+  const weights = split.children.map(
+    ({ weight }, index) => weight + ((changed[index] ?? 0) - (sizes[index] ?? 0)) * unit,
+  );
   // Where least sizes had bent the shares, cells become the new weights.
   const exact =
     weights.every((weight) => weight > 0) &&
     same(
       shares(
-        { ...split, children: split.children.map((child, at) => ({ ...child, weight: weights[at] ?? 1 })) },
+        { ...split, children: split.children.map((child, index) => ({ ...child, weight: weights[index] ?? 1 })) },
         extent,
       ),
       changed,
@@ -125,5 +127,5 @@ function moveBorder(root: LayoutNode, placement: Placement, path: Path, border: 
 }
 
 function same(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((value, at) => value === b[at]);
+  return a.length === b.length && a.every((value, index) => value === b[index]);
 }

@@ -61,23 +61,23 @@ export function readTmuxLayout(text: string): TmuxLayout {
   if (head === null) throw wrong("a tmux layout begins with a checksum of four hexadecimal digits and a comma", 0);
   const body = trimmed.slice(5);
   if (checksum(body) !== head[1]) throw wrong(`the checksum is ${checksum(body)}, not ${head[1]}`, 0);
-  let at = 0;
+  let offset = 0;
   let panes = 0;
   const cell = (depth: number): { node: LayoutNode; box: PaneBox } => {
-    if (depth > MAX_DEPTH) throw wrong(`nested deeper than ${MAX_DEPTH}`, at);
-    const match = /^(\d{1,4})x(\d{1,4}),(\d{1,4}),(\d{1,4})/.exec(body.slice(at, at + 24));
-    if (match === null) throw wrong("a cell is WIDTHxHEIGHT,COLUMN,ROW", at);
+    if (depth > MAX_DEPTH) throw wrong(`nested deeper than ${MAX_DEPTH}`, offset);
+    const match = /^(\d{1,4})x(\d{1,4}),(\d{1,4}),(\d{1,4})/.exec(body.slice(offset, offset + 24));
+    if (match === null) throw wrong("a cell is WIDTHxHEIGHT,COLUMN,ROW", offset);
     const [all, cols = 0, rows = 0, col = 0, row = 0] = [match[0], ...match.slice(1).map(Number)];
     const box: PaneBox = { row, col, rows, cols };
-    if (rows < 1 || cols < 1) throw wrong("a cell has at least one row and one column", at);
-    at += all.length;
-    const bracket = brackets[body[at] ?? ""];
+    if (rows < 1 || cols < 1) throw wrong("a cell has at least one row and one column", offset);
+    offset += all.length;
+    const bracket = brackets[body[offset] ?? ""];
     if (bracket === undefined) {
-      at += /^,\d{1,10}(?!\d*x)/.exec(body.slice(at))?.[0].length ?? 0;
-      if (++panes > MAX_PANES) throw wrong(`more than ${MAX_PANES} panes`, at);
+      offset += /^,\d{1,10}(?!\d*x)/.exec(body.slice(offset))?.[0].length ?? 0;
+      if (++panes > MAX_PANES) throw wrong(`more than ${MAX_PANES} panes`, offset);
       return { node: { pane: String(panes - 1), weight: 1 }, box };
     }
-    at++;
+    offset++;
     const children: LayoutNode[] = [];
     const boxes: PaneBox[] = [];
     for (;;) {
@@ -85,15 +85,15 @@ export function readTmuxLayout(text: string): TmuxLayout {
       const weight = bracket.axis === "row" ? child.box.cols : child.box.rows;
       children.push({ ...child.node, weight });
       boxes.push(child.box);
-      const next = body[at++];
+      const next = body[offset++];
       if (next === bracket.close) break;
-      if (next !== ",") throw wrong(`',' or '${bracket.close}' is missing`, at - 1);
+      if (next !== ",") throw wrong(`',' or '${bracket.close}' is missing`, offset - 1);
     }
-    if (!addsUp(bracket.axis, box, boxes)) throw wrong("the cells do not fill the cell around them", at);
+    if (!addsUp(bracket.axis, box, boxes)) throw wrong("the cells do not fill the cell around them", offset);
     return { node: { axis: bracket.axis, weight: 1, children }, box };
   };
   const { node, box } = cell(0);
-  if (at !== body.length) throw wrong(`unexpected '${body.slice(at, at + 20)}' after the end`, at);
+  if (offset !== body.length) throw wrong(`unexpected '${body.slice(offset, offset + 20)}' after the end`, offset);
   const size = { rows: box.rows, cols: box.cols };
   const cells = (child: LayoutNode): number => (isLeaf(child) ? 0 : extent(child));
   return { tree: tidy(node, cells), size, panes };

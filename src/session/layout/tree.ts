@@ -133,7 +133,7 @@ export function splitPane(root: LayoutNode, request: SplitRequest, extents: Exte
   // The new border takes a cell of the pane, so that its neighbours keep theirs.
   const left = Math.max(target.weight * LEAST_SHARE, target.weight - unit * BORDER);
   const share = left * (fresh / free);
-  const children = parent.children.flatMap((child, at) => (at === index ? pair(left - share, share) : [child]));
+  const children = parent.children.flatMap((child, i) => (i === index ? pair(left - share, share) : [child]));
   return replaceAt(root, parentPath, { ...parent, children });
 }
 
@@ -173,8 +173,8 @@ export function removePane(root: LayoutNode, pane: string, extents: ExtentOf): L
   const heir = index === 0 ? 1 : index - 1;
   const room = gone + perCell(parent, extent) * BORDER;
   const children = parent.children
-    .map((child, at) => (at === heir ? { ...child, weight: child.weight + room } : child))
-    .filter((_, at) => at !== index);
+    .map((child, i) => (i === heir ? { ...child, weight: child.weight + room } : child))
+    .filter((_, i) => i !== index);
   const made: Split = { ...parent, children };
   const known: ExtentOf = (split) => (split === made ? extent : extents(split));
   return tidy(replaceAt(root, parentPath, made), known);
@@ -215,7 +215,7 @@ function spread(node: LayoutNode): LayoutNode {
 export function reweigh(root: LayoutNode, path: Path, weights: readonly number[]): LayoutNode {
   const split = nodeAt(root, path);
   if (isLeaf(split)) return root;
-  const children = split.children.map((child, at) => ({ ...child, weight: weights[at] ?? child.weight }));
+  const children = split.children.map((child, index) => ({ ...child, weight: weights[index] ?? child.weight }));
   return replaceAt(root, path, { ...split, children });
 }
 
@@ -223,7 +223,7 @@ export function reweigh(root: LayoutNode, path: Path, weights: readonly number[]
 export function keepPanes(node: LayoutNode, accepts: (pane: string) => boolean): LayoutNode | null {
   if (isLeaf(node)) return accepts(node.pane) ? node : null;
   const children = node.children.flatMap((child) => keepPanes(child, accepts) ?? []);
-  if (children.length === node.children.length && children.every((child, at) => child === node.children[at])) {
+  if (children.length === node.children.length && children.every((child, index) => child === node.children[index])) {
     return node;
   }
   const [only] = children;

@@ -97,8 +97,8 @@ export function paneBeside(state: Windows, from: string, to: Side | "next" | "pr
 export function windowBeside(state: Windows, from: number, to: "next" | "previous" | "last"): number {
   if (to === "last") return state.recent.find((id) => id !== from) ?? from;
   const step = to === "next" ? 1 : -1;
-  const at = state.windows.findIndex(({ id }) => id === from);
-  return state.windows[(at + step + state.windows.length) % state.windows.length]?.id ?? from;
+  const index = state.windows.findIndex(({ id }) => id === from);
+  return state.windows[(index + step + state.windows.length) % state.windows.length]?.id ?? from;
 }
 
 export function resize(state: Windows, pane: string, change: Resizing, area: Size): Windows {
@@ -175,8 +175,8 @@ export function preset(state: Windows, id: number, name: LayoutPreset): Windows 
 /** The preset after the window's present one, or the first. */
 export function nextPreset({ root }: WindowEntry): LayoutPreset {
   const shape = (node: LayoutNode): string => JSON.stringify(node, (key, value) => (key === "weight" ? 0 : value));
-  const at = layoutPresets.findIndex((name) => shape(arrange(root, name)) === shape(root));
-  const distinct = layoutPresets.slice(at + 1).find((name) => shape(arrange(root, name)) !== shape(root));
+  const index = layoutPresets.findIndex((name) => shape(arrange(root, name)) === shape(root));
+  const distinct = layoutPresets.slice(index + 1).find((name) => shape(arrange(root, name)) !== shape(root));
   return distinct ?? layoutPresets[0];
 }
 

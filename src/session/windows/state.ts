@@ -249,8 +249,8 @@ export function addWindow(
 
 /** The windows in their order, without gaps. */
 export function renumber(state: Windows, base: number): Windows {
-  if (state.windows.every(({ index }, at) => index === base + at)) return state;
-  return { ...state, windows: state.windows.map((window, at) => ({ ...window, index: base + at })) };
+  if (state.windows.every(({ index }, i) => index === base + i)) return state;
+  return { ...state, windows: state.windows.map((window, i) => ({ ...window, index: base + i })) };
 }
 
 /** @throws WshError invalid_layout */

@@ -70,33 +70,33 @@ export class PassingLines {
   take(bytes: Uint8Array, from: number, limit: number): number {
     const fresh = this.isEmpty;
     if (fresh && (bytes.length - from < MIN_RUN_BYTES || !this.canBegin())) return from;
-    let at = from;
+    let offset = from;
     if (this.part.length > 0) {
-      at = this.continued(bytes, from);
-      if (this.part.length > 0 || at === from) return at;
+      offset = this.continued(bytes, from);
+      if (this.part.length > 0 || offset === from) return offset;
     }
     const { reader } = this;
     const { cols } = this.terminal;
     const starts: number[] = [];
     const words: number[] = [];
     let rows = 0;
-    while (at < limit && reader.measure(bytes, at, cols)) {
-      starts.push(at);
+    while (offset < limit && reader.measure(bytes, offset, cols)) {
+      starts.push(offset);
       words.push(reader.word);
       rows += rowsOf(reader.word);
-      at = reader.end;
+      offset = reader.end;
     }
     if (fresh) {
-      if (at - from < MIN_RUN_BYTES) return from;
+      if (offset - from < MIN_RUN_BYTES) return from;
       this.firstId = this.hot.position(this.terminal.buffer.normal.cursorY, 0).line;
     }
-    if (starts.length > 0) this.add({ bytes, starts, words, end: at, next: 0 }, rows);
-    if (at < limit && reader.isPart && reader.end > at) {
-      this.part = bytes.slice(at, reader.end);
+    if (starts.length > 0) this.add({ bytes, starts, words, end: offset, next: 0 }, rows);
+    if (offset < limit && reader.isPart && reader.end > offset) {
+      this.part = bytes.slice(offset, reader.end);
       this.partCells = reader.cells;
-      at = reader.end;
+      offset = reader.end;
     }
-    return at;
+    return offset;
   }
 
   /** Trims history to its limits as if the emulator had seen everything: call after every chunk. */
@@ -114,8 +114,8 @@ export class PassingLines {
     let left = terminal.rows - Math.max(1, Math.ceil(this.partCells / terminal.cols));
     for (let b = batches.length - 1; b >= 0 && left > 0; b--) {
       const { words, next } = batches[b] ?? { words: [], next: 0 };
-      for (let at = words.length - 1; at >= next && left > 0; at--) {
-        left -= rowsOf(words[at] ?? 0);
+      for (let index = words.length - 1; index >= next && left > 0; index--) {
+        left -= rowsOf(words[index] ?? 0);
         // If a line is cut by the screen's edge, its first row is above it.
         if (left >= 0) lines--;
       }
@@ -268,9 +268,9 @@ export class PassingLines {
   private parseLines({ bytes, starts, words, end, next }: Batch): void {
     let from = starts[next] ?? end;
     let rows = 0;
-    for (let at = next; at <= starts.length; at++) {
-      const height = rowsOf(words[at] ?? 0);
-      const start = starts[at] ?? end;
+    for (let index = next; index <= starts.length; index++) {
+      const height = rowsOf(words[index] ?? 0);
+      const start = starts[index] ?? end;
       if (start === end || rows + height > MAX_LINE_ROWS) {
         this.hot.prepare();
         this.parse(bytes.subarray(from, start));

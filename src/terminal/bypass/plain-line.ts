@@ -263,10 +263,10 @@ export class LineReader {
   }
 
   /** Applies the sequence at `at`; returns its end. */
-  private escape(bytes: Uint8Array, at: number): number {
+  private escape(bytes: Uint8Array, offset: number): number {
     const params: number[] = [];
     let value = 0;
-    for (let i = at + 2; ; i++) {
+    for (let i = offset + 2; ; i++) {
       const c = bytes[i] ?? 0;
       if (c >= ZERO && c <= NINE) value = value * 10 + c - ZERO;
       else {

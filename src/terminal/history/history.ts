@@ -170,11 +170,11 @@ export class History {
     for (const { pieces, first } of this.parts()) {
       if (pieces.count === 0 || pieces.id(pieces.count - 1) < fromId) continue;
       if (pieces.id(0) > toId) return;
-      for (let at = first; at < pieces.count; at++) {
-        const id = pieces.id(at);
+      for (let index = first; index < pieces.count; index++) {
+        const id = pieces.id(index);
         if (id > toId) return;
-        if (id < fromId || (fromCell > 0 && id === fromId && pieces.cellEnd(at) <= fromCell)) continue;
-        yield pieces.segment(at);
+        if (id < fromId || (fromCell > 0 && id === fromId && pieces.cellEnd(index) <= fromCell)) continue;
+        yield pieces.segment(index);
       }
     }
   }
@@ -188,9 +188,9 @@ export class History {
         row += all;
         continue;
       }
-      for (let at = first; at < pieces.count && row < to; at++) {
-        const rows = pieces.rowCount(at, at + 1, this.cols);
-        if (row + rows > from) yield* wrapped(pieces.segment(at), this.cols, from - row, to - row);
+      for (let index = first; index < pieces.count && row < to; index++) {
+        const rows = pieces.rowCount(index, index + 1, this.cols);
+        if (row + rows > from) yield* wrapped(pieces.segment(index), this.cols, from - row, to - row);
         row += rows;
       }
     }
@@ -251,9 +251,9 @@ export class History {
       this.droppedRows = 0;
       this.droppedLines = 0;
     }
-    for (let at = first; at < block.pieces.count; at++) {
+    for (let index = first; index < block.pieces.count; index++) {
       if (this.open.isFull) this.seal();
-      this.open.addSegment(block.pieces.segment(at));
+      this.open.addSegment(block.pieces.segment(index));
       this.appended();
     }
   }

@@ -380,11 +380,11 @@ export class HotWindow {
   private unpack(first: number): void {
     let starts = 0;
     let cells = 0;
-    for (let at = first; at < this.boundary; at++) {
-      const row = storedRow(this.buffer, at);
+    for (let index = first; index < this.boundary; index++) {
+      const row = storedRow(this.buffer, index);
       if (!row.isWrapped) starts++;
       if (starts > 0) continue;
-      const next = storedRow(this.buffer, at + 1);
+      const next = storedRow(this.buffer, index + 1);
       cells += next.isWrapped ? wrappedCells(row, next) : usedCells(row);
     }
     const wrapped = storedRow(this.buffer, first).isWrapped;

@@ -23,32 +23,32 @@ interface Target {
 /** @param lines each ended by CR LF @returns whether the emulator has printed any: then discard its screen */
 export function loadLines(lines: Uint8Array, { hot, cols, feed }: Target): boolean {
   const reader = new LineReader();
-  let at = 0;
+  let offset = 0;
   let hasPrinted = false;
-  while (at < lines.length) {
+  while (offset < lines.length) {
     const starts: number[] = [];
     const words: number[] = [];
-    const isPlain = (): boolean => at < lines.length && reader.measure(lines, at, cols);
+    const isPlain = (): boolean => offset < lines.length && reader.measure(lines, offset, cols);
     while (starts.length < MAX_RAW_LINES && isPlain()) {
-      starts.push(at);
+      starts.push(offset);
       words.push(reader.word);
-      at = reader.end;
+      offset = reader.end;
     }
     const last = words.at(-1);
     if (last !== undefined) {
-      const own = [Uint32Array.from(starts), at, Uint32Array.from(words)] as const;
+      const own = [Uint32Array.from(starts), offset, Uint32Array.from(words)] as const;
       hot.appendRaw(RawLines.of(hot.lastLine + 1, lines, ...own, cols), usedCellsOf(last));
       continue;
     }
     hasPrinted = true;
-    const from = at;
-    for (let count = 0; count < MAX_LINES && at - from < MAX_ROWS * cols && !(count > 0 && isPlain()); count++) {
-      const end = lines.indexOf(LF, at);
-      at = end < 0 ? lines.length : end + 1;
-      if (at === lines.length) break;
+    const from = offset;
+    for (let count = 0; count < MAX_LINES && offset - from < MAX_ROWS * cols && !(count > 0 && isPlain()); count++) {
+      const end = lines.indexOf(LF, offset);
+      offset = end < 0 ? lines.length : end + 1;
+      if (offset === lines.length) break;
     }
-    for (let begin = from; begin < at; begin += MAX_ROWS * cols)
-      feed(lines.subarray(begin, Math.min(at, begin + MAX_ROWS * cols)));
+    for (let begin = from; begin < offset; begin += MAX_ROWS * cols)
+      feed(lines.subarray(begin, Math.min(offset, begin + MAX_ROWS * cols)));
     hot.retireToCursor();
   }
   return hasPrinted;

@@ -89,7 +89,7 @@ class PackedPieces implements Pieces {
     const { offsets } = this.packed;
     if (offsets === null) return to - from;
     let lines = 0;
-    for (let at = from; at < to; at++) if (offsets[at] === 0) lines++;
+    for (let index = from; index < to; index++) if (offsets[index] === 0) lines++;
     return lines;
   }
 
@@ -152,11 +152,11 @@ class PackedPieces implements Pieces {
   rowCount(from: number, to: number, cols: number): number {
     const { packed } = this;
     let rows = 0;
-    for (let at = from; at < to; at++) {
-      const cells = packed.cells[at] ?? 0;
+    for (let index = from; index < to; index++) {
+      const cells = packed.cells[index] ?? 0;
       if (cells <= cols) rows++;
-      else if (packed.specials?.get(at)?.units == null) rows += Math.ceil(cells / cols);
-      else rows += rowStarts(this.segment(at), cols).length;
+      else if (packed.specials?.get(index)?.units == null) rows += Math.ceil(cells / cols);
+      else rows += rowStarts(this.segment(index), cols).length;
     }
     return rows;
   }
@@ -193,9 +193,9 @@ export class BlockBuilder implements Packed {
     const { text } = this;
     const data = row._data;
     let end = this.length;
-    for (let at = 0; at < cells * CELL_WORDS; at += CELL_WORDS) {
-      if (data[at + 1] !== 0 || data[at + 2] !== 0) return false;
-      const code = simpleCode(data[at] ?? 0, 256);
+    for (let index = 0; index < cells * CELL_WORDS; index += CELL_WORDS) {
+      if (data[index + 1] !== 0 || data[index + 2] !== 0) return false;
+      const code = simpleCode(data[index] ?? 0, 256);
       if (code < 0) return false;
       text[end++] = code;
     }
@@ -297,7 +297,7 @@ export class BlockBuilder implements Packed {
       longer.set(this.runs);
       this.runs = longer;
     }
-    for (let at = 0; at < words; at++) this.runs[this.runWords + at] = runs[at] ?? 0;
+    for (let index = 0; index < words; index++) this.runs[this.runWords + index] = runs[index] ?? 0;
     this.runWords += words;
   }
 

@@ -86,19 +86,19 @@ export class RawLines implements Pieces {
 
   textLength(from: number, to: number): number {
     let length = 0;
-    for (let at = from; at < to; at++) length += usedCellsOf(this.words[at] ?? 0);
+    for (let index = from; index < to; index++) length += usedCellsOf(this.words[index] ?? 0);
     return length;
   }
 
   lineBytes(from: number, to: number): Uint8Array | null {
-    for (let at = from; at < to; at++) if (!isSimple(this.words[at] ?? 0)) return null;
+    for (let index = from; index < to; index++) if (!isSimple(this.words[index] ?? 0)) return null;
     return this.source.subarray(this.starts[from], this.starts[to] ?? this.source.length);
   }
 
   rowCount(from: number, to: number, cols: number): number {
     let rows = 0;
-    for (let at = from; at < to; at++) {
-      const cells = usedCellsOf(this.words[at] ?? 0);
+    for (let index = from; index < to; index++) {
+      const cells = usedCellsOf(this.words[index] ?? 0);
       rows += cells <= cols ? 1 : Math.ceil(cells / cols);
     }
     return rows;

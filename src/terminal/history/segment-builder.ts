@@ -64,7 +64,7 @@ export class SegmentBuilder {
     if (count <= 0) return;
     this.reserve(count);
     const { bytes: target, length } = this;
-    for (let at = 0; at < count; at++) target[length + at] = bytes[from + at] ?? 0;
+    for (let index = 0; index < count; index++) target[length + index] = bytes[from + index] ?? 0;
     this.addStyled(count, fg, bg);
   }
 
@@ -134,21 +134,21 @@ export class SegmentBuilder {
   private addRuns(row: StoredRow, count: number, links: LinkTable): void {
     const data = row._data;
     const end = count * CELL_WORDS;
-    let at = 0;
+    let offset = 0;
     if (this.runWords === 0) {
-      while (at < end && data[at + 1] === 0 && data[at + 2] === 0) at += CELL_WORDS;
-      if (at >= end) return;
-      const plain = this.cells + at / CELL_WORDS;
+      while (offset < end && data[offset + 1] === 0 && data[offset + 2] === 0) offset += CELL_WORDS;
+      if (offset >= end) return;
+      const plain = this.cells + offset / CELL_WORDS;
       if (plain > 0) this.addRun(plain, 0, 0, 0);
     }
-    while (at < end) {
-      const fg = data[at + 1] ?? 0;
-      const bg = data[at + 2] ?? 0;
-      const x = at / CELL_WORDS;
+    while (offset < end) {
+      const fg = data[offset + 1] ?? 0;
+      const bg = data[offset + 2] ?? 0;
+      const x = offset / CELL_WORDS;
       const extra = (bg & BG_EXTENDED) === 0 ? 0 : this.extra(extraAt(row, x, bg, links));
-      at += CELL_WORDS;
-      if (extra === 0) while (at < end && data[at + 1] === fg && data[at + 2] === bg) at += CELL_WORDS;
-      this.addRun(this.cells + at / CELL_WORDS, fg, (bg & BG_KEPT) >>> 0, extra);
+      offset += CELL_WORDS;
+      if (extra === 0) while (offset < end && data[offset + 1] === fg && data[offset + 2] === bg) offset += CELL_WORDS;
+      this.addRun(this.cells + offset / CELL_WORDS, fg, (bg & BG_KEPT) >>> 0, extra);
     }
   }
 

@@ -63,11 +63,11 @@ export function segmentSpans(segment: Segment, from: number, to: number): Span[]
   let start = 0;
   let lastFg = -1;
   let lastBg = -1;
-  for (let at = 0; at < runs.length && start < end; at += RUN_WORDS) {
-    const stop = runEnd(runs[at] ?? 0);
+  for (let index = 0; index < runs.length && start < end; index += RUN_WORDS) {
+    const stop = runEnd(runs[index] ?? 0);
     if (stop > from) {
-      const fg = runs[at + 1] ?? 0;
-      const bg = (runs[at + 2] ?? 0) & SPAN_BG;
+      const fg = runs[index + 1] ?? 0;
+      const bg = (runs[index + 2] ?? 0) & SPAN_BG;
       const text = segment.text.slice(unitAt(segment, Math.max(start, from)), unitAt(segment, Math.min(stop, end)));
       const previous = spans.at(-1);
       if (previous !== undefined && fg === lastFg && bg === lastBg) previous.text += text;
@@ -133,7 +133,7 @@ function sameSpanStyle(a: Span, b: Span): boolean {
 
 /** Whether some runs from word `from` to `to` are cells that were there before the command. */
 export function hasStale(runs: Uint32Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at += RUN_WORDS) if (((runs[at + 2] ?? 0) & BG_STALE) !== 0) return true;
+  for (let index = from; index < to; index += RUN_WORDS) if (((runs[index + 2] ?? 0) & BG_STALE) !== 0) return true;
   return false;
 }
 

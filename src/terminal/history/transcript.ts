@@ -99,12 +99,12 @@ export class Transcript {
     let cells = 0;
     for (const { segments } of this.lines(line, line)) {
       for (const segment of segments) {
-        let at = 0;
-        if (left >= segment.text.length) at = segment.cells;
-        else if (segment.units === null) at = left;
-        else for (let unit = 0; unit < left; at++) unit += segment.units[at] ?? 0;
-        cells = segment.offset + at;
-        left -= unitAt(segment, at);
+        let offset = 0;
+        if (left >= segment.text.length) offset = segment.cells;
+        else if (segment.units === null) offset = left;
+        else for (let unit = 0; unit < left; offset++) unit += segment.units[offset] ?? 0;
+        cells = segment.offset + offset;
+        left -= unitAt(segment, offset);
         if (left <= 0) return cells;
       }
     }

@@ -8,9 +8,9 @@ export function cursorOf(buffer: IBuffer): Position {
   const { cursorX, cursorY } = buffer;
   const target = buffer.baseY + cursorY;
   let [line, cells] = [0, 0];
-  for (let at = 0; at < target; at++) {
-    const next = storedRow(buffer, at + 1);
-    if (next.isWrapped) cells += wrappedCells(storedRow(buffer, at), next);
+  for (let index = 0; index < target; index++) {
+    const next = storedRow(buffer, index + 1);
+    if (next.isWrapped) cells += wrappedCells(storedRow(buffer, index), next);
     else [line, cells] = [line + 1, 0];
   }
   return { line, col: cells + cursorX };
@@ -19,14 +19,14 @@ export function cursorOf(buffer: IBuffer): Position {
 /** Puts it after the text that preceded it. */
 export function setCursor(terminal: Terminal, { line, col }: Position): void {
   const buffer = terminal.buffer.normal;
-  let at = 0;
-  for (let lines = 0; lines < line && at + 1 < buffer.length; ) if (!storedRow(buffer, ++at).isWrapped) lines++;
+  let offset = 0;
+  for (let lines = 0; lines < line && offset + 1 < buffer.length; ) if (!storedRow(buffer, ++offset).isWrapped) lines++;
   let left = col;
-  for (; at + 1 < buffer.length && storedRow(buffer, at + 1).isWrapped; at++) {
-    const cells = wrappedCells(storedRow(buffer, at), storedRow(buffer, at + 1));
+  for (; offset + 1 < buffer.length && storedRow(buffer, offset + 1).isWrapped; offset++) {
+    const cells = wrappedCells(storedRow(buffer, offset), storedRow(buffer, offset + 1));
     if (left < cells) break;
     left -= cells;
   }
-  const y = Math.max(0, Math.min(at - buffer.baseY, terminal.rows - 1));
+  const y = Math.max(0, Math.min(offset - buffer.baseY, terminal.rows - 1));
   placeCursor(buffer, y, Math.min(left, terminal.cols));
 }

@@ -30,13 +30,13 @@ const C1_ST = 0x9c;
 export function edited(bytes: Uint8Array, from: number, to: number, edits: readonly Edit[]): Uint8Array {
   if (edits.length === 0) return bytes.subarray(from, to);
   const parts: Uint8Array[] = [];
-  let at = from;
+  let offset = from;
   for (const { start, end, put } of edits) {
-    if (start > at) parts.push(bytes.subarray(at, start));
+    if (start > offset) parts.push(bytes.subarray(offset, start));
     if (put.length > 0) parts.push(put);
-    at = end;
+    offset = end;
   }
-  if (at < to) parts.push(bytes.subarray(at, to));
+  if (offset < to) parts.push(bytes.subarray(offset, to));
   return parts.length === 1 ? (parts[0] ?? NOTHING) : Buffer.concat(parts);
 }
 

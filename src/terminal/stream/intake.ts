@@ -131,10 +131,10 @@ export class Intake {
     for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
       const bytes = this.tail.length === 0 ? next.bytes : Buffer.concat([this.tail, next.bytes]);
       this.tail = EMPTY;
-      for (let at = 0; at < bytes.length && !this.disposed; ) {
+      for (let index = 0; index < bytes.length && !this.disposed; ) {
         // The first chunk of a turn is parsed at once, even in a late turn.
         if (this.isPortionUsedUp()) await new Promise((resolve) => setImmediate(resolve));
-        if (!this.disposed) at = this.guarded(bytes, at);
+        if (!this.disposed) index = this.guarded(bytes, index);
       }
       next.done();
     }
@@ -171,51 +171,51 @@ export class Intake {
     // The scanner blanks out what no terminal is to get.
     const written = this.port.wantsRaw?.() === true ? bytes.slice(from) : undefined;
     const edits: Edit[] = [];
-    let at = from;
-    while (at < bytes.length && at - from < MAX_CHUNK) {
-      if (!this.scanner.inside) at = this.port.pass(bytes, at, Math.min(bytes.length, from + MAX_CHUNK));
-      if (at === bytes.length || at - from >= MAX_CHUNK) break;
-      let slice = this.scanner.next(bytes, at);
-      if (slice.end === at) {
-        const longest = isPicture(bytes, at, at + 2) ? MAX_PICTURE : MAX_TAIL;
-        if (!slice.unfinished || bytes.length - at <= longest) {
-          this.tail = bytes.subarray(at);
+    let position = from;
+    while (position < bytes.length && position - from < MAX_CHUNK) {
+      if (!this.scanner.inside) position = this.port.pass(bytes, position, Math.min(bytes.length, from + MAX_CHUNK));
+      if (position === bytes.length || position - from >= MAX_CHUNK) break;
+      let slice = this.scanner.next(bytes, position);
+      if (slice.end === position) {
+        const longest = isPicture(bytes, position, position + 2) ? MAX_PICTURE : MAX_TAIL;
+        if (!slice.unfinished || bytes.length - position <= longest) {
+          this.tail = bytes.subarray(position);
           break;
         }
-        slice = this.scanner.force(bytes, at);
+        slice = this.scanner.force(bytes, position);
       }
       for (const edit of slice.edits) edits.push(edit);
       this.replaced += slice.replaced.length;
       const { picture } = slice;
-      const whole = edited(bytes, at, picture?.start ?? slice.end, slice.replaced);
+      const whole = edited(bytes, position, picture?.start ?? slice.end, slice.replaced);
       const put = this.parse(whole, this.parsed + slice.end - from);
       if (put !== null) edits.push({ start: slice.end, end: slice.end, put });
       if (picture !== undefined) this.picture(picture.text, this.parsed + slice.end - from, slice.end, edits);
       if (slice.title !== null) this.port.parse(slice.title, this.parsed + slice.end - from);
       if (slice.shift !== null) this.port.shift(slice.shift);
-      at = slice.end;
+      position = slice.end;
     }
     this.parsing = false;
-    if (at > from) {
-      this.parsed += at - from;
+    if (position > from) {
+      this.parsed += position - from;
       this.port.chunk({
         offset: this.parsed,
-        bytes: edited(bytes, from, at, edits),
-        raw: written?.subarray(0, at - from),
+        bytes: edited(bytes, from, position, edits),
+        raw: written?.subarray(0, position - from),
       });
       if (!this.scanner.inside) for (const waiter of this.restWaiters.splice(0)) waiter();
     }
-    return this.tail.length > 0 ? bytes.length : at;
+    return this.tail.length > 0 ? bytes.length : position;
   }
 
   /** The text that stands for a picture is parsed, and goes to clients at `at`. */
-  private picture(text: string, end: number, at: number, edits: Edit[]): void {
+  private picture(text: string, end: number, offset: number, edits: Edit[]): void {
     const drawn = this.port.picture(text);
     // Without it, a character after the command would join the one before it.
     const bytes = Buffer.from(drawn || "\x1b\\");
-    if (drawn !== "") edits.push({ start: at, end: at, put: bytes });
+    if (drawn !== "") edits.push({ start: offset, end: offset, put: bytes });
     const put = this.parse(bytes, end);
-    if (put !== null) edits.push({ start: at, end: at, put });
+    if (put !== null) edits.push({ start: offset, end: offset, put });
   }
 
   private parse(slice: Uint8Array, end: number): Uint8Array | null {

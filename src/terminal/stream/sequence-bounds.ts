@@ -99,8 +99,13 @@ export function joins(bytes: Uint8Array, start: number, end: number): boolean {
   return JOINING.test(Buffer.from(bytes.subarray(start, end)).toString());
 }
 
-export function isPlaceholder(bytes: Uint8Array, at: number): boolean {
-  return bytes[at] === PLACEHOLDER_LEAD && bytes[at + 1] === 0x8e && bytes[at + 2] === 0xbb && bytes[at + 3] === 0xae;
+export function isPlaceholder(bytes: Uint8Array, offset: number): boolean {
+  return (
+    bytes[offset] === PLACEHOLDER_LEAD &&
+    bytes[offset + 1] === 0x8e &&
+    bytes[offset + 2] === 0xbb &&
+    bytes[offset + 3] === 0xae
+  );
 }
 
 /** The end of placeholders with their numbers, from `from` on; the last one of the input waits for what may follow. */

@@ -117,8 +117,8 @@ export class RestScanner {
   }
 
   /** Whether a control or sequence hidden from clients is the last before `at` that means anything to the emulator. */
-  private followsCut(bytes: Uint8Array, from: number, at: number, edits: readonly Edit[]): boolean {
-    let end = at;
+  private followsCut(bytes: Uint8Array, from: number, offset: number, edits: readonly Edit[]): boolean {
+    let end = offset;
     for (let k = edits.length - 1; ; k--) {
       while (end > from && bytes[end - 1] === DEL) end--;
       if (end === from) return this.endsInCut;
@@ -333,36 +333,36 @@ export class RestScanner {
    * A byte inside a sequence that ends it without effect: returns that end, -1 when it is missing. The emulator ignores
    * an invalid byte: it becomes NUL, and the sequence continues.
    */
-  private interrupted(bytes: Uint8Array, at: number): number {
-    const c = bytes[at] ?? 0;
+  private interrupted(bytes: Uint8Array, offset: number): number {
+    const c = bytes[offset] ?? 0;
     if (c >= 0x80) {
-      const length = characterLength(bytes, at);
+      const length = characterLength(bytes, offset);
       if (length === 0) return -1;
       if (length < 0) {
-        bytes.fill(0, at, at - length);
+        bytes.fill(0, offset, offset - length);
         this.isDirty = true;
-        return at + 1;
+        return offset + 1;
       }
       this.isVoid = true;
       // A C1 control begins a new sequence; another character is discarded with the current one.
-      const isC1 = c === 0xc2 && (bytes[at + 1] ?? 0) <= 0x9f;
-      if (isC1) return at;
+      const isC1 = c === 0xc2 && (bytes[offset + 1] ?? 0) <= 0x9f;
+      if (isC1) return offset;
       // In some states the emulator would continue the sequence.
-      bytes.fill(0, at, at + length);
-      bytes[at] = CAN;
-      return at + length;
+      bytes.fill(0, offset, offset + length);
+      bytes[offset] = CAN;
+      return offset + length;
     }
     this.isVoid = true;
-    return c === ESC ? at : at + 1;
+    return c === ESC ? offset : offset + 1;
   }
 
   /** A control inside a sequence is executed at once. Excess line feeds become NUL: only an attack has them. */
-  private embedded(bytes: Uint8Array, at: number): void {
-    const c = bytes[at] ?? 0;
+  private embedded(bytes: Uint8Array, offset: number): void {
+    const c = bytes[offset] ?? 0;
     this.isDirty = true;
     if (c < 0x0a || c > 0x0c) return;
     if (this.rows < ROWS_PER_SLICE) this.rows++;
-    else bytes[at] = 0;
+    else bytes[offset] = 0;
   }
 
   private found(kind: SequenceKind, start: number, body: number, end: number): number {
@@ -387,8 +387,8 @@ function parts(bytes: Uint8Array, start: number, end: number): boolean {
   return !isBegun && (last < 0x20 || last >= 0x40);
 }
 
-function isC1(bytes: Uint8Array, at: number): boolean {
-  return bytes[at] === 0xc2 && (bytes[at + 1] ?? 0xff) <= 0x9f;
+function isC1(bytes: Uint8Array, offset: number): boolean {
+  return bytes[offset] === 0xc2 && (bytes[offset + 1] ?? 0xff) <= 0x9f;
 }
 
 function latin1(bytes: Uint8Array, from: number, to: number): string {

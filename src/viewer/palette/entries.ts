@@ -15,8 +15,8 @@ import type { KnownOperation, NamedTarget, PaletteEntries } from "./suggest.ts";
 const order = ["view", "pane", "window", "layout", "session", "sessions", "input", "buffer"];
 
 function rank(name: string): number {
-  const at = order.indexOf(name.split(".")[0] ?? "");
-  return at < 0 ? order.length : at;
+  const index = order.indexOf(name.split(".")[0] ?? "");
+  return index < 0 ? order.length : index;
 }
 
 const aboutParameter: Parameter = {

@@ -78,8 +78,8 @@ export function suggest(line: string, caret: number, known: PaletteEntries): Off
     if (!line.includes("=")) return operationsFor(line.trim(), { from: 0, to: line.length }, known);
     return { items: [], from, to, meansFirst: false, note: `no operation '${first.text}'` };
   }
-  const at = word.text.indexOf("=");
-  if (at > 0) return values(word, at, parameters, known);
+  const position = word.text.indexOf("=");
+  if (position > 0) return values(word, position, parameters, known);
   const others = words.flatMap(({ text }, each) => (each === index ? [] : [text.split("=")[0]]));
   const left = parameters.filter(({ name }) => !others.includes(name));
   const items = ranked(left, word.text, ({ name }) => name).map(
@@ -138,9 +138,9 @@ function values(word: Word, at: number, parameters: readonly KnownParameter[], k
 function valuesOf({ name, values }: KnownParameter, typed: string, { places, keyNames }: PaletteEntries) {
   const listed = values.map((text): NamedTarget => ({ text, says: "" }));
   if (name === "keys") {
-    const at = typed.lastIndexOf(",") + 1;
+    const index = typed.lastIndexOf(",") + 1;
     const all = keyNames.map((text): NamedTarget => ({ text, says: "" }));
-    return { front: typed.slice(0, at), last: typed.slice(at), all };
+    return { front: typed.slice(0, index), last: typed.slice(index), all };
   }
   return { front: "", last: typed, all: placeParameters.has(name) ? [...listed, ...places] : listed };
 }

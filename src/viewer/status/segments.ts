@@ -146,8 +146,8 @@ function widthOf(pieces: readonly Segment[]): number {
 function aroundCurrent(pieces: readonly Segment[], cols: number): readonly Segment[] {
   const isWindow = ({ target }: Segment): boolean => target?.kind === "window";
   const all = pieces.filter(isWindow);
-  const at = all.findIndex(({ target }) => target?.kind === "window" && target.active);
-  if (at < 0 || widthOf(pieces) <= cols) return pieces;
+  const position = all.findIndex(({ target }) => target?.kind === "window" && target.active);
+  if (position < 0 || widthOf(pieces) <= cols) return pieces;
   let [from, to] = [0, all.length];
   const shown = (): Segment[] =>
     pieces.flatMap((piece) => {
@@ -158,10 +158,10 @@ function aroundCurrent(pieces: readonly Segment[], cols: number): readonly Segme
       return [...(cut[0] ? [plain(" <")] : []), piece, ...(cut[1] ? [plain(" >")] : [])];
     });
   while (to - from > 1 && widthOf(shown()) > cols) {
-    if (at - from > to - 1 - at) from++;
+    if (position - from > to - 1 - position) from++;
     else to--;
   }
-  return widthOf(shown()) <= cols ? shown() : all.slice(at, at + 1);
+  return widthOf(shown()) <= cols ? shown() : all.slice(position, position + 1);
 }
 
 /**

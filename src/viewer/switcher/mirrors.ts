@@ -67,7 +67,7 @@ export async function refuseMirror(
 function mirror(name: string, first: MirrorLink, where: string): WshError {
   const chain: string[] = [name];
   for (let link: MirrorLink | null = first; link !== null; link = link.shows) chain.push(link.name ?? "?");
-  const said = chain.slice(1).map((shown, at) => `'${chain[at]}' shows '${shown}'`);
+  const said = chain.slice(1).map((shown, index) => `'${chain[index]}' shows '${shown}'`);
   const here = `${where} '${chain.at(-1)}'`;
   return new WshError("nested_session", `session '${name}' would show itself: ${[...said, here].join(", ")}`, {
     hint: "Detach one of them first, or attach from another terminal.",

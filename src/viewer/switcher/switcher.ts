@@ -245,8 +245,8 @@ export class Switcher implements OwnDialog {
 
   private move(by: number): void {
     const shown = this.shown();
-    const at = shown.findIndex(({ target }) => target === this.chosen);
-    this.chosen = shown[Math.max(0, Math.min(shown.length - 1, at + by))]?.target ?? "";
+    const index = shown.findIndex(({ target }) => target === this.chosen);
+    this.chosen = shown[Math.max(0, Math.min(shown.length - 1, index + by))]?.target ?? "";
   }
 
   /** Makes sure that the chosen place is a shown one. */

@@ -124,8 +124,8 @@ export class OwnOperations {
       const last = lastAttached(eventsDir(instance), new Set(others.map(({ target }) => target)));
       found = others.find(({ target }) => target === last);
     } else if (others.length > 0) {
-      const at = all.findIndex(({ number }) => number === this.number) + (to === "next" ? 1 : -1);
-      found = all.at(at % all.length);
+      const index = all.findIndex(({ number }) => number === this.number) + (to === "next" ? 1 : -1);
+      found = all.at(index % all.length);
     }
     if (found === undefined) this.own.say("there is no other session");
     else await this.show(found);

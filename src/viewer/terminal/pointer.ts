@@ -169,15 +169,15 @@ export class Pointer {
   }
 
   /** A report over a pane, or of a button that went down there. */
-  private inPane(pane: string, event: ReadMouse, at: CellPosition, isPress: boolean): void {
+  private inPane(pane: string, event: ReadMouse, position: CellPosition, isPress: boolean): void {
     const { pointed, isLooking } = this.port;
     const box = pointed.boxOf(pane);
     const program = pointed.modesOf(pane);
     if (box === null || program === null) return;
     const modes = isLooking ? withMouse(program) : program;
     const own = {
-      row: Math.min(Math.max(at.row - box.row, 0), box.rows - 1),
-      col: Math.min(Math.max(at.col - box.col, 0), box.cols - 1),
+      row: Math.min(Math.max(position.row - box.row, 0), box.rows - 1),
+      col: Math.min(Math.max(position.col - box.col, 0), box.cols - 1),
     };
     const clicks = isPress && event.button === LEFT ? this.clicked(pane, own) : 1;
     if (this.kept(pane, event, own)) return;

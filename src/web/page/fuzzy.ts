@@ -31,6 +31,6 @@ function scoreWord(word: string, text: string): number | null {
   return sum;
 }
 
-function isStart(text: string, at: number): boolean {
-  return at === 0 || /[\s:._/-]/.test(text[at - 1] ?? " ");
+function isStart(text: string, offset: number): boolean {
+  return offset === 0 || /[\s:._/-]/.test(text[offset - 1] ?? " ");
 }

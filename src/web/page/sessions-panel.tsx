@@ -95,8 +95,8 @@ interface Stop {
 
 function stopOf({ target }: TargetedFocusEvent<HTMLElement>): Stop {
   const row = target instanceof Element ? target.closest<HTMLElement>(".session") : null;
-  const at = target instanceof HTMLElement ? buttonsOf(row).indexOf(target) : -1;
-  return { id: row?.dataset.id ?? null, at: Math.max(0, at) };
+  const index = target instanceof HTMLElement ? buttonsOf(row).indexOf(target) : -1;
+  return { id: row?.dataset.id ?? null, at: Math.max(0, index) };
 }
 
 function buttonsOf(row: Element | null | undefined): HTMLElement[] {
@@ -111,7 +111,7 @@ function walk(event: TargetedKeyboardEvent<HTMLElement>, workspace: Workspace): 
   const rows = Array.from(currentTarget.querySelectorAll(".session"));
   const row = rows.findIndex((each) => each.contains(target));
   const own = buttonsOf(rows[row]);
-  const at = own.indexOf(target);
+  const index = own.indexOf(target);
   const wanted = new Map<string, HTMLElement | undefined>(
     ctrlKey
       ? [
@@ -121,8 +121,8 @@ function walk(event: TargetedKeyboardEvent<HTMLElement>, workspace: Workspace): 
       : [
           ["ArrowDown", buttonsOf(rows[row + 1])[0]],
           ["ArrowUp", buttonsOf(rows[row - 1])[0]],
-          ["ArrowRight", own[at + 1]],
-          ["ArrowLeft", own[at - 1]],
+          ["ArrowRight", own[index + 1]],
+          ["ArrowLeft", own[index - 1]],
           ["Home", own[0]],
           ["End", own.at(-1)],
         ],

@@ -142,8 +142,8 @@ export class SessionList {
       this.lastText = text;
       isListed.value = true;
       this.forgetQuestions(listed);
-      for (let at = 0; at < listed.length; at += FOLLOWED_AT_ONCE) {
-        await Promise.all(listed.slice(at, at + FOLLOWED_AT_ONCE).map((session) => this.follow(session)));
+      for (let index = 0; index < listed.length; index += FOLLOWED_AT_ONCE) {
+        await Promise.all(listed.slice(index, index + FOLLOWED_AT_ONCE).map((session) => this.follow(session)));
       }
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;

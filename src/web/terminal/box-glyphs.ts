@@ -159,9 +159,9 @@ function dashedLine(
   const thick = heavy ? light * 2 + (light % 2) : light;
   const length = upright ? height : width;
   const gap = Math.max(1, Math.round(length / count / 3));
-  return Array.from({ length: count }, (_, at) => {
-    const from = Math.round((at * length) / count) + Math.floor(gap / 2);
-    const to = Math.round(((at + 1) * length) / count) - Math.ceil(gap / 2);
+  return Array.from({ length: count }, (_, index) => {
+    const from = Math.round((index * length) / count) + Math.floor(gap / 2);
+    const to = Math.round(((index + 1) * length) / count) - Math.ceil(gap / 2);
     const size = Math.max(1, to - from);
     return upright
       ? rect(Math.floor((width - thick) / 2), from, thick, size)

@@ -54,15 +54,15 @@ export function selectByClicks(scroller: HTMLElement, lineOf: (element: Element)
 }
 
 /** Bounds of the word at a position of a text; empty between words. */
-function wordAt(text: string, at: number): readonly [from: number, to: number] {
-  let [from, to] = [at, at];
+function wordAt(text: string, offset: number): readonly [from: number, to: number] {
+  let [from, to] = [offset, offset];
   while (from > 0 && !isBetweenWords(text[from - 1])) from--;
   while (to < text.length && !isBetweenWords(text[to])) to++;
-  return isBetweenWords(text[at]) ? [at, at] : [from, to];
+  return isBetweenWords(text[offset]) ? [offset, offset] : [from, to];
 }
 
-function placeOf(rows: readonly ShownRow[], texts: readonly string[], at: number): ReturnType<typeof placeIn> {
-  let left = at;
+function placeOf(rows: readonly ShownRow[], texts: readonly string[], offset: number): ReturnType<typeof placeIn> {
+  let left = offset;
   for (const [index, { element }] of rows.entries()) {
     const length = texts[index]?.length ?? 0;
     if (left <= length) return placeIn(element, left);

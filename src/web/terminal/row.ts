@@ -23,15 +23,15 @@ const OPENED = /^https?:\/\//i;
 export function fillRow(element: HTMLElement, row: Row, tools: RowTools): void {
   const parts: (Node | string)[] = [];
   const end = contentEnd(row);
-  for (let at = 0; at < end; ) {
-    const cell = row[at];
+  for (let index = 0; index < end; ) {
+    const cell = row[index];
     if (cell === undefined) break;
-    const after = imageCells(row, at, parts);
-    if (after > at) at = after;
-    else if (cell.width === 0) at++;
-    else if (isBoxGlyph(cell.text)) at = box(row, at, end, parts, tools);
-    else if (cell.width === 2 || !tools.measure.fits(cell.text)) at = single(cell, at, parts, tools);
-    else at = run(row, at, end, parts, tools);
+    const after = imageCells(row, index, parts);
+    if (after > index) index = after;
+    else if (cell.width === 0) index++;
+    else if (isBoxGlyph(cell.text)) index = box(row, index, end, parts, tools);
+    else if (cell.width === 2 || !tools.measure.fits(cell.text)) index = single(cell, index, parts, tools);
+    else index = run(row, index, end, parts, tools);
   }
   element.replaceChildren(...parts);
 }
@@ -54,15 +54,15 @@ function isBlankStyle(style: Style): boolean {
 function run(row: Row, start: number, end: number, parts: (Node | string)[], { measure }: RowTools): number {
   const style = row[start]?.style ?? plainStyle;
   let text = "";
-  let at = start;
-  for (; at < end; at++) {
-    const cell = row[at];
+  let offset = start;
+  for (; offset < end; offset++) {
+    const cell = row[offset];
     if (cell === undefined || cell.width !== 1 || (cell.style !== style && !sameStyle(cell.style, style))) break;
     if (isBoxGlyph(cell.text) || cell.text.startsWith(PLACEHOLDER) || !measure.fits(cell.text)) break;
     text += cell.text;
   }
   parts.push(sameStyle(style, plainStyle) ? text : styled(style, text));
-  return at;
+  return offset;
 }
 
 function single(cell: Cell, at: number, parts: (Node | string)[], { measure }: RowTools): number {
@@ -77,14 +77,15 @@ function single(cell: Cell, at: number, parts: (Node | string)[], { measure }: R
 function box(row: Row, start: number, end: number, parts: (Node | string)[], { measure, glyphs }: RowTools): number {
   const first = row[start];
   if (first === undefined) return start + 1;
-  let at = start + 1;
-  while (at < end && row[at]?.text === first.text && sameStyle(row[at]?.style ?? plainStyle, first.style)) at++;
+  let offset = start + 1;
+  while (offset < end && row[offset]?.text === first.text && sameStyle(row[offset]?.style ?? plainStyle, first.style))
+    offset++;
   glyphs.need(first.text, measure.size);
-  const element = styled(first.style, first.text.repeat(at - start));
+  const element = styled(first.style, first.text.repeat(offset - start));
   element.classList.add("x", boxClass(first.text));
-  element.style.width = `${(at - start) * measure.size.width}px`;
+  element.style.width = `${(offset - start) * measure.size.width}px`;
   parts.push(element);
-  return at;
+  return offset;
 }
 
 function styled(style: Style, text: string): HTMLElement {
