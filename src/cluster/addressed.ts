@@ -43,14 +43,14 @@ const nameFields = ["name", "old_name", "new_name"] as const;
 
 /** The parameters of another machine's event. */
 export function addressedEvent(machine: string, params: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const said = walk(machine, params) as Record<string, unknown>;
-  const { session } = said;
+  const fields = walk(machine, params) as Record<string, unknown>;
+  const { session } = fields;
   const names = nameFields.flatMap((field) => {
     const name = params[field];
     return typeof name === "string" ? [[field, `${machine}/${name}`] as const] : [];
   });
   const whole = typeof session === "object" ? { session: named(machine, session) } : {};
-  return { ...said, ...Object.fromEntries(names), ...whole };
+  return { ...fields, ...Object.fromEntries(names), ...whole };
 }
 
 /** A session of another machine as lists show it here. */
@@ -90,8 +90,8 @@ function under(machine: string, id: string): string {
 }
 
 /** Fields of an error beside its message. */
-export function addressedDetails(machine: string, said: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return walk(machine, said) as Record<string, unknown>;
+export function addressedDetails(machine: string, details: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return walk(machine, details) as Record<string, unknown>;
 }
 
 /** Targets in fields, never in text: there a quote has a backslash before it. */

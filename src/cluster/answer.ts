@@ -45,8 +45,8 @@ const MAX_MESSAGE = 4_000;
 const refusedThere: ReadonlySet<ErrorCode> = new Set(["auth_required", "auth_invalid"]);
 
 /** The operation's error there, whose message names the machine. */
-export function errorThere(machine: string, said: Readonly<Record<string, unknown>>): WshError {
-  const { code, message, hint, ...details } = addressedDetails(machine, said);
+export function errorThere(machine: string, body: Readonly<Record<string, unknown>>): WshError {
+  const { code, message, hint, ...details } = addressedDetails(machine, body);
   const cut = (text: unknown): string => {
     const whole = typeof text === "string" ? text : "unknown error";
     return whole.length > MAX_MESSAGE ? `${whole.slice(0, MAX_MESSAGE)}…` : whole;

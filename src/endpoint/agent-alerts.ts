@@ -13,7 +13,7 @@ export interface AlertPort {
 
 export class AgentAlerts {
   /** Last reported state of each pane's agent. */
-  private readonly told = new Map<string, string>();
+  private readonly lastAlerts = new Map<string, string>();
 
   constructor(private readonly port: AlertPort) {}
 
@@ -23,12 +23,12 @@ export class AgentAlerts {
     const alert = this.port.alert();
     if (alert === "off") return;
     if (agent === null || !isAlerting(agent)) {
-      this.told.delete(pane);
+      this.lastAlerts.delete(pane);
       return;
     }
     const now = `${agent.pid} ${agent.state} ${agent.since}`;
-    if (this.told.get(pane) === now) return;
-    this.told.set(pane, now);
+    if (this.lastAlerts.get(pane) === now) return;
+    this.lastAlerts.set(pane, now);
     const text = alertFor(alert, name(), agent);
     for (const viewer of viewers()) if (!viewer.focus.looksAt(pane)) viewer.alert(text);
   }

@@ -38,7 +38,7 @@ export class WindowStream implements PeerStream {
   /** The picture's shape, and its rows, original and as sent. */
   private sent: { readonly key: string; readonly lines: Grid["lines"]; readonly texts: readonly string[] } | null =
     null;
-  private told = "";
+  private sentPlaces = "";
 
   /** @param open finds the window that a target means @throws WshError invalid_request, pane_not_found */
   constructor(
@@ -177,9 +177,9 @@ export class WindowStream implements PeerStream {
       title: shown.title,
       panes,
     };
-    const told = JSON.stringify(rest);
-    if (before !== null && news.length === 0 && told === this.told) return;
-    this.told = told;
+    const sent = JSON.stringify(rest);
+    if (before !== null && news.length === 0 && sent === this.sentPlaces) return;
+    this.sentPlaces = sent;
     const what = { window: id, rows, cols, whole: before === null, lines: news };
     this.peer.send(messageTypes.event, { event: "frame", seq: ++this.seq, ...what, ...rest });
   }

@@ -79,14 +79,14 @@ function tryAcquire(path: string, flags: number): number | null {
   } catch (error) {
     throw refused(`${path} cannot be opened to be locked`, error);
   }
-  let kept = false;
+  let isKept = false;
   try {
     const lock = tryFlock(fd);
     if (lock.kind === "refused") throw refused(`flock of ${path}`, lock.error);
-    kept = lock.kind === "taken" && isFileAt(path, fd);
-    return kept ? fd : null;
+    isKept = lock.kind === "taken" && isFileAt(path, fd);
+    return isKept ? fd : null;
   } finally {
-    if (!kept) fs.closeSync(fd);
+    if (!isKept) fs.closeSync(fd);
   }
 }
 

@@ -57,10 +57,10 @@ export async function withLoginPath(instance: Instance, env: Environment, signal
   const { HOME: home = "" } = env;
   const shell = accountShell() ?? env.SHELL ?? "";
   if (!isDesktopEnvironment(env) || !home.startsWith("/") || !askable.has(basename(shell))) return env;
-  const kept = readKept(instance);
-  const age = Date.now() - (kept?.at ?? 0);
-  const isFresh = kept?.shell === shell && kept.home === home && age >= 0 && age < KEPT_MS;
-  const path = isFresh ? kept.path : await askLoginShell(shell, env, signal);
+  const stored = readKept(instance);
+  const age = Date.now() - (stored?.at ?? 0);
+  const isFresh = stored?.shell === shell && stored.home === home && age >= 0 && age < KEPT_MS;
+  const path = isFresh ? stored.path : await askLoginShell(shell, env, signal);
   if (!isFresh && !signal.aborted) keep(instance, { shell, home, at: Date.now(), path });
   return path === null ? env : { ...env, PATH: joinPaths(path, env.PATH ?? "") };
 }
@@ -148,10 +148,10 @@ export function readKept(instance: Instance): KeptPath | null {
   }
 }
 
-function keep(instance: Instance, kept: KeptPath): void {
+function keep(instance: Instance, stored: KeptPath): void {
   try {
     prepareStateDir(instance);
-    replaceOwnFile(fileOf(instance), `${JSON.stringify(kept)}\n`);
+    replaceOwnFile(fileOf(instance), `${JSON.stringify(stored)}\n`);
   } catch {
     // asked again next time
   }

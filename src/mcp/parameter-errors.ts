@@ -15,8 +15,8 @@ function withClearError(message: JSONRPCMessage): JSONRPCMessage {
   if (!("error" in message) || message.error.code !== ProtocolErrorCode.InternalError) return message;
   const issues = issuesIn(message.error.message);
   if (issues === null) return message;
-  const said = issues.map(({ path, message: why }) => `'${path.join(".")}': ${why}`);
-  const error = { code: ProtocolErrorCode.InvalidParams, message: `Invalid params: ${said.join("; ")}` };
+  const problems = issues.map(({ path, message: why }) => `'${path.join(".")}': ${why}`);
+  const error = { code: ProtocolErrorCode.InvalidParams, message: `Invalid params: ${problems.join("; ")}` };
   return { ...message, error };
 }
 

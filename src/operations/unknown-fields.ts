@@ -23,8 +23,8 @@ export function unknownFields(schema: v.GenericSchema, input: unknown, path = ""
   if (typeof input !== "object" || input === null) return [];
   const at = (key: string): string => (path === "" ? key : `${path}.${key}`);
   if ("wrapped" in schema && isSchema(schema.wrapped)) return unknownFields(schema.wrapped, input, path);
-  const meant = alternativeOf(schema, input);
-  if (meant !== null) return unknownFields(meant, input, path);
+  const alternative = alternativeOf(schema, input);
+  if (alternative !== null) return unknownFields(alternative, input, path);
   if (Array.isArray(input)) {
     if (!("item" in schema) || !isSchema(schema.item)) return [];
     const { item } = schema;

@@ -23,7 +23,7 @@ interface HeldInput {
 
 export class InputGate {
   private holder: InputHold | null = null;
-  private kept: HeldInput[] = [];
+  private held: HeldInput[] = [];
   private keptBytes = 0;
   /** The input of everyone except a holder. */
   readonly editor = new EditorInput();
@@ -49,7 +49,7 @@ export class InputGate {
       return Promise.reject(new WshError("input_send_failed", message));
     }
     const done = Promise.withResolvers<void>();
-    this.kept.push({ bytes: new Uint8Array(bytes), done });
+    this.held.push({ bytes: new Uint8Array(bytes), done });
     this.keptBytes += bytes.length;
     return done.promise;
   }
@@ -74,11 +74,11 @@ export class InputGate {
   }
 
   private release(): void {
-    const { kept } = this;
-    this.kept = [];
+    const { held } = this;
+    this.held = [];
     this.keptBytes = 0;
     // The queue of the terminal keeps the order: no write has to wait for the one before.
-    for (const { bytes, done } of kept) void this.pass(bytes).then(done.resolve, done.reject);
+    for (const { bytes, done } of held) void this.pass(bytes).then(done.resolve, done.reject);
   }
 
   private pass(bytes: Uint8Array): Promise<void> {

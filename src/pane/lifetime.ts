@@ -31,7 +31,7 @@ export interface LifetimePort {
 export class PaneLifetime {
   /** Until when the result of the ended program is kept, as wall time in ms; set by the owner. Null while it runs. */
   readableUntil: number | null = null;
-  private told = false;
+  private isReported = false;
   private unfollowed: Disposable | null = null;
   /** The program was asked to end. */
   private ending = 0;
@@ -49,7 +49,7 @@ export class PaneLifetime {
   async restart(): Promise<void> {
     const { program, silence } = this.port;
     if (program.exit === null) await this.makeRoom();
-    this.told = false;
+    this.isReported = false;
     try {
       await this.port.startAgain();
     } catch (error) {
@@ -88,8 +88,8 @@ export class PaneLifetime {
 
   /** A waiting caller has its answer, which contains the program's end if it has ended. */
   endTold(): void {
-    if (this.port.program.exit === null || this.told) return;
-    this.told = true;
+    if (this.port.program.exit === null || this.isReported) return;
+    this.isReported = true;
     this.port.events.emit("endTold", undefined);
   }
 

@@ -25,7 +25,7 @@ export function notificationsOf(env: Readonly<Record<string, string | undefined>
 
 /** The bytes to write to a terminal. @param session empty: the text says it. @param text may come from programs: it is cleaned and cut */
 export function attentionFor(way: AlertMode, session: string, text: string): string {
-  const said = session === "" ? text : `${session}: ${text}`;
+  const message = session === "" ? text : `${session}: ${text}`;
   switch (way) {
     case "off":
       return "";
@@ -33,10 +33,10 @@ export function attentionFor(way: AlertMode, session: string, text: string): str
       return "\x07";
     case "osc9":
       // A number first would be another sequence of the same family.
-      return `\x1b]9;wsh ${agentMessage(said)}\x1b\\`;
+      return `\x1b]9;wsh ${agentMessage(message)}\x1b\\`;
     case "osc777":
       return `\x1b]777;notify;wsh ${session};${agentMessage(text).replaceAll(";", ",")}\x1b\\`;
     case "osc99":
-      return `\x1b]99;;wsh ${agentMessage(said)}\x1b\\`;
+      return `\x1b]99;;wsh ${agentMessage(message)}\x1b\\`;
   }
 }

@@ -55,8 +55,8 @@ export function accessCovers(held: Access, needed: Access): boolean {
 }
 
 /** The access of a caller by its admission, limited to the access that its own process states. */
-export function lesserAccess(held: Access, said: Access): Access {
-  return accessCovers(held, said) ? said : held;
+export function lesserAccess(held: Access, reported: Access): Access {
+  return accessCovers(held, reported) ? reported : held;
 }
 
 /** The caller for another machine's connection that asks for one of its callers. @param share that caller's share */

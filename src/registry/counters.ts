@@ -137,10 +137,10 @@ function requireLeft(instance: Instance, file: string, next: Counters): void {
  * continue alike: a session has a window and a window a pane, so a known id of one is a bound for the others.
  */
 async function aboveKnown(instance: Instance, files: FileNames, stored: Counters | null): Promise<Counters> {
-  const kept = keptIds(instance, new Set(files.sessions));
+  const onDisk = keptIds(instance, new Set(files.sessions));
   const known = {
-    pane: Math.max(0, highestSocket(instance, files, stored?.pane ?? 0), ...files.panes, ...kept.panes),
-    session: Math.max(0, ...files.sessions, ...kept.sessions),
+    pane: Math.max(0, highestSocket(instance, files, stored?.pane ?? 0), ...files.panes, ...onDisk.panes),
+    session: Math.max(0, ...files.sessions, ...onDisk.sessions),
     window: Math.max(0, ...files.windows),
   };
   if (stored === null || files.ids.length === 0) {

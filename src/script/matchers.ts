@@ -58,15 +58,15 @@ export function matchers(update: boolean): (terminal: Terminal) => TerminalMatch
         it.snapshots++;
         const named = slug(`${it.name}-${name ?? it.snapshots}-${it.project}`);
         const stem = join(dirname(it.file), "__terminals__", `${basename(it.file)}-${named}`);
-        const kept = fs.existsSync(`${stem}.txt`) ? fs.readFileSync(`${stem}.txt`, "utf8") : null;
-        if (kept === null && process.env.CI && !update) throw from(own.toMatchScreen, `there is no ${stem}.txt`);
-        if (kept === null || update) return write(terminal, stem);
+        const expected = fs.existsSync(`${stem}.txt`) ? fs.readFileSync(`${stem}.txt`, "utf8") : null;
+        if (expected === null && process.env.CI && !update) throw from(own.toMatchScreen, `there is no ${stem}.txt`);
+        if (expected === null || update) return write(terminal, stem);
         let now = "";
         const isSame = await terminal
           .until(
             (screen) => {
               now = asText(screen);
-              return now === kept ? true : null;
+              return now === expected ? true : null;
             },
             timeout ?? terminal.timeout,
             "",
@@ -75,7 +75,7 @@ export function matchers(update: boolean): (terminal: Terminal) => TerminalMatch
         if (isSame) return;
         throw from(
           own.toMatchScreen,
-          `the screen differs from ${stem}.txt (--update writes it):\n${differing(kept, now)}`,
+          `the screen differs from ${stem}.txt (--update writes it):\n${differing(expected, now)}`,
         );
       },
       not: {

@@ -77,7 +77,7 @@ async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): 
   } catch (thrown) {
     failed(thrown);
   }
-  if (failure !== null) console.error(told(failure, path, file === undefined));
+  if (failure !== null) console.error(describeError(failure, path, file === undefined));
   if (directory !== null) fs.rmSync(directory, { recursive: true, force: true });
   if (traceFile !== undefined) await trace?.save(traceFile, failure);
   await shown?.close();
@@ -87,7 +87,7 @@ async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): 
 }
 
 /** The line of the script, then the failure. */
-function told(thrown: unknown, path: string, isUnnamed: boolean): string {
+function describeError(thrown: unknown, path: string, isUnnamed: boolean): string {
   if (!(thrown instanceof TerminalFailure || thrown instanceof WshError))
     return Bun.inspect(thrown, { colors: process.stderr.isTTY });
   const frame = (thrown.stack ?? "").split("\n").find((line) => /^\s*at /.test(line) && line.includes(`${path}:`));

@@ -49,11 +49,11 @@ export async function addDevice(
       added = { ...same, used_at: now };
       return known.map((each) => (each === same ? { ...same, used_at: now } : each));
     }
-    const kept = known.toSorted((a, b) => b.used_at - a.used_at).slice(0, MAX_DEVICES - 1);
-    const numbers = kept.map(({ name }) => (name.startsWith(`${kind}-`) ? Number(name.slice(kind.length + 1)) : 0));
+    const newest = known.toSorted((a, b) => b.used_at - a.used_at).slice(0, MAX_DEVICES - 1);
+    const numbers = newest.map(({ name }) => (name.startsWith(`${kind}-`) ? Number(name.slice(kind.length + 1)) : 0));
     const name = `${kind}-${Math.max(0, ...numbers) + 1}`;
     added = { id: randomToken(ID_LENGTH), name, origin, key, created_at: now, used_at: now };
-    return [...kept, added];
+    return [...newest, added];
   });
   if (added === undefined) throw new WshError("internal_error", "the device could not be saved");
   return added;

@@ -132,8 +132,8 @@ export function hasExpired({ expires_at }: Pick<StoredToken, "expires_at">, now:
 /** @throws WshError invalid_request when none has that name */
 export async function revokeToken(instance: Instance, name: string): Promise<void> {
   await tokens.change(instance, (all) => {
-    const kept = all.filter((token) => token.name !== name);
-    if (kept.length < all.length) return kept;
+    const others = all.filter((token) => token.name !== name);
+    if (others.length < all.length) return others;
     throw new WshError("invalid_request", `no token '${name}'`, { hint: "wsh token list lists them." });
   });
 }

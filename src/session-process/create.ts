@@ -204,8 +204,8 @@ async function replayOf(restored: RestoredSpec, size: Size, plan: ShellPlan): Pr
   const { rows, cols } = size;
   const made = replay({ directory, pane, why, run, rows, cols, notes, numbers });
   if (plan.integration.active || made.foreground === null) return made;
-  const said = [...notes, `It ran: ${made.foreground.line}`];
-  return replay({ directory, pane, why, run, rows, cols, notes: said, numbers });
+  const messages = [...notes, `It ran: ${made.foreground.line}`];
+  return replay({ directory, pane, why, run, rows, cols, notes: messages, numbers });
 }
 
 /** Every start of the shell, the first and each restart, finds the scripts: without them zsh reads no .zshrc at all. */

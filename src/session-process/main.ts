@@ -116,9 +116,9 @@ async function begin(): Promise<{
   const loaded = loadSettings(instance, { env: process.env, tolerant: true });
   const { warnings } = loaded;
   let people: SessionProcess["session"] | null = null;
-  let told = "";
+  let lastStatus = "";
   const live = new LiveSettings(instance, loaded, (fault) => {
-    told = fault;
+    lastStatus = fault;
     people?.notice.show(fault);
   });
   const settings = live.values;
@@ -150,7 +150,7 @@ async function begin(): Promise<{
   if (loaded.isWrong) people.notice.show(warnings.at(-1) ?? "");
   watchForPeople(sessionProcess, live);
   live.onChanged(() => {
-    sessionProcess.session.notice.take(told);
+    sessionProcess.session.notice.take(lastStatus);
     inForce(sessionProcess);
   });
   sessionProcess.session.events.on("destroyed", () => live[Symbol.dispose]());

@@ -29,7 +29,7 @@ export interface RequestCaller {
 interface RememberedRequest {
   readonly digest: string;
   /** Unix time in ms. */
-  readonly cameAt: number;
+  readonly receivedAt: number;
   /** The work; null once it is answered. */
   work: {
     readonly result: Promise<unknown>;
@@ -88,9 +88,9 @@ export class RequestMemory implements Disposable {
     if (known.work !== null) return this.join(known, known.work, caller);
     if (known.answer === null)
       throw new WshError("outcome_unknown", "the request was carried out, but its answer is no longer kept");
-    const kept: { result?: unknown; error?: object } = JSON.parse(known.answer);
-    if (kept.error !== undefined) throw WshError.fromBody(kept.error);
-    return kept.result;
+    const stored: { result?: unknown; error?: object } = JSON.parse(known.answer);
+    if (stored.error !== undefined) throw WshError.fromBody(stored.error);
+    return stored.result;
   }
 
   /** Aborts a running request, if any. */
@@ -111,7 +111,7 @@ export class RequestMemory implements Disposable {
     run: (signal: AbortSignal) => Promise<unknown>,
   ): Promise<unknown> {
     const stop = new AbortController();
-    const known: RememberedRequest = { digest, cameAt: this.clock.wall(), work: null, answer: null, answeredAt: 0 };
+    const known: RememberedRequest = { digest, receivedAt: this.clock.wall(), work: null, answer: null, answeredAt: 0 };
     this.known.set(key, known);
     // Begins in this turn: nothing that is asked after it comes before it.
     const result = started(run, stop.signal).then(
@@ -194,7 +194,7 @@ export class RequestMemory implements Disposable {
 
   private forget(key: string, known: RememberedRequest): void {
     this.remove(key, known);
-    this.knownSince = Math.max(this.knownSince, known.cameAt);
+    this.knownSince = Math.max(this.knownSince, known.receivedAt);
   }
 
   /** Drops old and surplus entries; running requests stay. */

@@ -39,15 +39,15 @@ const MAX_TOTAL = 128 * 1024;
 
 /** The part of an environment that may be written. */
 export function keptEnvironment(env: Environment): Record<string, string> {
-  const kept: Record<string, string> = {};
+  const saved: Record<string, string> = {};
   let total = 0;
   for (const [name, value] of Object.entries(env)) {
     if (isOfWhoRestores(name, value) || value.length > MAX_VALUE) continue;
     total += name.length + value.length;
     if (total > MAX_TOTAL) break;
-    kept[name] = value;
+    saved[name] = value;
   }
-  return kept;
+  return saved;
 }
 
 /** The same for variables that were given to one program; undefined: none. */

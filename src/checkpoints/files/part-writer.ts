@@ -221,12 +221,12 @@ export class PartWriter {
     const { first, end } = source;
     const { history } = this;
     if (history !== null) history.blocks = history.blocks.flatMap((block) => endingAt(block, end));
-    const kept = history?.blocks.filter((block) => block.end > first) ?? [];
-    const inUse = kept.reduce((sum, { bytes }) => sum + bytes, 0);
+    const remaining = history?.blocks.filter((block) => block.end > first) ?? [];
+    const inUse = remaining.reduce((sum, { bytes }) => sum + bytes, 0);
     const isSpent =
       history === null ||
-      kept.length === 0 ||
-      kept.length > MAX_BLOCKS ||
+      remaining.length === 0 ||
+      remaining.length > MAX_BLOCKS ||
       history.bytes - inUse > Math.max(SPARE_BYTES, inUse);
     const into: History = isSpent ? { generation, blocks: [], bytes: 0 } : history;
     const known = isSpent ? first : Math.max(first, Math.min(end, into.blocks.at(-1)?.end ?? first));
@@ -244,11 +244,11 @@ export class PartWriter {
   private removeOld(alone: boolean): void {
     const own = ownFiles(this.directory, this.part);
     const states = own.filter(({ kind }) => kind === "state").map(({ generation }) => generation);
-    const kept = states.sort((a, b) => b - a).slice(0, alone ? 1 : GENERATIONS);
+    const newest = states.sort((a, b) => b - a).slice(0, alone ? 1 : GENERATIONS);
     const histories = own.filter(({ kind }) => kind === "history").map(({ generation }) => generation);
-    const used = new Set(alone ? [this.history?.generation] : kept.map((state) => historyOf(state, histories)));
+    const used = new Set(alone ? [this.history?.generation] : newest.map((state) => historyOf(state, histories)));
     for (const { kind, generation, name } of own) {
-      if (kind === "state" ? kept.includes(generation) : used.has(generation)) continue;
+      if (kind === "state" ? newest.includes(generation) : used.has(generation)) continue;
       fs.rmSync(join(this.directory, name), { force: true });
     }
   }

@@ -102,8 +102,8 @@ function oldLines(stored: StoredPane, above: readonly string[]): readonly string
 /** The old lines above a rule; new output follows below it. */
 function continued(old: readonly string[], { saved_at }: PaneRecord, { cols, why, notes }: ReplayRequest): string {
   const rule = ruleText(`restored: above as of ${moment(saved_at)}, ${why}`, cols);
-  const said = notes.map((note) => `${DIM}${note}${RESET}`);
-  return [...old.map(closed), `${DIM}${rule}${RESET}`, ...said, ""].join(LINE_END);
+  const dimmed = notes.map((note) => `${DIM}${note}${RESET}`);
+  return [...old.map(closed), `${DIM}${rule}${RESET}`, ...dimmed, ""].join(LINE_END);
 }
 
 /** The screen alone. */

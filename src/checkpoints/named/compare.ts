@@ -98,10 +98,10 @@ export function lineChanges(before: readonly string[], after: readonly string[],
     endA--;
     endB--;
   }
-  const told = longestCommon(before.slice(start, endA), after.slice(start, endB));
-  const stayed = told.findIndex((line) => !line.startsWith("-"));
+  const common = longestCommon(before.slice(start, endA), after.slice(start, endB));
+  const stayed = common.findIndex((line) => !line.startsWith("-"));
   const aged = hasAged && start === 0 && stayed > 0 ? stayed : 0;
-  return told.slice(aged).filter((line) => !line.startsWith(" "));
+  return common.slice(aged).filter((line) => !line.startsWith(" "));
 }
 
 /** The two as one list, each line with `-`, `+` or a blank before it. */

@@ -25,7 +25,7 @@ export async function watchAgents({ find, alert }: LiveOptions): Promise<AgentRo
   let rows = await find();
   /** The row under the cursor stays it, wherever it moves. */
   let chosen = rows[0]?.pane_id;
-  let told = needing(rows);
+  let alerted = needing(rows);
   const selected = (): number =>
     Math.max(
       0,
@@ -49,9 +49,9 @@ export async function watchAgents({ find, alert }: LiveOptions): Promise<AgentRo
       rows = found ?? rows;
       const now = needing(rows);
       for (const row of rows) {
-        if (now.has(keyOf(row)) && !told.has(keyOf(row))) await print(alertFor(alert, row.target, row.agent));
+        if (now.has(keyOf(row)) && !alerted.has(keyOf(row))) await print(alertFor(alert, row.target, row.agent));
       }
-      told = now;
+      alerted = now;
       await draw();
     }
   };

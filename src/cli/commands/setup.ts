@@ -94,16 +94,16 @@ async function configureHooks(id: string | undefined, options: SetupOptions, pla
       })
       .join("");
   }
-  const told = changes.map((change) => {
+  const summaries = changes.map((change) => {
     const backup = applyHooks(change);
-    const kept = backup === undefined ? "" : `Backup: ${backup}\n`;
-    return `${verbs[change.kind]} ${shown(change.place)}\n${kept}`;
+    const backupLine = backup === undefined ? "" : `Backup: ${backup}\n`;
+    return `${verbs[change.kind]} ${shown(change.place)}\n${backupLine}`;
   });
   const what =
     wanted === "own" && host.own?.what !== "file"
       ? `It is ${host.own?.what === "extension" ? "an extension" : "a plugin"} of ours.\n`
       : "";
-  return `${told.join("")}${isRemoving ? "" : `${what}${host.after}\n`}`;
+  return `${summaries.join("")}${isRemoving ? "" : `${what}${host.after}\n`}`;
 }
 
 const verbs: Readonly<Record<string, string>> = {

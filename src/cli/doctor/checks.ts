@@ -218,9 +218,9 @@ function shells(): Finding[] {
 
 /** A login shell that is slow or fails leaves agents' sessions without the person's PATH. */
 function loginPath(instance: Instance): Finding[] {
-  const kept = readKept(instance);
-  if (kept === null || kept.path !== null) return [];
-  const text = `${kept.shell} reported no PATH to wsh mcp when a desktop AI host started it`;
+  const remembered = readKept(instance);
+  if (remembered === null || remembered.path !== null) return [];
+  const text = `${remembered.shell} reported no PATH to wsh mcp when a desktop AI host started it`;
   return [note("login PATH", text, "Its startup files take too long or fail: see docs/mcp-tools.md.")];
 }
 

@@ -1,7 +1,7 @@
 /** Copies this program to a machine without it, with the person's consent: only for the same system and processor. */
 import fs from "node:fs";
 import os from "node:os";
-import { installScript, said } from "../../cluster/ssh/command.ts";
+import { installScript, parsedHello } from "../../cluster/ssh/command.ts";
 import type { SshTransport } from "../../cluster/ssh/ssh-transport.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";
@@ -29,7 +29,7 @@ export async function installThere(system: string, way: SshTransport): Promise<b
   const hasher = new Bun.CryptoHasher("sha256");
   for await (const part of Bun.file(program).stream()) hasher.update(part);
   const stdout = await way.run(installScript(hasher.digest("hex")), { timeoutMs: COPY_MS, input: Bun.file(program) });
-  const answer = said(stdout);
+  const answer = parsedHello(stdout);
   if (answer?.word === "installed") return true;
   throw new WshError("machine_unreachable", `the copy failed: ${answer?.word ?? "no reply"} ${answer?.rest ?? ""}`);
 }

@@ -49,11 +49,11 @@ export function replaceFile(place: ConfigFile, before: string | undefined, after
     });
   }
   const { uid, gid, mode } = before === undefined ? { ...directory, mode: NEW_FILE_MODE } : statSync(target);
-  const kept: FileAttributes = { uid, gid, mode: mode & 0o777 };
-  const backup = before === undefined ? undefined : keepCopy(target, before, kept);
+  const attributes: FileAttributes = { uid, gid, mode: mode & 0o777 };
+  const backup = before === undefined ? undefined : keepCopy(target, before, attributes);
   const fresh = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
   try {
-    create(fresh, after, kept);
+    create(fresh, after, attributes);
     renameSync(fresh, target);
   } finally {
     rmSync(fresh, { force: true });
@@ -80,11 +80,11 @@ function isRoot(): boolean {
 }
 
 /** `FILE.before-wsh`, or `FILE.before-wsh.2` and so on: an existing file with that name stays. */
-function keepCopy(target: string, text: string, kept: FileAttributes): string {
+function keepCopy(target: string, text: string, attributes: FileAttributes): string {
   for (let count = 1; count <= MOST_BACKUPS; count += 1) {
     const path = `${target}.before-wsh${count === 1 ? "" : `.${count}`}`;
     try {
-      create(path, text, kept);
+      create(path, text, attributes);
       return path;
     } catch (error) {
       if (errorCode(error) !== "EEXIST") throw error;

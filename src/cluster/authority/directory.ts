@@ -116,8 +116,8 @@ async function writeFleet(dir: string, fleet: NewFleet, keys: FleetKeys): Promis
     put(serverFiles.config, serverConfig({ ...config, ...accounts }));
   }
   const ca = given === undefined ? (authority?.certificate ?? null) : (given.authority ?? null);
-  const kept: Fleet = { v: 1, name, hosts: [...hosts], port, wssPort, ca, members: [] };
-  files.set("fleet.json", `${JSON.stringify(kept, null, 2)}\n`);
+  const created: Fleet = { v: 1, name, hosts: [...hosts], port, wssPort, ca, members: [] };
+  files.set("fleet.json", `${JSON.stringify(created, null, 2)}\n`);
   for (const [file, text] of files) writeSecret(join(dir, file), text);
 }
 

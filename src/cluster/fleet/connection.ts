@@ -83,7 +83,7 @@ export class FleetConnection {
   /** Why the servers do not admit us; null: they did, or none was asked. */
   private refusal: Error | null = null;
   /** Refusals reported since the last connection: each is reported once. */
-  private readonly told = new Set<string>();
+  private readonly reported = new Set<string>();
   private readonly subscribed: { readonly subject: string; readonly handler: Handler }[] = [];
   private readonly pause = new AbortController();
 
@@ -213,13 +213,13 @@ export class FleetConnection {
     this.isOpen = true;
     this.trouble = null;
     this.refusal = null;
-    this.told.clear();
+    this.reported.clear();
     this.events.up();
   }
 
   private tell(error: Error): void {
-    if (this.told.has(error.message) || this.told.size === MAX_TOLD) return;
-    this.told.add(error.message);
+    if (this.reported.has(error.message) || this.reported.size === MAX_TOLD) return;
+    this.reported.add(error.message);
     this.events.refused(error, null);
   }
 

@@ -40,10 +40,10 @@ export function listenTo(
     subscription[Symbol.dispose]();
   };
   const subscription = connection.listen(eventSubject(machine), ({ data }) => {
-    const said = v.safeParse(EventSchema, new TextDecoder().decode(data));
+    const parsed = v.safeParse(EventSchema, new TextDecoder().decode(data));
     // From another incarnation, or invalid.
-    if (!said.success || said.output.boot !== boot) return;
-    const { seq: next, event, params } = said.output;
+    if (!parsed.success || parsed.output.boot !== boot) return;
+    const { seq: next, event, params } = parsed.output;
     if (seq !== null && next > seq + 1) sink.missed(next - seq - 1);
     seq = next;
     sink.event({ event, params });

@@ -127,7 +127,9 @@ export function installScript(sha256: string): string {
 }
 
 /** Our script's answer, after the output of startup files; null without one. */
-export function said(stdout: string): { readonly word: string; readonly rest: string; readonly after: string } | null {
+export function parsedHello(
+  stdout: string,
+): { readonly word: string; readonly rest: string; readonly after: string } | null {
   const lines = stdout.split("\n");
   const index = lines.findIndex((line) => line.startsWith(`${HELLO} `));
   const line = lines[index];

@@ -15,7 +15,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { SshAddress } from "../../protocol/machines.ts";
 import type { LinkStep } from "../link.ts";
 import type { Base, Transport } from "../transport.ts";
-import { ensureScript, forwardArgs, masterArgs, runArgs, type SshProgram, said } from "./command.ts";
+import { ensureScript, forwardArgs, masterArgs, parsedHello, runArgs, type SshProgram } from "./command.ts";
 import { type SshPlaces, socketsOf, sshPlaces } from "./places.ts";
 import { StdioRelay } from "./relay.ts";
 import { runSsh } from "./run.ts";
@@ -121,7 +121,7 @@ export class SshTransport implements Transport {
     const { code, stdout, stderr, isEndless } = result;
     if (isEndless) throw this.unreachable("its startup files, or its wsh, print endlessly");
     // 255 is ssh's own failure.
-    if (code === 0 || (code !== 255 && code !== null && said(stdout) !== null)) return stdout;
+    if (code === 0 || (code !== 255 && code !== null && parsedHello(stdout) !== null)) return stdout;
     throw this.unreachable(stderr === "" ? `ssh exited with ${code ?? "no code"}` : shown(stderr));
   }
 
@@ -142,7 +142,7 @@ export class SshTransport implements Transport {
       };
       return;
     }
-    const here = said(stdout);
+    const here = parsedHello(stdout);
     if (here === null) {
       yield {
         step: "ssh",
@@ -169,7 +169,7 @@ export class SshTransport implements Transport {
       const text = "the remote sshd does not forward Unix sockets: each request uses `wsh proxy`";
       yield { step: "socket", ok: true, text, advice: "AllowStreamLocalForwarding yes in sshd_config is faster." };
     }
-    const linger = said(await this.run(LINGER).catch(() => ""));
+    const linger = parsedHello(await this.run(LINGER).catch(() => ""));
     if (linger?.word === "no") {
       const advice = "There: loginctl enable-linger, or KillUserProcesses=no.";
       yield { step: "logout", ok: true, text: "systemd may end sessions there when the last login ends", advice };
@@ -178,7 +178,7 @@ export class SshTransport implements Transport {
 
   /** Makes a server run there. @returns the path of its socket */
   private async ensure(isAgain = false): Promise<string> {
-    const answer = said(await this.run(ensureScript(this.address)));
+    const answer = parsedHello(await this.run(ensureScript(this.address)));
     if (answer?.word === "missing") {
       if (!isAgain && (await this.options.person?.install(answer.rest, this)) === true) return this.ensure(true);
       throw new WshError("machine_unreachable", `${this.address.host} has no wsh (${answer.rest})`, {

@@ -108,9 +108,9 @@ export function readAtuin(path: string): HistoryRecord[] {
   try {
     db.run("PRAGMA busy_timeout = 5000");
     const columns = db.query<{ name: string }, []>("SELECT name FROM pragma_table_info('history')").all();
-    const kept = columns.some(({ name }) => name === "deleted_at") ? "WHERE deleted_at IS NULL" : "";
+    const condition = columns.some(({ name }) => name === "deleted_at") ? "WHERE deleted_at IS NULL" : "";
     const rows = db.query<{ timestamp: number; duration: number; exit: number; command: string; cwd: string }, []>(
-      `SELECT timestamp, duration, exit, command, cwd FROM history ${kept} ORDER BY timestamp`,
+      `SELECT timestamp, duration, exit, command, cwd FROM history ${condition} ORDER BY timestamp`,
     );
     return rows.all().map(({ timestamp, duration, exit, command, cwd }) =>
       imported(command, Math.round(timestamp / NS_PER_MS), {

@@ -56,14 +56,14 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
 
 /** The environment without our own variables, which describe this process and not the agent's environment. */
 function helloOf({ cwd, tools, session, readOnly }: BridgeOptions, env: Environment): FittedHello {
-  const kept = Object.entries(env).filter((entry): entry is [string, string] => {
+  const passed = Object.entries(env).filter((entry): entry is [string, string] => {
     return entry[1] !== undefined && !entry[0].startsWith("WSH_");
   });
   return fitHello({
     wsh_mcp: MCP_SOCKET_VERSION,
     version: VERSION,
     ...defined({ cwd }),
-    env: Object.fromEntries(kept),
+    env: Object.fromEntries(passed),
     tools,
     ...defined({ session, agent: agentAbove(process.ppid) ?? undefined }),
     read_only: readOnly,

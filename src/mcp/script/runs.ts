@@ -18,7 +18,7 @@ interface RetainedRun {
 }
 
 export class Runs {
-  private readonly kept = new Map<string, RetainedRun>();
+  private readonly retained = new Map<string, RetainedRun>();
   private next = 1;
 
   /** @throws WshError resource_limit_reached */
@@ -28,13 +28,16 @@ export class Runs {
     asker: ConstructorParameters<typeof ProgramRun>[1],
     ended?: AbortSignal,
   ) {
-    const own = [...this.kept.values()].filter((each) => each.owner === owner).length;
-    if (own >= MAX_OF_ONE || this.kept.size >= MAX_RUNS) {
-      throw new WshError("resource_limit_reached", `${own >= MAX_OF_ONE ? own : this.kept.size} programs run already`);
+    const own = [...this.retained.values()].filter((each) => each.owner === owner).length;
+    if (own >= MAX_OF_ONE || this.retained.size >= MAX_RUNS) {
+      throw new WshError(
+        "resource_limit_reached",
+        `${own >= MAX_OF_ONE ? own : this.retained.size} programs run already`,
+      );
     }
     const run = new ProgramRun(given, asker);
     const id = `script-${this.next++}`;
-    this.kept.set(id, { run, owner, timer: this.forgetting(run) });
+    this.retained.set(id, { run, owner, timer: this.forgetting(run) });
     const stop = (): void => run.stop();
     ended?.addEventListener("abort", stop, { once: true });
     void run.finished.then(() => ended?.removeEventListener("abort", stop));
@@ -43,7 +46,7 @@ export class Runs {
 
   /** @throws WshError command_not_found for one of another agent, too */
   find(owner: string, id: string): ProgramRun {
-    const found = this.kept.get(id);
+    const found = this.retained.get(id);
     if (found === undefined || found.owner !== owner) {
       throw new WshError("command_not_found", `no program '${id}' runs`, {
         hint: "It has ended, or was not asked about for ten minutes.",
@@ -56,16 +59,16 @@ export class Runs {
 
   /** The result was delivered. */
   forget(id: string): void {
-    const found = this.kept.get(id);
+    const found = this.retained.get(id);
     if (found === undefined) return;
     clearTimeout(found.timer);
     found.run.stop();
-    this.kept.delete(id);
+    this.retained.delete(id);
   }
 
   private forgetting(run: ProgramRun): Timer {
     const timer = setTimeout(() => {
-      const [id] = [...this.kept].find(([, kept]) => kept.run === run) ?? [];
+      const [id] = [...this.retained].find(([, retained]) => retained.run === run) ?? [];
       if (id !== undefined) this.forget(id);
     }, FORGOTTEN_MS);
     timer.unref();

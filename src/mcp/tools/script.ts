@@ -80,7 +80,7 @@ export async function callScript(given: Readonly<Record<string, unknown>>, calle
   if (stop === true) run.stop();
   await settled(run, max_wait_ms, caller.signal);
   if (caller.signal.aborted) runs.forget(id);
-  const answer = told(id, run, output_limit);
+  const answer = describeRun(id, run, output_limit);
   if (run.ended !== null) runs.forget(id);
   return answer;
 }
@@ -97,7 +97,7 @@ async function settled(run: ProgramRun, ms: number, signal: AbortSignal): Promis
   signal.removeEventListener("abort", aborted);
 }
 
-function told(id: string, run: ProgramRun, limit: number): object {
+function describeRun(id: string, run: ProgramRun, limit: number): object {
   const { ended, at } = run;
   const { text, dropped } = run.take();
   const output = cut(text, limit);

@@ -87,7 +87,7 @@ interface WatchedAgent {
 }
 
 export class AgentWatch {
-  private readonly kept = new Map<string, WatchedAgent>();
+  private readonly watched = new Map<string, WatchedAgent>();
   /** Names of agents that the table does not know and that have reported themselves, by pid. */
   private readonly claimed = new Map<number, string>();
   /** The newest announcement of each kind by a program that was not checked yet. */
@@ -211,7 +211,7 @@ export class AgentWatch {
   /** The pane's program has ended. */
   exited(): void {
     this.show(null);
-    this.kept.clear();
+    this.watched.clear();
     this.claimed.clear();
     this.tell();
     this.alarm.clear();
@@ -232,7 +232,7 @@ export class AgentWatch {
   }
 
   private keep(process: AgentProcess): WatchedAgent {
-    const known = this.kept.get(process.key);
+    const known = this.watched.get(process.key);
     if (known !== undefined) return known;
     const { clock } = this.port;
     const now = clock.now();
@@ -240,11 +240,11 @@ export class AgentWatch {
     const begun = { ...nothingKnown, outputAt: now, burstAt: now };
     const conversations = new Conversations(process.name, this.port.lineage(process.pid)?.args ?? [], clock.wall());
     const kept: WatchedAgent = { process, known: begun, judged: null, since: clock.wall(), conversations };
-    if (this.kept.size >= MAX_KEPT) {
-      const oldest = this.kept.keys().next();
-      if (!oldest.done) this.kept.delete(oldest.value);
+    if (this.watched.size >= MAX_KEPT) {
+      const oldest = this.watched.keys().next();
+      if (!oldest.done) this.watched.delete(oldest.value);
     }
-    this.kept.set(process.key, kept);
+    this.watched.set(process.key, kept);
     return kept;
   }
 
@@ -260,10 +260,10 @@ export class AgentWatch {
 
   /** Drops stored agents that have ended. */
   private forgetEnded(): void {
-    for (const [key, kept] of this.kept) {
+    for (const [key, kept] of this.watched) {
       const { process } = kept;
       if (this.lives(kept)) continue;
-      this.kept.delete(key);
+      this.watched.delete(key);
       this.claimed.delete(process.pid);
       if (this.current?.process.key === key) this.show(null);
     }
@@ -343,9 +343,9 @@ export class AgentWatch {
   /** Reports a change. */
   private tell(): void {
     const { info } = this;
-    const told = info === null ? "" : JSON.stringify({ ...info, why: "", since: 0 });
-    if (told === this.lastTold) return;
-    this.lastTold = told;
+    const described = info === null ? "" : JSON.stringify({ ...info, why: "", since: 0 });
+    if (described === this.lastTold) return;
+    this.lastTold = described;
     this.port.changed(info);
   }
 }

@@ -96,7 +96,7 @@ function judgeItself(known: AgentKnowledge, now: number, was: AgentState): Judge
   const announced = judgeAnnounced(known, now, was);
   if (hook === null) return announced ?? judgeProgram(known, now, was);
   const { state, source, why, message, at } = hook;
-  const told = { state, source, why, message };
+  const reported = { state, source, why, message };
   const isNews = announced !== null && announced.at > at;
   switch (state) {
     case "needs_input":
@@ -104,25 +104,25 @@ function judgeItself(known: AgentKnowledge, now: number, was: AgentState): Judge
       if (known.inputAt > at && worksOn(known, known.inputAt)) {
         return { state: "working", source: "program", why: "it received input and is working", until: Infinity };
       }
-      return { ...told, until: known.inputAt > at ? now + WORK_MS : Infinity };
+      return { ...reported, until: known.inputAt > at ? now + WORK_MS : Infinity };
     case "done":
       if (isNews && announced.state === "working") return announced;
       // A notification after input means that it asks; otherwise it repeats that the agent has finished.
       if (isNews && known.inputAt > at && announced.state === "needs_input") return announced;
-      if (known.inputAt > at) return seenTo(known, told, now);
-      return { ...told, ...(isNews && announced.message ? { message: announced.message } : {}), until: Infinity };
+      if (known.inputAt > at) return seenTo(known, reported, now);
+      return { ...reported, ...(isNews && announced.message ? { message: announced.message } : {}), until: Infinity };
     case "idle":
-      return isNews && announced.state !== "done" ? announced : { ...told, until: Infinity };
+      return isNews && announced.state !== "done" ? announced : { ...reported, until: Infinity };
     case "working": {
       if (isNews && announced.state !== "working") return announced;
       const restAt = Math.max(known.inputAt, known.outputAt) + INTERRUPTED_MS;
       if (known.inputAt <= at) {
         const stoppedAt = Math.max(known.outputAt, at) + HOOKS_STOPPED_MS;
-        if (now < stoppedAt || !known.isAtRest) return { ...told, until: Math.max(stoppedAt, now + WORK_MS) };
+        if (now < stoppedAt || !known.isAtRest) return { ...reported, until: Math.max(stoppedAt, now + WORK_MS) };
         const why = "its hooks reported work and then stopped coming; it waits for a key";
         return { state: "needs_input", source: "program", why, until: Infinity };
       }
-      if (now < restAt || !known.isAtRest) return { ...told, until: Math.max(restAt, now + WORK_MS) };
+      if (now < restAt || !known.isAtRest) return { ...reported, until: Math.max(restAt, now + WORK_MS) };
       const seen = "its hooks reported work; it received input since and is at rest";
       return { state: "needs_input", source: "program", why: seen, until: Infinity };
     }
@@ -130,10 +130,10 @@ function judgeItself(known: AgentKnowledge, now: number, was: AgentState): Judge
 }
 
 /** Input to an agent that had finished; its hooks report further work with the next prompt. */
-function seenTo(known: AgentKnowledge, told: Omit<Judgement, "until">, now: number): Judgement {
+function seenTo(known: AgentKnowledge, judgement: Omit<Judgement, "until">, now: number): Judgement {
   const working = judgeProgram(known, now, "idle");
   if (working.state === "working") return working;
-  return { ...told, state: "idle", why: `${told.why}; it received input since`, until: now + WORK_MS };
+  return { ...judgement, state: "idle", why: `${judgement.why}; it received input since`, until: now + WORK_MS };
 }
 
 /** Judged by notifications and progress; null without any, or when outdated. */

@@ -6,7 +6,7 @@
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { OutputFollower } from "../text/line-follower.ts";
-import type { KeptLines } from "../text/retained-lines.ts";
+import type { RetainedLines } from "../text/retained-lines.ts";
 import type { RetiredLines, TerminalText } from "../text/text.ts";
 import type { CommandLog } from "./command-log.ts";
 
@@ -106,7 +106,7 @@ export class CommandFollower {
     this.options.sink.ended(record);
   }
 
-  private tell({ head, tail, omitted }: KeptLines): void {
+  private tell({ head, tail, omitted }: RetainedLines): void {
     const { sink } = this.options;
     const lines = (part: readonly string[]): void => {
       if (part.length > 0) sink.text(part.map((line) => `${line}\n`).join(""));

@@ -21,7 +21,7 @@ import type { Spools } from "../output/spool.ts";
 import type { StoredOutput } from "../output/stored-output.ts";
 import type { ShellMark } from "../ports.ts";
 import { nextPhase, type ShellPhase } from "../state/shell-phase.ts";
-import { type KeptLines, PackedLines } from "../text/retained-lines.ts";
+import { PackedLines, type RetainedLines } from "../text/retained-lines.ts";
 import { RunningOutput } from "../text/running-output.ts";
 import type { RetiredLines, TextPosition } from "../text/text.ts";
 import type { ChildShell } from "./child-shells.ts";
@@ -172,7 +172,7 @@ export class CommandLog {
   }
 
   /** Lines of a command's output, while it runs up to `end` (default: the cursor); null when the record was dropped. */
-  output(id: number, end?: TextPosition): KeptLines | null {
+  output(id: number, end?: TextPosition): RetainedLines | null {
     const { output = null } = this.records.get(id) ?? {};
     if (output === null) return null;
     return output instanceof PackedLines ? output.lines() : output.collect(end ?? this.port.text.position());
@@ -350,7 +350,7 @@ export class CommandLog {
       record: startedRecord(mark, { id, line, cwd: this.port.cwd(), at: this.port.clock.wall() }),
       ...countersOf(this.port.text),
       ...{ startedAt: this.port.clock.now(), sent: expected, shown },
-      said: mark.commandLine,
+      reportedText: mark.commandLine,
       indented: /^\s/.test(typed),
       history: mark.params ?? {},
       number: Number.isNaN(number) ? null : number,
@@ -373,7 +373,7 @@ export class CommandLog {
   private nameCommand(command: string | null): void {
     const { running } = this.shell;
     if (command === null || running === null) return;
-    running.said = command;
+    running.reportedText = command;
     if (running.sent !== null) settleSent(running);
     else running.record = { ...running.record, command: cutCommand(command) };
     this.emit((listener) => listener.named?.(running.record));

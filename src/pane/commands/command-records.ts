@@ -5,7 +5,7 @@
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isForeignCommand, nextCommandId } from "../../protocol/pane-numbers.ts";
-import { type KeptLines, PackedLines } from "../text/retained-lines.ts";
+import { PackedLines, type RetainedLines } from "../text/retained-lines.ts";
 import { type CommandEntry, GONE, restoredEntry } from "./log-entry.ts";
 
 export interface CommandLogLimits {
@@ -73,7 +73,7 @@ export class CommandRecords {
   }
 
   /** The command has ended with this output. */
-  pack(entry: CommandEntry, kept: KeptLines): void {
+  pack(entry: CommandEntry, kept: RetainedLines): void {
     const packed = new PackedLines(kept);
     entry.output = packed;
     this.heldBytes += packed.bytes;

@@ -32,7 +32,7 @@ export interface CommandEntry extends Counters {
   readonly sent: SentCommand | null;
   /** The text between B and C, and the command that the shell reports: both are compared with `sent`. */
   readonly shown: string | null;
-  said: string | null;
+  reportedText: string | null;
   /** Whether blanks preceded the typed text. */
   readonly indented: boolean;
   /** The shell's report with C about its own history. */
@@ -75,7 +75,7 @@ export interface ShellHistoryParams {
 /** Origin of a command, which decides whether a history of commands may keep it. */
 export interface CommandOrigin {
   readonly sent: SentCommand | null;
-  readonly said: string | null;
+  readonly reportedText: string | null;
   readonly shown: string | null;
   readonly indented: boolean;
   readonly history: ShellHistoryParams;
@@ -146,7 +146,7 @@ export function restoredEntry(record: CommandRecord): CommandEntry {
     replacedParts: 0,
     sent: null,
     shown: command,
-    said: command,
+    reportedText: command,
     indented: false,
     history: {},
     number: null,
@@ -207,9 +207,14 @@ export function doubtsOf(
   return doubts;
 }
 
-export function compare({ sent, shown, said }: Pick<CommandEntry, "sent" | "shown" | "said">): Comparison {
+export function compare({
+  sent,
+  shown,
+  reportedText,
+}: Pick<CommandEntry, "sent" | "shown" | "reportedText">): Comparison {
   if (sent === null) return { kind: "same" };
-  if (said !== null) return isSame(sent.line, said) ? { kind: "same" } : { kind: "differs", ran: said };
+  if (reportedText !== null)
+    return isSame(sent.line, reportedText) ? { kind: "same" } : { kind: "differs", ran: reportedText };
   return isShown(sent.line, shown) ? { kind: "same" } : { kind: "open", ran: shown };
 }
 

@@ -9,7 +9,7 @@ import type { ProgramState } from "../state/classify.ts";
 import { Changes } from "../text/changes.ts";
 import { type CutOutput, cutOutput } from "../text/cut-output.ts";
 import { type TypedLine, typedLines } from "../text/echo.ts";
-import { HeadTail, type KeptLines } from "../text/retained-lines.ts";
+import { HeadTail, type RetainedLines } from "../text/retained-lines.ts";
 import { screenNow } from "../text/screen-before.ts";
 import type { RetiredLines, ScreenBefore, TerminalText, TextPosition } from "../text/text.ts";
 import { withoutEcho } from "../text/typed-echo.ts";
@@ -106,7 +106,7 @@ export class RunOutput {
     return this.port.text.scrolledAway - this.scrolledAway;
   }
 
-  private ofCommands(commands: readonly number[], end: TextPosition): KeptLines | null {
+  private ofCommands(commands: readonly number[], end: TextPosition): RetainedLines | null {
     if (commands.length === 0) return null;
     const outputs = commands.map((id) => this.port.log.output(id, end));
     if (outputs.length === 1) return outputs[0] ?? null;
@@ -117,10 +117,10 @@ export class RunOutput {
       all.skip(kept.omitted);
       for (const line of kept.tail) all.push(line);
     }
-    return all.kept();
+    return all.retained();
   }
 
-  private changed(end: TextPosition): KeptLines {
+  private changed(end: TextPosition): RetainedLines {
     const { kept, cursor } = this.changes.collect(end);
     const { typedAt: prompt, kernelEchoes } = this;
     const whole = kept.omitted === 0;

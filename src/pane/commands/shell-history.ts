@@ -127,12 +127,12 @@ export class ShellHistory implements Disposable {
     }
   }
 
-  private verdict({ sent, said, shown, indented, history }: CommandOrigin): "keep" | "later" | "leave" {
+  private verdict({ sent, reportedText, shown, indented, history }: CommandOrigin): "keep" | "later" | "leave" {
     if (sent !== null) return "keep";
     if (history.history === "no") return "leave";
     if (history.entry === "1") return "keep";
-    if (history.history === "later") return said !== null && this.known.has(said) ? "keep" : "later";
-    if (said !== null) return "keep";
+    if (history.history === "later") return reportedText !== null && this.known.has(reportedText) ? "keep" : "later";
+    if (reportedText !== null) return "keep";
     return shown !== null && !indented && this.known.has(shown) ? "keep" : "leave";
   }
 

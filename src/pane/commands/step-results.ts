@@ -6,7 +6,7 @@ import { skippedStep } from "../../protocol/steps.ts";
 import type { ProgramState } from "../state/classify.ts";
 import { cutOutput, cutToEnd } from "../text/cut-output.ts";
 import { linesBetween } from "../text/lines-between.ts";
-import type { KeptLines } from "../text/retained-lines.ts";
+import type { RetainedLines } from "../text/retained-lines.ts";
 import type { TerminalText, TextPosition } from "../text/text.ts";
 import { awaitedInput } from "./asking.ts";
 import type { CommandLog } from "./command-log.ts";
@@ -89,7 +89,7 @@ export function stillRunning<R extends StepResult>(result: R, state: ProgramStat
   };
 }
 
-function outputOf(kept: KeptLines, limit: number): Pick<StepResult, "output" | "omitted_lines"> {
+function outputOf(kept: RetainedLines, limit: number): Pick<StepResult, "output" | "omitted_lines"> {
   const { text, omittedLines } = cutOutput(kept, limit);
   return { output: text, omitted_lines: omittedLines };
 }

@@ -7,7 +7,7 @@ import { platform } from "../../platform/platform.ts";
 import { shellKind } from "../../shell/plan.ts";
 import type { ShellMark } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
-import type { KeptLines } from "../text/retained-lines.ts";
+import type { RetainedLines } from "../text/retained-lines.ts";
 import { RunningOutput } from "../text/running-output.ts";
 import type { RetiredLines, TextPosition } from "../text/text.ts";
 import { defaultCommandLogLimits } from "./command-records.ts";
@@ -30,13 +30,13 @@ function integrating(shell: string): string {
   return `integrate (${shell}) makes its commands exact`;
 }
 
-const NO_LINES: KeptLines = { head: [], tail: [], omitted: 0 };
+const NO_LINES: RetainedLines = { head: [], tail: [], omitted: 0 };
 
 export class TypedRun implements Disposable {
   /** Output bytes up to the end. */
   endOffset: number | null = null;
   private printed: RunningOutput | null = null;
-  private kept: KeptLines | null = null;
+  private kept: RetainedLines | null = null;
   private startedAt: number | null = null;
   private endedAt: number | null = null;
   private end: TypedEnd | null = null;
@@ -116,7 +116,7 @@ export class TypedRun implements Disposable {
   }
 
   /** Its output, so far while it runs. */
-  output(): KeptLines {
+  output(): RetainedLines {
     return this.kept ?? this.printed?.collect(this.port.text.position()) ?? NO_LINES;
   }
 

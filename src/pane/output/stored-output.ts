@@ -4,7 +4,7 @@
  * in memory; until it is disposed of, the spool stays.
  */
 
-import type { KeptLines } from "../text/retained-lines.ts";
+import type { RetainedLines } from "../text/retained-lines.ts";
 import type { SpoolBlock, SpoolView } from "./spool.ts";
 
 /** Lines of memory that are handed out at once. */
@@ -41,7 +41,7 @@ export class StoredOutput implements Disposable {
    * @param why reason for missing lines, if the spool has none
    */
   constructor(
-    readonly kept: KeptLines,
+    readonly kept: RetainedLines,
     private readonly spool: SpoolView | null,
     private readonly cutLines: number,
     private readonly why: string,

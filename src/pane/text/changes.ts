@@ -4,13 +4,13 @@
  * former position; never from a column that merely looked free.
  */
 
-import { HeadTail, type KeptLines, trimBlanks } from "./retained-lines.ts";
+import { HeadTail, type RetainedLines, trimBlanks } from "./retained-lines.ts";
 import { RunningOutput } from "./running-output.ts";
 import { newPart, withoutLines } from "./screen-before.ts";
 import type { RetiredLines, ScreenBefore, TerminalText, TextPosition } from "./text.ts";
 
 export interface NewLines {
-  readonly kept: KeptLines;
+  readonly kept: RetainedLines;
   /** Which of them continues the line of the cursor, from there on; null when none does. */
   readonly cursor: number | null;
 }
@@ -60,7 +60,7 @@ export class Changes {
       all.skip(omitted);
       for (const line of tail) all.push(line);
     }
-    return { kept: all.kept(), cursor };
+    return { kept: all.retained(), cursor };
   }
 
   /** Lines of the earlier screen that differ. One that was only erased is a blank between others, else ignored. */

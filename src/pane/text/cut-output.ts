@@ -2,7 +2,7 @@
  * Kept lines as a reader receives them: everything within a limit of bytes, or head and tail with a count of the lines
  * between. Pure functions; characters and lines stay whole wherever possible.
  */
-import { cost, type KeptLines } from "./retained-lines.ts";
+import { cost, type RetainedLines } from "./retained-lines.ts";
 
 export interface CutOutput {
   readonly text: string;
@@ -29,7 +29,7 @@ function clip(text: string, limit: number, from: "start" | "end"): string {
  * Lines as one text of at most `limit` UTF-8 bytes: everything when it fits, else whole lines from the start and from
  * the end, with a line between them that gives the number of missing ones (it is not counted in the limit).
  */
-export function cutOutput(lines: KeptLines, limit: number): CutOutput {
+export function cutOutput(lines: RetainedLines, limit: number): CutOutput {
   const { omitted } = lines;
   const head = lines.head.map((line) => fitted(line, limit));
   const tail = lines.tail.map((line) => fitted(line, limit));
@@ -52,7 +52,7 @@ export function cutOutput(lines: KeptLines, limit: number): CutOutput {
 }
 
 /** The newest whole lines of at most `limit` UTF-8 bytes, after a line that gives the number of missing ones. */
-export function cutToEnd(lines: KeptLines, limit: number): CutOutput {
+export function cutToEnd(lines: RetainedLines, limit: number): CutOutput {
   const { head, tail, omitted } = lines;
   const all = (omitted === 0 ? [...head, ...tail] : tail).map((line) => fitted(line, limit));
   const shown = takeLines(all, limit, "end");

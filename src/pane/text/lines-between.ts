@@ -1,13 +1,13 @@
 /** Output between two places of the screen and history, as lines. Pure readings of the rendered text. */
 
-import { HeadTail, type KeptLines } from "./retained-lines.ts";
+import { HeadTail, type RetainedLines } from "./retained-lines.ts";
 import type { TerminalText, TextPosition } from "./text.ts";
 
 /**
  * Lines from one position to another. Lines no longer stored count as omitted.
  * @param budget UTF-8 bytes to retain, half from the start and half from the end
  */
-export function linesBetween(text: TerminalText, from: TextPosition, to: TextPosition, budget: number): KeptLines {
+export function linesBetween(text: TerminalText, from: TextPosition, to: TextPosition, budget: number): RetainedLines {
   const kept = new HeadTail(budget);
   const lines = text.lines(from.line, to.line);
   const first = lines[0]?.id ?? from.line;
@@ -19,5 +19,5 @@ export function linesBetween(text: TerminalText, from: TextPosition, to: TextPos
     // The last line is the cursor's: when it is empty, it has not begun.
     if (!(id === to.line && rest === "")) kept.push(rest);
   }
-  return kept.kept();
+  return kept.retained();
 }

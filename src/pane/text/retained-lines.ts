@@ -5,7 +5,7 @@
  * counted, and given to an overflow if it has one. It never holds more than its budget and one line over it.
  */
 /** Lines of output, first and last. */
-export interface KeptLines {
+export interface RetainedLines {
   readonly head: readonly string[];
   readonly tail: readonly string[];
   readonly omitted: number;
@@ -23,7 +23,7 @@ export class PackedLines {
   private readonly tail: string | null;
   private readonly omitted: number;
 
-  constructor({ head, tail, omitted }: KeptLines) {
+  constructor({ head, tail, omitted }: RetainedLines) {
     this.head = head.length === 0 ? null : head.join("\n");
     this.tail = tail.length === 0 ? null : tail.join("\n");
     this.omitted = omitted;
@@ -34,7 +34,7 @@ export class PackedLines {
     return (this.head?.length ?? 0) + (this.tail?.length ?? 0);
   }
 
-  lines(): KeptLines {
+  lines(): RetainedLines {
     return { head: this.head?.split("\n") ?? [], tail: this.tail?.split("\n") ?? [], omitted: this.omitted };
   }
 }
@@ -131,19 +131,19 @@ export class HeadTail {
     this.tailBytes = 0;
   }
 
-  kept(): KeptLines {
+  retained(): RetainedLines {
     const all = this.entries().flatMap(({ part }) => linesOf(part));
     const from = this.surplus(all);
     return { head: [...this.head], tail: all.slice(from), omitted: this.dropped + from };
   }
 
   /** Like `kept`, with every line that has not gone to the overflow: the tail may exceed its half by some lines. */
-  all(): KeptLines {
+  all(): RetainedLines {
     return { head: [...this.head], tail: this.entries().flatMap(({ part }) => linesOf(part)), omitted: this.dropped };
   }
 
   /** The output is complete: lines beyond the budget go to the overflow. */
-  close(): KeptLines {
+  close(): RetainedLines {
     const entries = this.entries().flatMap(({ part, isWithheld }) =>
       linesOf(part).map((line) => ({ line, isWithheld })),
     );

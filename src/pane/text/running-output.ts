@@ -5,7 +5,7 @@
  */
 
 import { Overprints } from "./overprints.ts";
-import { HeadTail, type KeptLines, type Overflow, trimBlanks } from "./retained-lines.ts";
+import { HeadTail, type Overflow, type RetainedLines, trimBlanks } from "./retained-lines.ts";
 import type { RetiredLines, TerminalText, TextPosition } from "./text.ts";
 
 /** Times that a command asks for a password; after the last, everything counts as private. */
@@ -111,7 +111,7 @@ export class RunningOutput {
   }
 
   /** All output up to `end` that is not in the overflow: lines taken, and lines still on the screen. */
-  collect(end: TextPosition): KeptLines {
+  collect(end: TextPosition): RetainedLines {
     const { head, tail, omitted } = this.taken.all();
     return { head, tail: [...tail, ...this.left(end).map(({ text }) => text)], omitted };
   }
@@ -128,7 +128,7 @@ export class RunningOutput {
   }
 
   /** The complete lines above the cursor, or above the reported end, and the position after them. */
-  completeLines(cursor: TextPosition): { readonly kept: KeptLines; readonly end: TextPosition } {
+  completeLines(cursor: TextPosition): { readonly kept: RetainedLines; readonly end: TextPosition } {
     const { begin } = this;
     const { line } = this.frozenAt ?? cursor;
     if (line <= begin.line) return { kept: { head: [], tail: [], omitted: 0 }, end: begin };
@@ -137,7 +137,7 @@ export class RunningOutput {
   }
 
   /** The command has ended at `end`; returns the part retained in memory. The rest is in the overflow. */
-  finish(end: TextPosition): KeptLines {
+  finish(end: TextPosition): RetainedLines {
     for (const { text, isWithheld } of this.left(end)) this.taken.push(text, isWithheld);
     return this.taken.close();
   }

@@ -60,7 +60,7 @@ export class FleetMachine {
   private rev = 1;
   private way = 0;
   private events = 0;
-  private said: { readonly settled: boolean; readonly at: number } = { settled: false, at: 0 };
+  private lastHeartbeat: { readonly settled: boolean; readonly at: number } = { settled: false, at: 0 };
   private telling: Timer | null = null;
   private beating: Timer | null = null;
   private remembering: Timer | null = null;
@@ -96,7 +96,7 @@ export class FleetMachine {
   changed(isNews: boolean): void {
     this.rev++;
     if (isNews) this.remembering ??= setTimeout(() => void this.remember(), REMEMBER_MS);
-    if (isNews || this.said.settled) this.tell();
+    if (isNews || this.lastHeartbeat.settled) this.tell();
   }
 
   /** Publishes an event of a session, numbered, so that listeners notice missed ones. */
@@ -129,7 +129,7 @@ export class FleetMachine {
   }
 
   private tell(): void {
-    const since = performance.now() - this.said.at;
+    const since = performance.now() - this.lastHeartbeat.at;
     this.telling ??= setTimeout(() => this.beat(), Math.max(TELL_MS, APART_MS - since));
   }
 
@@ -140,7 +140,7 @@ export class FleetMachine {
     // Up to a tenth earlier, so that a fleet's heartbeats do not coincide.
     if (!leaving) this.beating = setTimeout(() => this.beat(), intervals.fleetBeat * (1 - Math.random() / 10));
     const beat = this.now();
-    this.said = { settled: beat.settled, at: performance.now() };
+    this.lastHeartbeat = { settled: beat.settled, at: performance.now() };
     const said = leaving ? { ...beat, leaving } : beat;
     this.connection.publish(beatSubject(this.identity.user), JSON.stringify(said));
   }

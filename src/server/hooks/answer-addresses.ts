@@ -18,8 +18,8 @@ const MAX_LENGTH = 8_192;
 
 /** What follows `/notice/`. */
 export function answerCode(key: string, answer: AddressedAnswer): string {
-  const said = Buffer.from(JSON.stringify(answer)).toString("base64url");
-  return `${said}.${signed(key, said).toString("base64url")}`;
+  const encoded = Buffer.from(JSON.stringify(answer)).toString("base64url");
+  return `${encoded}.${signed(key, encoded).toString("base64url")}`;
 }
 
 /** Null: it was not made with this key. */

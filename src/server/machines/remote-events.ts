@@ -95,7 +95,7 @@ class Feed implements Disposable {
   /** When the machine was last heard, as performance.now(); null: never. */
   private lostAt: number | null = null;
   /** The last event about the machine itself. */
-  private said: MachineEvent | null = null;
+  private lastReachability: MachineEvent | null = null;
 
   constructor(
     private readonly name: string,
@@ -106,7 +106,7 @@ class Feed implements Disposable {
   }
 
   greet(sink: MachineSink): void {
-    if (this.said !== null) sink(this.said);
+    if (this.lastReachability !== null) sink(this.lastReachability);
   }
 
   [Symbol.dispose](): void {
@@ -156,7 +156,7 @@ class Feed implements Disposable {
   private lost({ code, message }: WshError): void {
     if (this.isOver) return;
     if (this.stream !== null) this.lostAt = performance.now();
-    const isNews = this.stream !== null || this.said === null;
+    const isNews = this.stream !== null || this.lastReachability === null;
     this.stream = null;
     if (isNews) this.say("machine_lost", { code, message });
     this.timer = setTimeout(() => void this.open(), this.pauseMs);
@@ -164,7 +164,7 @@ class Feed implements Disposable {
   }
 
   private say(event: string, params: MachineEvent["params"]): void {
-    this.said = { event, server: this.name, params };
-    this.tell(this.said);
+    this.lastReachability = { event, server: this.name, params };
+    this.tell(this.lastReachability);
   }
 }

@@ -49,10 +49,10 @@ export class Announcements {
       return;
     }
     if (event.event === "session_renamed") this.supersede(session);
-    const told = lifecycleEvents.of(session, event);
-    if (told === null) return;
+    const lifecycleEvent = lifecycleEvents.of(session, event);
+    if (lifecycleEvent === null) return;
     this.announced.set(id, session);
-    this.tell(told);
+    this.tell(lifecycleEvent);
   }
 
   /** The session's process is gone. */

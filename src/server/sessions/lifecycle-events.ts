@@ -76,8 +76,8 @@ export const lifecycleEvents = {
 /** An event of a session's windows and panes; null for anything else. */
 function layoutOf(session: SessionInfo, { event, ...said }: WireEvent): LifecycleEvent | null {
   const { name } = session;
-  const told = v.safeParse(LifecycleEventSchema, { event, params: { ...said, name, session } });
-  return told.success && isLayoutEvent(event) ? told.output : null;
+  const parsed = v.safeParse(LifecycleEventSchema, { event, params: { ...said, name, session } });
+  return parsed.success && isLayoutEvent(event) ? parsed.output : null;
 }
 
 function isLayoutEvent(event: string): boolean {

@@ -116,10 +116,10 @@ export class SessionProxy {
   learn(value: unknown, listing: unknown): boolean {
     const info = v.safeParse(SessionInfoSchema, value);
     if (!info.success) return false;
-    const said = v.safeParse(ListingSchema, listing);
+    const parsed = v.safeParse(ListingSchema, listing);
     this.info = info.output;
     this.knownAt = performance.now();
-    this.listing = said.success ? said.output : null;
+    this.listing = parsed.success ? parsed.output : null;
     return true;
   }
 

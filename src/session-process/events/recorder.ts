@@ -34,7 +34,7 @@ const noteworthy: ReadonlySet<RecordedEventName> = new Set([
 ]);
 
 /** What may tell what a private session is about. */
-const told = ["command", "cwd", "text", "title", "question", "choices", "agent", "program"] as const;
+const reportedFields = ["command", "cwd", "text", "title", "question", "choices", "agent", "program"] as const;
 
 export class Recorder {
   /** Until the session is made: nothing is written of one that fails. */
@@ -106,6 +106,6 @@ export class Recorder {
 
 function withoutWords(details: EventDetails): EventDetails {
   const rest: Record<string, unknown> = { ...details };
-  for (const field of told) delete rest[field];
+  for (const field of reportedFields) delete rest[field];
   return rest as EventDetails;
 }

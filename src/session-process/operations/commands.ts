@@ -57,12 +57,12 @@ export const commandHandlers: Pick<
   | "commands.receipt"
   | "receipt.key"
 > = {
-  run: told(run),
+  run: reporting(run),
   "prompt.offer": offer,
-  exec: told(exec),
-  "process.wait": told(processWait),
-  wait: told(wait),
-  "commands.result": told(result),
+  exec: reporting(exec),
+  "process.wait": reporting(processWait),
+  wait: reporting(wait),
+  "commands.result": reporting(result),
   "commands.stop": stopCommand,
   "output.get": output,
   "status.get": status,
@@ -307,7 +307,7 @@ async function stopCommand(
 }
 
 /** Adds the program's end to the answer, if it has ended. */
-function told<I, O>(
+function reporting<I, O>(
   handler: (pane: Pane, input: I, context: HandlerContext) => Promise<O>,
 ): (pane: Pane, input: I, context: HandlerContext) => Promise<O> {
   return (pane, input, context) => handler(pane, input, context).finally(() => pane.lifetime.endTold());

@@ -9,7 +9,7 @@ import { type OutputReading, readOutput } from "../../pane/output/read-output.ts
 import { StoredOutput } from "../../pane/output/stored-output.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { requireOwnCursor, unsavedSince } from "../../pane/text/own-cursor.ts";
-import type { KeptLines } from "../../pane/text/retained-lines.ts";
+import type { RetainedLines } from "../../pane/text/retained-lines.ts";
 import { defined, present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type OutputFilter, type OutputQuery, outputQuery } from "../../protocol/output-filter.ts";
@@ -136,7 +136,7 @@ function rawOutput(pane: Pane, id: number): Output {
 }
 
 /** Lines with their styles, if they are still those that the command printed; else the stored text, without. */
-function ownLines(range: Printed, kept: KeptLines | null): Printed {
+function ownLines(range: Printed, kept: RetainedLines | null): Printed {
   if (kept === null) return range;
   const { head, tail, omitted } = kept;
   const { lines } = range;

@@ -50,8 +50,8 @@ export async function run(
   }));
   if (unmet !== null) {
     const { step, why } = unmet;
-    const said = `step ${step} failed: the expected text or condition did not appear${why === "in time" ? " in time" : `, ${why}`}`;
-    throw new WshError("expect_not_met", said, { step, ...result });
+    const message = `step ${step} failed: the expected text or condition did not appear${why === "in time" ? " in time" : `, ${why}`}`;
+    throw new WshError("expect_not_met", message, { step, ...result });
   }
   const running = pane.commands.log.runningCommand;
   const isRunning = running === null || command !== null ? {} : { command_id: running.id };

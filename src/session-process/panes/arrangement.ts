@@ -92,7 +92,7 @@ export class Arrangement {
   /** Panes that stay although their program has ended, and how it ended. */
   readonly ended = new Map<string, Exit>();
   /** Releases of holds on their output. */
-  private readonly kept = new Map<string, () => void>();
+  private readonly unsubscribers = new Map<string, () => void>();
   private current: Windows;
   /** Cells of each window that was shown; a window that is not shown keeps its size. */
   private readonly sizes = new Map<number, Size>();
@@ -395,12 +395,12 @@ export class Arrangement {
   /** Its output stays readable as long as it is in the layout. */
   private hold(pane: string): void {
     const local = this.localOf(pane);
-    if (local !== null && !this.kept.has(pane)) this.kept.set(pane, local.own.lifetime.keep());
+    if (local !== null && !this.unsubscribers.has(pane)) this.unsubscribers.set(pane, local.own.lifetime.keep());
   }
 
   private release(pane: string): void {
-    this.kept.get(pane)?.();
-    this.kept.delete(pane);
+    this.unsubscribers.get(pane)?.();
+    this.unsubscribers.delete(pane);
   }
 
   private settleSoon(): void {

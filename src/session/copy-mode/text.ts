@@ -55,7 +55,7 @@ export class CopyModeText {
   private from = 0;
   private end = 0;
   private began: Point = { line: 0, col: 0 };
-  private kept = new Map<number, Row>();
+  private rowCache = new Map<number, Row>();
 
   constructor(readonly source: CopyModeSource) {
     this.refresh();
@@ -67,7 +67,7 @@ export class CopyModeText {
     const { top, alternateRows } = source;
     this.from = top.line;
     this.began = top;
-    this.kept.clear();
+    this.rowCache.clear();
     if (alternateRows === null) {
       this.end = Math.max(source.lastLine, this.from);
       this.frozen = new Map([...source.cells(this.from, this.end)].map(({ id, cells }) => [id, cells]));
@@ -100,13 +100,13 @@ export class CopyModeText {
   }
 
   cells(line: number): Row {
-    const known = this.frozen.get(line) ?? this.kept.get(line);
+    const known = this.frozen.get(line) ?? this.rowCache.get(line);
     if (known !== undefined) return known;
     if (line >= this.from || line < this.first) return empty;
-    if (this.kept.size >= MAX_KEPT) this.kept.clear();
+    if (this.rowCache.size >= MAX_KEPT) this.rowCache.clear();
     const to = Math.min(this.from - 1, line + AHEAD);
-    for (const { id, cells } of this.source.cells(Math.max(this.first, line - AHEAD), to)) this.kept.set(id, cells);
-    return this.kept.get(line) ?? empty;
+    for (const { id, cells } of this.source.cells(Math.max(this.first, line - AHEAD), to)) this.rowCache.set(id, cells);
+    return this.rowCache.get(line) ?? empty;
   }
 
   /** The lines as text, oldest first. */

@@ -64,7 +64,7 @@ export class PendingQuestions implements Answers {
     this.outlive(entry);
     const result = { ask_id: entry.id, ...end };
     this.keep(result);
-    for (const told of [...entry.waits]) told(result);
+    for (const resolve of [...entry.waits]) resolve(result);
     this.ended(entry, end.decided_by);
     return result;
   }

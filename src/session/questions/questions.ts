@@ -102,8 +102,8 @@ export class Questions implements Answers {
       throw new WshError("invalid_request", `${why} only at a terminal, not by a call`, { field: "ask_id" });
     }
     const answer = fittingAnswer(question, given);
-    const told = { answered_by: by.isNotice === true ? "notice" : "call", answered_as: by.label } as const;
-    return this.pending.close(entry, { state: "answered", decided_by: "answered", ...told, answer });
+    const answeredBy = { answered_by: by.isNotice === true ? "notice" : "call", answered_as: by.label } as const;
+    return this.pending.close(entry, { state: "answered", decided_by: "answered", ...answeredBy, answer });
   }
 
   list(): PendingQuestion[] {

@@ -75,8 +75,8 @@ export function activeWindow(state: Windows): WindowEntry {
 
 /** Whether a pane, or else what gets keys in a window, is another's and only shown there. */
 export function showsOthers({ panes }: Windows, window: WindowEntry, pane?: string): boolean {
-  const meant = pane !== undefined ? [pane] : typedPanes(window);
-  return meant.some((each) => panes[each]?.view != null);
+  const targets = pane !== undefined ? [pane] : typedPanes(window);
+  return targets.some((each) => panes[each]?.view != null);
 }
 
 /** @throws WshError pane_not_found */
@@ -137,8 +137,8 @@ export function oldestFirst(state: Windows): string[] {
 export function defaultPane(state: Windows, isLiving: (pane: string) => boolean): string | undefined {
   const panes = oldestFirst(state);
   const own = panes.filter((pane) => state.panes[pane]?.view == null);
-  const meant = own.length > 0 ? own : panes;
-  return meant.find(isLiving) ?? meant[0];
+  const candidates = own.length > 0 ? own : panes;
+  return candidates.find(isLiving) ?? candidates[0];
 }
 
 /** The pane that a window shows in place of all others; null: none. A popup opens above it. */

@@ -157,8 +157,8 @@ function ranked<T>(
   const costs = items.flatMap((item, index) => {
     const text = textOf(item);
     const own = text === query ? -1 : fuzzyCost(text, query);
-    const said = secondOf(item).toLowerCase();
-    const cost = own ?? (words.every((word) => said.includes(word)) ? BEHIND : null);
+    const second = secondOf(item).toLowerCase();
+    const cost = own ?? (words.every((word) => second.includes(word)) ? BEHIND : null);
     return cost === null ? [] : [{ item, cost, index }];
   });
   return costs.toSorted((a, b) => a.cost - b.cost || a.index - b.index).map(({ item }) => item);

@@ -14,7 +14,7 @@ export interface AttentionPort {
 
 export class Attention {
   /** When the terminals were notified, by pane and kind of news. */
-  private readonly told = new Map<string, number>();
+  private readonly alerted = new Map<string, number>();
 
   constructor(private readonly port: AttentionPort) {}
 
@@ -26,20 +26,20 @@ export class Attention {
     const viewers = this.port.viewers();
     const key = `${kind} ${pane}`;
     this.look();
-    if (this.told.has(key)) return;
+    if (this.alerted.has(key)) return;
     // A bell of a shown pane already rings at that terminal.
     const away = viewers.filter(({ focus }) => !focus.looksAt(pane) && !(kind === "bell" && focus.rings(pane)));
     if (away.length === 0) return;
-    this.told.set(key, performance.now());
+    this.alerted.set(key, performance.now());
     for (const viewer of away) viewer.alert(attentionFor(way, name(), text));
   }
 
   /** Forgets news that people have seen, and panes that are not in `panes`. */
   look(panes?: ReadonlySet<string>): void {
-    for (const [key, when] of this.told) {
+    for (const [key, when] of this.alerted) {
       const pane = key.slice(key.indexOf(" ") + 1);
       const isSeen = this.port.viewers().some(({ focus }) => focus.seen(pane) > when);
-      if (isSeen || panes?.has(pane) === false) this.told.delete(key);
+      if (isSeen || panes?.has(pane) === false) this.alerted.delete(key);
     }
   }
 }

@@ -84,11 +84,11 @@ export class Borders {
       down.preventDefault();
       down.stopPropagation();
       const what = border.direction === "move" ? "whole" : "border";
-      const told = { across: 0, down: 0 };
-      const moveBy = (axis: keyof typeof told, cells: number): void => {
-        const by = cells - told[axis];
+      const requested = { across: 0, down: 0 };
+      const moveBy = (axis: keyof typeof requested, cells: number): void => {
+        const by = cells - requested[axis];
         if (by === 0) return;
-        told[axis] = cells;
+        requested[axis] = cells;
         const [back, forth] = axis === "across" ? (["left", "right"] as const) : (["up", "down"] as const);
         this.drag.moved(border.pane, what, by < 0 ? back : forth, Math.abs(by));
       };

@@ -131,12 +131,12 @@ export class Pointer {
   private scrolled(event: At, pixels: number): boolean {
     const { row, col } = this.port.cellAt(event.clientX, event.clientY);
     const pane = this.port.paneAt(row, col);
-    const told = this.isTold(event);
-    if (!told && pane?.alternate !== true) return false;
+    const isReported = this.isTold(event);
+    if (!isReported && pane?.alternate !== true) return false;
     this.wheel += pixels;
     const steps = Math.trunc(this.wheel / WHEEL_STEP);
     this.wheel -= steps * WHEEL_STEP;
-    if (!told && this.port.modes().mouse === 0) {
+    if (!isReported && this.port.modes().mouse === 0) {
       if (steps !== 0) this.port.arrows(steps * WHEEL_ROWS);
       return true;
     }

@@ -66,7 +66,7 @@ export class Terminal {
   private readonly tools: Tools;
   private readonly observer: ResizeObserver;
   private follows = false;
-  private told = "";
+  private reportedSize = "";
   private consentEpoch = 0;
 
   constructor(
@@ -154,7 +154,7 @@ export class Terminal {
   follow(on: boolean): void {
     if (this.follows === on) return;
     this.follows = on;
-    this.told = "";
+    this.reportedSize = "";
     this.measureRoom();
   }
 
@@ -400,8 +400,8 @@ export class Terminal {
     }
     const { rows, cols } = this.room();
     const told = `${rows} ${cols} ${this.follows}`;
-    if (told === this.told) return;
-    this.told = told;
+    if (told === this.reportedSize) return;
+    this.reportedSize = told;
     this.events.size(rows, cols);
   }
 

@@ -307,7 +307,7 @@ describe("output for a reader", () => {
   const kept = (count: number, budget = 1_000_000) => {
     const lines = new HeadTail(budget);
     for (let n = 0; n < count; n++) lines.push(`line ${n}`);
-    return lines.kept();
+    return lines.retained();
   };
 
   test("is whole when it fits, else head and tail with the number of lines between", () => {
@@ -331,7 +331,7 @@ describe("output for a reader", () => {
   test("keeps characters whole when one line is too long", () => {
     const lines = new HeadTail(1_000);
     lines.push("é".repeat(400));
-    const { text } = cutOutput(lines.kept(), 101);
+    const { text } = cutOutput(lines.retained(), 101);
     expect(text).toMatch(/^é{25} \[… 700 bytes omitted …\] é{25}$/);
     const rest = cutOutput({ head: ["a".repeat(5_000), "end"], tail: [], omitted: 0 }, 1_000);
     expect(rest).toMatchObject({
