@@ -15,16 +15,16 @@ const NOT_WRITTEN = 1;
 let sink: Bun.FileSink | null = null;
 
 /** Work that remains when the reader is gone. */
-let farewell: (() => Promise<unknown>) | null = null;
+let beforeExit: (() => Promise<unknown>) | null = null;
 /** Longest time for that work, in ms. */
-const FAREWELL_MS = 1_000;
+const BEFORE_EXIT_MS = 1_000;
 
 /** Until it is disposed, `act` runs before the command ends because its reader is gone. */
 export function whenReaderGoes(act: () => Promise<unknown>): Disposable {
-  farewell = act;
+  beforeExit = act;
   return {
     [Symbol.dispose]() {
-      farewell = null;
+      beforeExit = null;
     },
   };
 }
@@ -39,7 +39,7 @@ export async function print(text: string | Uint8Array): Promise<void> {
   } catch (error) {
     const { code = "EPIPE" } = error as NodeJS.ErrnoException;
     if (code === "EPIPE" || code === "ECONNRESET") {
-      await Promise.race([farewell?.().catch(() => {}), Bun.sleep(farewell === null ? 0 : FAREWELL_MS)]);
+      await Promise.race([beforeExit?.().catch(() => {}), Bun.sleep(beforeExit === null ? 0 : BEFORE_EXIT_MS)]);
       process.exit(READER_GONE);
     }
     complain(`cannot write standard output: ${code}`);

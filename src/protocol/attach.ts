@@ -77,7 +77,7 @@ const personEntries = {
     ),
     {},
   ),
-  /** Whose keys are used for looking back. */
+  /** The style of keys in copy mode. */
   mode_keys: v.optional(v.picklist(modeKeyChoices), "vi"),
   /** Time after a key that repeats in which it needs no prefix, in ms. */
   repeat_ms: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(60_000)), 500),

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { integerBetween } from "./fields.ts";
 
-/** Whose keys move, select and copy while somebody looks back. */
+/** The style of keys in copy mode. */
 export const modeKeyChoices = ["vi", "emacs"] as const;
 
 /** Most rows that the wheel scrolls at once: more than any terminal has. */
@@ -19,7 +19,7 @@ export const CopyModeActSchema = v.object({
 });
 export type CopyModeAct = v.InferOutput<typeof CopyModeActSchema>;
 
-/** The person looks back at what the terminal printed. */
+/** The person uses copy mode. */
 export const CopyModeInputSchema = v.object({
   keys: v.picklist(modeKeyChoices),
   /** Rows up, by the wheel: reaching the end leaves. */

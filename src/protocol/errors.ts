@@ -205,13 +205,13 @@ export class WshError extends Error {
   }
 
   /** The hint with one transport's names. */
-  hintAt(door: Interface): string {
-    return inWordsOf(door, this.ownHint);
+  hintAt(transport: Interface): string {
+    return inWordsOf(transport, this.ownHint);
   }
 
   /** The error for a caller of one transport. */
-  bodyAt(door: Interface): ErrorBody {
-    return { ...this.toBody(), hint: this.hintAt(door) };
+  bodyAt(transport: Interface): ErrorBody {
+    return { ...this.toBody(), hint: this.hintAt(transport) };
   }
 
   /** The error for another process of wsh, which inserts the names of its own transport. */

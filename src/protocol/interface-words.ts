@@ -62,6 +62,6 @@ const words: Readonly<Record<string, Readonly<Record<Interface, string>>>> = {
 };
 
 /** A hint with an interface's names. */
-export function inWordsOf(door: Interface, hint: string): string {
-  return hint.replace(/\{(\w+)\}/g, (whole, name: string) => words[name]?.[door] ?? whole);
+export function inWordsOf(transport: Interface, hint: string): string {
+  return hint.replace(/\{(\w+)\}/g, (whole, name: string) => words[name]?.[transport] ?? whole);
 }

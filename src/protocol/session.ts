@@ -127,7 +127,7 @@ export const WindowInfoSchema = v.object({
   last: optional(v.boolean(), "it was the active one before; absent: false"),
   rows: v.number(),
   cols: v.number(),
-  /** The active pane has the whole window. */
+  /** The active pane is zoomed: it fills the window. */
   zoomed: v.optional(v.boolean()),
   /** What is typed goes to every pane. */
   synchronized: v.optional(v.boolean()),

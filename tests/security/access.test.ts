@@ -312,7 +312,7 @@ describe("records", () => {
     rawSocket.close();
     await until("the raw connection's line", () => lines().some(({ msg }) => msg === "ws.raw"));
     const said = lines();
-    expect(said.find(({ msg, door }) => msg === "input.send" && door === "http")).toMatchObject({
+    expect(said.find(({ msg, ...line }) => msg === "input.send" && line.interface === "http")).toMatchObject({
       token: "robot",
       peer: "127.0.0.1",
       target: "s",
@@ -323,7 +323,9 @@ describe("records", () => {
       ts: expect.stringMatching(/Z$/),
     });
     expect(said.find(({ msg }) => msg === "server.persist.set")).toMatchObject({ result: "access_denied" });
-    expect(said.find(({ msg, door }) => msg === "input.send" && door === "ws")).toMatchObject({ token: "robot" });
+    expect(said.find(({ msg, ...line }) => msg === "input.send" && line.interface === "ws")).toMatchObject({
+      token: "robot",
+    });
     const subscribed = said
       .filter(({ msg }) => msg === "ws.subscribe")
       .map(({ result, target }) => ({ result, target }));
@@ -393,8 +395,8 @@ test("metrics are what Prometheus reads", async () => {
   expect(text).toContain("wsh_sessions_running 1\n");
   expect(text).toContain("wsh_websockets 1\n");
   expect(text).toContain('wsh_refused_total{code="auth_invalid"} 1\n');
-  expect(text).toContain('wsh_calls_total{operation="session.get",door="http",result="ok"} 1\n');
-  expect(text).toContain('wsh_calls_total{operation="sessions.list",door="ws",result="ok"} 1\n');
+  expect(text).toContain('wsh_calls_total{operation="session.get",interface="http",result="ok"} 1\n');
+  expect(text).toContain('wsh_calls_total{operation="sessions.list",interface="ws",result="ok"} 1\n');
   expect(text).toMatch(/wsh_call_duration_seconds_bucket\{operation="session\.get",le="\+Inf"\} 1\n/);
 });
 

@@ -10,7 +10,7 @@ import { Wsh } from "../support/wsh.ts";
 
 interface Line {
   readonly msg: string;
-  readonly door: string;
+  readonly interface: string;
   readonly token: string;
   readonly target: string | null;
   readonly result: string;
@@ -26,7 +26,7 @@ function linesOf(wsh: Wsh): Line[] {
 }
 
 const brief = (lines: readonly Line[]): string[] =>
-  lines.map(({ door, msg, target, result }) => `${door} ${msg} ${target ?? "-"} ${result}`);
+  lines.map(({ interface: by, msg, target, result }) => `${by} ${msg} ${target ?? "-"} ${result}`);
 
 describe("what goes straight to a session's process", () => {
   test("is written down by it, while a server runs that was told to record", async () => {

@@ -135,7 +135,7 @@ describe("a page that means ill", () => {
     expect(await gateway.screen("s")).not.toContain("typed-by-page");
     const metrics = await (await gateway.unix("/metrics")).text();
     expect(metrics).not.toMatch(
-      /wsh_calls_total\{operation="(input\.send|sessions\.create|session\.kill)",door="(ws|mcp)"/,
+      /wsh_calls_total\{operation="(input\.send|sessions\.create|session\.kill)",interface="(ws|mcp)"/,
     );
   }
 

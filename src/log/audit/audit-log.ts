@@ -56,7 +56,7 @@ export function auditLog(file: string, key: string): AuditLog {
     log.info(operation, {
       token: context.caller.via?.token ?? context.caller.id,
       peer: context.caller.via?.peer ?? null,
-      door: context.caller.kind,
+      interface: context.caller.kind,
       caller: context.caller.name ?? context.caller.id,
       target: context.session ?? null,
       session_id: reached?.id ?? null,

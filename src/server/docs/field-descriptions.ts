@@ -19,7 +19,7 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   tmux: "the layout in tmux's format",
   view: "the session or pane that it shows, where it runs no program of its own",
   weight: "share of the room beside its neighbours",
-  zoomed: "the active pane has the whole window",
+  zoomed: "the active pane is zoomed: it fills the window",
   alive: "whether the session's program runs",
   alternate_active: "the program uses the alternate screen",
   alternate_screen: "the program uses the alternate screen, whose text is not part of the output",

@@ -31,7 +31,7 @@ export class Metrics {
   constructor(private readonly gauges: () => Gauges) {}
 
   readonly count = ({ operation, context, result, ms }: CallRecord): void => {
-    add(this.calls, labels({ operation, door: context.caller.kind, result }));
+    add(this.calls, labels({ operation, interface: context.caller.kind, result }));
     const histogram = this.durations.get(operation) ?? { counts: BUCKETS.map(() => 0), sum: 0, count: 0 };
     this.durations.set(operation, histogram);
     const seconds = ms / 1000;

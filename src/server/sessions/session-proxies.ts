@@ -2,7 +2,7 @@
  * The gateway's view of the session processes: one connection to each, its newest SessionInfo, and its reports. It
  * holds no session state of its own: everything here can be discarded and read again from the registry. A session
  * process that does not answer is `unresponsive` until it does, and no list waits for it twice. If a connection ends
- * without a farewell, the session process has crashed.
+ * without an announced end, the session process has crashed.
  */
 import fs from "node:fs";
 import * as v from "valibot";
@@ -347,7 +347,7 @@ export class SessionProxies {
       proxy.isLeaving = true;
     } else if (event.event === "session_destroyed") {
       proxy.isLeaving = true;
-      proxy.farewell = {
+      proxy.announcedEnd = {
         reason: event.reason as EndReason,
         exit_code: typeof event.exit_code === "number" ? event.exit_code : null,
         signal: typeof event.signal === "string" ? event.signal : null,
@@ -366,9 +366,9 @@ export class SessionProxies {
   }
 
   private ended(proxy: SessionProxy): void {
-    const end = proxy.farewell ?? { reason: "session_crashed" as const, exit_code: null, signal: null };
+    const end = proxy.announcedEnd ?? { reason: "session_crashed" as const, exit_code: null, signal: null };
     this.listener?.destroyed(proxy.info, end.reason, { exit_code: end.exit_code, signal: end.signal });
-    if (proxy.farewell === null) void cleanStale(this.instance, [proxy.entry.id]).catch(() => {});
+    if (proxy.announcedEnd === null) void cleanStale(this.instance, [proxy.entry.id]).catch(() => {});
   }
 
   private infoOf(proxy: SessionProxy): SessionInfo | Promise<SessionInfo> {

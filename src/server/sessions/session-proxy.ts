@@ -41,7 +41,7 @@ export class SessionProxy {
   /** Why it cannot be used, if so; null without a connection: its first answer is awaited. */
   trouble: WshError | null = null;
   /** Reported before the connection ended, so that its end is not taken for a crash. */
-  farewell: { reason: EndReason; exit_code: number | null; signal: string | null } | null = null;
+  announcedEnd: { reason: EndReason; exit_code: number | null; signal: string | null } | null = null;
   /** It has panes of another session alone. */
   isForeign = false;
   /** A client that waited for its program's end was notified. */

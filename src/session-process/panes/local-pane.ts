@@ -1,5 +1,5 @@
 /**
- * A pane that runs here, with what is drawn over it, looked back at in it and kept of it. Its window takes its picture
+ * A pane that runs here, with its overlay layer, its copy mode and its checkpoint. Its window takes its picture
  * when it needs one; keys come from whoever has the focus there.
  *
  * Owns the pane, and a session of its own (`own`) for what a target that is a pane can have as a session has it: elements,
@@ -97,7 +97,7 @@ export class LocalPane implements PlacedPane {
     this.pane = own.pane;
     this.given = own.size;
     this.shown = shownPane(own);
-    this.looking = this.lookingBack();
+    this.looking = this.makeCopyMode();
     this.above = new OverlayLayer({
       ...{ person: { prefix: "", tables: NO_KEYS }, looking: this.looking, mouse: options.mouse },
       changed: () => this.changedPicture(),
@@ -380,7 +380,7 @@ export class LocalPane implements PlacedPane {
     else this.own.typed(0, bytes, this.pane, flags);
   }
 
-  private lookingBack(): PaneCopyMode {
+  private makeCopyMode(): PaneCopyMode {
     return new PaneCopyMode(this.shown, 0, {
       changed: () => this.changedPicture(),
       copied: (text) => {

@@ -109,7 +109,7 @@ export class HotWindow {
     return start;
   }
 
-  /** Makes room for a slice: call before every one. */
+  /** Evicts rows before a slice: call before every one. */
   prepare(): void {
     this.sync();
     const { buffer } = this;

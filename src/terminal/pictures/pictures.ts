@@ -1,5 +1,5 @@
 /**
- * A terminal's door to the pictures of its program: what handles them is loaded with the first one, so that a session
+ * A terminal's access to the pictures of its program: what handles them is loaded with the first one, so that a session
  * without pictures does not have it in memory.
  */
 import type { Terminal } from "@xterm/headless";

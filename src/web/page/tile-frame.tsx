@@ -32,7 +32,7 @@ export function TileFrame({ tile, workspace }: { readonly tile: Tile; readonly w
       {tile.finding.value && <FindBar tile={tile} />}
       <div class="home" ref={home} />
       <CommandMenu tile={tile} workspace={workspace} />
-      {tile.lookingBack.value && (
+      {tile.copyMode.value && (
         <button type="button" class="newest" onClick={() => toNewest(tile)}>
           ↓ newest
         </button>

@@ -52,7 +52,7 @@ export class Tile {
   readonly captured = signal(false);
   readonly title = signal("");
   /** Whether a person is scrolled up in a pane, and whether there is newer output. */
-  readonly lookingBack = signal(false);
+  readonly copyMode = signal(false);
   readonly finding = signal(false);
   /** Grows when the panes that are shown change, or their places. */
   readonly panesChanged = signal(0);
@@ -90,7 +90,7 @@ export class Tile {
         port.control.call(method, { direction, by }, pane).catch(tellError);
       },
       scrolled: () => {
-        this.lookingBack.value = this.terminal.panes.some((pane) => !pane.isFollowing);
+        this.copyMode.value = this.terminal.panes.some((pane) => !pane.isFollowing);
       },
       pageKey: (event) => port.pageKey(event, this),
       panes: (panes) => {

@@ -1,14 +1,14 @@
-/** Hints name what exists at the door where they are told. */
+/** Hints name what exists at the transport where they are told. */
 import { expect, test } from "bun:test";
 import { machineTools, tools } from "../../../src/mcp/tools/tools.ts";
 import { errorCodes, WshError } from "../../../src/protocol/errors.ts";
 
 const names = new Set([...tools, ...machineTools].map((tool) => tool.name));
 
-test("every code's hint is in the words of each door", () => {
+test("every code's hint is in the words of each transport", () => {
   for (const code of errorCodes) {
     const error = new WshError(code, "");
-    const [http, cli, mcp] = (["http", "cli", "mcp"] as const).map((door) => error.hintAt(door));
+    const [http, cli, mcp] = (["http", "cli", "mcp"] as const).map((transport) => error.hintAt(transport));
     for (const hint of [http, cli, mcp]) expect(hint).not.toMatch(/\{\w+\}/);
     expect(`${http} ${cli}`).not.toMatch(/wsh_\w+/);
     expect(mcp).not.toMatch(/\/docs|--clear-line|`wsh (run|list|info|commands)/);
@@ -16,7 +16,7 @@ test("every code's hint is in the words of each door", () => {
   }
 });
 
-test("an error that comes from another process keeps the words for the last door", () => {
+test("an error that comes from another process keeps the words for the last transport", () => {
   const sent = new WshError("not_at_prompt", "busy", { hint: "Type with {run}." }).toBody();
   const received = WshError.fromBody(JSON.parse(JSON.stringify(sent)));
   expect(received.bodyAt("mcp").hint).toBe("Type with wsh_run_command.");
