@@ -81,7 +81,7 @@ const prelude = `
     } catch (error) {
       await wsh.closeAll().catch(() => {});
       const isError = error instanceof Error;
-      end("", isError ? (error.name === "TerminalFailure" ? error.message : error.name + ": " + error.message) : printedText(error), isError ? error.stack ?? "" : "");
+      end("", error instanceof TerminalFailure ? error.message : printedText(error), isError ? error.stack ?? "" : "");
     }
   };
 })();

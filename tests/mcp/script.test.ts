@@ -49,6 +49,10 @@ test("a failure says the line, the reason and the screen, also in TypeScript", a
   const wrong = await run({ code: "let a =\nlet b" });
   expect(wrong.value.state).toBe("failed");
   expect((await run({ code: "1", resume: "x" })).value.code).toBe("invalid_request");
+  const odd =
+    "print(10n, Symbol('s')); throw { get message() { throw 1; }, toString() { throw 2; }, toJSON() { throw 3; } }";
+  const said = { state: "failed", error: "(a value that cannot be printed)", output: "10 Symbol(s)" };
+  expect((await run({ code: odd })).value).toEqual(said);
 });
 
 test("past its time a program says where it stands, goes on, and can be stopped at any point", async () => {

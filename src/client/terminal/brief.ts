@@ -53,9 +53,22 @@ export function printedAs<T extends object>(value: T, shown: () => unknown): T {
 /** A value as a program prints it. */
 export function printedText(value: unknown): string {
   if (typeof value === "string") return value;
-  if (value instanceof Error) return `${value.name}: ${value.message}`;
-  const json = printedJson(value) ?? String(value);
-  return typeof value === "object" && json.startsWith('"') ? JSON.parse(json) : json;
+  try {
+    if (value instanceof Error) return `${value.name}: ${value.message}`;
+    const json = printedJson(value) ?? String(value);
+    return typeof value === "object" && json.startsWith('"') ? JSON.parse(json) : json;
+  } catch {
+    // A circle, a bigint, a getter that throws.
+    return plainText(value);
+  }
+}
+
+function plainText(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return "(a value that cannot be printed)";
+  }
 }
 
 /** JSON of what a program prints or returns. */
