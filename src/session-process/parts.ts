@@ -36,6 +36,8 @@ export interface SessionParts {
   place(target: string | undefined): Subject;
   /** The pane that a request is about. @throws WshError pane_not_found, moved where another process has it */
   localFor(target: string | undefined): LocalPane;
+  /** The id of the pane that is meant: one that has left the layout, too, while it can be read. */
+  paneFor(target: string | undefined): string;
   /** Starts a program in a new pane, which no window shows so far. @throws WshError of sessions.create */
   start(program: NewPane, size: Size): Promise<LocalPane>;
   /** The error that names the process which serves the pane of a request. */

@@ -288,22 +288,22 @@ export class SessionProcess implements SessionParts, Served {
   }
 
   localFor(target: string | undefined): LocalPane {
-    const parsed = target === undefined ? null : parseTarget(target);
-    // One that has left the layout can be read for a while.
-    const known = parsed?.kind === "pane" ? this.locals.get(formatTarget(parsed)) : undefined;
-    if (known !== undefined) return known;
-    const { pane } = this.place(target);
-    const local = this.arrangement.localOf(pane);
+    const pane = this.paneFor(target);
+    const local = this.locals.get(pane) ?? this.arrangement.localOf(pane);
     if (local === null) throw this.elsewhere(pane, target);
     return local;
+  }
+
+  paneFor(target: string | undefined): string {
+    const parsed = target === undefined ? null : parseTarget(target);
+    const named = parsed?.kind === "pane" ? formatTarget(parsed) : null;
+    return named !== null && this.locals.has(named) ? named : this.place(target).pane;
   }
 
   /** Null: none that is known here. */
   private meant(target: string | undefined): string | null {
     try {
-      const parsed = target === undefined ? null : parseTarget(target);
-      const named = parsed?.kind === "pane" ? formatTarget(parsed) : null;
-      return named !== null && this.locals.has(named) ? named : this.place(target).pane;
+      return this.paneFor(target);
     } catch {
       return null;
     }
@@ -349,7 +349,7 @@ export class SessionProcess implements SessionParts, Served {
    * @throws WshError pane_not_found, invalid_layout for views that show each other
    */
   private async resolve({ target, input }: PeerRequest): Promise<object> {
-    const pane = this.meant(target) ?? this.place(target).pane;
+    const pane = this.paneFor(target);
     const { through } = v.parse(ResolveSchema, input);
     if (through > MOST_VIEWS) throw new WshError("invalid_layout", `pane '${pane}' is a cyclic view`);
     const link = this.arrangement.placed.get(pane)?.link;

@@ -230,7 +230,7 @@ function leaveOf(parts: SessionParts, request: PeerRequest) {
 function subjectOf(parts: SessionParts, request: PeerRequest): Subject {
   const { op, target } = request;
   const { session, locals, content } = parts;
-  const { pane } = parts.place(target);
+  const pane = parts.paneFor(target);
   const isPane = op.startsWith("peer.") ? target !== undefined && addressesPane(target) : isForPane(op, target);
   const local = isPane ? locals.get(pane) : undefined;
   // The picture of a window has that of its views.

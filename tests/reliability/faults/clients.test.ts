@@ -190,6 +190,8 @@ describe("at the server's sockets", () => {
     const { wsh } = await started();
     await using _ = wsh;
     const server = await wsh.server();
+    // The first request opens what serves all that follow.
+    expect((await wsh.fetch("/sessions")).status).toBe(200);
     const before = descriptorsOf(server.pid);
     const head = "POST /sessions/s/input HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf of it";
     const hello = `${JSON.stringify({ wsh: 1, version: "0", cwd: "/", env: {} })}\n{"jsonrpc":"2.0","id":1,"method":"pi`;
