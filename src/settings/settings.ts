@@ -1,8 +1,8 @@
 /**
  * Resolves a setting's value: flag, else environment, else config.toml, else the table's default. Each value keeps its
  * origin, for `wsh config` and for code that treats "requested" and "default" differently (bind). A wrong flag or variable
- * stops the start, with the value, its place and the valid values. A mistake in the file keeps nobody from a terminal:
- * wherever something starts (`tolerant`) the default is used for the wrong part, and a warning says so.
+ * stops the start, with the value, its place and the valid values, and so does a file that was named and cannot be read.
+ * A mistake in the file keeps nobody from a terminal: wherever something starts (`tolerant`) the default is used for the wrong part, and a warning says so.
  */
 
 import fs from "node:fs";
@@ -108,8 +108,9 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
       return fallback;
     }
   };
-  const nothing = { kind: "absent" } as const;
-  const read = orElse<ReadConfig>(() => readConfig(path, instance.configNamed), nothing, "all defaults are used");
+  const nothing: ReadConfig = { kind: "absent" };
+  const reading = (): ReadConfig => readConfig(path, instance.configNamed);
+  const read = instance.configNamed ? reading() : orElse(reading, nothing, "all defaults are used");
   const config = read.kind === "text" ? read.config : null;
   const warnings = read.kind === "forbidden" ? [read.warning] : checkKeys(config, path, orElse);
   const given: Partial<Record<SettingName, unknown>> = {};
