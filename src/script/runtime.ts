@@ -7,6 +7,7 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { connect, type WshClient, WshError } from "../client/client.ts";
+import { printedText } from "../client/terminal/brief.ts";
 import { type Call, language, TerminalFailure } from "../client/terminal/language.ts";
 import { besides } from "./beside-panes.ts";
 import { ORDERS_VARIABLE, type Orders, type ScriptOrders } from "./orders.ts";
@@ -60,7 +61,9 @@ if (orders.kind === "script") await runScript(orders);
 
 /** Runs it to its end; a failure is printed with its line, and the process ends with 1. */
 async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): Promise<void> {
-  Object.assign(globalThis, { wsh });
+  // As in the sandbox, so that a program runs in both.
+  const print = (...values: unknown[]): void => console.log(values.map(printedText).join(" "));
+  Object.assign(globalThis, { wsh, open, print });
   process.argv = [process.argv[0] ?? "", file ?? "-", ...args];
   // Code without a file gets one while it runs: failures name its lines.
   const directory = code === undefined ? null : fs.mkdtempSync(join(os.tmpdir(), "wsh-script-"));

@@ -325,11 +325,13 @@ test("what the declaration names is there, in scripts and in wsh_script", async 
     const t = await open();
     const screen = await t.screen();
     const missing = [...named.terminal.filter((name) => !(name in t)), ...named.screen.filter((name) => !(name in screen))];
-    const kinds = [open, sessions, TerminalFailure, wsh.open].map((each) => typeof each).join();`;
-  expect(await wsh.ok("script", "-e", `${code} console.log(JSON.stringify([missing, kinds]));`)).toBe(
-    '[[],"function,function,function,function"]\n',
+    const kinds = [open, sessions, TerminalFailure, wsh.open, print, globalThis.open].map((each) => typeof each).join();`;
+  expect(await wsh.ok("script", "-e", `${code} print([missing, kinds]);`)).toBe(
+    '[[],"function,function,function,function,function,function"]\n',
   );
   const client = await wsh.client();
   const result = await client.callTool({ name: "wsh_script", arguments: { code: `${code} return [missing, kinds];` } });
-  expect(result.structuredContent).toMatchObject({ value: [[], "function,function,function,function"] });
+  expect(result.structuredContent).toMatchObject({
+    value: [[], "function,function,function,function,function,function"],
+  });
 });

@@ -227,11 +227,13 @@ export class OutputScan {
     this.searched = { line, cell };
     const end = this.source.text.lineFrom(line, from);
     if (from === 0) return this.scanLine(line, end, this.seen.get(line));
-    const start = line === this.since.line && !this.rewritten ? Math.max(0, this.since.index - from) : 0;
-    const match = this.tryFind(end, Math.min(start, end.length), end.length);
-    if (match === null || this.mayChange(line, end, match)) return null;
+    const start = line === this.since.line && !this.rewritten ? this.since.index : 0;
+    const found = this.tryFind(end, Math.max(0, start - from), end.length);
+    if (found === null || this.mayChange(line, end, found)) return null;
+    // Where the end of a line matches, the whole line says what the match is: `^` is not where its end begins.
     const whole = this.source.text.line(line) ?? end;
-    return this.foundIn(line, whole, { ...match, start: whole.length - end.length + match.start });
+    const match = this.tryFind(whole, start, whole.length);
+    return match === null || this.mayChange(line, whole, match) ? null : this.foundIn(line, whole, match);
   }
 
   private scanLine(id: number, line: string, before: string | undefined): ScanMatch | null {
