@@ -209,7 +209,7 @@ test("a session loads none of the modules that would cost it a megabyte", async 
 });
 
 /** Lines of the longest file. */
-const MAX_LINES = 420;
+const MAX_LINES = 440;
 
 test("no file imports itself by way of others", async () => {
   expect(circles(await importGraph(src))).toEqual([]);

@@ -79,7 +79,8 @@ export function checkpointsSeen(
   const { crashed, named, matches, unreadable } = all;
   return {
     ...all,
-    ...{ crashed: crashed.filter(isSeen), named: named.filter(isSeen) },
+    crashed: crashed.filter(isSeen),
+    named: named.filter(isSeen),
     ...(matches === undefined ? {} : { matches: matches.filter(isSeen) }),
     unreadable: unreadable.filter(({ session }) => !concealment.hidden.has(session)),
   };

@@ -52,7 +52,10 @@ function windowsOf({ session, layout }: CrashedSession, panes: readonly PaneInfo
   if (known.length === 0) return [{ ...one, id: windowId(window), panes: [...panes] }];
   return known.map(({ id, index, name, active, activePane, panes: own }) => ({
     ...one,
-    ...{ id: windowId(id), index, name: name ?? "", active },
+    id: windowId(id),
+    index,
+    name: name ?? "",
+    active,
     panes: own.flatMap((number, i) => {
       const pane = panes.find((each) => each.id === paneId(number));
       return pane === undefined ? [] : [{ ...pane, index: i, active: number === activePane }];

@@ -103,7 +103,13 @@ export function paneSpec(
   const { starter, maxSessions } = restorer;
   const { cwd, notes } = run ? directoryFor(pane.foreground?.cwd ?? pane.cwd) : { cwd: pane.cwd ?? "/", notes: [] };
   const restored: RestoredSpec = {
-    ...{ directory, why, run, notes, pane: pane.pane, session: number, window: session.window },
+    directory,
+    why,
+    run,
+    notes,
+    pane: pane.pane,
+    session: number,
+    window: session.window,
     created_at: session.created_at,
     owner: session.owner,
     worktree: session.worktree,
@@ -121,7 +127,10 @@ export function paneSpec(
     on: session.on,
   };
   const spec = sessionSpecOf(instance, create, {
-    ...{ starter, naming: "number", env: environmentOf(pane, restorer), cwd },
+    starter,
+    naming: "number",
+    env: environmentOf(pane, restorer),
+    cwd,
     ...defined({ max_sessions: maxSessions }),
   });
   return { ...spec, nofile: pane.nofile ?? spec.nofile, restored };

@@ -71,7 +71,10 @@ export async function listAll(
     unreadable: [
       ...damaged,
       ...broken.map(({ number, label, trouble: { code, message } }) => ({
-        ...{ session: sessionId(number), label, code, message },
+        session: sessionId(number),
+        label,
+        code,
+        message,
       })),
     ],
   };

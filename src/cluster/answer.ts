@@ -2,8 +2,10 @@
  * Another machine's answer to an operation, over any transport: checked by the operation's own schema, and its sessions
  * by the rules for session names. It describes only itself: names in it mean nothing here.
  */
+
 import * as v from "valibot";
 import { getOperation, type OperationName, type OperationOutput } from "../operations/table.ts";
+import { defined } from "../protocol/defined.ts";
 import { type ErrorCode, WshError } from "../protocol/errors.ts";
 import { isId, isSessionName, isTag } from "../protocol/names.ts";
 import { SessionInfoSchema } from "../protocol/session.ts";
@@ -53,10 +55,14 @@ export function errorThere(machine: string, body: Readonly<Record<string, unknow
   };
   const text = cut(message);
   const isNamed = text.startsWith(`${machine}: `) || text.includes(`'${machine}'`);
-  const error = WshError.fromBody({
-    ...{ code, message: isNamed ? text : `${machine}: ${text}`, ...details, machine },
-    ...(typeof hint === "string" ? { hint: cut(hint) } : {}),
-  });
+  const named = {
+    code,
+    message: isNamed ? text : `${machine}: ${text}`,
+    ...details,
+    machine,
+    ...defined({ hint: typeof hint === "string" ? cut(hint) : undefined }),
+  };
+  const error = WshError.fromBody(named);
   if (!refusedThere.has(error.code)) return error;
   return new WshError("access_denied", `machine '${machine}' refuses this one: ${error.message}`, {
     machine,

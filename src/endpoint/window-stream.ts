@@ -70,8 +70,13 @@ export class WindowStream implements PeerStream {
       const nothing = (): void => {};
       this.ends.push(
         shown.listen({
-          ...{ ahead: nothing, bell: nothing, clipboard: nothing },
-          ...{ chunk: changed, changed, resizing: changed, reset: changed },
+          ahead: nothing,
+          bell: nothing,
+          clipboard: nothing,
+          chunk: changed,
+          changed,
+          resizing: changed,
+          reset: changed,
         }),
       );
       if (elements) this.ends.push(session.events.on("drawn", changed));

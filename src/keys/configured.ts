@@ -6,6 +6,7 @@
  *
  * Invariant: an entry is parsed completely or refused, with its place in the file and the reason.
  */
+import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Binding, type BoundCall, callInWords, callsOf, keyName, viewCall } from "./bindings.ts";
 import { type CommandLine, parseCommandLine, TARGET_PARAMETER } from "./line.ts";
@@ -163,7 +164,7 @@ function fromTable(value: unknown, reader: OperationReader): Binding {
   if (isViewOperation(operation)) return ofCalls([viewCall(operation, { ...input, ...about })], { says, repeat });
   if (copyModeActionOf(operation) !== null) return ofCalls([callOfLine(operation, reader)], { says, repeat });
   reader.check(operation, input ?? {});
-  return ofCalls([{ operation, input: input ?? {}, ...(target === undefined ? {} : { target }) }], { says, repeat });
+  return ofCalls([{ operation, input: input ?? {}, ...defined({ target }) }], { says, repeat });
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -280,7 +280,9 @@ function progressOf(
   if (token === undefined) return null;
   const { session, max_wait_ms } = parameters;
   return reportProgress(context, ask, {
-    ...{ token, leave, describes: tool.waits },
+    token,
+    leave,
+    describes: tool.waits,
     session: typeof session === "string" ? session : undefined,
     total: typeof max_wait_ms === "number" ? max_wait_ms : DEFAULT_WAIT_MS,
     intervalMs: settings.progressMs ?? DEFAULT_PROGRESS_MS,

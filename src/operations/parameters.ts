@@ -22,7 +22,9 @@ export function parametersOf({ input }: Pick<Operation, "input">): Parameter[] {
     const choices = choicesOf(property);
     const says = isRecord(property) && typeof property.description === "string" ? property.description : "";
     return {
-      ...{ name, required: required.includes(name), says: says === "" ? describedIn(property) : says },
+      name,
+      required: required.includes(name),
+      says: says === "" ? describedIn(property) : says,
       values: choices.values ?? [],
       isPlain: choices.isPlain,
     };

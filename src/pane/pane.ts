@@ -189,7 +189,14 @@ export class Pane {
     const { rows, cols, title } = this.terminal;
     const program = this.exit === null ? foregroundName(this.foreground) : null;
     return {
-      ...{ id, pid, command, rows, cols, cwd, title, state },
+      id,
+      pid,
+      command,
+      rows,
+      cols,
+      cwd,
+      title,
+      state,
       ...present({ program }),
       ...lastExit(this.commands.log.last()),
       ...present({ agent: this.agent.info }),
@@ -388,7 +395,11 @@ export class Pane {
     }
     const { kind, nonce, exitCode } = mark;
     this.commands.mark({
-      ...{ kind, verified, child, nonce, exitCode },
+      kind,
+      verified,
+      child,
+      nonce,
+      exitCode,
       commandLine: mark.commandLine ?? null,
       params: mark.params,
       offset: mark.offset,

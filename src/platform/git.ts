@@ -10,7 +10,11 @@ export interface GitPlace {
 /** @returns its standard output without the last newline @throws Error with git's own message */
 export async function git({ cwd, env, signal }: GitPlace, ...args: readonly string[]): Promise<string> {
   const child = Bun.spawn(["git", ...args], {
-    ...{ cwd, env: { ...env }, stdin: "ignore", stdout: "pipe", stderr: "pipe" },
+    cwd,
+    env: { ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
     ...defined({ signal }),
   });
   const [out, error] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);

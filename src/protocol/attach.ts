@@ -168,7 +168,9 @@ export const RgbSchema = v.optional(v.object({ r: LevelSchema, g: LevelSchema, b
 const CellSideSchema = integerBetween(1, 1000);
 /** The terminal's answers about its colours and keyboard, passed on to programs that ask the session. */
 export const TerminalColorsSchema = v.object({
-  ...{ foreground: RgbSchema, background: RgbSchema, cursor: RgbSchema },
+  foreground: RgbSchema,
+  background: RgbSchema,
+  cursor: RgbSchema,
   /** It has kitty's keyboard protocol. */
   kitty: v.optional(v.boolean()),
   /** It has kitty's graphics protocol, and the colours that number pictures. */

@@ -39,9 +39,24 @@ export function asSeenBy(info: SessionInfo, agent: Owner | null): SessionInfo {
   const { id, name, server, running, created_at, windows } = info;
   if (!isConcealed(info, agent)) return windows.some(hasConcealed) ? withoutConcealed(info) : info;
   return {
-    ...{ id, pane_id: id.replace("@s", "@"), name, server, ...nothingKnown, rows: 0, cols: 0, clients: 0, attached: 0 },
-    ...{ tags: [], last_activity_ms: 0, idle_ms: 0, running, state: running ? "running" : "exited" },
-    ...{ ...noExit, created_at, windows: [], private: true },
+    id,
+    pane_id: id.replace("@s", "@"),
+    name,
+    server,
+    ...nothingKnown,
+    rows: 0,
+    cols: 0,
+    clients: 0,
+    attached: 0,
+    tags: [],
+    last_activity_ms: 0,
+    idle_ms: 0,
+    running,
+    state: running ? "running" : "exited",
+    ...noExit,
+    created_at,
+    windows: [],
+    private: true,
   };
 }
 
@@ -108,5 +123,5 @@ function isConcealedPane(value: object): value is PaneInfo {
 }
 
 function concealedPane({ id, index, active, rows, cols, view, private: isPrivate }: PaneInfo): PaneInfo {
-  return { ...{ id, index, active, rows, cols, view, private: isPrivate }, ...nothingKnown, state: "running" };
+  return { id, index, active, rows, cols, view, private: isPrivate, ...nothingKnown, state: "running" };
 }

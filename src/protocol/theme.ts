@@ -45,7 +45,11 @@ export interface StyleSpec {
 }
 
 const attributes: Readonly<Record<string, number>> = {
-  ...{ bold: BOLD, faint: FAINT, italic: ITALIC, underline: UNDERLINE, inverse: INVERSE },
+  bold: BOLD,
+  faint: FAINT,
+  italic: ITALIC,
+  underline: UNDERLINE,
+  inverse: INVERSE,
 };
 const names = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 /** The form of a look, for messages. */

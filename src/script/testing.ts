@@ -1,6 +1,8 @@
 /** `wsh/test`: Bun's test runner with a fresh terminal for each test, and matchers that wait. */
+
 import { basename, dirname, join } from "node:path";
 import { type Language, type OpenOptions, Terminal } from "../client/terminal/language.ts";
+import { defined } from "../protocol/defined.ts";
 import { matchers, type RunningTest, running, slug } from "./matchers.ts";
 import type { Orders, Project } from "./orders.ts";
 import type { Trace } from "./trace.ts";
@@ -27,7 +29,7 @@ export async function testModule(wsh: Language, orders: Orders, trace: Trace | n
   /** A failure leaves a trace. The terminal ends with the test in either case. */
   async function once(it: RunningTest, project: Project, options: OpenOptions, act: TerminalTest): Promise<void> {
     const { cols, rows, term } = project;
-    const env = { ...(term === undefined ? {} : { TERM: term }), ...options.env };
+    const env = { ...defined({ TERM: term }), ...options.env };
     const terminal = await wsh.open({ cols, rows, cwd: dirname(it.file), ...options, env });
     running.set(terminal, it);
     try {

@@ -121,14 +121,24 @@ export function buildGateway(
     changed,
   });
   const membership = new Membership(options.fleet, {
-    ...{ instance, proxies, machines, standing, end: linkEnd },
+    instance,
+    proxies,
+    machines,
+    standing,
+    end: linkEnd,
     logger: options.logger,
     hostname: options.hostname,
     boot: state.serverId,
   });
   const links = new LinkRoutes({ end: linkEnd, machines, standing, state, sockets });
   const webSockets = new WebSocketRoutes({
-    ...{ call, sockets, tickets, audit, limits: settings, changed, remoteEvents: new RemoteEvents(machines) },
+    call,
+    sockets,
+    tickets,
+    audit,
+    limits: settings,
+    changed,
+    remoteEvents: new RemoteEvents(machines),
     sources: new SessionsEverywhere(proxies, machines, options.hostname),
     callerGone: (id) => callerGone(proxies, id),
     concealedFrom: state.concealedFrom,

@@ -227,22 +227,21 @@ async function assemble(
   const tmux = new TmuxSocket({ instance, settings, logger, ...made });
   const personFiles = new PersonFiles({ session, instance, settings, logger });
   const keeping: PaneKeeperPort = {
-    ...{
-      session,
-      arrangement,
-      content,
-      locals,
-      instance,
-      settings,
-      logger,
-      processId: claim.id,
-      number: claim.session,
-    },
+    session,
+    arrangement,
+    content,
+    locals,
+    instance,
+    settings,
+    logger,
+    processId: claim.id,
+    number: claim.session,
     env: spec.split === undefined ? { ...spec.env, ...spec.create.env } : (tree?.env ?? {}),
     nofile: spec.nofile,
     tmux,
     isRestored: restored !== undefined,
-    ...{ isRead, recorder },
+    isRead,
+    recorder,
     released: (id) => void releasePane(instance, claim.id, claim.session, id).catch(() => {}),
     printed: (bytes) => {
       options.worked();
@@ -253,8 +252,18 @@ async function assemble(
   const keeper = new PaneKeeper(keeping);
   const { env, nofile } = keeping;
   const sessionProcess: SessionProcess = new SessionProcess({
-    ...{ session, arrangement, content, instance, settings, locals, env, nofile },
-    ...{ processId: claim.id, number: claim.session, socket: claim.socket, view: content.shownView },
+    session,
+    arrangement,
+    content,
+    instance,
+    settings,
+    locals,
+    env,
+    nofile,
+    processId: claim.id,
+    number: claim.session,
+    socket: claim.socket,
+    view: content.shownView,
     adopt: (planned, made) => keeper.adopt(planned, made),
     keeper: () => keeper,
     audit: options.audit,

@@ -131,7 +131,11 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
       for (const name of plan.unset) delete env[name];
       const program = {
         ...printingTo(request.printPath, programOf(plan, stdinOf(stdinFile, request.stdin_path), request.stdout_path)),
-        ...{ cwd, env, openFiles: request.nofile, rows, cols },
+        cwd,
+        env,
+        openFiles: request.nofile,
+        rows,
+        cols,
         inputLimitBytes: settings.max_input_bytes,
       };
       const start = {

@@ -83,14 +83,24 @@ export class PaneKeeper {
     const { create, restored } = made.request;
     const isPrivate = (): boolean => (locals.get(pane.id)?.own ?? session).isPrivate;
     const pane: Pane = await planned.make({
-      ...{ id: made.id, session: session.name, tmux: port.tmux.environment() },
+      id: made.id,
+      session: session.name,
+      tmux: port.tmux.environment(),
       owner: made.owner,
       isPrivate,
     });
     const own = new Session(
       {
-        ...{ id: port.number, windowId: made.window, name: session.name, tags: [], private: session.isPrivate },
-        ...{ server: "", rows: create.rows, cols: create.cols, settings: sessionSettings(settings), isSized: true },
+        id: port.number,
+        windowId: made.window,
+        name: session.name,
+        tags: [],
+        private: session.isPrivate,
+        server: "",
+        rows: create.rows,
+        cols: create.cols,
+        settings: sessionSettings(settings),
+        isSized: true,
         env: keptVariables(create.env),
         owner: made.owner,
       },
@@ -99,7 +109,8 @@ export class PaneKeeper {
     );
     const { id } = pane;
     const local = new LocalPane({
-      ...{ own, session },
+      own,
+      session,
       mouse: {
         get isAllowed() {
           return settings.mouse !== "off";
@@ -118,7 +129,8 @@ export class PaneKeeper {
     const maker = made.owner?.kind === "agent" ? made.owner.name : null;
     const passwords = new PasswordAsk({ pane, questions: session.questions }, maker);
     const recording = recordPane({
-      ...{ pane, settings },
+      pane,
+      settings,
       recorder: { record: (details) => port.recorder.record(details, local.home) },
       window: () => windowWith(arrangement.state, id),
       isPrivate,
@@ -228,7 +240,10 @@ export class PaneKeeper {
     const { command = null, shell = null } = create;
     const given = keptVariables(create.env);
     const start = {
-      ...{ pane: id, session: number, window, nofile },
+      pane: id,
+      session: number,
+      window,
+      nofile,
       program: { command, shell, display: pane.command, ...defined({ env: given }) },
       env: keptEnvironment({ ...env, ...create.env }),
     };
@@ -243,7 +258,13 @@ export class PaneKeeper {
     this.checkpoints.set(
       local.id,
       new Checkpoints({
-        ...{ session, local, instance, settings, logger, start, resumed: foreground && { ...foreground, ...again } },
+        session,
+        local,
+        instance,
+        settings,
+        logger,
+        start,
+        resumed: foreground && { ...foreground, ...again },
         isMember: () => arrangement.isSplit,
         isRestored: restored !== undefined,
         history: isOwn ? (replayed?.history ?? null) : null,
@@ -255,11 +276,24 @@ export class PaneKeeper {
     const { session, arrangement, instance, settings, logger, processId, number, env, nofile } = this.port;
     if (this.layout !== null || !arrangement.isSplit || this.port.isRead) return;
     this.layout = new LayoutCheckpoint({
-      ...{ session, arrangement, instance, settings, logger, goesOn: this.port.isRestored },
+      session,
+      arrangement,
+      instance,
+      settings,
+      logger,
+      goesOn: this.port.isRestored,
       stored: () => ({
-        ...{ host: processId, session: number, name: session.name, tags: session.tags, created_at: session.createdAt },
-        ...{ private: session.isPrivate, ...session.size, elements: session.elements.state() },
-        ...{ windows: withoutPopups(arrangement.state), env, nofile },
+        host: processId,
+        session: number,
+        name: session.name,
+        tags: session.tags,
+        created_at: session.createdAt,
+        private: session.isPrivate,
+        ...session.size,
+        elements: session.elements.state(),
+        windows: withoutPopups(arrangement.state),
+        env,
+        nofile,
       }),
     });
   }

@@ -119,10 +119,16 @@ export class Witness implements Disposable {
     const digest = output ?? this.outputOf(record.id);
     const missing = [before, after].flatMap((tree) => ("missing" in tree ? [tree.missing] : []));
     return {
-      ...{ command, cwd, state: state as Predicate["state"] },
+      command,
+      cwd,
+      state: state as Predicate["state"],
       started_at: new Date(started_at).toISOString(),
       ended_at: ended_at === null ? null : new Date(ended_at).toISOString(),
-      ...{ exit_code, signal, by, verified, ...defined({ warnings }) },
+      exit_code,
+      signal,
+      by,
+      verified,
+      ...defined({ warnings }),
       ...digest,
       git: {
         before: "tree" in before ? before : null,

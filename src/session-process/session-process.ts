@@ -324,7 +324,11 @@ export class SessionProcess implements SessionParts, Served {
     const env = { ...port.env, ...session.viewers.environment, ...session.brought.defined };
     const request = {
       create: { name: null, tags: [], private: session.isPrivate, ...create, ...size },
-      ...{ env, cwd, nofile: port.nofile, opened: owner.kind === "person", printPath },
+      env,
+      cwd,
+      nofile: port.nofile,
+      opened: owner.kind === "person",
+      printPath,
     };
     const home: PaneHome = { instance, settings };
     const planned = await planPane(request, home);

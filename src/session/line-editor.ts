@@ -36,8 +36,17 @@ function oneLine(text: string): string {
 
 /** Keys with Ctrl that edit, as in readline. */
 const controls: Readonly<Record<string, string>> = {
-  ...{ a: "Home", e: "End", b: "ArrowLeft", f: "ArrowRight", h: "Backspace", d: "Delete" },
-  ...{ u: "clear", k: "clearRest", w: "dropWord", j: "Enter", m: "Enter" },
+  a: "Home",
+  e: "End",
+  b: "ArrowLeft",
+  f: "ArrowRight",
+  h: "Backspace",
+  d: "Delete",
+  u: "clear",
+  k: "clearRest",
+  w: "dropWord",
+  j: "Enter",
+  m: "Enter",
 };
 
 /** The meaning of a key in a line: `Enter`, an editing key or the character itself; undefined for a key without one. */
@@ -51,7 +60,9 @@ export function editLine<T extends EditedLine>(line: T, named: string | undefine
   const { typed, caret } = line;
   const to = (place: number): T => ({ ...line, caret: Math.max(0, Math.min(typed.length, place)) });
   const without = (from: number, until: number): T => ({
-    ...{ ...line, typed: typed.toSpliced(from, until - from), caret: from },
+    ...line,
+    typed: typed.toSpliced(from, until - from),
+    caret: from,
   });
   switch (named) {
     case undefined:

@@ -282,8 +282,14 @@ export class Session<P extends PaneRef = PaneRef> {
       created_at: this.createdAt,
       windows: this.pane.windows?.() ?? [this.window.info(pane)],
       ...(this.viewers.pages.length === 0 ? {} : { viewers: this.viewers.pages }),
-      ...defined({ owner: this.options.owner, worktree: this.options.worktree, crashed: this.options.crashed }),
-      ...defined({ port: this.port ?? undefined, idle_limit: this.options.idleLimit, ends: this.ends ?? undefined }),
+      ...defined({
+        owner: this.options.owner,
+        worktree: this.options.worktree,
+        crashed: this.options.crashed,
+        port: this.port ?? undefined,
+        idle_limit: this.options.idleLimit,
+        ends: this.ends ?? undefined,
+      }),
       ...(this.keptPrivate ? { private: true } : {}),
     };
   }

@@ -75,7 +75,9 @@ export class TerminalModel {
     this.transcript = new Transcript(this.emulator);
     this.hideTitles = options.hideTitles === true;
     const classify = classifier({
-      ...{ ...options, hideClipboard: options.hideClipboard === true, hideTitles: this.hideTitles },
+      ...options,
+      hideClipboard: options.hideClipboard === true,
+      hideTitles: this.hideTitles,
       changed: (change) => this.lasting.note(change),
       effect: (effect) => sink.effect?.(effect),
     });

@@ -35,7 +35,14 @@ export async function gatherFacts(
   }
   const { version, socketPath, hostname, account, pid } = backend;
   return {
-    ...{ version, socketPath, hostname, account, pid, terminals, screens, layouts },
+    version,
+    socketPath,
+    hostname,
+    account,
+    pid,
+    terminals,
+    screens,
+    layouts,
     startedAt: Math.min(...model.sessions.map(({ info }) => info.created_at)),
     marked: state.marked,
     pipes: new Set(Object.entries(state.pipes).flatMap(([pane, carrier]) => (backend.isAlive(carrier) ? [pane] : []))),

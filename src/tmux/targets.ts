@@ -6,12 +6,24 @@ import { type Model, type Pane, type Place, placeOf, type Session, type Window }
 export type TargetKind = "session" | "window" | "pane";
 
 const windowWords: Readonly<Record<string, string>> = {
-  ...{ "{start}": "^", "{last}": "!", "{end}": "$", "{next}": "+", "{previous}": "-" },
+  "{start}": "^",
+  "{last}": "!",
+  "{end}": "$",
+  "{next}": "+",
+  "{previous}": "-",
 };
 const paneWords: Readonly<Record<string, string>> = {
-  ...{ "{last}": "!", "{next}": "+", "{previous}": "-", "{top}": "top", "{bottom}": "bottom" },
-  ...{ "{left}": "left", "{right}": "right", "{top-left}": "top-left", "{top-right}": "top-right" },
-  ...{ "{bottom-left}": "bottom-left", "{bottom-right}": "bottom-right" },
+  "{last}": "!",
+  "{next}": "+",
+  "{previous}": "-",
+  "{top}": "top",
+  "{bottom}": "bottom",
+  "{left}": "left",
+  "{right}": "right",
+  "{top-left}": "top-left",
+  "{top-right}": "top-right",
+  "{bottom-left}": "bottom-left",
+  "{bottom-right}": "bottom-right",
 };
 
 /** What a word in braces stands for; any other text is itself. */

@@ -73,7 +73,9 @@ export const PaneRecordSchema = v.object({
   cwd: v.nullable(v.string()),
   /** As requested: a command, a shell, or neither. */
   program: v.object({
-    ...{ command: v.nullable(v.string()), shell: v.nullable(v.string()), display: v.string() },
+    command: v.nullable(v.string()),
+    shell: v.nullable(v.string()),
+    display: v.string(),
     /** Variables that it was started with, of those in `env`. */
     env: v.optional(v.record(v.string(), v.string())),
   }),

@@ -22,7 +22,9 @@ export function compare(
       null,
       { name: a.session, tags: a.tags.join(" "), size: sizeOf(a) },
       {
-        ...{ name: b.session, tags: b.tags.join(" "), size: sizeOf(b) },
+        name: b.session,
+        tags: b.tags.join(" "),
+        size: sizeOf(b),
       },
     ),
     ...windowChanges(a, b),
@@ -37,8 +39,10 @@ export function compare(
     return [{ pane_id: id, changed: all.slice(-MOST_TOLD), more: Math.max(0, all.length - MOST_TOLD) }];
   });
   return {
-    ...{ session: b.session, id: b.id },
-    ...{ from: { label: from, saved_at: a.saved_at }, to: { label: to, saved_at: b.saved_at } },
+    session: b.session,
+    id: b.id,
+    from: { label: from, saved_at: a.saved_at },
+    to: { label: to, saved_at: b.saved_at },
     changes,
     lines,
   };

@@ -34,7 +34,10 @@ export async function withCopy<T>(
     }
     const layout = kept.layout === null ? null : copiedLayout(kept.layout, { session, panes, windows: newWindows });
     const records = kept.panes.map((record) => ({
-      ...{ ...record, ...fresh, directory, session },
+      ...record,
+      ...fresh,
+      directory,
+      session,
       pane: panes.get(record.pane) ?? 0,
     }));
     return use({ ...kept, number: ids.session, directory, session, layout, panes: records, left_out: [] });
@@ -88,7 +91,10 @@ function copiedLayout(layout: LayoutRecord, { session, panes, windows }: NewIds)
     windows: [...windows.values()],
     // No process had it before.
     tree: {
-      ...{ ...tree, host: 0, session: session.id, created_at: session.created_at },
+      ...tree,
+      host: 0,
+      session: session.id,
+      created_at: session.created_at,
       windows: replaced(tree.windows, panes, windows),
     },
   };

@@ -43,17 +43,33 @@ export function shown(kept: CrashedSession, label: string | null): CheckpointVie
   const windows =
     layout === null
       ? panes.slice(0, 1).map(({ pane }) => ({
-          ...{ id: windowId(session.window), name: null, active: true, zoomed: false },
-          ...{ panes: [paneId(pane)], layout: paneId(pane) },
+          id: windowId(session.window),
+          name: null,
+          active: true,
+          zoomed: false,
+          panes: [paneId(pane)],
+          layout: paneId(pane),
         }))
       : windowsIn(layout).map((window) => ({
-          ...{ id: windowId(window.id), name: window.name, active: window.active, zoomed: window.zoomed },
-          ...{ panes: window.panes.map(paneId), layout: window.layout },
+          id: windowId(window.id),
+          name: window.name,
+          active: window.active,
+          zoomed: window.zoomed,
+          panes: window.panes.map(paneId),
+          layout: window.layout,
         }));
   const facts = readFacts(directory);
   return {
-    ...{ note: facts.note, bytes: bytesIn(directory) },
-    ...{ session: name, id: sessionId(number), label, saved_at, tags: [...tags], rows, cols, windows },
+    note: facts.note,
+    bytes: bytesIn(directory),
+    session: name,
+    id: sessionId(number),
+    label,
+    saved_at,
+    tags: [...tags],
+    rows,
+    cols,
+    windows,
     panes: panes.map((pane) => shownPane(kept, pane, facts.git[pane.pane] ?? null)),
     left_out: left_out.map(({ pane, why }) => ({ session: name, pane_id: paneId(pane), message: why })),
   };
@@ -64,8 +80,15 @@ function shownPane({ directory }: CrashedSession, record: PaneRecord, git: Shown
   const stored = readPane(directory, pane);
   const screen = [...(stored.screen ?? []), ...(stored.alternate ?? [])].map(plainLine);
   return {
-    ...{ id: paneId(pane), title, cwd, rows, cols, program: program.display, running: foreground?.line ?? null },
-    ...{ git, agent: foreground?.agent ?? null },
+    id: paneId(pane),
+    title,
+    cwd,
+    rows,
+    cols,
+    program: program.display,
+    running: foreground?.line ?? null,
+    git,
+    agent: foreground?.agent ?? null,
     screen,
     lines_above: history === null ? 0 : history.end - history.first,
   };

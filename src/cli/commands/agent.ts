@@ -97,7 +97,9 @@ export function register(program: Command): void {
       const text = given ?? (await Bun.stdin.text());
       using session = await SessionClient.open(instanceOf(command), name);
       const result = await session.call("agent.prompt", {
-        ...{ text, command: options.command ?? false, wait: options.wait ?? false },
+        text,
+        command: options.command ?? false,
+        wait: options.wait ?? false,
         max_wait_ms: options.timeout ?? TURN_MS,
       });
       if (result.delivered === "not_delivered") process.exitCode = NOT_DELIVERED;

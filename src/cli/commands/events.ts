@@ -87,7 +87,8 @@ async function sourcesOf(instance: Instance, names: readonly string[], options: 
     throw new UsageError("--since CURSOR is a place of one machine", "Follow each machine by a command of its own.");
   const signal = new AbortController().signal;
   return [...wanted].map(([machine, session]) => ({
-    ...{ machine, session },
+    machine,
+    session,
     read: (given) => (machine === null ? readHere(instance, given, signal) : readThere(instance, machine, given)),
   }));
 }

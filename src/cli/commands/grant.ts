@@ -63,7 +63,11 @@ async function serve(instance: Instance, options: GrantOptions, words: readonly 
     );
   const lent = await Promise.all((options.lend ?? []).map((pane) => paneAt(instance, pane)));
   const state = {
-    ...{ name: options.name, may: options.may, inside, reporter: process.pid, asks: new Set<string>() },
+    name: options.name,
+    may: options.may,
+    inside,
+    reporter: process.pid,
+    asks: new Set<string>(),
     home: await paneAt(instance, target),
     panes: new Map(lent.map((pane) => [pane.id, pane])),
   };

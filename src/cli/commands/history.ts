@@ -114,7 +114,12 @@ function filtersOf(words: readonly string[], options: Filters): Record<string, u
   const cwd = options.here === true ? process.cwd() : options.cwd === undefined ? undefined : resolve(options.cwd);
   const given = {
     query: words.length === 0 ? undefined : words.join(" "),
-    ...{ session, cwd, failed, since, until, by },
+    session,
+    cwd,
+    failed,
+    since,
+    until,
+    by,
     exit_code: options.exit,
     min_duration: options.longer,
   };

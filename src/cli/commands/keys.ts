@@ -34,8 +34,16 @@ export function register(program: Command): void {
       if (json === true) {
         const keys = all.flatMap(([name, bindings]) =>
           [...bindings].map(([key, { operation, input, target, further, says, repeat = false }]) => ({
-            ...{ key: keyLabel(key), table: name, operation, input, target, further, repeat, says },
-            ...{ from: origin(name, key), changed: origin(name, key) !== "default" },
+            key: keyLabel(key),
+            table: name,
+            operation,
+            input,
+            target,
+            further,
+            repeat,
+            says,
+            from: origin(name, key),
+            changed: origin(name, key) !== "default",
           })),
         );
         const copying = Object.entries(look).flatMap(([key, action]) => {

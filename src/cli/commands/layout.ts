@@ -126,7 +126,8 @@ async function set(session: SessionClient, file: string, { closeOthers = false }
     places.flatMap((place, index) => (present[index] === undefined ? [] : [[place, present[index].id]])),
   );
   const made = await session.call("layout.set", {
-    ...{ tree: treeWith(window.tree, existing), close_others: closeOthers },
+    tree: treeWith(window.tree, existing),
+    close_others: closeOthers,
     ...floatsWith(window.floats),
   });
   warnOfHidden(made.windows.filter(({ id }) => id === own));

@@ -58,7 +58,9 @@ async function open(words: string[], options: PopupOptions, command: Command): P
     ...programOf({ ...defined({ cwd, env, shell, title }) }, run.length === 0 ? null : run),
     ...boundsGiven(options),
     ...defined({ keep_after_exit: keep }),
-    ...{ border, print, wait: !detach },
+    border,
+    print,
+    wait: !detach,
   };
   const result = await atTarget(command, target, (session) => session.call("popup.open", input));
   if (json) await printJson(result);

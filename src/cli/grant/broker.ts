@@ -106,7 +106,9 @@ export class Broker implements AsyncDisposable {
     const { connection } = await Connection.open(socket, "cli");
     try {
       return await connection.request(op, input, {
-        ...{ caller: this.callerAt(pane), access: "operate", target: pane.id },
+        caller: this.callerAt(pane),
+        access: "operate",
+        target: pane.id,
         ...defined({ signal }),
       });
     } finally {
@@ -117,7 +119,7 @@ export class Broker implements AsyncDisposable {
   private callerAt({ session, program }: GrantedPane): Caller {
     const { id, state } = this;
     const via = { token: state.name, id, peer: null };
-    return { ...{ kind: "http", id, name: state.name, connected: true, only: session, via }, ...defined({ program }) };
+    return { kind: "http", id, name: state.name, connected: true, only: session, via, ...defined({ program }) };
   }
 
   /** Notes what has become the grant's, and leaves out of an answer what is not. */

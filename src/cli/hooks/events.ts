@@ -17,10 +17,20 @@ const text = v.optional(v.fallback(v.optional(v.string()), undefined));
 
 /** Names of the same thing at several hosts: Claude Code, Codex and Gemini CLI; Copilot; Cursor. */
 const PayloadSchema = v.object({
-  ...{ notification_type: text, message: text, title: text, tool_name: text, toolName: text, source: text },
-  ...{ session_id: text, sessionId: text, conversation_id: text },
-  ...{ transcript_path: text, transcriptPath: text },
-  ...{ prompt: text, last_assistant_message: text, prompt_response: text },
+  notification_type: text,
+  message: text,
+  title: text,
+  tool_name: text,
+  toolName: text,
+  source: text,
+  session_id: text,
+  sessionId: text,
+  conversation_id: text,
+  transcript_path: text,
+  transcriptPath: text,
+  prompt: text,
+  last_assistant_message: text,
+  prompt_response: text,
   /** A subagent's own event. */
   agent_id: text,
   conversation_title: text,
@@ -116,10 +126,19 @@ const rules: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
 };
 
 const moments: Readonly<Record<string, HookReading["moment"]>> = {
-  ...{ SessionStart: "started", sessionStart: "started", started: "started" },
-  ...{ UserPromptSubmit: "prompted", BeforeAgent: "prompted", beforeSubmitPrompt: "prompted" },
-  ...{ userPromptSubmitted: "prompted", busy: "prompted" },
-  ...{ Stop: "ended", AfterAgent: "ended", stop: "ended", agentStop: "ended", idle: "ended" },
+  SessionStart: "started",
+  sessionStart: "started",
+  started: "started",
+  UserPromptSubmit: "prompted",
+  BeforeAgent: "prompted",
+  beforeSubmitPrompt: "prompted",
+  userPromptSubmitted: "prompted",
+  busy: "prompted",
+  Stop: "ended",
+  AfterAgent: "ended",
+  stop: "ended",
+  agentStop: "ended",
+  idle: "ended",
 };
 
 /** @param payload as parsed from standard input; anything else than an object says nothing more than the event */
@@ -149,7 +168,8 @@ function conversationOf(payload: Payload): ReportedConversation | undefined {
   const id = session_id ?? sessionId ?? conversation_id;
   const title = conversation_title === undefined ? {} : { title: agentMessage(conversation_title) };
   const whole = v.safeParse(ReportedConversationSchema, {
-    ...{ id, ...title },
+    id,
+    ...title,
     ...defined({ transcript: transcript_path ?? transcriptPath }),
   });
   if (whole.success) return whole.output;

@@ -29,7 +29,10 @@ const agent = agentAbove(process.ppid);
 
 /** How the command line introduces itself to a session process. */
 export const cliCaller: Caller = {
-  ...{ kind: "cli", id: `cli:${process.pid}`, name: "wsh", connected: true },
+  kind: "cli",
+  id: `cli:${process.pid}`,
+  name: "wsh",
+  connected: true,
   ...present({ agent }),
 };
 

@@ -4,6 +4,7 @@
  * done); or when its caller cancels, which the machine learns. An answer is authentic because the NATS servers let only
  * the asked machine write it.
  */
+import { defined } from "../../protocol/defined.ts";
 import { headerNames, MAX_PARTS, parsePart } from "../../protocol/fleet-messages.ts";
 import { ASKING_HEADER } from "../../protocol/requests.ts";
 import type { FleetConnection, FleetMessage } from "./connection.ts";
@@ -71,7 +72,7 @@ export class FleetRequests {
     let late: Timer | null = null;
     const sent = {
       reply,
-      headers: { ...headers, ...this.asking, ...(key === undefined ? {} : { [headerNames.key]: key }) },
+      headers: { ...headers, ...this.asking, ...defined({ [headerNames.key]: key }) },
     };
     const cancel = (): void => {
       this.connection.publish(subject, "", { reply, headers: { ...sent.headers, [headerNames.control]: "cancel" } });
@@ -123,8 +124,15 @@ export class FleetRequests {
     const timer = setTimeout(() => this.pending.delete(reply), NOBODY_MS);
     const boot = headers[headerNames.boot] ?? "";
     this.pending.set(reply, {
-      ...{ from, subject, boot, askedAt: performance.now(), refusedBy: async () => true },
-      ...{ parts: [], bytes: 0, missing: 0, end },
+      from,
+      subject,
+      boot,
+      askedAt: performance.now(),
+      refusedBy: async () => true,
+      parts: [],
+      bytes: 0,
+      missing: 0,
+      end,
     });
     return this.connection.publish(subject, body, { reply, headers: { ...headers, ...this.asking } });
   }

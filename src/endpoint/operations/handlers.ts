@@ -22,8 +22,14 @@ export const sessionHandlers: SessionHandlers = {
   "session.detach": (session, { which, client }) => ({ detached: session.detach(client ?? which) }),
   "session.clients": ({ viewers: { all, inUse } }) =>
     all.map(({ id, device, page, size, readOnly, since, focus }) => ({
-      ...{ client: id, terminal: device, page, ...size, read_only: readOnly, used: id === inUse },
-      ...{ since, last_key: focus.lastKey },
+      client: id,
+      terminal: device,
+      page,
+      ...size,
+      read_only: readOnly,
+      used: id === inUse,
+      since,
+      last_key: focus.lastKey,
     })),
   "terminal.show": async ({ viewers }, { message, client, ...view }, context) => {
     // The person's rights, not the caller's, would find the session.

@@ -105,7 +105,9 @@ export class Changes {
       session,
       access: "observe",
       caller: {
-        ...{ kind: "mcp", id: "mcp:subscriptions", connected: true },
+        kind: "mcp",
+        id: "mcp:subscriptions",
+        connected: true,
         ...defined({ only }),
       },
     };

@@ -2,7 +2,9 @@
  * An agent's running program: its process (`wsh script-sandbox`), and its unread output. Every call of the program is
  * made in the agent's name, and only calls of the language are known.
  */
+
 import { selfCommand } from "../../launch/launch.ts";
+import { defined } from "../../protocol/defined.ts";
 import type { FromSandbox, ToSandbox } from "../../protocol/sandbox.ts";
 import { LineSplitter } from "../../wire/lines.ts";
 import type { Ask } from "../tools/tool.ts";
@@ -40,7 +42,7 @@ export class ProgramRun {
       stdout: "pipe",
       stderr: "ignore",
     });
-    this.send({ kind: "begin", code, ...(session === undefined ? {} : { session }) });
+    this.send({ kind: "begin", code, ...defined({ session }) });
     void this.read(asker(this.stopping.signal));
   }
 

@@ -43,7 +43,13 @@ export const history = tool({
 function small(found: Found): object {
   const { id, command, cwd, started_at, duration_ms, exit_code, signal, session, by, server, output } = found;
   const known = {
-    ...{ id, command, server, cwd, exit_code, signal, session },
+    id,
+    command,
+    server,
+    cwd,
+    exit_code,
+    signal,
+    session,
     at: started_at === null ? null : new Date(started_at).toISOString().replace(/\.\d+/, ""),
     duration_ms: duration_ms === null || duration_ms < 1_000 ? null : duration_ms,
     by: by === "person" ? null : by,

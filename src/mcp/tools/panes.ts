@@ -31,7 +31,7 @@ function amount<C extends string, P extends string>(given: Amount | undefined, c
   const share = typeof given === "string" ? Number(given.slice(0, -1)) : undefined;
   return {
     ...(typeof given === "number" ? { [cells]: given } : {}),
-    ...(share === undefined ? {} : { [percent]: share }),
+    ...defined({ [percent]: share }),
   } as Partial<Record<C | P, number>>;
 }
 

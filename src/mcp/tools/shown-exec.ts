@@ -50,7 +50,10 @@ function inShort(step: StepResult, cwd: string | undefined): object {
   const { name, session, pane, state, exit_code, duration_ms, command_id, total_lines, readable_until } = step;
   return {
     ...defined({ name, session, pane }),
-    ...{ state, exit_code, duration_ms, command_id },
+    state,
+    exit_code,
+    duration_ms,
+    command_id,
     ...defined({ total_lines, readable_until }),
   };
 }

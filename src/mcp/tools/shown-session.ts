@@ -38,7 +38,12 @@ export interface ShownWindow {
 /** Windows with the fields by which an agent addresses and decides: ids, places, programs and states. */
 export function shownWindows(windows: readonly WindowInfo[]): ShownWindow[] {
   return windows.map(({ id, index, name, active, rows, cols, zoomed, synchronized, panes }) => ({
-    ...{ id, index, name, active, rows, cols },
+    id,
+    index,
+    name,
+    active,
+    rows,
+    cols,
     ...(zoomed === true ? { zoomed } : {}),
     ...(synchronized === true ? { synchronized } : {}),
     panes: panes.map(shownPane),
@@ -48,10 +53,16 @@ export function shownWindows(windows: readonly WindowInfo[]): ShownWindow[] {
 function shownPane({ id, index, active, command, state, title, rows, cols, cwd, ...rest }: PaneInfo): object {
   const { row, col, hidden, view, exit_code, signal, agent } = rest;
   return {
-    ...{ id, index, ...(active ? { active } : {}), state, command },
+    id,
+    index,
+    ...(active ? { active } : {}),
+    state,
+    command,
     ...withoutNull({ title: title || null, cwd }),
     ...(hidden === true ? { hidden } : { row, col }),
-    ...{ rows, cols, ...defined({ view }) },
+    rows,
+    cols,
+    ...defined({ view }),
     ...(state === "exited" ? { exit_code, signal } : {}),
     ...defined({ agent }),
   };

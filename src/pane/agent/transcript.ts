@@ -135,8 +135,13 @@ const BodySchema = v.fallback(
   undefined,
 );
 const EntrySchema = v.looseObject({
-  ...{ type: optionalText, role: optionalText, content: ContentSchema, timestamp: optionalText },
-  ...{ summary: optionalText, aiTitle: optionalText, customTitle: optionalText },
+  type: optionalText,
+  role: optionalText,
+  content: ContentSchema,
+  timestamp: optionalText,
+  summary: optionalText,
+  aiTitle: optionalText,
+  customTitle: optionalText,
   isMeta: v.optional(v.unknown()),
   isSidechain: v.optional(v.unknown()),
   message: v.optional(BodySchema),
@@ -149,8 +154,12 @@ const ADDED = /^<[a-z_-]+>/;
 
 /** Names of the two sides in the hosts' forms. */
 const roles: Readonly<Record<string, TranscriptMessage["role"]>> = {
-  ...{ user: "user", "user.message": "user" },
-  ...{ assistant: "assistant", gemini: "assistant", model: "assistant", "assistant.message": "assistant" },
+  user: "user",
+  "user.message": "user",
+  assistant: "assistant",
+  gemini: "assistant",
+  model: "assistant",
+  "assistant.message": "assistant",
 };
 
 function entryOf(value: unknown): TranscriptEntry | null {

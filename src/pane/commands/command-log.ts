@@ -349,7 +349,9 @@ export class CommandLog {
     const entry: CommandEntry = {
       record: startedRecord(mark, { id, line, cwd: this.port.cwd(), at: this.port.clock.wall() }),
       ...countersOf(this.port.text),
-      ...{ startedAt: this.port.clock.now(), sent: expected, shown },
+      startedAt: this.port.clock.now(),
+      sent: expected,
+      shown,
       reportedText: mark.commandLine,
       indented: /^\s/.test(typed),
       history: mark.params ?? {},

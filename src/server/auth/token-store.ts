@@ -95,7 +95,10 @@ export type ShareLink = Watched<Named>;
 
 function known({ name, digest, access, session, expires_at, share, browser }: StoredToken): Named {
   return {
-    ...{ id: `${name}:${digest.slice(0, TOKEN_ID_LENGTH)}`, name, digest: Uint8Array.fromHex(digest), access },
+    id: `${name}:${digest.slice(0, TOKEN_ID_LENGTH)}`,
+    name,
+    digest: Uint8Array.fromHex(digest),
+    access,
     ...defined({ session, share, browser, expiresAt: expires_at }),
   };
 }

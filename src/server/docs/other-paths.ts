@@ -38,7 +38,11 @@ function login(id: string, summary: string, body: Fields | null, result: Fields,
 }
 
 const query = (name: string, description: string, schema: JsonSchema, required = false): JsonSchema => ({
-  ...{ name, in: "query", required, description, schema },
+  name,
+  in: "query",
+  required,
+  description,
+  schema,
 });
 
 const session: JsonSchema = {

@@ -17,7 +17,11 @@ import { Hooks } from "./hooks.ts";
 export function createHooks(options: GatewayOptions, call: Call, rested: () => void): Hooks {
   const { instance, logger, hooks, settings } = options;
   return new Hooks({
-    ...{ instance, logger, rested, events: eventsDir(instance), files: new HookFiles(instance) },
+    instance,
+    logger,
+    rested,
+    events: eventsDir(instance),
+    files: new HookFiles(instance),
     wanted: () => hooks?.now() ?? [],
     isOpen: () => settings.notify_text === "full",
     notify: (notify, notice, event) => {
@@ -30,7 +34,10 @@ export function createHooks(options: GatewayOptions, call: Call, rested: () => v
       const { operation, input, target: session = subjectOf(operation, event) } = await hooks.call(line);
       const caller = { kind: "cli", id: "hook", name: "a hook", connected: true, ...defined({ agent }) } as const;
       return call(getOperation(operation as OperationName).name, input as never, {
-        ...{ caller, access: "admin", signal, session },
+        caller,
+        access: "admin",
+        signal,
+        session,
       });
     },
   });

@@ -42,7 +42,11 @@ export async function deliver(delivery: Delivery, pausesMs: readonly number[] = 
     try {
       const signal = AbortSignal.timeout(TRY_MS);
       const answer = await fetch(address, {
-        ...{ method: "POST", headers, body: JSON.stringify(body), redirect: "error", signal },
+        method: "POST",
+        headers,
+        body: JSON.stringify(body),
+        redirect: "error",
+        signal,
       });
       await answer.body?.cancel();
       if (answer.ok) return;
@@ -66,9 +70,17 @@ function ntfy(url: string, { notice, actions }: Delivery): [string, object] {
   const topic = url.slice(at + 1).replace(/\/+$/, "");
   const isUrgent = notice.kind !== "command" && notice.kind !== "notification";
   const message = {
-    ...{ topic, title: notice.title, message: notice.text, priority: isUrgent ? 4 : 3, tags: ["computer"] },
+    topic,
+    title: notice.title,
+    message: notice.text,
+    priority: isUrgent ? 4 : 3,
+    tags: ["computer"],
     actions: actions.map(({ label, url: pressed }) => ({
-      ...{ action: "http", label, url: pressed, method: "POST", clear: true },
+      action: "http",
+      label,
+      url: pressed,
+      method: "POST",
+      clear: true,
     })),
   };
   return [url.slice(0, at), message];

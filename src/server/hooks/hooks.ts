@@ -258,7 +258,11 @@ export class Hooks {
   ): Promise<number | null> {
     const { files, logger, instance } = this.port;
     const end = await runHookProgram({
-      ...{ job: files.path(name), argv, cwd: event.cwd ?? null, timeoutMs, marks: this.marksOf(name) },
+      job: files.path(name),
+      argv,
+      cwd: event.cwd ?? null,
+      timeoutMs,
+      marks: this.marksOf(name),
       env: { ...environment(), ...variables, WSH_SOCKET: instance.httpSocket, [HOOK_MARK]: name },
     });
     const { exit_code, signal, output, timedOut, error } = end;

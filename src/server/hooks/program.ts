@@ -52,7 +52,9 @@ export function runHookProgram({ job, argv, env, marks, cwd, timeoutMs }: HookPr
   return new Promise((resolve) => {
     const at = cwd !== null && isDirectory(cwd) ? cwd : os.homedir();
     const child = spawn("/bin/sh", ["-c", BEGIN, job, ...argv], {
-      ...{ cwd: at, env: { ...env }, detached: true },
+      cwd: at,
+      env: { ...env },
+      detached: true,
       stdio: ["ignore", "pipe", "pipe"],
     });
     let output = "";

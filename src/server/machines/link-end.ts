@@ -76,8 +76,12 @@ export class LinkEnd {
     const once = asked({ operation: operation.name, target: session, input });
     const call = async (signal: AbortSignal): Promise<unknown> =>
       (await this.options.call(operation.name, own as never, {
-        ...{ ...context, ...once, ...place },
-        ...{ fromMachine: true, caller, signal },
+        ...context,
+        ...once,
+        ...place,
+        fromMachine: true,
+        caller,
+        signal,
       })) ?? {};
     return operation.access === "observe" ? this.leases.during(asking, context.signal, call) : call(context.signal);
   }
@@ -116,7 +120,9 @@ export class LinkEnd {
     // Its rights come from the transport.
     const known: Caller = {
       ...actingAt(context.caller, share),
-      ...{ kind, id, connected: false },
+      kind,
+      id,
+      connected: false,
       ...defined({ name, agent: context.caller.agent ?? agent }),
     };
     return { operation, input: input ?? {}, session, caller: known };

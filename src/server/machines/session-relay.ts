@@ -206,7 +206,11 @@ export class SessionRelay implements WebSocketEndpoint {
     const { kind, id: own } = request.caller;
     const agent = by.caller.agent ?? agentOfCaller(request.caller);
     const caller = {
-      ...{ ...actingAt(by.caller, shareOf(request)), kind, id: `${id}:${own}`, name, connected: true },
+      ...actingAt(by.caller, shareOf(request)),
+      kind,
+      id: `${id}:${own}`,
+      name,
+      connected: true,
       ...present({ agent }),
     };
     if (request.op === "input.capture") this.captor = caller.id;

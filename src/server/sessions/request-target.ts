@@ -38,7 +38,9 @@ export async function askThrough(
 /** @param isPart whether its session has others */
 export function paneIn(owner: SessionProxy, address: string, pane: string, isPart: boolean): StreamedPane {
   return {
-    ...{ address, target: pane, isPart },
+    address,
+    target: pane,
+    isPart,
     // The name at the time of the call.
     get info() {
       return { ...owner.info, pane_id: pane };

@@ -75,7 +75,10 @@ export class PasswordAsk {
       question: `${program} reads a password`,
       detail: `${agent} has started it. What you type reaches this program, and nobody else.`,
       kind: "secret",
-      ...{ multiple: false, timeout_ms: LIFE_MS, max_wait_ms: LIFE_MS, wait_for_person: true },
+      multiple: false,
+      timeout_ms: LIFE_MS,
+      max_wait_ms: LIFE_MS,
+      wait_for_person: true,
     };
     const asker = { id: null, label: "wsh" };
     try {

@@ -67,7 +67,11 @@ export class Recorder {
     const { session } = this;
     const { event, ...fields } = session.isPrivate ? withoutWords(details) : details;
     const recorded: RecordedEvent = {
-      ...{ event, at: Date.now(), session: session.name, session_id: session.id, tags: [...session.tags] },
+      event,
+      at: Date.now(),
+      session: session.name,
+      session_id: session.id,
+      tags: [...session.tags],
       ...(home === null ? {} : { session: home.name, session_id: sessionId(home.number), tags: [] }),
       ...(session.isPrivate ? { private: true } : {}),
       ...fields,

@@ -81,7 +81,10 @@ async function wait(pane: Pane, input: ParsedInput<"wait">, context: HandlerCont
   if (asked.length === 0) return waitForProgram(pane, program, input, context);
   const { questions, session } = context;
   const first = await waitForAnswer(questions, {
-    ...{ ids: asked, maxWaitMs: input.max_wait_ms, signal: context.signal, session },
+    ids: asked,
+    maxWaitMs: input.max_wait_ms,
+    signal: context.signal,
+    session,
     others:
       program.length === 0
         ? null

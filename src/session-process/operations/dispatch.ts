@@ -311,7 +311,10 @@ function contextOf(parts: SessionParts, request: PeerRequest, pane: () => string
   const { session } = parts;
   const { signal, caller, access, target, deadline } = request;
   return {
-    ...{ signal, caller, access, pane },
+    signal,
+    caller,
+    access,
+    pane,
     get session() {
       return session.name;
     },

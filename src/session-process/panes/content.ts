@@ -257,7 +257,13 @@ export class Content implements PaneRef {
     const shown = placed.get(pane);
     const exit = ended.get(pane) ?? this.exit;
     const known = shown?.paneInfo(asKnown) ?? {
-      ...{ id: pane, pid: null, command: "", rows: 0, cols: 0, cwd: null, title: "" },
+      id: pane,
+      pid: null,
+      command: "",
+      rows: 0,
+      cols: 0,
+      cwd: null,
+      title: "",
       state: "unresponsive" as const,
     };
     const hasCrashed = known.state === "crashed";

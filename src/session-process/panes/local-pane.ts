@@ -99,7 +99,9 @@ export class LocalPane implements PlacedPane {
     this.shown = shownPane(own);
     this.looking = this.makeCopyMode();
     this.above = new OverlayLayer({
-      ...{ person: { prefix: "", tables: NO_KEYS }, looking: this.looking, mouse: options.mouse },
+      person: { prefix: "", tables: NO_KEYS },
+      looking: this.looking,
+      mouse: options.mouse,
       changed: () => this.changedPicture(),
     });
     this.pointer = this.pointing();
@@ -357,14 +359,14 @@ export class LocalPane implements PlacedPane {
     const { sign } = this.above;
     if (sign === null && this.isPlainBelow) return { ...grid, ...more };
     const { offset: _, ...frame } = composeFrame({
-      ...{
-        grid,
-        layout: own.layout,
-        overlays: own.elements.overlays(),
-        panels: own.elements.panels(),
-        outer: own.size,
-      },
-      ...{ sign, note: false, ascii: false },
+      grid,
+      layout: own.layout,
+      overlays: own.elements.overlays(),
+      panels: own.elements.panels(),
+      outer: own.size,
+      sign,
+      note: false,
+      ascii: false,
     });
     return { ...frame, ...more };
   }

@@ -224,7 +224,16 @@ export class ViewLink implements PlacedPane, PaneLink {
     const { pid, command, cwd, title, state, exit_code, signal, agent } = this.info;
     const { rows, cols } = this.frame ?? own ?? this.told;
     return {
-      ...{ id: this.id, pid, command, rows, cols, cwd, title, state, exit_code, signal },
+      id: this.id,
+      pid,
+      command,
+      rows,
+      cols,
+      cwd,
+      title,
+      state,
+      exit_code,
+      signal,
       ...defined({ program: own?.program, last_exit_code: own?.last_exit_code, typed_by: own?.typed_by, agent }),
       ...(this.info.private === true ? { private: true } : {}),
     };

@@ -57,7 +57,13 @@ export function framePlacesOf({ arrangement, placement, window }: PlacedWindow):
     // The rows of a covered pane show what covers it, not its history.
     const fits = own !== undefined && frame?.rows === rows && frame.cols === cols && !isCovered(placement, id);
     return {
-      ...{ id, row, col, rows, cols, active: id === window.active, ...floats.get(id) },
+      id,
+      row,
+      col,
+      rows,
+      cols,
+      active: id === window.active,
+      ...floats.get(id),
       title: state.panes[id]?.title ?? frame?.title ?? "",
       alternate: own?.alternate ?? frame?.modes.alternate ?? false,
       mouse: frame?.modes.mouse ?? 0,

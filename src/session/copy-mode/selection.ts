@@ -137,7 +137,9 @@ export function outputAt(text: CopyModeText, { line }: Point): Selection | strin
 
 /** What actions select. */
 export const selectionKinds: Readonly<Partial<Record<string, SelectionKind>>> = {
-  ...{ select: "characters", select_lines: "lines", select_rectangle: "rectangle" },
+  select: "characters",
+  select_lines: "lines",
+  select_rectangle: "rectangle",
 };
 
 /** An empty cell is a blank. */

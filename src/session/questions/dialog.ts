@@ -64,7 +64,13 @@ export function dialogContent(
   const text = question.detail === "" ? question.question : `${question.question}\n\n${question.detail}`;
   const hint = (words: string): string => (live ? words : "…");
   const content: DialogContent = {
-    ...{ title, body: text, facts: [], items: [], focus: state.focus, input: null, scroll: state.scroll },
+    title,
+    body: text,
+    facts: [],
+    items: [],
+    focus: state.focus,
+    input: null,
+    scroll: state.scroll,
     buttons: ["OK", "Dismiss"],
     hint: hint("Enter answers · Esc dismisses"),
   };

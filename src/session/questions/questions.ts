@@ -65,7 +65,11 @@ export class Questions implements Answers {
     this.pending.requireRoom();
     const { clock } = this.port;
     const entry: OpenQuestion = {
-      ...{ id: this.port.newId(), question, asker, pane, waits: new Set() },
+      id: this.port.newId(),
+      question,
+      asker,
+      pane,
+      waits: new Set(),
       life: null,
       until: clock.now() + ask.timeout_ms,
     };

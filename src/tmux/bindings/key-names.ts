@@ -10,10 +10,21 @@ const mouse =
 
 /** Named keys and tmux's names of them, in tmux's order. */
 const names: Readonly<Record<string, string>> = {
-  ...{ Escape: "Escape", Enter: "Enter", Tab: "Tab", Backspace: "BSpace" },
+  Escape: "Escape",
+  Enter: "Enter",
+  Tab: "Tab",
+  Backspace: "BSpace",
   ...Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`F${i + 1}`, `F${i + 1}`])),
-  ...{ Insert: "IC", Delete: "DC", Home: "Home", End: "End", PageDown: "NPage", PageUp: "PPage" },
-  ...{ ArrowUp: "Up", ArrowDown: "Down", ArrowLeft: "Left", ArrowRight: "Right" },
+  Insert: "IC",
+  Delete: "DC",
+  Home: "Home",
+  End: "End",
+  PageDown: "NPage",
+  PageUp: "PPage",
+  ArrowUp: "Up",
+  ArrowDown: "Down",
+  ArrowLeft: "Left",
+  ArrowRight: "Right",
 };
 const order = Object.keys(names);
 

@@ -43,8 +43,11 @@ function terminalOf(run: Run, session: Session, of: OperationOutput<"session.cli
   const flags = ["attached", used ? "focused" : "", isReadOnly ? "read-only" : "", "UTF-8"];
   const seconds = (ms: number): string => String(Math.floor(ms / 1000));
   const own = {
-    ...{ client_flags: flags.filter((flag) => flag !== "").join(","), client_readonly: isReadOnly ? "1" : "0" },
-    ...{ client_tty: terminal ?? "", client_created: seconds(since), client_activity: seconds(lastKey ?? since) },
+    client_flags: flags.filter((flag) => flag !== "").join(","),
+    client_readonly: isReadOnly ? "1" : "0",
+    client_tty: terminal ?? "",
+    client_created: seconds(since),
+    client_activity: seconds(lastKey ?? since),
   };
   const variables = { ...usual(run, session, { name, rows, cols }), ...own };
   return { name, session, pid: null, terminal: client, isUsed: used, variables };
@@ -56,10 +59,20 @@ function usual(
   { name, rows, cols }: { readonly name: string; readonly rows: number; readonly cols: number },
 ): ExtraVariables {
   return {
-    ...{ client_name: name, client_session: session.name, client_termname: "xterm-256color", client_tty: "" },
-    ...{ client_width: String(cols), client_height: String(rows), client_utf8: "1", client_key_table: "root" },
-    ...{ client_readonly: "0", client_prefix: "0", client_control_mode: "0", client_user: backend.account.name },
-    ...{ client_uid: String(backend.account.uid), client_pid: "" },
+    client_name: name,
+    client_session: session.name,
+    client_termname: "xterm-256color",
+    client_tty: "",
+    client_width: String(cols),
+    client_height: String(rows),
+    client_utf8: "1",
+    client_key_table: "root",
+    client_readonly: "0",
+    client_prefix: "0",
+    client_control_mode: "0",
+    client_user: backend.account.name,
+    client_uid: String(backend.account.uid),
+    client_pid: "",
   };
 }
 

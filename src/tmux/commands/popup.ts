@@ -68,7 +68,9 @@ function boundsOf(args: Arguments, { window, pane }: Place) {
   const bottom = { P: row + pane.info.rows, S: rows, W: rows, R: rows }[args.get("y") ?? "C"];
   const y = { C: "center", M: "center" }[args.get("y") ?? "C"];
   return {
-    ...{ width, height, x: x ?? within(numberAt(args.get("x")), cols - width) },
+    width,
+    height,
+    x: x ?? within(numberAt(args.get("x")), cols - width),
     y: y ?? within((bottom ?? numberAt(args.get("y"))) - height, rows - height),
   };
 }

@@ -51,8 +51,15 @@ class Work {
 
 /** `#S` and its like. */
 const short: Readonly<Record<string, string>> = {
-  ...{ D: "pane_id", F: "window_flags", H: "host", I: "window_index", P: "pane_index", S: "session_name" },
-  ...{ T: "pane_title", W: "window_name", h: "host_short" },
+  D: "pane_id",
+  F: "window_flags",
+  H: "host",
+  I: "window_index",
+  P: "pane_index",
+  S: "session_name",
+  T: "pane_title",
+  W: "window_name",
+  h: "host_short",
 };
 
 export function expand(scope: FormatScope, format: string, isTimed = false): string {

@@ -6,8 +6,11 @@ import { type Arguments, orderedWords, type Syntax } from "../parse/arguments.ts
 /** What formats say of the place of an event. */
 export function placeVariables({ session, window, pane }: Place): Readonly<Record<string, string>> {
   return {
-    ...{ hook_session: session.id, hook_session_name: session.name },
-    ...{ hook_window: window.id, hook_window_name: window.name, hook_pane: pane.id },
+    hook_session: session.id,
+    hook_session_name: session.name,
+    hook_window: window.id,
+    hook_window_name: window.name,
+    hook_pane: pane.id,
   };
 }
 

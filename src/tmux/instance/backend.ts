@@ -70,7 +70,15 @@ export function backendOf(
   // A program that a session's process starts for an agent acts for it.
   const place = { env: { ...definedIn(env), ...present({ WSH_AGENT: agent }) }, cwd };
   return {
-    ...{ env, cwd, caller, pane, hasTerminal, isByKey, socketPath, print, complain },
+    env,
+    cwd,
+    caller,
+    pane,
+    hasTerminal,
+    isByKey,
+    socketPath,
+    print,
+    complain,
     version: TMUX_VERSION,
     hostname: hostname(""),
     account: { uid, name: username },
@@ -258,7 +266,9 @@ function fileFault(path: string, thrown: unknown): TmuxError {
   if (thrown instanceof TmuxError) return thrown;
   const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
   const said: Readonly<Record<string, string>> = {
-    ...{ ENOENT: "No such file or directory", EACCES: "Permission denied", EISDIR: "Is a directory" },
+    ENOENT: "No such file or directory",
+    EACCES: "Permission denied",
+    EISDIR: "Is a directory",
   };
   return new TmuxError(`${path}: ${said[code] ?? code}`);
 }

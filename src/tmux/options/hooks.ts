@@ -73,7 +73,10 @@ export const hookTable: Readonly<Record<string, OptionKind>> = Object.fromEntrie
     .map((name): [string, OptionKind] => [
       name,
       {
-        ...{ scope: isOfWindow(name) ? "window" : "session", type: "command", list: true, value: "" },
+        scope: isOfWindow(name) ? "window" : "session",
+        type: "command",
+        list: true,
+        value: "",
         ...(name.startsWith("pane-") ? { pane: true } : {}),
       },
     ]),

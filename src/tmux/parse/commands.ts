@@ -251,5 +251,13 @@ class Reader {
 }
 
 const escapes: Readonly<Record<string, string>> = {
-  ...{ a: "\x07", b: "\b", e: "\x1b", f: "\f", s: " ", v: "\v", r: "\r", n: "\n", t: "\t" },
+  a: "\x07",
+  b: "\b",
+  e: "\x1b",
+  f: "\f",
+  s: " ",
+  v: "\v",
+  r: "\r",
+  n: "\n",
+  t: "\t",
 };

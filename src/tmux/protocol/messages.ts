@@ -1,11 +1,32 @@
 /** Messages of tmux's protocol, version 8: their numbers, and their data. Pure. */
 
 export const messages = {
-  ...{ version: 12 },
-  ...{ identifyFlags: 100, identifyTerm: 101, identifyTty: 102, identifyStdin: 104, identifyEnviron: 105 },
-  ...{ identifyDone: 106, identifyPid: 107, identifyCwd: 108, identifyStdout: 110, identifyLongFlags: 111 },
-  ...{ command: 200, exit: 203, exited: 204, exiting: 205, ready: 207, shell: 209, exec: 217, flags: 218 },
-  ...{ readOpen: 300, read: 301, readDone: 302, writeOpen: 303, write: 304, writeReady: 305, writeClose: 306 },
+  version: 12,
+  identifyFlags: 100,
+  identifyTerm: 101,
+  identifyTty: 102,
+  identifyStdin: 104,
+  identifyEnviron: 105,
+  identifyDone: 106,
+  identifyPid: 107,
+  identifyCwd: 108,
+  identifyStdout: 110,
+  identifyLongFlags: 111,
+  command: 200,
+  exit: 203,
+  exited: 204,
+  exiting: 205,
+  ready: 207,
+  shell: 209,
+  exec: 217,
+  flags: 218,
+  readOpen: 300,
+  read: 301,
+  readDone: 302,
+  writeOpen: 303,
+  write: 304,
+  writeReady: 305,
+  writeClose: 306,
 } as const;
 
 /** Bits of a client's flags. */

@@ -20,7 +20,10 @@ function rank(name: string): number {
 }
 
 const aboutParameter: Parameter = {
-  ...{ name: TARGET_PARAMETER, required: false, values: [], isPlain: false },
+  name: TARGET_PARAMETER,
+  required: false,
+  values: [],
+  isPlain: false,
   says: "a session, window or pane (default: the active one)",
 };
 

@@ -84,7 +84,10 @@ export function suggest(line: string, caret: number, known: PaletteEntries): Off
   const left = parameters.filter(({ name }) => !others.includes(name));
   const items = ranked(left, word.text, ({ name }) => name).map(
     ({ name, says, required }): Suggestion => ({
-      ...{ text: `${name}=`, label: `${name}=`, keys: "", kind: "parameter" },
+      text: `${name}=`,
+      label: `${name}=`,
+      keys: "",
+      kind: "parameter",
       says: required ? `needed: ${says}` : says,
     }),
   );
@@ -127,7 +130,11 @@ function values(word: Word, at: number, parameters: readonly KnownParameter[], k
     ({ says }) => says,
   ).map(
     ({ text, says }): Suggestion => ({
-      ...{ text: `${name}=${quoted(front + text)}`, label: text, says, keys: "", kind: "value" },
+      text: `${name}=${quoted(front + text)}`,
+      label: text,
+      says,
+      keys: "",
+      kind: "value",
     }),
   );
   const isOne = typed === "" || all.some(({ text }) => text === last);

@@ -14,8 +14,15 @@ export function buffersSource(buffers: PasteBuffers): SwitcherSource {
     closes: ({ name }) => `delete ${name}?`,
     list: async () =>
       buffers.list().map(({ name, begins }) => ({
-        ...{ kind: "buffer", session: "", number: -1, socket: "", depth: 0, urgency: null },
-        ...{ target: name, pane: name, name },
+        kind: "buffer",
+        session: "",
+        number: -1,
+        socket: "",
+        depth: 0,
+        urgency: null,
+        target: name,
+        pane: name,
+        name,
         says: begins.trim().replace(/\s+/g, " ").slice(0, BESIDE),
       })),
     preview: async ({ target }) => buffers.get(target).text.split("\n", PREVIEW_LINES),

@@ -10,8 +10,14 @@ export function clientsSource({ viewers, name }: Pick<Session, "viewers" | "name
     closes: ({ name: client }) => `disconnect ${client}?`,
     list: async () =>
       viewers.all.map(({ id, size, page, readOnly, since }) => ({
-        ...{ kind: "client", session: name, number: -1, socket: "", depth: 0, urgency: null },
-        ...{ target: String(id), pane: String(id) },
+        kind: "client",
+        session: name,
+        number: -1,
+        socket: "",
+        depth: 0,
+        urgency: null,
+        target: String(id),
+        pane: String(id),
         name: `${page ?? `terminal ${id}`}${id === here ? " (this one)" : ""}`,
         says: `${size.cols}x${size.rows}${readOnly ? " read-only" : ""} since ${new Date(since).toTimeString().slice(0, 5)}`,
       })),

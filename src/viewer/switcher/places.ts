@@ -117,21 +117,36 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
   const shown = windows.find((window) => window.active) ?? windows[0];
   const count = windows.length === 1 ? state : `${windows.length} windows`;
   const session: SwitcherRow = {
-    ...{ ...own, kind: "session", target: id, pane: active(shown?.panes ?? []), name, depth: 0, urgency: null },
+    ...own,
+    kind: "session",
+    target: id,
+    pane: active(shown?.panes ?? []),
+    name,
+    depth: 0,
+    urgency: null,
     says: attached > 0 ? `${count}, attached` : count,
   };
   return [
     session,
     ...windows.flatMap((window): SwitcherRow[] => [
       {
-        ...{ ...own, kind: "window", target: window.id, pane: active(window.panes), depth: 1, urgency: null },
+        ...own,
+        kind: "window",
+        target: window.id,
+        pane: active(window.panes),
+        depth: 1,
+        urgency: null,
         name: `${window.index}: ${window.name}`,
         says: window.active ? "shown" : "",
       },
       ...window.panes.map((pane): SwitcherRow => {
         const said = pane.agent === undefined ? pane.state : `${pane.agent.name} ${agentWords(pane.agent)}`;
         return {
-          ...{ ...own, kind: "pane", target: pane.id, pane: pane.id, depth: 2 },
+          ...own,
+          kind: "pane",
+          target: pane.id,
+          pane: pane.id,
+          depth: 2,
           name: `${pane.id} ${pane.title === "" ? commandNow(pane) : pane.title}`,
           says: said.replaceAll("_", " "),
           urgency: pane.agent === undefined ? null : urgencyOf(pane.agent),
@@ -225,7 +240,11 @@ async function create(instance: Instance, name: string, by: Acting): Promise<Swi
 async function startHere(instance: Instance, name: string): Promise<void> {
   const { selfCommand } = await import("../../launch/launch.ts");
   const child = Bun.spawn([...selfCommand(["new", "--socket", instance.httpSocket, ...(name === "" ? [] : [name])])], {
-    ...{ stdin: "ignore", stdout: "ignore", stderr: "pipe", timeout: START_MS, killSignal: "SIGKILL" },
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "pipe",
+    timeout: START_MS,
+    killSignal: "SIGKILL",
   });
   const [code, said] = await Promise.all([child.exited, new Response(child.stderr).text()]);
   if (code !== 0) throw new WshError("session_create_failed", said.split("\n")[0]?.replace(/^wsh: /, "") ?? "");

@@ -25,7 +25,11 @@ export function allKeys(
   return {
     draw: (frame: Frame, ascii: boolean) =>
       drawKeyMap(frame, table, {
-        ...{ title: `Keys after ${prefix}`, more: "Up and Down scroll", from, whole: true, ascii },
+        title: `Keys after ${prefix}`,
+        more: "Up and Down scroll",
+        from,
+        whole: true,
+        ascii,
       }),
     pressed({ kind, parsed, raw }, size) {
       const { lines } = layoutKeyMap(table, size);

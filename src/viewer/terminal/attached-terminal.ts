@@ -113,14 +113,18 @@ export class TerminalStream implements Viewer {
     const { settings } = policy;
     this.mouse = new TakenMouse(settings, this, shown, session);
     this.copies = new Copies(session, peer, {
-      ...{ viewer: this.id, isWanted: attach.copies && !this.readOnly },
+      viewer: this.id,
+      isWanted: attach.copies && !this.readOnly,
       keeps: !attach.composed && !this.readOnly && caller.only === undefined,
       programs: () => settings.clipboard === "write",
       rendered: (copied) => this.presentation.renderer.copied(copied),
     });
     const isOver = (): boolean => this.over;
     this.sized = new OuterSize(session, attach, {
-      ...{ viewer: this.id, atOnce: attach.composed, isOver, isOpening: () => this.presentation.mode === "opening" },
+      viewer: this.id,
+      atOnce: attach.composed,
+      isOver,
+      isOpening: () => this.presentation.mode === "opening",
       resized: () => this.presentation.resized(),
       decides: (size) => this.readOnly || this.observes || this.shown.sized?.(size),
       beforeApplying: () => this.presentation.beforeApplying(),
@@ -212,8 +216,13 @@ export class TerminalStream implements Viewer {
   private ownView(isPlain: boolean): OwnView {
     const self = this;
     return new OwnView({
-      ...{ viewer: this.id, readOnly: this.readOnly, by: this.by, shown: this.shown },
-      ...{ person: this.person, isPlain, isPage: this.inPage !== null },
+      viewer: this.id,
+      readOnly: this.readOnly,
+      by: this.by,
+      shown: this.shown,
+      person: this.person,
+      isPlain,
+      isPage: this.inPage !== null,
       get size() {
         return self.size;
       },

@@ -268,7 +268,8 @@ export class OwnOperations {
     // Loaded on first use of the switcher.
     const { Switcher } = await import("../switcher/switcher.ts");
     const switcher: OwnDialog = new Switcher(source, {
-      ...{ readOnly: port.readOnly, here: () => this.number },
+      readOnly: port.readOnly,
+      here: () => this.number,
       changed: () => port.changed(),
       say: (text) => own.say(text),
       go: (row) => this.ui.lead(() => go(row)),

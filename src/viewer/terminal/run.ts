@@ -57,7 +57,10 @@ function start(argv: readonly string[], { instance, session, shown }: RunPort): 
   const place = { WSH_SESSION: session.name, WSH_PANE: pane, WSH_SOCKET: instance.httpSocket, [BY_KEY]: "1" };
   try {
     return Bun.spawn([...argv], {
-      ...{ stdin: "ignore", stdout: "pipe", stderr: "pipe", detached: true },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      detached: true,
       cwd,
       env: { ...process.env, ...place },
     });

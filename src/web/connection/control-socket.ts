@@ -2,6 +2,7 @@
  * The page's control WebSocket: calls of operations, events about sessions, subscriptions. It reconnects automatically;
  * calls that were open then fail, and subscriptions begin again.
  */
+import { defined } from "../../protocol/defined.ts";
 import { Backoff } from "./backoff.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { Refusal, type Server } from "./server.ts";
@@ -63,7 +64,7 @@ export class ControlSocket {
     }
     // The caller chooses the answer's type, from the operation's table.
     this.waiting.set(id, { resolve: (result) => resolve(result as T), reject });
-    this.socket?.send(JSON.stringify({ id, method, params, ...(session === undefined ? {} : { session }) }));
+    this.socket?.send(JSON.stringify({ id, method, params, ...defined({ session }) }));
     return promise;
   }
 

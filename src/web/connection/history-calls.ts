@@ -39,7 +39,8 @@ export function historyOver(control: ControlSocket): HistorySource {
       control.call<Matches>(
         "search_lines",
         {
-          ...{ query: text, regex: isPattern },
+          query: text,
+          regex: isPattern,
           ...(at === undefined ? {} : "before" in at ? before(at.before) : from(at.from)),
         },
         pane,

@@ -1,5 +1,6 @@
 /** Everything that the palette offers: sessions, windows, actions of the page, and every operation of the server. */
 
+import { defined } from "../../protocol/defined.ts";
 import type { OpenDialog } from "./open.ts";
 import { stateOf } from "./session-words.ts";
 import { sessions } from "./sessions.ts";
@@ -52,15 +53,20 @@ function paneActions(workspace: Workspace): PageAction[] {
   if (tile === null) return [];
   const info = workspace.infoOf(tile);
   const act = (name: string, method: string, params: object, key?: string): PageAction => ({
-    ...{ name, detail: "pane", run: () => void workspace.act(method, params) },
-    ...(key === undefined ? {} : { key }),
+    name,
+    detail: "pane",
+    run: () => void workspace.act(method, params),
+    ...defined({ key }),
   });
   const ask = (name: string, method: string, lost: string, key?: string): PageAction => {
     const { run } = act(name, method, {});
     const wanted: OpenDialog = { kind: "confirm", question: `${name}?`, detail: lost, action: name, run };
     return {
-      ...{ name, detail: "pane", isDestructive: true, run: () => (workspace.open.value = wanted) },
-      ...(key === undefined ? {} : { key }),
+      name,
+      detail: "pane",
+      isDestructive: true,
+      run: () => (workspace.open.value = wanted),
+      ...defined({ key }),
     };
   };
   const lines = tile.terminal.activePane?.place.history ?? 0;

@@ -135,8 +135,11 @@ function walk(event: TargetedKeyboardEvent<HTMLElement>, workspace: Workspace): 
 function Connection({ workspace }: { readonly workspace: Workspace }) {
   const { state, why } = workspace.connection.value;
   const words = {
-    ...{ live: "connected", silent: "no answer", lost: "reconnecting…" },
-    ...{ connecting: "connecting…", refused: "not logged in" },
+    live: "connected",
+    silent: "no answer",
+    lost: "reconnecting…",
+    connecting: "connecting…",
+    refused: "not logged in",
   }[state];
   return (
     <span class={`connection ${state}`} role="status" title={why}>

@@ -226,7 +226,10 @@ export class Workspace {
   private tile(session: string): Tile {
     const { server, control, measure, glyphs } = this;
     return new Tile(session, {
-      ...{ server, control, measure, glyphs },
+      server,
+      control,
+      measure,
+      glyphs,
       wanted: (operation, tile) => this.wanted(operation, tile),
       mayPaste: (text) =>
         new Promise((decide) => {

@@ -77,7 +77,8 @@ export class Terminal {
     const cells = new TerminalCells(this.element, measure);
     this.cells = cells;
     this.tools = {
-      ...{ glyphs, history },
+      glyphs,
+      history,
       get measure() {
         return cells.measure;
       },
@@ -102,8 +103,10 @@ export class Terminal {
     this.grid.append(this.around, this.borders.element, this.cursor.element, this.input.element);
     this.element.append(this.grid);
     new Pointer(this.grid, {
-      ...{ cellAt: (x, y) => this.cellAt(x, y), paneAt: (row, col) => this.placeAt(row, col) },
-      ...{ send: (bytes) => this.send(bytes), focus: () => this.input.focus() },
+      cellAt: (x, y) => this.cellAt(x, y),
+      paneAt: (row, col) => this.placeAt(row, col),
+      send: (bytes) => this.send(bytes),
+      focus: () => this.input.focus(),
       arrows: (count) => {
         const name = count < 0 ? "Up" : "Down";
         this.send(
@@ -232,7 +235,10 @@ export class Terminal {
     const { ctrl, alt } = this.held;
     const bytes = keyBytes(
       {
-        ...{ key: event.key, code: event.code, shiftKey: event.shiftKey, metaKey: event.metaKey },
+        key: event.key,
+        code: event.code,
+        shiftKey: event.shiftKey,
+        metaKey: event.metaKey,
         ctrlKey: event.ctrlKey || ctrl,
         altKey: event.altKey || alt,
         altGraph: event.getModifierState("AltGraph"),

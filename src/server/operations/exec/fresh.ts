@@ -39,7 +39,12 @@ export async function execFresh(
   const { mode, until, show, beside } = input;
   const isMany = steps.length > 1;
   requireCombinable({
-    ...{ until, show, beside, steps: isMany, sequence: isMany && mode === "sequence", pipeline: mode === "pipeline" },
+    until,
+    show,
+    beside,
+    steps: isMany,
+    sequence: isMany && mode === "sequence",
+    pipeline: mode === "pipeline",
     background: mode !== "parallel" && input.background,
     keep: input.keep !== "none",
   });

@@ -74,7 +74,8 @@ function floatsIn({ floats = [] }: WindowEntry, panes: Windows["panes"]): { floa
   if (lasting.length === 0) return {};
   return {
     floats: lasting.map((float) => ({
-      ...{ pane: float.pane, ...boundsText(float) },
+      pane: float.pane,
+      ...boundsText(float),
       ...(float.hidden ? { hidden: true } : {}),
       ...(float.bare ? { border: false } : {}),
       ...chosenFor(panes[float.pane]),
