@@ -550,6 +550,7 @@ describe("settings, scripts and completions", () => {
     expect(complete("wsh -L u attach ")).toBe("beta");
     expect(complete("wsh attach --server-name u b")).toBe("beta");
     expect(complete("wsh -Lu kill ")).toBe("beta");
+    expect(complete("wsh window sw")).toBe("swap");
   });
 
   test.skipIf(isMissing("zsh"))("zsh completes the sessions of the instance that is named", async () => {
@@ -598,6 +599,9 @@ describe("settings, scripts and completions", () => {
     expect(complete("attach", "--re")).toBe("--read-only");
     expect(complete("screen", "alpha", "--format", "")).toBe("plain styled ansi");
     expect(complete("persist", "o")).toBe("on off");
+    expect(complete("window", "s")).toBe("select swap synchronize");
+    expect(complete("window", "swap", "al")).toBe("alpha");
+    expect(complete("window", "move", "--in")).toBe("--index");
   });
 
   test("a reader that goes away ends the command quietly", async () => {

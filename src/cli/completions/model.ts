@@ -35,15 +35,34 @@ export function describeCommands(whole: Command): CompletionCommand[] {
 }
 
 function describe(command: Command, globals: readonly CompletionOption[]): CompletionCommand {
-  const own = describeOptions(command.options.filter((option) => !option.hidden));
+  const parts = command.commands;
+  const all = describeOptions([command, ...parts].flatMap(({ options }) => options.filter(({ hidden }) => !hidden)));
+  // The parts of a command share options, such as --json.
+  const own = [...new Map(all.map((option) => [option.long ?? option.short, option])).values()];
   const taken = command.registeredArguments;
   return {
     names: [command.name(), ...command.aliases()],
     summary: command.summary(),
     options: [...own, ...globals.filter(({ long }) => !own.some((option) => option.long === long))],
-    values: taken.map((argument) => valueNamed(argument.name(), argument.argChoices)),
+    values: [...valuesOf(command), ...partValues(parts)],
     rest: taken.at(-1)?.variadic === true,
   };
+}
+
+function valuesOf({ registeredArguments }: Command): Value[] {
+  return registeredArguments.map((argument) => valueNamed(argument.name(), argument.argChoices));
+}
+
+/** The name of a part, then the values that some part takes there. */
+function partValues(parts: readonly Command[]): Value[] {
+  if (parts.length === 0) return [];
+  const values = parts.map(valuesOf);
+  const longest = Math.max(...values.map(({ length }) => length));
+  const behind = Array.from({ length: longest }, (_, index): Value => {
+    const known = values.flatMap((each) => each[index] ?? []).filter(({ kind }) => kind !== "other");
+    return known.find(({ kind }) => kind === "session") ?? known[0] ?? { kind: "other" };
+  });
+  return [{ kind: "choices", choices: parts.map((part) => part.name()) }, ...behind];
 }
 
 function describeOptions(options: readonly Option[]): CompletionOption[] {
