@@ -54,9 +54,9 @@ export class InputGate {
     return done.promise;
   }
 
-  /** Keeps all other input back until disposed. One at a time. */
+  /** Keeps all other input back until disposed. One at a time. @throws WshError prompt_not_empty */
   hold(): InputHold {
-    if (this.holder !== null) throw new Error("the input is already held");
+    if (this.holder !== null) throw new WshError("prompt_not_empty", "another caller is typing at the prompt");
     const hold: InputHold = {
       write: (bytes) => this.deliver(bytes),
       endPaste: () => {

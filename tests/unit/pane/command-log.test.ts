@@ -381,6 +381,16 @@ describe("what programs do to a shell's records", () => {
     expect(found).toMatchObject({ decidedBy: "text" });
   });
 
+  test("of two callers at the prompt one types, and the other is refused", async () => {
+    await using live = await LivePane.start();
+    await live.exec("true");
+    const offers = ["one", "two"].map((text) => live.commands.offer({ text, maxWaitMs: 1_000 }));
+    expect(await Promise.allSettled(offers)).toMatchObject([
+      { status: "fulfilled" },
+      { status: "rejected", reason: { code: "prompt_not_empty" } },
+    ]);
+  });
+
   test("where the kernel tells nothing, marks, flags and silence decide", async () => {
     await using live = await LivePane.start({ facts: false });
     expect(await live.exec("echo hi")).toMatchObject({ exit_code: 0, output: "hi" });
