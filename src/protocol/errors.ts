@@ -62,7 +62,7 @@ const hints = {
     idle_timeout: "The command still runs. Do not send it again; wait once more with {wait}.",
   },
   409: {
-    session_name_conflict: "Choose another name, or create with if_exists: attach.",
+    session_name_conflict: "Choose another name, or create with {if_exists}.",
     already_in_alt_screen: "The session is in alt screen mode already.",
     not_in_alt_screen: "The session is not in alt screen mode.",
     not_at_prompt: "Wait for the prompt, or type into the program with {run} or {input}.",

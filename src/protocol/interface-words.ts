@@ -42,6 +42,7 @@ const words: Readonly<Record<string, Readonly<Record<Interface, string>>>> = {
     cli: "Repeat the command with WSH_REQUEST set to that id",
     mcp: "Call the tool again with the same arguments",
   },
+  if_exists: { http: "if_exists: attach", cli: "--if-exists attach", mcp: "if_exists: attach" },
   as: { http: "as", cli: "--as", mcp: "as" },
   replace: { http: "replace: true", cli: "--replace", mcp: "replace: true" },
   asks: {
