@@ -131,9 +131,9 @@ export class Hooks {
     }
     if (reader.cursor !== before || this.port.files.cursor === null) this.keepCursor(reader.cursor);
     for (const name of found) this.add(name);
-    if (more) this.soon();
-    // The journal has come into being since.
+    // The journal may have come into being since: what is recorded until it is watched again is read then.
     if (events.length > 0) this.watchAgain();
+    if (more || events.length > 0) this.soon();
     this.begin();
   }
 

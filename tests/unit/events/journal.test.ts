@@ -4,9 +4,13 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { forgetCommands } from "../../../src/events/forget.ts";
+import { HookFiles } from "../../../src/events/hook-files.ts";
 import { EventJournal } from "../../../src/events/journal.ts";
 import { EventReader } from "../../../src/events/reader.ts";
-import { KEPT_SEGMENTS, SEGMENT_BYTES, segmentPath, segmentsIn } from "../../../src/events/segments.ts";
+import { eventsDir, KEPT_SEGMENTS, SEGMENT_BYTES, segmentPath, segmentsIn } from "../../../src/events/segments.ts";
+import { resolveInstance } from "../../../src/instance/paths.ts";
+import { Hooks } from "../../../src/server/hooks/hooks.ts";
+import { until } from "../../support/until.ts";
 
 const dirs: string[] = [];
 function directory(): string {
@@ -117,4 +121,37 @@ test("a journal that is deleted while it is open begins anew", () => {
   fs.rmSync(dir, { recursive: true });
   writer.append(event(2));
   expect(readAll(new EventReader(dir, "start"))).toEqual([2]);
+});
+
+test("hooks see an event that comes while those before it are looked at", async () => {
+  const at = join(directory(), "..");
+  const instance = resolveInstance({ env: { XDG_RUNTIME_DIR: at, XDG_STATE_HOME: at, HOME: at } });
+  const files = new HookFiles(instance);
+  files.beginHere();
+  const journal = new EventJournal(eventsDir(instance), fail);
+  const append = (session: string) =>
+    journal.append({ event: "bell", at: Date.now(), session, session_id: "@s1", tags: [] });
+  const ran: string[] = [];
+  const hooks = new Hooks({
+    instance,
+    events: eventsDir(instance),
+    files,
+    logger: { info: () => {}, warn: () => {} },
+    wanted() {
+      // The journal grows after it was read, and before it is watched again.
+      if (ran.length === 0 && !isLater) append("later");
+      isLater = true;
+      return [{ event: ["bell"], do: "x", at_once: 4, a_minute: 60, timeout_seconds: 60 }] as never;
+    },
+    isOpen: () => true,
+    notify: async () => {},
+    operate: async (_, { session }) => void ran.push(session),
+    rested: () => {},
+  });
+  let isLater = false;
+  hooks.start();
+  append("first");
+  await until("both", () => ran.length === 2);
+  expect(ran).toEqual(["first", "later"]);
+  await hooks.stop();
 });
