@@ -138,10 +138,10 @@ function isOrphan(path: string, link: string): boolean {
   return outcome.kind === "connected" && (outcome.pid ?? 0) > 0 && !isRunning(outcome.pid ?? 0);
 }
 
-/** A zombie is not. */
+/** Not a zombie, nor a process that ends: it has lost its arguments with its memory, and its files close after that. */
 function isRunning(pid: number): boolean {
   const { processes } = platform();
-  return processes.isAlive(pid) && processes.stat(pid)?.state !== "ended";
+  return processes.isAlive(pid) && processes.stat(pid)?.state !== "ended" && processes.args(pid).length > 0;
 }
 
 /** The server's sockets, and remains of an interrupted start (bindAside). */

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { basename, join } from "node:path";
 import { resolveInstance } from "../../../src/instance/paths.ts";
+import { platform, usePlatform } from "../../../src/platform/platform.ts";
 import { lockBeside, lockState } from "../../../src/registry/life-lock.ts";
 import { listenerPid, processState } from "../../../src/registry/liveness.ts";
 import { watchOwnFiles } from "../../../src/registry/own-files-watch.ts";
@@ -87,6 +88,19 @@ describe("a process that is dead", () => {
     await child.exited;
     expect(isServerAlive(place.instance)).toBe(true);
     const running = isServerRunning(place.instance);
+    process.kill(Number(wrote), "SIGKILL");
+    expect(await running).toBe(false);
+  });
+
+  test("is no server once it ends, though its files are still to be closed", async () => {
+    using place = testInstance();
+    const { child, wrote } = await claimant(place, "serve-with-child", "");
+    const real = platform();
+    // As the kernel shows a process that has lost its memory.
+    const args = (pid: number) => (pid === child.pid ? [] : real.processes.args(pid));
+    using _ = usePlatform({ ...real, processes: { ...real.processes, args } });
+    const running = isServerRunning(place.instance);
+    child.kill("SIGKILL");
     process.kill(Number(wrote), "SIGKILL");
     expect(await running).toBe(false);
   });
