@@ -124,12 +124,23 @@ export class SessionProxies {
       await this.opening.get(found.entry.id);
       found = this.lookUp(parsed, only);
     }
-    if (found !== undefined) {
-      // A session with several says itself which windows and panes there are.
-      if (!found.isMany && !this.hasLeft(parsed)) requirePane(found.info, parsed);
-      return found;
+    if (found === undefined) throw notFound(parsed, this.instance.name);
+    // A pane may be newer than the info that was last reported.
+    if (this.lackOf(found, parsed) !== null) await this.infoOf(found);
+    const lack = this.lackOf(found, parsed);
+    if (lack !== null) throw lack;
+    return found;
+  }
+
+  /** The error that the window or pane of a target is unknown; a session with several says itself which there are. */
+  private lackOf({ isMany, info }: SessionProxy, target: Target): WshError | null {
+    if (isMany || this.hasLeft(target)) return null;
+    try {
+      requirePane(info, target);
+      return null;
+    } catch (thrown) {
+      return WshError.from(thrown);
     }
-    throw notFound(parsed, this.instance.name);
   }
 
   /** Asks a session process; for a view, the process that has its source. @throws the process's error */
