@@ -155,6 +155,8 @@ export class SessionProxies {
    */
   async paneOf(proxy: SessionProxy, target?: string): Promise<StreamedPane> {
     const { address } = proxy;
+    // A pane that was just made may not be in the info.
+    if (!proxy.isMany && proxy.isOutdated) await this.infoOf(proxy);
     if (!proxy.isMany) return paneIn(proxy, address, proxy.info.pane_id, false);
     const context = target === undefined ? CONTEXT : { ...CONTEXT, target };
     const { pane, socket } = v.parse(ResolvedSchema, await proxy.request("peer.resolve", {}, context));

@@ -133,6 +133,11 @@ export class SessionProxy {
     return this.listing === null ? "ask" : freshnessOf(this.listing, this.change);
   }
 
+  /** Whether something has happened there that the info may not have. */
+  get isOutdated(): boolean {
+    return this.connection !== null && this.listing !== null && this.freshness === "ask";
+  }
+
   /** The info as of now: while nothing happens, only ages grow. */
   get infoNow(): SessionInfo {
     const ms = Math.floor(performance.now() - this.knownAt);
