@@ -1,6 +1,5 @@
 /** What the command line does to the credentials of an instance: with an end, and in the audit log. */
 import type { Instance } from "../instance/paths.ts";
-import { WshError } from "../protocol/errors.ts";
 import { durationOf } from "../protocol/moment.ts";
 import { UsageError } from "./arguments.ts";
 
@@ -23,20 +22,12 @@ export async function recorded<T>(
   input: object,
   act: () => Promise<T>,
 ): Promise<T> {
-  const [{ directAudit, directly }, { loadSettings }] = await Promise.all([
+  const [{ directAudit, directly }, { withOutcome }, { loadSettings }] = await Promise.all([
     import("../log/audit/direct-audit.ts"),
+    import("../log/audit/outcome.ts"),
     import("../settings/settings.ts"),
   ]);
   const audit = directAudit(instance, loadSettings(instance, { env: process.env, tolerant: true }).values)();
   const context = { caller: { kind: "cli", id: `cli:${process.pid}`, name: "wsh", via: directly } } as const;
-  const began = performance.now();
-  let result = "ok";
-  try {
-    return await act();
-  } catch (thrown) {
-    result = WshError.from(thrown).code;
-    throw thrown;
-  } finally {
-    audit?.write({ operation, input, context, result, ms: performance.now() - began });
-  }
+  return withOutcome(act, (outcome) => audit?.write({ operation, input, context, ...outcome }));
 }

@@ -1,7 +1,7 @@
 /** Writes the requests that go straight to a session's process into the audit log. */
 import type { AuditLog } from "../log/audit/audit-log.ts";
 import { directly } from "../log/audit/direct-audit.ts";
-import { WshError } from "../protocol/errors.ts";
+import { withOutcome } from "../log/audit/outcome.ts";
 import type { PeerRequest } from "../wire/peer.ts";
 import type { Served } from "./served.ts";
 
@@ -21,15 +21,8 @@ export async function recorded(
 ): Promise<unknown> {
   if (audit === null) return act();
   const context = { caller: { via: directly, ...caller }, session: session.name };
-  const began = performance.now();
-  let result = "ok";
-  try {
-    return await act();
-  } catch (thrown) {
-    result = WshError.from(thrown).code;
-    throw thrown;
-  } finally {
+  return withOutcome(act, (outcome) => {
     const reached = { id: session.id, pane_id: paneId };
-    audit.write({ operation, input, context, reached, result, ms: performance.now() - began });
-  }
+    audit.write({ operation, input, context, reached, ...outcome });
+  });
 }

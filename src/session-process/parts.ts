@@ -36,7 +36,7 @@ export interface SessionParts {
   place(target: string | undefined): Subject;
   /** The pane that a request is about. @throws WshError pane_not_found, moved where another process has it */
   localFor(target: string | undefined): LocalPane;
-  /** The id of the pane that is meant: one that has left the layout, too, while it can be read. */
+  /** The id of the target's pane, which may have left the layout as long as it can be read. @throws WshError pane_not_found */
   paneFor(target: string | undefined): string;
   /** Starts a program in a new pane, which no window shows so far. @throws WshError of sessions.create */
   start(program: NewPane, size: Size): Promise<LocalPane>;

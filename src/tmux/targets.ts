@@ -26,7 +26,7 @@ const paneWords: Readonly<Record<string, string>> = {
   "{bottom-right}": "bottom-right",
 };
 
-/** What a word in braces stands for; any other text is itself. */
+/** The target that a word in braces stands for; any other text is returned unchanged. */
 function inBraces(words: Readonly<Record<string, string>>, text: string): string {
   return text.startsWith("{") ? (words[text] ?? text) : text;
 }

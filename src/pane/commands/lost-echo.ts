@@ -7,11 +7,9 @@
  * private key is pressed at the next prompt: the editor that echoes draws its prompt again.
  */
 import { pause, Wait } from "../../base/deadline.ts";
-import type { TerminalReader } from "../../platform/foreground.ts";
 import { isSecret, type PtyFlags } from "../../pty/port.ts";
 import type { ExecTarget } from "../ports.ts";
-import type { CommandLog } from "./command-log.ts";
-import { clearKey, hideKey } from "./line-editor.ts";
+import { clearKey, hideKey, type LineEditorPort } from "./line-editor.ts";
 
 /** How long bash may take to draw its prompt again, once it reads and has read the key, in ms. */
 const DRAWN_MS = 50;
@@ -23,15 +21,8 @@ const READ_MS = 2_000;
 const LOOK_MS = 10;
 const MEND = new TextEncoder().encode("stty echo\r");
 
-export interface LostEchoPort {
+export interface LostEchoPort extends Omit<LineEditorPort, "target"> {
   readonly target: Pick<ExecTarget, "shell" | "typed" | "isWriting" | "hold">;
-  readonly log: CommandLog;
-  flags(): PtyFlags | null;
-  reader(): TerminalReader | null;
-  /** Age of the last output or input in ms. */
-  quietMs(): number;
-  /** Output bytes parsed. */
-  offset(): number;
 }
 
 export class LostEcho {

@@ -74,7 +74,7 @@ export class OutputScan {
   /** There is a match that more text in the cursor's line may end or change. */
   isOpen = false;
   private isAtRest = false;
-  /** Offset until which there is no match. */
+  /** Offset up to which the output was searched without a match. */
   private looked: number;
   /** Next line that has never been searched. */
   private next: number;

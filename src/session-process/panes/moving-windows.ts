@@ -2,7 +2,7 @@
  * Windows that go to another session, or change places with one of it, with their panes, layout, name and id. All or
  * nothing: each session commits once, after every pane is placed in both; a failure, or a process that does not answer in
  * time, leaves both unchanged. Whichever process is killed when, one session has the window, alive or in its checkpoint:
- * the one that takes it has written so before it answers, and a pane's checkpoint counts how often it has moved.
+ * the receiving session writes its layout before it answers, and a pane's checkpoint counts the pane's moves.
  *
  * A swap holds the change of both sessions. The first asks the second, which places the window that comes, and before
  * it commits returns its own by a request that the first takes within the change under way. Until the second has

@@ -3,7 +3,7 @@
  * leaves what was drawn before, as in xterm). Pixels that are not drawn are transparent whatever P2 says: the cells
  * beneath have the background. Pure.
  *
- * What it may take is bounded by the room on the screen, and by `MAX_WORK`: `!9999~` are six bytes and 60,000 pixels.
+ * Time and memory are bounded by the room on the screen and by `MAX_WORK`: `!9999~` is six bytes for 60,000 pixels.
  */
 import type { Pixels } from "./pixels.ts";
 import { encodePng, MAX_PALETTE, TRANSPARENT } from "./png.ts";

@@ -11,7 +11,7 @@ export async function respawn(run: Run, args: Arguments, place: Place): Promise<
   if (!args.has("k") && pane.info.state !== "exited") {
     throw new TmuxError(`respawn pane failed: pane ${session.name}:${window.index}.${pane.index} still active`);
   }
-  // What the caller does not say is as it was, but for variables that were given then.
+  // Options that the caller omits keep their earlier values, except variables.
   const before = await run.backend.terminal(pane.target);
   const { keep_after_exit: _, ...program } = await programOf(run, args, place);
   const started = {

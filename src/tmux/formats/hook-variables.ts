@@ -1,4 +1,4 @@
-/** What formats say while a hook is carried out. Pure. */
+/** Variables of formats while a hook runs. Pure. */
 import type { Place } from "../model.ts";
 import { quotedValue } from "../options/options.ts";
 import { type Arguments, orderedWords, type Syntax } from "../parse/arguments.ts";

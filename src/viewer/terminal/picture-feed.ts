@@ -66,7 +66,7 @@ export class PictureFeed {
     private readonly port: PictureFeedPort,
   ) {}
 
-  /** The terminal has told that it shows pictures. @param asSixel its client draws them, and is told which cells have them */
+  /** The terminal has reported that it can show pictures. @param asSixel its client draws them and needs their cells */
   begin(asSixel: boolean): void {
     this.isNumbered = this.port.isPage || asSixel;
     pictureTerminals.add(this);

@@ -9,7 +9,7 @@ export class SizeNote {
   private noted = "";
   private timer: Timer | null = null;
 
-  /** @param over called when it is no longer shown */
+  /** @param over called when the note has disappeared */
   constructor(private readonly over: () => void) {}
 
   isOn(session: Size, outer: Size): boolean {
