@@ -3,6 +3,7 @@
  * program, reports, and serves until the session is over. It ends with its session and leaves nothing behind; when its
  * runtime directory is deleted, it binds again.
  */
+
 import * as v from "valibot";
 import { SessionServer } from "../endpoint/session-server.ts";
 import { prepareRuntimeDir, resolveInstance, sessionSocket } from "../instance/paths.ts";
@@ -10,6 +11,7 @@ import { reportFailure, reportReady } from "../launch/report.ts";
 import { SessionSpecSchema } from "../launch/session-spec.ts";
 import type { AuditLog, AuditRecord } from "../log/audit/audit-log.ts";
 import { directAudit, directly } from "../log/audit/direct-audit.ts";
+import { withOutcome } from "../log/audit/outcome.ts";
 import { createLogger, type Logger } from "../log/log.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import { defined } from "../protocol/defined.ts";
@@ -201,24 +203,18 @@ function inForce({ session, arrangement }: SessionProcess): void {
 /** Starts the session, and records that a command line did so. */
 async function recorded(options: BuildOptions, audit: AuditLog | null): Promise<BuiltSession> {
   const { create } = options.spec;
-  const began = performance.now();
   const session = create.name ?? undefined;
   const caller = { kind: "cli", id: "cli", name: "wsh", via: directly } as const;
   const context = { caller, ...defined({ session }) };
-  let result = "ok";
   let reached: AuditRecord["reached"];
-  try {
+  const build = async (): Promise<BuiltSession> => {
     const built = await buildSession(options);
     reached = { id: built.sessionProcess.session.id, pane_id: built.sessionProcess.paneId };
     return built;
-  } catch (thrown) {
-    result = WshError.from(thrown).code;
-    throw thrown;
-  } finally {
-    const ms = performance.now() - began;
-    const ids = defined({ reached });
-    audit?.write({ operation: "sessions.create", input: create, context, ...ids, result, ms });
-  }
+  };
+  return withOutcome(build, (outcome) => {
+    audit?.write({ operation: "sessions.create", input: create, context, ...defined({ reached }), ...outcome });
+  });
 }
 
 /** Socket or lock was deleted, as with the whole runtime directory: the session lives on and takes its place again. */

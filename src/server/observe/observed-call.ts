@@ -2,9 +2,9 @@
  * Observes every call over any transport: its operation, result and duration. The call itself is unchanged. Observers
  * must be quick and must not throw.
  */
+import { withOutcome } from "../../log/audit/outcome.ts";
 import type { Call, CallContext, ReachedSession } from "../../operations/call.ts";
 import { defined } from "../../protocol/defined.ts";
-import { WshError } from "../../protocol/errors.ts";
 
 export interface CallRecord {
   readonly operation: string;
@@ -21,8 +21,6 @@ export interface CallRecord {
 export function recorded(call: Call, sinks: readonly ((record: CallRecord) => void)[]): Call {
   if (sinks.length === 0) return call;
   return async (operation, input, context) => {
-    const began = performance.now();
-    let result = "ok";
     let reached: ReachedSession | undefined;
     const hearing: typeof context = {
       ...context,
@@ -30,15 +28,12 @@ export function recorded(call: Call, sinks: readonly ((record: CallRecord) => vo
         reached = ids;
       },
     };
-    try {
-      return await call(operation, input, hearing);
-    } catch (thrown) {
-      result = WshError.from(thrown).code;
-      throw thrown;
-    } finally {
-      const ms = performance.now() - began;
-      const record = { operation, input, context, result, ms, ...defined({ reached }) };
-      for (const sink of sinks) sink(record);
-    }
+    return await withOutcome(
+      () => call(operation, input, hearing),
+      (outcome) => {
+        const record = { operation, input, context, ...outcome, ...defined({ reached }) };
+        for (const sink of sinks) sink(record);
+      },
+    );
   };
 }

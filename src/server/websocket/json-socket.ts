@@ -7,6 +7,7 @@
 
 import * as v from "valibot";
 import { eitherSignal } from "../../base/either-signal.ts";
+import { withOutcome } from "../../log/audit/outcome.ts";
 import { type Call, type CallContext, requireUsable } from "../../operations/call.ts";
 import type { Operation } from "../../operations/define.ts";
 import { type OperationName, operations } from "../../operations/table.ts";
@@ -208,20 +209,13 @@ export abstract class JsonSocket implements WebSocketEndpoint {
 
   /** Records the endpoint's own actions in the audit log like calls. */
   private async recorded({ method, params, session }: JsonRequest, done: Promise<void>): Promise<void> {
-    const began = performance.now();
     const { signal } = this;
     const target = session ?? this.target;
     const context = { ...this.options.context, signal, ...defined({ session: target }) };
-    let result = "ok";
-    try {
-      await done;
-    } catch (thrown) {
-      result = WshError.from(thrown).code;
-      throw thrown;
-    } finally {
-      const ms = performance.now() - began;
-      this.options.audit({ operation: `ws.${method}`, input: params, context, result, ms });
-    }
+    await withOutcome(
+      () => done,
+      (outcome) => this.options.audit({ operation: `ws.${method}`, input: params, context, ...outcome }),
+    );
   }
 
   private async operate(request: JsonRequest): Promise<void> {
