@@ -12,13 +12,6 @@ import { findCrashed } from "./files/sessions.ts";
 import { findNamed } from "./named/find.ts";
 import { runningSession } from "./named/running.ts";
 
-/** Operations on stored sessions that this decides for agents, not the server as a whole. */
-export const storedOperations: ReadonlySet<string> = new Set([
-  "checkpoint.save",
-  "checkpoint.restore",
-  "checkpoint.delete",
-]);
-
 interface Stored {
   readonly session?: string | undefined;
   readonly label?: string | undefined;
@@ -34,7 +27,6 @@ export function requireOwnStored(
   { session, label, replace }: Stored,
 ): void {
   if (agentOfCaller(caller) === null || settings.agents_may === "everything") return;
-  if (!storedOperations.has(operation)) return;
   const isNew = operation === "checkpoint.save" && replace !== true;
   const owner = session === undefined ? null : ownerOfStored(instance, session, isNew ? undefined : label);
   if (owner !== undefined && (owner === null || !isSameOwner(owner, ownerOf(caller))))

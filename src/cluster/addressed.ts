@@ -15,11 +15,11 @@ const placeLists: ReadonlySet<string> = new Set(["windows", "panes"]);
 const textFields: ReadonlySet<string> = new Set(["output", "screen", "lines", "text", "env", "answer", "spans"]);
 const idPattern = /^@[sw]?\d+$/;
 
-/** An answer of operations on one session, or of those that return sessions. */
-export function addressedAnswer(machine: string, operation: string, answer: unknown): unknown {
+/** @param gives what the operation's output holds */
+export function addressedOutput(machine: string, gives: "sessions" | "commands" | undefined, answer: unknown): unknown {
   const changed = walk(machine, answer);
-  if (operation === "history.search") return withMachine(machine, changed);
-  if (!returnsSessions.has(operation)) return changed;
+  if (gives === undefined) return changed;
+  if (gives === "commands") return withMachine(machine, changed);
   return Array.isArray(changed) ? changed.map((one) => named(machine, one)) : named(machine, changed);
 }
 
@@ -28,15 +28,6 @@ function withMachine(machine: string, page: unknown): unknown {
   if (typeof page !== "object" || page === null || !("commands" in page) || !Array.isArray(page.commands)) return page;
   return { ...page, commands: page.commands.map((command) => ({ ...command, server: machine })) };
 }
-
-/** Their answer is a session, or several, which has its name in `name`. */
-export const returnsSessions: ReadonlySet<string> = new Set([
-  "sessions.list",
-  "sessions.create",
-  "session.get",
-  "session.update",
-  "session.restart",
-]);
 
 /** Fields of events that hold a session's name. */
 const nameFields = ["name", "old_name", "new_name"] as const;

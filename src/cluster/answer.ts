@@ -9,7 +9,7 @@ import { defined } from "../protocol/defined.ts";
 import { type ErrorCode, WshError } from "../protocol/errors.ts";
 import { isId, isSessionName, isTag } from "../protocol/names.ts";
 import { SessionInfoSchema } from "../protocol/session.ts";
-import { addressedDetails, returnsSessions } from "./addressed.ts";
+import { addressedDetails, addressedOutput } from "./addressed.ts";
 import { outcomeUnknown, type RemoteRequest } from "./ask-again.ts";
 
 export const AnswerSchema = v.union([
@@ -39,6 +39,11 @@ export function requireAnswer<N extends OperationName>(
   const isPossible = v.is(getOperation(operation).output, result) && hasPossibleNames(operation, result);
   if (isPossible) return result as OperationOutput<N>;
   throw outcomeUnknown(asked, "its answer is invalid");
+}
+
+/** An answer as callers of this machine read it. */
+export function addressedAnswer(machine: string, operation: OperationName, answer: unknown): unknown {
+  return addressedOutput(machine, getOperation(operation).gives, answer);
 }
 
 /** Longest message and hint of another machine that are shown, in characters. */
@@ -73,7 +78,7 @@ export function errorThere(machine: string, body: Readonly<Record<string, unknow
 const NamesSchema = v.pick(SessionInfoSchema, ["id", "pane_id", "name", "tags"]);
 
 function hasPossibleNames(operation: OperationName, result: unknown): boolean {
-  return !returnsSessions.has(operation) || [result].flat().every(isPossibleSession);
+  return getOperation(operation).gives !== "sessions" || [result].flat().every(isPossibleSession);
 }
 
 /** Names that no session can have would lead elsewhere, or nowhere. */

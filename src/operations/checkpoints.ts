@@ -117,6 +117,7 @@ export const checkpointOperations = [
     name: "checkpoint.restore",
     scope: "server",
     access: "operate",
+    forAgents: "stored",
     summary:
       "Restore a crashed session, all of them, or a labelled checkpoint: same name, ids, tags and layout; a new shell below the old screen, with " +
       "the command line that was running at its prompt",
@@ -149,6 +150,7 @@ export const checkpointOperations = [
     name: "checkpoint.save",
     scope: "server",
     access: "operate",
+    forAgents: "stored",
     summary: "Save the present state of a session under a label, until it is deleted",
     input: v.object({
       session: SessionSchema,
@@ -240,6 +242,7 @@ export const checkpointOperations = [
     name: "checkpoint.delete",
     scope: "server",
     access: "operate",
+    forAgents: "stored",
     summary: "Delete a labelled checkpoint",
     input: v.object({ session: SessionSchema, label: LabelSchema }),
     output: v.object({

@@ -7,6 +7,7 @@
 import type * as v from "valibot";
 import type { Access } from "../protocol/caller.ts";
 import type { ErrorCode } from "../protocol/errors.ts";
+import type { GrantRight } from "../protocol/grants.ts";
 
 /**
  * The subject of an operation. `pane`: one program and its terminal; `session`: name, tags, size, viewers, keyboard and
@@ -48,6 +49,14 @@ export interface Operation<
   readonly forOneSession?: true;
   /** It concerns what all sessions share: a token for one session may not use it. */
   readonly shared?: true;
+  /** Where its input names another machine, besides the target. `nowhere`: it always concerns the server that is asked. */
+  readonly machineIn?: "server" | "session" | "nowhere";
+  /** Its output is a session, a list of sessions, or a page of the history's commands, which are of one machine. */
+  readonly gives?: "sessions" | "commands";
+  /** Of the server, but open to AI agents. `own`: it only reaches what it makes; `stored`: a stored session's owner may. */
+  readonly forAgents?: "own" | "stored";
+  /** The right of `wsh grant` that opens it, for what is the grant's (cli/grant/rules.ts). Without one, no grant does. */
+  readonly grant?: GrantRight;
   /** One line for lists. */
   readonly summary: string;
   /** Input without the session target, which is sent beside it. */

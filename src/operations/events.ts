@@ -7,6 +7,7 @@ export const eventOperations = [
     name: "events.read",
     scope: "server",
     access: "observe",
+    machineIn: "server",
     lasts: "program",
     forOneSession: true,
     summary: "Events of the sessions since a cursor: none is lost or repeated when the server dies",

@@ -94,6 +94,8 @@ export const historyOperations = [
     name: "history.search",
     scope: "server",
     access: "observe",
+    machineIn: "session",
+    gives: "commands",
     summary: "Commands of all sessions, living and ended, newest first",
     input: HistorySearchSchema,
     output: HistoryPageSchema,
@@ -105,6 +107,7 @@ export const historyOperations = [
     name: "history.delete",
     scope: "server",
     access: "admin",
+    machineIn: "session",
     summary: "Delete commands and their output from the history",
     input: HistoryDeleteSchema,
     output: v.object({

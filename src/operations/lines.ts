@@ -35,6 +35,7 @@ export const lineOperations = [
     name: "lines.get",
     scope: "pane",
     access: "observe",
+    grant: "own-panes",
     summary: "Rows of history and screen by line id, with all their styles",
     input: v.object({
       ...place,
@@ -66,6 +67,7 @@ export const lineOperations = [
     name: "lines.search",
     scope: "pane",
     access: "observe",
+    grant: "own-panes",
     summary: "Positions of a text in history and screen, by line id",
     input: v.object({
       query: described(v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_QUERY)), "text, or with regex a pattern"),

@@ -44,6 +44,8 @@ export const sessionOperations = [
     name: "sessions.list",
     scope: "server",
     access: "observe",
+    machineIn: "server",
+    gives: "sessions",
     forOneSession: true,
     summary: "List sessions, oldest first",
     input: v.object({
@@ -61,6 +63,9 @@ export const sessionOperations = [
     name: "sessions.create",
     scope: "server",
     access: "operate",
+    machineIn: "server",
+    gives: "sessions",
+    forAgents: "own",
     makesSessions: true,
     summary: "Start a program in a new terminal",
     input: v.object({
@@ -88,6 +93,7 @@ export const sessionOperations = [
     name: "session.get",
     scope: "session",
     access: "observe",
+    gives: "sessions",
     summary: "One session with its windows and panes",
     input: NothingSchema,
     output: SessionInfoSchema,
@@ -110,6 +116,7 @@ export const sessionOperations = [
     name: "session.update",
     scope: "session",
     access: "operate",
+    gives: "sessions",
     summary: "Rename, add and remove tags; all or nothing",
     input: UpdateSessionSchema,
     output: SessionInfoSchema,
@@ -169,6 +176,7 @@ export const sessionOperations = [
     name: "terminal.show",
     scope: "session",
     access: "operate",
+    grant: "notify",
     summary:
       "Show a message at the attached terminals, or open a chooser or copy mode at the one used last; " +
       "without a terminal, the next one that attaches opens it",
@@ -203,6 +211,7 @@ export const sessionOperations = [
     name: "session.signal",
     scope: "pane",
     access: "operate",
+    grant: "own-panes",
     summary: "Send a signal to the foreground process group",
     input: v.object({
       signal: described(v.union([v.string(), v.pipe(v.number(), v.integer())]), "INT, SIGTERM, 15 …"),
@@ -216,6 +225,7 @@ export const sessionOperations = [
     name: "session.restart",
     scope: "session",
     access: "operate",
+    gives: "sessions",
     summary: "Restart the same command with the same cwd, size and name; cursors keep increasing",
     input: NothingSchema,
     output: SessionInfoSchema,

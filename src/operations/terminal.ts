@@ -56,6 +56,7 @@ export const terminalOperations = [
     name: "input.send",
     scope: "pane",
     access: "operate",
+    grant: "own-panes",
     types: true,
     summary: "Type text, bytes or keys into the terminal",
     input: SendInputSchema,
@@ -71,6 +72,7 @@ export const terminalOperations = [
     name: "screen.get",
     scope: "pane",
     access: "observe",
+    grant: "own-panes",
     summary: "The visible screen",
     input: v.object({
       format: FormatField,
@@ -93,6 +95,7 @@ export const terminalOperations = [
     name: "scrollback.get",
     scope: "pane",
     access: "observe",
+    grant: "own-panes",
     summary: "History and screen as one sequence of lines",
     input: v.object({
       format: FormatField,
@@ -118,6 +121,7 @@ export const terminalOperations = [
     name: "idle.await",
     scope: "pane",
     access: "observe",
+    grant: "own-panes",
     lasts: "wait",
     summary: "Wait until the session has been idle for a while",
     input: IdleInputSchema,

@@ -43,6 +43,7 @@ export const windowOperations = [
     name: "window.list",
     scope: "layout",
     access: "observe",
+    grant: "own-panes",
     summary: "The windows of a session with their panes",
     input: NothingSchema,
     output: v.array(WindowInfoSchema),

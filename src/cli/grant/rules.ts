@@ -1,12 +1,10 @@
 /**
- * The requests that a grant may make. Pure: each request is rewritten for the grant, or refused. The operations are those
- * of operations/granted.ts, for the rights that were given; every other one is refused, and every field that a
- * sandbox could reach out by (other panes, views, environments, floats, focus, transcripts) is absent from what is
- * passed on.
+ * The requests that a grant may make. Pure: each request is rewritten for the grant, or refused. An operation names the
+ * right that opens it in its definition; every other one is refused, and every field that a sandbox could reach out by
+ * (other panes, views, environments, floats, focus, transcripts) is absent from what is passed on.
  */
 import * as v from "valibot";
-import { grantRightOf } from "../../operations/granted.ts";
-import { inputSchema } from "../../operations/table.ts";
+import { findOperation, inputSchema } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { GrantRight } from "../../protocol/grants.ts";
 import { parse } from "../../protocol/parse.ts";
@@ -62,8 +60,8 @@ const SplitSchema = v.object({
 
 /** @param target as the caller wrote it @throws WshError access_denied, invalid_request */
 export function granted(grant: GrantState, op: string, input: unknown, target: string | undefined): Granted {
-  const right = grantRightOf(op);
-  if (right === null) throw refused(grant, op);
+  const right = findOperation(op)?.grant;
+  if (right === undefined) throw refused(grant, op);
   const given = parse(v.record(v.string(), v.unknown()), input ?? {});
   const home = (shaped: object): Granted => ({ op, input: shaped, pane: grant.home });
   if (op === "wait" && isForAnswers(given)) {

@@ -1,5 +1,5 @@
 /** The history of other machines, each asked by this process itself, so that ssh can ask the person. */
-import { addressedAnswer } from "../../cluster/addressed.ts";
+import { addressedAnswer } from "../../cluster/answer.ts";
 import { historyOfAll } from "../../cluster/history-everywhere.ts";
 import type { History } from "../../history/ask.ts";
 import { hostname } from "../../instance/hostname.ts";

@@ -3,7 +3,7 @@
  * operation table; the session process validates them.
  */
 import * as v from "valibot";
-import { addressedAnswer, addressedSession } from "../../cluster/addressed.ts";
+import { addressedSession } from "../../cluster/addressed.ts";
 import type { Link } from "../../cluster/link.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { isForPane } from "../../operations/routing.ts";
@@ -147,6 +147,7 @@ export class SessionClient implements Disposable {
     };
     if (this.remote === null || machine === null) return (await ask()) as OperationOutput<N>;
     const result = await this.askThere(this.remote, operation, input, signal, ask);
+    const { addressedAnswer } = await import("../../cluster/answer.ts");
     return addressedAnswer(machine, operation, result) as OperationOutput<N>;
   }
 

@@ -2,10 +2,10 @@
  * Calls that concern another machine: found by the target (`m1/dev`), by `server`, or by the caller's own choice, and
  * sent there over its link. Answers name sessions as this machine's callers must. A bare name never gets here.
  */
-import { addressedAnswer } from "../../cluster/addressed.ts";
+import { addressedAnswer } from "../../cluster/answer.ts";
 import type { Machines } from "../../cluster/machines.ts";
 import type { CallContext } from "../../operations/call.ts";
-import type { OperationInput, OperationName, OperationOutput } from "../../operations/table.ts";
+import { getOperation, type OperationInput, type OperationName, type OperationOutput } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isAddress, localMachine } from "../../protocol/machines.ts";
@@ -15,19 +15,6 @@ import { Placing } from "./placing.ts";
 import { Repeats } from "./repeats.ts";
 
 type Context = CallContext & { readonly session?: string };
-
-/** Operations that name the machine in `server`, and those whose name may be `m1/dev`. */
-const byServer: ReadonlySet<string> = new Set(["sessions.list", "sessions.create", "events.read"]);
-/** Operations whose input `session` may name an ended session, also another machine's: `m1/dev`. */
-const bySession: ReadonlySet<string> = new Set(["history.search", "history.delete"]);
-/** Operations of this server alone, whatever the target. */
-const own: ReadonlySet<string> = new Set([
-  "servers.list",
-  "servers.get",
-  "servers.add",
-  "servers.remove",
-  "servers.reload",
-]);
 
 export class RemoteCalls {
   private readonly repeats = new Repeats();
@@ -44,11 +31,12 @@ export class RemoteCalls {
 
   /** The machine that a call concerns; null: this one. @throws WshError invalid_request when two are named */
   machineOf(name: OperationName, input: unknown, { session, machine }: Context): string | null {
-    if (own.has(name)) return null;
+    const { machineIn } = getOperation(name);
+    if (machineIn === "nowhere") return null;
     const fields: Readonly<Record<string, unknown>> = typeof input === "object" && input !== null ? { ...input } : {};
-    const field = byServer.has(name) && typeof fields.server === "string" ? fields.server : undefined;
+    const field = machineIn === "server" && typeof fields.server === "string" ? fields.server : undefined;
     const given = field === undefined || field === localMachine ? (machine ?? field) : field;
-    const inner = bySession.has(name) ? fields.session : name === "sessions.create" ? fields.name : undefined;
+    const inner = machineIn === "session" ? fields.session : name === "sessions.create" ? fields.name : undefined;
     const place = session ?? (typeof inner === "string" ? inner : "");
     const before = parsePlace(place).machine;
     // An invalid machine name cannot be part of a session's name either.
@@ -103,7 +91,7 @@ export class RemoteCalls {
       return this.machines.link(machine);
     } catch (thrown) {
       const error = WshError.from(thrown);
-      if (error.code !== "machine_not_found" || !byServer.has(name)) throw error;
+      if (error.code !== "machine_not_found" || getOperation(name).machineIn !== "server") throw error;
       // This error's name in operations with a `server` parameter.
       throw new WshError("server_not_found", `no server '${machine}'; this is '${this.hostname}'`);
     }
@@ -113,8 +101,9 @@ export class RemoteCalls {
 /** The input without the machine's name. */
 function inputThere(name: OperationName, input: unknown): unknown {
   if (typeof input !== "object" || input === null) return input;
-  if (bySession.has(name)) return historyThere(input);
-  if (!byServer.has(name)) return input;
+  const { machineIn } = getOperation(name);
+  if (machineIn === "session") return historyThere(input);
+  if (machineIn !== "server") return input;
   const { server: _, ...given } = { server: undefined, ...input };
   // That machine's own events alone: machines that it reaches have no name here.
   const rest = { ...given, server: localMachine };

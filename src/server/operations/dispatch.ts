@@ -2,7 +2,7 @@
  * Routes a call to its handler: server operations here, session operations to their session process, unparsed. The one
  * entry for HTTP, WebSocket and MCP, so access and validation are the same everywhere.
  */
-import { requireOwnStored, storedOperations } from "../../checkpoints/agent-rights.ts";
+import { requireOwnStored } from "../../checkpoints/agent-rights.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { type Call, type CallContext, parseInput, requireUsable } from "../../operations/call.ts";
 import { requireAccess, requireAllSessions, requireMay, targetsIn } from "../../operations/rights.ts";
@@ -26,12 +26,6 @@ import { findOrShow } from "./find-or-show.ts";
 export type ServerHandlers = {
   readonly [N in ServerOperationName]: (input: ParsedInput<N>, context: CallContext) => Promise<OperationOutput<N>>;
 };
-
-/**
- * Operations that concern no session but the caller's own: those an agent may call, where it may change only what it
- * has made. Everything else of the server reaches other sessions.
- */
-const openToAgents: ReadonlySet<string> = new Set(["sessions.create", "exec.fresh", "ask.any"]);
 
 /**
  * @param remote executes calls to another machine
@@ -66,11 +60,11 @@ export function createCall(
       requireMay(context, operation, null);
       const handler = handlerOf[name];
       if (handler === undefined) throw new WshError("internal_error", `no handler for ${name}`);
-      const isStored = storedOperations.has(name);
-      if (operation.access !== "observe" && !isStored && !openToAgents.has(name))
-        requireNoAgent(settings, context.caller, name);
+      const { forAgents } = operation;
+      // Operations of the server reach other sessions: an agent may change only what it has made.
+      if (operation.access !== "observe" && forAgents === undefined) requireNoAgent(settings, context.caller, name);
       const parsed = parseInput(operation, input);
-      if (isStored) requireOwnStored(instance, settings, context.caller, name, parsed as object);
+      if (forAgents === "stored") requireOwnStored(instance, settings, context.caller, name, parsed as object);
       return (await handler(parsed, context)) as never;
     }
     if (context.session === undefined) throw new WshError("session_required", `'${name}' needs a session`);

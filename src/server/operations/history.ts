@@ -1,5 +1,5 @@
 /** Operations on the history of commands: a process for each question opens the database, and other machines have their own. */
-import { addressedAnswer } from "../../cluster/addressed.ts";
+import { addressedAnswer } from "../../cluster/answer.ts";
 import { type HistoryPart, historyOfAll } from "../../cluster/history-everywhere.ts";
 import { askWorker } from "../../history/start-worker.ts";
 import type { HistoryWork } from "../../history/worker.ts";

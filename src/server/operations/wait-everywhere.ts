@@ -4,7 +4,7 @@
  * without an answer decides nothing, and a timeout names the latter. A machine asked by another waits for its own
  * alone: two that know each other would ask each other without end.
  */
-import { addressedAnswer } from "../../cluster/addressed.ts";
+import { addressedAnswer } from "../../cluster/answer.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";

@@ -1,7 +1,6 @@
 /** What a grant lets through: every operation of the table, and every field that could reach beyond it. */
 import { expect, test } from "bun:test";
 import { type GrantState, granted } from "../../../src/cli/grant/rules.ts";
-import { grantRightOf } from "../../../src/operations/granted.ts";
 import { operations } from "../../../src/operations/table.ts";
 import { WshError } from "../../../src/protocol/errors.ts";
 import { type GrantRight, grantRights } from "../../../src/protocol/grants.ts";
@@ -54,12 +53,11 @@ const classes: Readonly<Record<GrantRight | "none", string>> = {
 
 test("each operation has a class; what has none is refused with every right, wherever it points", () => {
   const found: Record<string, string[]> = { ask: [], notify: [], hook: [], "own-panes": [], none: [] };
-  for (const { name } of operations) found[grantRightOf(name) ?? "none"]?.push(name);
+  for (const { name, grant } of operations) found[grant ?? "none"]?.push(name);
   expect(Object.fromEntries(Object.entries(found).map(([right, names]) => [right, names.sort().join(" ")]))).toEqual(
     classes,
   );
-  for (const { name } of operations) {
-    const right = grantRightOf(name);
+  for (const { name, grant: right } of operations) {
     const others = grantRights.filter((each) => each !== right);
     for (const target of [undefined, "@1", "@5", "dev", "@s1", "here/@5"])
       expect([name, codeOf(name, {}, target, grantOf(...others))]).toEqual([name, "access_denied"]);
