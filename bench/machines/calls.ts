@@ -5,7 +5,7 @@ import type { Stage } from "../stage.ts";
 import { timed } from "../timed.ts";
 import { KEYS, turn } from "../typed-turn.ts";
 import type { Window } from "../window.ts";
-import { FarStage } from "./far-stage.ts";
+import { RemoteStage } from "./remote-stage.ts";
 
 /** Rounds of each way, in turns, after some that do not count: what was never run is compiled. */
 const ROUNDS = 8;
@@ -26,8 +26,8 @@ interface Samples {
 export const machinesCalls: Measure = {
   name: "machines",
   async run(stage) {
-    await using far = await FarStage.of(stage);
-    const ways = far.ways.map((way) => ({ ...way, samples: { execs: [], looks: [], keys: [] } as Samples }));
+    await using remote = await RemoteStage.of(stage);
+    const ways = remote.ways.map((way) => ({ ...way, samples: { execs: [], looks: [], keys: [] } as Samples }));
     for (const { prefix, stage: own } of ways) {
       if (prefix === "m2/") continue;
       await own.run(own.wsh, "new", "dev");

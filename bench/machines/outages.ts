@@ -3,17 +3,17 @@ import { figure } from "../figure.ts";
 import type { Measure } from "../measure.ts";
 import type { Stage } from "../stage.ts";
 import { until } from "../until.ts";
-import { FarStage } from "./far-stage.ts";
+import { RemoteStage } from "./remote-stage.ts";
 
 const ROUNDS = 3;
 
 export const machinesOutages: Measure = {
   name: "machines-outages",
   async run(stage) {
-    await using far = await FarStage.of(stage, { isFleetAlone: true, delayMs: 0 });
-    const { proxy } = far;
+    await using remote = await RemoteStage.of(stage, { isFleetAlone: true, delayMs: 0 });
+    const { proxy } = remote;
     if (proxy === null) throw new Error("there is no proxy to hold");
-    await far.far.run(stage.wsh, "new", "dev");
+    await remote.remote.run(stage.wsh, "new", "dev");
     const answers = async (): Promise<boolean> => (await stage.get("/sessions/m1%2Fdev/screen")).ok;
     await until("m1 to answer", answers);
     const shown: number[] = [];
@@ -29,9 +29,9 @@ export const machinesOutages: Measure = {
       await until("m1 to be healthy", async () => (await health(stage)) === "healthy");
     }
     for (let round = 0; round < ROUNDS; round++) {
-      await far.nats.kill();
+      await remote.nats.kill();
       await until("the loss to be known", async () => (await health(stage)) === "unreachable");
-      await far.nats.begin();
+      await remote.nats.begin();
       restarted.push(await took(() => until("m1 to answer", answers)));
     }
     return {

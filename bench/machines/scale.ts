@@ -11,7 +11,7 @@ import { pss } from "../process.ts";
 import { Stage } from "../stage.ts";
 import { timed } from "../timed.ts";
 import { until } from "../until.ts";
-import { FarStage } from "./far-stage.ts";
+import { RemoteStage } from "./remote-stage.ts";
 
 const LISTS = 15;
 /** Of the command line. */
@@ -29,18 +29,18 @@ export const machinesTenThousand: Measure = {
 async function scaleOf(stage: Stage, counts: readonly number[]): Promise<Report> {
   const lines: Line[] = [];
   for (const count of counts) {
-    await using far = await FarStage.of(stage, { isFleetAlone: true });
+    await using remote = await RemoteStage.of(stage, { isFleetAlone: true });
     await stage.run(stage.wsh, "new", "dev");
     const sample = await (await stage.get("/sessions?server=local")).json();
-    const local = await timed(LISTS, async () => (await stage.get("/sessions?server=local")).text());
-    const { url } = far.nats;
+    const locally = await timed(LISTS, async () => (await stage.get("/sessions?server=local")).text());
+    const { url } = remote.nats;
     const orders = { url, user: "simulated", password: passwordOf("simulated"), count, sessions: sample };
     const machines = await simulateMachines(orders);
     const listed = async (): Promise<number> =>
       ((await (await stage.get("/sessions?all_machines=1")).json()) as []).length;
     const known = async (): Promise<number> => ((await (await stage.get("/servers")).json()) as []).length;
     await until("the machines to be known", async () => (await known()) >= count);
-    const before = pss(far.nearServer);
+    const before = pss(remote.localServer);
     const cold = await timed(1, async () => {
       await until("every session", async () => (await listed()) >= count);
     });
@@ -55,9 +55,9 @@ async function scaleOf(stage: Stage, counts: readonly number[]): Promise<Report>
         figure(cached),
         figure(servers),
         figure(shown),
-        figure(local),
+        figure(locally),
         figure([before]),
-        figure([pss(far.nearServer)]),
+        figure([pss(remote.localServer)]),
       ],
     });
     machines.kill("SIGKILL");
@@ -81,9 +81,11 @@ export const machinesCost: Measure = {
     // All at once: what they share of the executable is shared by as many.
     await using other = new Stage(stage.wsh);
     const alone = await other.server();
-    await using far = await FarStage.of(stage, { isFleetAlone: true });
+    await using remote = await RemoteStage.of(stage, { isFleetAlone: true });
     await Bun.sleep(REST_MS);
-    const [without, within, machine] = [alone, far.nearServer, far.farServer].map((pid) => figure([pss(pid)]));
+    const [without, within, machine] = [alone, remote.localServer, remote.remoteServer].map((pid) =>
+      figure([pss(pid)]),
+    );
     if (without === undefined || within === undefined || machine === undefined) throw new Error("three servers");
     const size = figure([fs.statSync(stage.wsh).size / 1e6]);
     return {

@@ -4,7 +4,7 @@ import type { Line, Measure } from "../measure.ts";
 import { pss } from "../process.ts";
 import type { Stage } from "../stage.ts";
 import { until } from "../until.ts";
-import { FarStage } from "./far-stage.ts";
+import { RemoteStage } from "./remote-stage.ts";
 
 const ROUNDS = 5;
 /** An attached terminal has asked its questions and painted by then, in ms. */
@@ -21,17 +21,17 @@ export const machinesFlood: Measure = {
   async run(stage) {
     const lines: Line[] = [];
     {
-      await using far = await FarStage.of(stage);
+      await using remote = await RemoteStage.of(stage);
       const times = await floods(
         stage,
-        far.ways.map(({ prefix }) => prefix),
-        far.far,
+        remote.ways.map(({ prefix }) => prefix),
+        remote.remote,
       );
-      lines.push(...far.ways.map(({ who }, at): Line => ({ who, figures: [times[at] ?? null] })));
+      lines.push(...remote.ways.map(({ who }, at): Line => ({ who, figures: [times[at] ?? null] })));
     }
     {
-      await using distant = await FarStage.of(stage, { delayMs: DISTANT_MS, isFleetAlone: true });
-      const [time] = await floods(stage, ["m1/"], distant.far);
+      await using distant = await RemoteStage.of(stage, { delayMs: DISTANT_MS, isFleetAlone: true });
+      const [time] = await floods(stage, ["m1/"], distant.remote);
       lines.splice(1, 0, { who: `over NATS, ${2 * DISTANT_MS} ms away`, figures: [time ?? null] });
     }
     return {
@@ -45,8 +45,8 @@ export const machinesFlood: Measure = {
 };
 
 /** @returns for each prefix of a session's name what it took */
-async function floods(stage: Stage, prefixes: readonly string[], far: Stage): Promise<Figure[]> {
-  for (const own of new Set(prefixes.map((prefix) => (prefix === "" ? stage : far)))) {
+async function floods(stage: Stage, prefixes: readonly string[], remote: Stage): Promise<Figure[]> {
+  for (const own of new Set(prefixes.map((prefix) => (prefix === "" ? stage : remote)))) {
     await own.run(own.wsh, "new", "flood", "--", FLOOD);
   }
   const times = prefixes.map((): number[] => []);
@@ -69,16 +69,16 @@ async function floods(stage: Stage, prefixes: readonly string[], far: Stage): Pr
 export const machinesStopped: Measure = {
   name: "machines-stopped",
   async run(stage) {
-    await using far = await FarStage.of(stage);
+    await using remote = await RemoteStage.of(stage);
     const lines: Line[] = [];
-    for (const { who, prefix, stage: own } of far.ways) {
+    for (const { who, prefix, stage: own } of remote.ways) {
       await own.run(own.wsh, "new", "stop", "--", STOPPED);
       const host = own.pids(" session-process").at(-1) ?? 0;
       // At a session here the session process writes to the terminal itself: nobody is attached there.
       using window = prefix === "" ? null : stage.window(stage.wsh, "attach", `${prefix}stop`);
       await window?.sees("stop-ready");
       await Bun.sleep(SETTLE_MS);
-      const measured = [host, far.nearServer, far.farServer, far.nats.pid];
+      const measured = [host, remote.localServer, remote.remoteServer, remote.nats.pid];
       const before = measured.map(pss);
       const most = [...before];
       const attached = stage.pids(` attach ${prefix}stop`);

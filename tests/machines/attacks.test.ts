@@ -23,20 +23,20 @@ describe("startup files that print what they like", () => {
       'head -c 100000 /dev/urandom; printf "\\nwsh-link-1\\nwsh-link-2 found /bin/sh\\n{\\"socket\\":\\"/x\\"}"';
     const bashrc = `case $- in *i*) ;; *) ${garbage} ;; esac\n`;
     await using machines = await (await TwoMachines.start({ bashrc })).add();
-    await machines.near.ok("new", "m1/dev");
-    expect((await machines.near.run("exec", "m1/dev", "--", "echo ok")).stdout).toBe("ok\n");
+    await machines.local.ok("new", "m1/dev");
+    expect((await machines.local.run("exec", "m1/dev", "--", "echo ok")).stdout).toBe("ok\n");
   });
 
   withSsh("endlessly: it is said at once, and nothing is kept", async () => {
     await using machines = await TwoMachines.start();
-    fs.appendFileSync(join(machines.far.env.HOME ?? "", ".bashrc"), "yes noise\n");
-    const added = await machines.near.run("servers", "add", "ssh://m1");
+    fs.appendFileSync(join(machines.remote.env.HOME ?? "", ".bashrc"), "yes noise\n");
+    const added = await machines.local.run("servers", "add", "ssh://m1");
     expect(added.code).toBe(1);
     expect(added.stderr).toContain("m1: its startup files, or its wsh, print endlessly");
   });
 });
 
-/** What a far machine's own `wsh` does, as text of a shell script. */
+/** What a remote machine's own `wsh` does, as text of a shell script. */
 interface Lie {
   /** For `wsh server --ensure`. */
   readonly server?: string;
@@ -56,10 +56,10 @@ function escaped(text: string): string {
   return Array.from(Buffer.from(text), (byte) => `\\0${byte.toString(8).padStart(3, "0")}`).join("");
 }
 
-withSsh("a far wsh that lies about everything is refused, and nothing of it reaches the terminal", async () => {
+withSsh("a remote wsh that lies about everything is refused, and nothing of it reaches the terminal", async () => {
   await using machines = await TwoMachines.start({ bare: true });
-  const { near, far } = machines;
-  const program = join(far.dir, "bin/wsh");
+  const { local, remote } = machines;
+  const program = join(remote.dir, "bin/wsh");
   const lies: readonly [name: string, lie: Lie, said: RegExp][] = [
     ["endless", { server: "yes" }, /print endlessly/],
     ["nothing", { server: "exit 0" }, /did not start a server/],
@@ -79,36 +79,36 @@ withSsh("a far wsh that lies about everything is refused, and nothing of it reac
   for (const [name, { server = `echo '{"socket":"/nowhere"}'`, proxy = "exit 1" }, said] of lies) {
     const script = `#!/bin/sh\ncase "$1" in server) ${server} ;; proxy) ${proxy} ;; esac\n`;
     fs.writeFileSync(program, script, { mode: 0o755 });
-    const { code, stdout, stderr } = await near.run("servers", "add", "ssh://m1", "--name", name);
+    const { code, stdout, stderr } = await local.run("servers", "add", "ssh://m1", "--name", name);
     if (!said.test(stdout + stderr)) throw new Error(`${name}: ${stdout}${stderr}`);
     expect({ name, code: code === 0, said: said.test(stdout + stderr), obeyed: OBEYED.test(stdout + stderr) }).toEqual({
       ...{ name, code: false, said: true, obeyed: false },
     });
   }
-  const listed = await near.run("servers");
+  const listed = await local.run("servers");
   expect(OBEYED.test(listed.stdout + listed.stderr)).toBe(false);
-  expect((await near.run("screen", "protocol/dev")).stderr).toContain("speaks protocol 99");
+  expect((await local.run("screen", "protocol/dev")).stderr).toContain("speaks protocol 99");
 });
 
 withSsh("what ssh would take for an option is no machine, wherever it is named", async () => {
   await using machines = await TwoMachines.start();
-  const { near } = machines;
-  await near.server();
-  const mark = join(near.dir, "owned");
+  const { local } = machines;
+  await local.server();
+  const mark = join(local.dir, "owned");
   const evil = [`ssh://-oProxyCommand=touch ${mark}`, `ssh://-oProxyCommand=touch%20${mark}`, `ssh://-F${mark}@m1`];
   for (const address of [...evil, `ssh://m1:-oProxyCommand=touch`, `ssh://m1/dev\n-oProxyCommand=x`]) {
-    expect((await near.run("attach", `${address}/dev`)).code).not.toBe(0);
-    expect((await near.run("exec", `${address}/dev`, "--", "true")).code).not.toBe(0);
-    expect((await near.run("doctor", address)).code).not.toBe(0);
+    expect((await local.run("attach", `${address}/dev`)).code).not.toBe(0);
+    expect((await local.run("exec", `${address}/dev`, "--", "true")).code).not.toBe(0);
+    expect((await local.run("doctor", address)).code).not.toBe(0);
     const body = JSON.stringify({ url: address, address, hostname: "evil" });
     const headers = { "Content-Type": "application/json" };
-    expect((await near.fetch("/servers", { method: "POST", headers, body })).status).toBeGreaterThanOrEqual(400);
-    const asked = await near.fetch(`/sessions/dev/screen?server=${encodeURIComponent(address)}`);
+    expect((await local.fetch("/servers", { method: "POST", headers, body })).status).toBeGreaterThanOrEqual(400);
+    const asked = await local.fetch(`/sessions/dev/screen?server=${encodeURIComponent(address)}`);
     expect(asked.status).toBeGreaterThanOrEqual(400);
   }
-  expect((await near.run("servers", "add", "ssh://m1", "--name", "-oProxyCommand=x")).code).not.toBe(0);
+  expect((await local.run("servers", "add", "ssh://m1", "--name", "-oProxyCommand=x")).code).not.toBe(0);
   expect(fs.existsSync(mark)).toBe(false);
-  expect(await near.ok("servers")).toContain("No other machines");
+  expect(await local.ok("servers")).toContain("No other machines");
 });
 
 /** A command that says that it runs, and ends when it is let. */
@@ -117,9 +117,9 @@ class HeldCommand {
 
   constructor(
     readonly name: string,
-    far: Wsh,
+    remote: Wsh,
   ) {
-    this.log = join(far.dir, `held-${name}`);
+    this.log = join(remote.dir, `held-${name}`);
   }
 
   get text(): string {
@@ -141,20 +141,20 @@ class HeldCommand {
 
 withSsh("the ssh master is killed in the middle of a command: its result is given, and it ran once", async () => {
   await using machines = await (await TwoMachines.start()).add();
-  const { near, far } = machines;
-  await near.ok("new", "m1/dev");
-  await near.server();
-  const api = new HeldCommand("api", far);
+  const { local, remote } = machines;
+  await local.ok("new", "m1/dev");
+  await local.server();
+  const api = new HeldCommand("api", remote);
   const init = { method: "POST", headers: { "Content-Type": "application/json" } };
   const body = JSON.stringify({ command: api.text });
-  const asked = near.fetch("/sessions/m1%2Fdev/exec", { ...init, body });
+  const asked = local.fetch("/sessions/m1%2Fdev/exec", { ...init, body });
   await api.runsNow();
   machines.killMaster();
   api.letEnd();
   expect(await (await asked).json()).toMatchObject({ output: "api over", exit_code: 0, session: "m1/dev" });
 
-  const person = new HeldCommand("person", far);
-  const typed = near.run("exec", "m1/dev", "--json", "--", person.text);
+  const person = new HeldCommand("person", remote);
+  const typed = local.run("exec", "m1/dev", "--json", "--", person.text);
   await person.runsNow();
   machines.killMaster();
   person.letEnd();
@@ -167,17 +167,17 @@ withSsh(
   "sshd goes away in the middle of a command: unknown is said with its id, and by it the answer is had",
   async () => {
     await using machines = await (await TwoMachines.start()).add();
-    const { near, far, sshd } = machines;
-    await near.ok("new", "m1/dev");
-    await near.server();
-    const cut = new HeldCommand("cut", far);
+    const { local, remote, sshd } = machines;
+    await local.ok("new", "m1/dev");
+    await local.server();
+    const cut = new HeldCommand("cut", remote);
     const exec = async (id: string, deadlineMs: number) => {
       const headers = {
         ...{ "Content-Type": "application/json", "Wsh-Request": id },
         ...(deadlineMs === 0 ? {} : { "Wsh-Deadline": `${Date.now() + deadlineMs}` }),
       };
       const body = JSON.stringify({ command: cut.text });
-      const response = await near.fetch("/sessions/m1%2Fdev/exec", { method: "POST", headers, body });
+      const response = await local.fetch("/sessions/m1%2Fdev/exec", { method: "POST", headers, body });
       return { status: response.status, body: await response.json() };
     };
     // Long enough for a busy machine to begin it, and to lose sshd.

@@ -24,25 +24,25 @@ type Outcome =
   | { readonly kind: "not_done" }
   | { readonly kind: "unknown"; readonly again: () => Promise<Outcome> }
   | { readonly kind: "unclear"; readonly text: string };
-type Interface = (near: Wsh, place: string, command: string) => Promise<Outcome>;
+type Interface = (local: Wsh, place: string, command: string) => Promise<Outcome>;
 
 const unclear = (what: unknown): Outcome => ({ kind: "unclear", text: JSON.stringify(what) });
 
 function byCommandLine(flags: readonly string[]): Interface {
-  const ended = async (near: Wsh, place: string, args: readonly string[]): Promise<Outcome> => {
-    const { code, stdout, stderr } = await near.run("exec", place, ...flags, ...args);
+  const ended = async (local: Wsh, place: string, args: readonly string[]): Promise<Outcome> => {
+    const { code, stdout, stderr } = await local.run("exec", place, ...flags, ...args);
     const [, id] = /--resume (\S+)/.exec(stderr) ?? [];
     const command = args.slice(args.indexOf("--"));
     if (code === 125 && id !== undefined) {
       const again = /^\d+$/.test(id) ? [] : command;
-      return { kind: "unknown", again: () => ended(near, place, ["--resume", id, ...again]) };
+      return { kind: "unknown", again: () => ended(local, place, ["--resume", id, ...again]) };
     }
     if (code === 1 && /Nothing was (?:sent|done)|does not answer|was lost/.test(stderr)) return { kind: "not_done" };
     if (code !== 7) return unclear({ code, stdout, stderr });
     const output: string = flags.includes("--json") ? JSON.parse(stdout).output : stdout;
     return { kind: "done", exit: code, output: output.trim() };
   };
-  return (near, place, command) => ended(near, place, ["--", command]);
+  return (local, place, command) => ended(local, place, ["--", command]);
 }
 
 interface Answer {
@@ -63,21 +63,21 @@ function answered(answer: Answer, again: (request: string | undefined) => Promis
 
 const json = { "Content-Type": "application/json" };
 
-const byHttp: Interface = (near, place, command) => {
+const byHttp: Interface = (local, place, command) => {
   const began = Date.now();
   const ask = async (request?: string): Promise<Outcome> => {
     const named = { "Wsh-Request": request ?? "", "Wsh-Request-Age": `${Date.now() - began}` };
     const headers = request === undefined ? json : { ...json, ...named };
     const path = `/sessions/${encodeURIComponent(place)}/exec`;
-    const response = await near.fetch(path, { method: "POST", headers, body: JSON.stringify({ command }) });
+    const response = await local.fetch(path, { method: "POST", headers, body: JSON.stringify({ command }) });
     return answered((await response.json()) as Answer, ask);
   };
   return ask();
 };
 
-const byMcp: Interface = async (near, session, command) => {
+const byMcp: Interface = async (local, session, command) => {
   const post = (body: object, headers: Readonly<Record<string, string>>): Promise<Response> =>
-    near.fetch("/mcp", {
+    local.fetch("/mcp", {
       method: "POST",
       headers: { ...json, Accept: "application/json", ...headers },
       body: JSON.stringify({ jsonrpc: "2.0", ...body }),
@@ -104,21 +104,21 @@ const interfaces: Readonly<Record<string, Interface>> = {
 };
 
 interface Machines extends AsyncDisposable {
-  readonly near: Wsh;
-  readonly far: Wsh;
+  readonly local: Wsh;
+  readonly remote: Wsh;
   readonly proxy: CutProxy;
 }
 
 async function bySsh(): Promise<Machines> {
-  const two = await TwoMachines.start({ far: { config: 'agents_may = "everything"\n' } });
+  const two = await TwoMachines.start({ remote: { config: 'agents_may = "everything"\n' } });
   const file = two.sshd.clientConfig("m1");
   const text = fs.readFileSync(file, "utf8");
   const proxy = await CutProxy.to(Number(/Port (\d+)/.exec(text)?.[1]));
   fs.writeFileSync(file, text.replace(/Port \d+/, `Port ${proxy.port}`));
-  await two.near.server();
+  await two.local.server();
   await two.add();
   return {
-    ...{ near: two.near, far: two.far, proxy },
+    ...{ local: two.local, remote: two.remote, proxy },
     async [Symbol.asyncDispose]() {
       await two[Symbol.asyncDispose]();
       await proxy[Symbol.asyncDispose]();
@@ -141,7 +141,7 @@ async function byNats(cut: "m1" | "me"): Promise<Machines> {
   if (proxy === null) throw new Error("no way to cut");
   const made: CutProxy = proxy;
   return {
-    ...{ near: fleet.hub("me"), far: fleet.machine("m1"), proxy: made },
+    ...{ local: fleet.hub("me"), remote: fleet.machine("m1"), proxy: made },
     async [Symbol.asyncDispose]() {
       await fleet[Symbol.asyncDispose]();
       await made[Symbol.asyncDispose]();
@@ -159,8 +159,8 @@ class Trial {
 
   /** @returns whether the way was lost before the end */
   async run(name: string, loss: Loss, pieces: number): Promise<boolean> {
-    const { near, far, proxy } = this.machines;
-    const log = join(far.dir, `${name}-${loss}-${this.count++}-${pieces}`);
+    const { local, remote, proxy } = this.machines;
+    const log = join(remote.dir, `${name}-${loss}-${this.count++}-${pieces}`);
     const command = `echo run >>${log}; echo out-$((40+2)); sh -c 'exit 7'`;
     const session = `s-${name}`;
     proxy.after(pieces, () => {
@@ -168,18 +168,18 @@ class Trial {
       else if (loss === "cut") proxy.cut();
       else proxy.hold();
     });
-    let said = await interfaces[name]?.(near, `m1/${session}`, command);
+    let said = await interfaces[name]?.(local, `m1/${session}`, command);
     const { hasActed } = proxy;
     const first = said?.kind;
     proxy.after(Number.POSITIVE_INFINITY, () => {});
     proxy.heal();
     const place = { name, loss, pieces, first };
-    const isThere = async (): Promise<boolean> => (await near.fetch(`/sessions/m1%2F${session}/screen`)).ok;
+    const isThere = async (): Promise<boolean> => (await local.fetch(`/sessions/m1%2F${session}/screen`)).ok;
     await until("the machine to be there", isThere, THERE_MS);
     // Also that it came too late, and was not done.
     while (said?.kind === "unknown") said = await said.again();
     // What was held on the way has arrived.
-    if (said?.kind === "not_done") await until("the shell to be at rest", () => this.isAtRest(far, session));
+    if (said?.kind === "not_done") await until("the shell to be at rest", () => this.isAtRest(remote, session));
     const runs = (): number => (fs.existsSync(log) ? fs.readFileSync(log, "utf8").split("run\n").length - 1 : 0);
     const done: Outcome = { kind: "done", exit: 7, output: "out-42" };
     const isNotDone = said?.kind === "not_done";
@@ -187,24 +187,24 @@ class Trial {
       ...place,
       ...(isNotDone ? { said, runs: 0 } : { said: done, runs: 1 }),
     });
-    await until("the shell to be at rest", () => this.isAtRest(far, session));
+    await until("the shell to be at rest", () => this.isAtRest(remote, session));
     if (process.env.WSH_TEST_SAY !== undefined) console.log(JSON.stringify({ ...place, hasActed }));
     return hasActed;
   }
 
-  private async isAtRest(far: Wsh, session: string): Promise<boolean> {
+  private async isAtRest(remote: Wsh, session: string): Promise<boolean> {
     const body = JSON.stringify({ any_of: ["prompt"], max_wait_ms: 5_000 });
-    const response = await far.fetch(`/sessions/${session}/wait`, { method: "POST", headers: json, body });
+    const response = await remote.fetch(`/sessions/${session}/wait`, { method: "POST", headers: json, body });
     return ((await response.json()) as { decided_by?: string }).decided_by === "prompt";
   }
 }
 
 /** The way is lost at each message until a command is over before that. */
 async function everyCut(machines: Machines, name: string, loss: Loss, step: number): Promise<void> {
-  await machines.far.session(`s-${name}`);
-  await machines.far.ok("wait", `s-${name}`, "prompt");
+  await machines.remote.session(`s-${name}`);
+  await machines.remote.ok("wait", `s-${name}`, "prompt");
   // The hub learns of the machine a moment after its start.
-  await until("the machine to be known", async () => (await machines.near.run("screen", `m1/s-${name}`)).code === 0);
+  await until("the machine to be known", async () => (await machines.local.run("screen", `m1/s-${name}`)).code === 0);
   const trial = new Trial(machines);
   for (let pieces = 0; await trial.run(name, loss, pieces); pieces += step);
 }

@@ -11,28 +11,28 @@ const PAUSE_MS = 500;
 
 setDefaultTimeout(60_000);
 
-let far: Wsh;
-let near: Wsh;
+let remote: Wsh;
+let local: Wsh;
 let proxy: CutProxy;
 let address = "";
 let token = "";
 
 beforeAll(async () => {
-  far = new Wsh();
-  near = new Wsh();
-  await far.server("--bind", "127.0.0.1:0");
-  const [url] = JSON.parse(await far.ok("server", "--ensure", "--json")).addresses;
+  remote = new Wsh();
+  local = new Wsh();
+  await remote.server("--bind", "127.0.0.1:0");
+  const [url] = JSON.parse(await remote.ok("server", "--ensure", "--json")).addresses;
   proxy = await CutProxy.to(Number(new URL(url).port));
-  const access = (await far.ok("token")).trim();
-  await near.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", "m1", "--token", access);
-  await near.server("--bind", "127.0.0.1:0");
-  address = JSON.parse(await near.ok("server", "--ensure", "--json")).addresses[0];
-  token = (await near.ok("token")).trim();
+  const access = (await remote.ok("token")).trim();
+  await local.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", "m1", "--token", access);
+  await local.server("--bind", "127.0.0.1:0");
+  address = JSON.parse(await local.ok("server", "--ensure", "--json")).addresses[0];
+  token = (await local.ok("token")).trim();
 });
 afterAll(async () => {
   await proxy[Symbol.asyncDispose]();
-  await near[Symbol.asyncDispose]();
-  await far[Symbol.asyncDispose]();
+  await local[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
 });
 
 async function socketTo(path: string, bearer = token): Promise<TestSocket> {
@@ -48,10 +48,10 @@ test("one stream has the events of all machines, each with its machine, and says
   const first = await socket.next("the machine", ({ event }) => event === "machine_reached");
   expect(first).toEqual({ event: "machine_reached", server: "m1", params: { missed_ms: null } });
 
-  await near.session("here");
-  await far.session("there", "--tag", "gpu");
+  await local.session("here");
+  await remote.session("there", "--tag", "gpu");
   await socket.next("a session there", ({ event, server }) => event === "session_created" && server === "m1");
-  await far.ok("rename", "there", "thither");
+  await remote.ok("rename", "there", "thither");
   const here = await socket.next("an event here", ({ event, server }) => event === "session_created" && !server);
   expect(here.params.name).toBe("here");
   const renamed = await socket.next("a rename there", ({ event }) => event === "session_renamed");
@@ -67,7 +67,7 @@ test("one stream has the events of all machines, each with its machine, and says
   proxy.cut();
   const lost = await socket.next("the machine to be lost", ({ event }) => event === "machine_lost");
   expect(lost).toMatchObject({ server: "m1", params: { code: "machine_unreachable" } });
-  await far.ok("kill", "thither");
+  await remote.ok("kill", "thither");
   const from = socket.messages.length;
   proxy.heal();
   const back = await socket.next("the machine to be back", ({ event }) => event === "machine_reached", from);
@@ -80,13 +80,13 @@ test("one stream has the events of all machines, each with its machine, and says
   socket.socket.send(JSON.stringify({ id: 3, method: "subscribe_machines", params: { machines: [] } }));
   await socket.next("the answer", ({ id }) => id === 3);
   const count = socket.messages.length;
-  await far.session("unheard");
-  await near.session("heard");
+  await remote.session("unheard");
+  await local.session("heard");
   await socket.next("what happens here", ({ params }) => params?.name === "heard", count);
   expect(socket.messages.slice(count).some(({ server }) => server !== undefined)).toBe(false);
   socket.socket.close();
 
-  const one = (await near.ok("token", "create", "one", "--session", "here")).trim();
+  const one = (await local.ok("token", "create", "one", "--session", "here")).trim();
   const limited = await socketTo("/ws/json", one);
   limited.socket.send(JSON.stringify({ id: 1, method: "subscribe_machines", params: {} }));
   expect((await limited.next("the answer", ({ id }) => id === 1)).error.code).toBe("access_denied");
@@ -94,27 +94,27 @@ test("one stream has the events of all machines, each with its machine, and says
 });
 
 test("silence in a session with a tag is awaited on every machine, and the first wins", async () => {
-  await near.session("busy", "--tag", "job", "--", "while :; do echo busy; sleep 0.05; done");
-  await far.session("quiet", "--tag", "job");
+  await local.session("busy", "--tag", "job", "--", "while :; do echo busy; sleep 0.05; done");
+  await remote.session("quiet", "--tag", "job");
   // Longer than a busy machine keeps the noisy one from its processor.
-  const asked = await near.fetch("/idle?tag=job&timeout_ms=2500&max_wait_ms=20000");
+  const asked = await local.fetch("/idle?tag=job&timeout_ms=2500&max_wait_ms=20000");
   expect({ status: asked.status, body: await asked.json() }).toMatchObject({
     status: 200,
     body: { session: "m1/quiet" },
   });
-  const none = await near.fetch("/idle?tag=nowhere&timeout_ms=100");
+  const none = await local.fetch("/idle?tag=nowhere&timeout_ms=100");
   expect(((await none.json()) as { error: { code: string } }).error.code).toBe("no_sessions");
-  await near.ok("kill", "busy");
+  await local.ok("kill", "busy");
 });
 
 test("a question to whoever is there reaches the person at another machine, once", async () => {
-  await far.session("desk");
-  await using person = await EmulatorTerminal.attach(far, "desk");
-  await until("the person", async () => (await far.list()).find(({ name }) => name === "desk")?.attached === 1);
+  await remote.session("desk");
+  await using person = await EmulatorTerminal.attach(remote, "desk");
+  await until("the person", async () => (await remote.list()).find(({ name }) => name === "desk")?.attached === 1);
   const body = JSON.stringify({ kind: "confirm", question: "Go on there?", max_wait_ms: 30_000 });
   const init = { method: "POST", headers: { "Content-Type": "application/json" }, body };
-  expect((await near.fetch("/servers")).status).toBe(200);
-  const asked = near.fetch("/ask", init);
+  expect((await local.fetch("/servers")).status).toBe(200);
+  const asked = local.fetch("/ask", init);
   await person.sees(/Go on there\?/);
   let answer: Record<string, unknown> | null = null;
   void asked.then(async (response) => {

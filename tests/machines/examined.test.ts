@@ -35,25 +35,25 @@ const broken: readonly [what: string, wanted: Wanted, text: RegExp, advice: RegE
 ];
 
 describe("a server with TLS", () => {
-  const near = new Wsh();
-  afterAll(() => near[Symbol.asyncDispose]());
+  const local = new Wsh();
+  afterAll(() => local[Symbol.asyncDispose]());
 
   /** Steps to a server with that certificate. */
   async function stepsTo({ cert, key }: Certificate, ca: string | null): Promise<Finding[]> {
-    await using far = new Wsh();
-    await far.server("--bind", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key);
-    const [address = ""] = JSON.parse(await far.ok("server", "--ensure", "--json")).addresses;
+    await using remote = new Wsh();
+    await remote.server("--bind", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key);
+    const [address = ""] = JSON.parse(await remote.ok("server", "--ensure", "--json")).addresses;
     const trusted = ca === null ? [] : ["--ca", ca];
-    await near.run("servers", "add", address, "--name", "m", "--token", (await far.ok("token")).trim(), ...trusted);
+    await local.run("servers", "add", address, "--name", "m", "--token", (await remote.ok("token")).trim(), ...trusted);
     try {
-      return await doctor(near, "m");
+      return await doctor(local, "m");
     } finally {
-      await near.ok("servers", "remove", "m");
+      await local.ok("servers", "remove", "m");
     }
   }
 
   testWith("openssl")("whose certificate is right, or ends soon", async () => {
-    const authority = new Authority(join(near.dir, "right"));
+    const authority = new Authority(join(local.dir, "right"));
     expect(await stepsTo(authority.sign(), authority.ca)).toMatchObject([
       { subject: "reach", state: "ok" },
       { subject: "TLS", state: "ok", text: expect.stringContaining("an authority of a test, 364 days left") },
@@ -65,7 +65,7 @@ describe("a server with TLS", () => {
   });
 
   testWith("openssl").each(broken)("with a certificate %s", async (_, wanted, text, advice) => {
-    const authority = new Authority(join(near.dir, "broken"));
+    const authority = new Authority(join(local.dir, "broken"));
     const steps = await stepsTo(authority.sign(wanted), authority.ca);
     expect(steps).toEqual([
       { subject: "reach", state: "ok", text: expect.any(String) },
@@ -74,7 +74,7 @@ describe("a server with TLS", () => {
   });
 
   testWith("openssl")("whose authority is not trusted: another one was given, or none", async () => {
-    const [authority, other] = [new Authority(join(near.dir, "own")), new Authority(join(near.dir, "other"))];
+    const [authority, other] = [new Authority(join(local.dir, "own")), new Authority(join(local.dir, "other"))];
     for (const ca of [other.ca, null]) {
       expect((await stepsTo(authority.sign(), ca)).at(-1)).toMatchObject({
         ...{ subject: "TLS", state: "wrong", advice: expect.stringContaining("--ca FILE") },
@@ -85,11 +85,11 @@ describe("a server with TLS", () => {
   test("where nothing listens, and where something does that speaks no TLS", async () => {
     const plain = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("") });
     const address = `https://127.0.0.1:${plain.port}`;
-    expect((await doctor(near, address)).at(-1)).toMatchObject({
+    expect((await doctor(local, address)).at(-1)).toMatchObject({
       ...{ subject: "TLS", state: "wrong", advice: expect.stringContaining("may not speak TLS") },
     });
     await plain.stop(true);
-    expect((await doctor(near, address)).at(-1)).toMatchObject({
+    expect((await doctor(local, address)).at(-1)).toMatchObject({
       ...{ subject: "reach", state: "wrong", advice: expect.stringContaining("the server there") },
     });
   });
@@ -107,7 +107,7 @@ describe("a server with TLS", () => {
       [-300_000, "300 s behind"],
     ] as const) {
       ahead = ms;
-      expect((await doctor(near, `http://127.0.0.1:${there.port}`)).at(-1)).toMatchObject({
+      expect((await doctor(local, `http://127.0.0.1:${there.port}`)).at(-1)).toMatchObject({
         ...{ subject: "clock", state: "note", text: expect.stringContaining(text) },
         advice: expect.stringContaining("NTP"),
       });

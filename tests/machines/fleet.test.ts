@@ -225,15 +225,15 @@ test("who gets out by secure WebSocket alone uses and is used, and the fleet's b
   const hasBucket = async () =>
     (await admin.run("doctor")).stdout.includes("the bucket wsh_machines remembers machines");
   await until("the bucket", hasBucket);
-  await using far = await fleet.join("machine", "behind", "--wss");
-  await using near = await fleet.join("operate", "outside", "--wss");
-  for (const { instance } of [far, near]) {
+  await using remote = await fleet.join("machine", "behind", "--wss");
+  await using local = await fleet.join("operate", "outside", "--wss");
+  for (const { instance } of [remote, local]) {
     const { settings } = readCredentials(joinedFile(instance));
     expect(settings.servers.every((server) => server.startsWith("wss://"))).toBe(true);
   }
-  await far.session("dev");
-  const said = async () => (await near.run("exec", "behind/dev", "--", "echo $XDG_RUNTIME_DIR")).stdout;
-  expect(await until("the machine to be there", said)).toBe(`${far.env.XDG_RUNTIME_DIR}\n`);
+  await remote.session("dev");
+  const said = async () => (await local.run("exec", "behind/dev", "--", "echo $XDG_RUNTIME_DIR")).stdout;
+  expect(await until("the machine to be there", said)).toBe(`${remote.env.XDG_RUNTIME_DIR}\n`);
   // The session is written there some time after it came.
   const observer = await fleet.client(await fleet.credentials("observe", "reader"));
   await until("the bucket to have it", async () => {
@@ -244,7 +244,7 @@ test("who gets out by secure WebSocket alone uses and is used, and the fleet's b
     observer.publish(subject, "", inbox);
     return (await answer.promise).includes('"name":"dev"');
   });
-  await far.killServer();
+  await remote.killServer();
   await using late = await fleet.join("observe", "latecomer");
   const remembered = await until("the machine to be remembered", async () => {
     const { stdout } = await late.run("list", "--all-machines", "--json");

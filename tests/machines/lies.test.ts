@@ -25,17 +25,17 @@ const OBEYED = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u206
 const CONTROLS = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/;
 
 let machine: LyingMachine;
-let near: McpInstance;
+let local: McpInstance;
 let socket: TestSocket;
 
 beforeAll(async () => {
   machine = await LyingMachine.start();
-  near = new McpInstance();
-  await machine.far.session("dev", "--tag", "gpu");
-  await machine.far.ok("exec", "dev", "--", "echo hi");
-  const { url } = await near.startServer();
-  await near.ok("servers", "add", machine.address, "--name", "m1");
-  await near.session("dev");
+  local = new McpInstance();
+  await machine.remote.session("dev", "--tag", "gpu");
+  await machine.remote.ok("exec", "dev", "--", "echo hi");
+  const { url } = await local.startServer();
+  await local.ok("servers", "add", machine.address, "--name", "m1");
+  await local.session("dev");
   socket = new TestSocket(new URL("/ws/json", url).href.replace("http", "ws"), {});
   await socket.opened;
   await socket.call("subscribe_machines", {});
@@ -46,7 +46,7 @@ afterEach(() => {
 });
 afterAll(async () => {
   socket?.close();
-  await near?.[Symbol.asyncDispose]();
+  await local?.[Symbol.asyncDispose]();
   await machine?.[Symbol.asyncDispose]();
 });
 
@@ -96,12 +96,12 @@ test("no control character of whatever text reaches the terminal", async () => {
       "paste m1/dev",
     ],
   ]) {
-    const { stdout, stderr } = await near.run(...line.split(" "));
+    const { stdout, stderr } = await local.run(...line.split(" "));
     expect({ line, obeyed: OBEYED.exec(stdout + stderr) }).toEqual({ line, obeyed: null });
   }
   const rendered = ["screen m1/dev", "screen m1/dev --format ansi", "output m1/dev", "run m1/dev echo by-run"];
   for (const line of [...rendered, "exec m1/dev --tail 1 -- echo by-exec"]) {
-    const { code, stdout } = await near.run(...line.split(" "));
+    const { code, stdout } = await local.run(...line.split(" "));
     const plain = stdout.replaceAll(/\x1b\[[0-9;]*m/g, "");
     expect({ line, code, obeyed: CONTROLS.exec(plain) }).toEqual({ line, code: 0, obeyed: null });
     expect(plain).toContain("\\x1b]0;owned\\x07");
@@ -120,9 +120,9 @@ describe("a list with what can be no session is none: what was there last stays 
     ["a tag of 1 MB", { tags: ["x".repeat(1_000_000)] }],
     ["a number as a name", { name: 5 }],
   ])("%s", async (_, fields) => {
-    await near.ok("list", "--all-machines");
+    await local.ok("list", "--all-machines");
     listedAs(fields);
-    const { code, stdout, stderr } = await near.run("list", "--all-machines", "--json");
+    const { code, stdout, stderr } = await local.run("list", "--all-machines", "--json");
     expect({ code, names: JSON.parse(stdout).map(({ name }: { name: string }) => name) }).toEqual({
       code: 1,
       names: ["dev", "m1/dev"],
@@ -130,13 +130,13 @@ describe("a list with what can be no session is none: what was there last stays 
     expect(stderr).toContain("the list of machine 'm1' is invalid");
     expect(stderr).toContain("its answer is invalid");
     expect(stderr).not.toContain("does not answer");
-    const listed = await (await near.fetch("/sessions")).json();
+    const listed = await (await local.fetch("/sessions")).json();
     expect(listed).toMatchObject([
       { name: "dev", id: "@s1" },
       { name: "m1/dev", id: "m1/@s1", pane_id: "m1/@1", tags: ["gpu"] },
     ]);
     expect(listed).toHaveLength(2);
-    const client = await near.client();
+    const client = await local.client();
     const { texts } = await call(client, "wsh_list_sessions", { server: "m1" });
     expect(texts.join().length).toBeLessThan(2_000);
     expect(texts.join()).not.toContain('"name":"m1/x');
@@ -147,15 +147,15 @@ test("what a list says of a window or a pane is never a name of this machine", a
   const pane = { id: "dev", index: 0, active: true, pid: 1, command: "x", rows: 1, cols: 1, cwd: null, title: "" };
   const panes = [{ ...pane, state: "prompt", view: "dev" }];
   listedAs({ windows: [{ id: "dev", index: 0, name: "dev", active: true, rows: 1, cols: 1, panes }] });
-  const [, there] = await near.list("--all-machines");
+  const [, there] = await local.list("--all-machines");
   expect(there?.windows).toMatchObject([{ id: "m1/dev", panes: [{ id: "m1/dev", view: "m1/dev" }] }]);
 });
 
 test("times that are none, and sizes below nothing, leave the list of all others whole", async () => {
   listedAs({ as_of: -1e300, rows: -5, cols: -1e300, pid: -1, clients: -2, created_at: 1e300 });
-  expect(await near.ok("list", "--all-machines")).toMatch(/^dev .*\n.*^m1\/dev /ms);
+  expect(await local.ok("list", "--all-machines")).toMatch(/^dev .*\n.*^m1\/dev /ms);
   listedAs({ crashed: { saved_at: -1e300, why: `${HOSTILE}${"x".repeat(1_000_000)}` } });
-  const listed = await near.ok("list", "--all-machines");
+  const listed = await local.ok("list", "--all-machines");
   expect(listed).toMatch(/^dev .*\n.*^m1\/dev .*crashed: /ms);
   expect(listed).not.toMatch(OBEYED);
   expect(listed.length).toBeLessThan(4_000);
@@ -165,11 +165,11 @@ describe("errors", () => {
   test("of 1 MB are cut, and name nothing of this machine", async () => {
     const error = { code: "session_not_found", message: "x".repeat(1_000_000), hint: HOSTILE, session: "dev" };
     machine.lie = (what, said) => (what === "screen.get" ? { error } : said);
-    const body = (await (await near.fetch("/sessions/m1%2Fdev/screen")).json()).error;
+    const body = (await (await local.fetch("/sessions/m1%2Fdev/screen")).json()).error;
     expect(body).toMatchObject({ code: "session_not_found", session: "m1/dev", machine: "m1" });
     expect(body.message.length).toBeLessThan(5_000);
     machine.lie = (what, said) => (what === "sessions.create" ? { error } : said);
-    const { code, stderr } = await near.run("new", "m1/other");
+    const { code, stderr } = await local.run("new", "m1/other");
     expect({ code, obeyed: OBEYED.test(stderr), isShort: stderr.length < 5_000 }).toEqual({
       ...{ code: 1, obeyed: false, isShort: true },
     });
@@ -177,7 +177,7 @@ describe("errors", () => {
 
   test.each(["auth_required", "auth_invalid"])("%s there is no word about who asks here", async (code) => {
     machine.lie = (what, said) => (what === "screen.get" ? { error: { code, message: "give me a token" } } : said);
-    const response = await near.fetch("/sessions/m1%2Fdev/screen");
+    const response = await local.fetch("/sessions/m1%2Fdev/screen");
     expect({ status: response.status, asks: response.headers.get("www-authenticate") }).toEqual({
       ...{ status: 403, asks: null },
     });
@@ -190,10 +190,10 @@ describe("errors", () => {
     const deep = "[".repeat(200_000) + "]".repeat(200_000);
     for (const text of [`{"result":${deep}}`, `{"error":{"code":"x","message":"y","d":${deep}}}`]) {
       machine.lie = (what, said) => (what === "hello" ? said : text);
-      expect((await near.fetch("/sessions/m1%2Fdev/screen")).status).toBeGreaterThanOrEqual(500);
+      expect((await local.fetch("/sessions/m1%2Fdev/screen")).status).toBeGreaterThanOrEqual(500);
     }
     machine.lie = (_, said) => said;
-    expect((await near.fetch("/sessions/m1%2Fdev/screen")).status).toBe(200);
+    expect((await local.fetch("/sessions/m1%2Fdev/screen")).status).toBe(200);
   });
 });
 
@@ -202,7 +202,7 @@ test("a stream's answer of another form is no answer", async () => {
     what === "stream" && typeof said === "object" && said !== null && "result" in said
       ? { ...said, result: { ...Object(said.result), lines: 5, session: 7 } }
       : said;
-  const { code, stdout, stderr } = await near.run("screen", "m1/dev");
+  const { code, stdout, stderr } = await local.run("screen", "m1/dev");
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toContain("its answer is invalid");
 });
@@ -210,12 +210,12 @@ test("a stream's answer of another form is no answer", async () => {
 describe("an attached terminal", () => {
   test("shows the session, and writes no name, title or message that its machine says", async () => {
     machine.lie = (what, said) => (what === "stream" ? poisoned(said) : said);
-    await using person = await EmulatorTerminal.attach(near, "m1/dev");
+    await using person = await EmulatorTerminal.attach(local, "m1/dev");
     await person.type("echo by-hand\r");
     await person.sees(/^by-hand$/m);
-    await machine.far.ok("rename", "dev", "renamed");
-    await machine.far.ok("rename", "renamed", "dev");
-    await near.ok("detach", "m1/dev");
+    await machine.remote.ok("rename", "dev", "renamed");
+    await machine.remote.ok("rename", "renamed", "dev");
+    await local.ok("detach", "m1/dev");
     expect(await person.exited).toBe(0);
     expect(person.bytes).toContain("detached");
     expect(person.bytes).not.toContain("\x1b]0;owned");
@@ -225,7 +225,7 @@ describe("an attached terminal", () => {
   test("that is refused says why, and obeys none of it", async () => {
     const error = { code: "session_ended", message: `over${HOSTILE}`, hint: HOSTILE };
     machine.lie = (what, said) => (what === "stream" && "id" in Object(said) ? { id: Object(said).id, error } : said);
-    const person = EmulatorTerminal.run(near, ["attach", "m1/dev"]);
+    const person = EmulatorTerminal.run(local, ["attach", "m1/dev"]);
     expect(await person.exited).not.toBe(0);
     expect(person.bytes).toContain("over\\x1b]0;owned");
     expect(person.bytes).not.toContain("\x1b]0;owned");
@@ -235,7 +235,7 @@ describe("an attached terminal", () => {
 
 test("what greets as no session process is said to be none", async () => {
   machine.lie = (what, said) => (what === "stream" ? { hello: said } : said);
-  const { code, stderr } = await near.run("screen", "m1/dev");
+  const { code, stderr } = await local.run("screen", "m1/dev");
   expect({ code, said: stderr.split("\n")[0] }).toEqual({
     ...{ code: 1, said: "wsh: the process at m1/dev is not a session process" },
   });
@@ -258,7 +258,7 @@ test("events name their machine, and nothing of this one", async () => {
   machine.tell(`{"event":"x","params":{"a":${deep}}}`);
   const lagged = await socket.next("that it is missing", ({ event }) => event === "machine_lagged", from);
   expect(lagged).toEqual({ event: "machine_lagged", server: "m1", params: { skipped: 1 } });
-  await machine.far.session("later");
+  await machine.remote.session("later");
   await socket.next("what comes after it", ({ params: said }) => said?.name === "m1/later", from);
 });
 
@@ -291,7 +291,7 @@ describe.skipIf(isMissing("nats-server"))("a machine of a fleet", () => {
     const subjects = ["$KV.wsh_machines.>"];
     const bucket = { name: "KV_wsh_machines", subjects, max_msgs_per_subject: 1, allow_direct: true, storage: "file" };
     await liar.request("$JS.API.STREAM.CREATE.KV_wsh_machines", JSON.stringify(bucket));
-    const [own] = await machine.far.list();
+    const [own] = await machine.remote.list();
     const remember = (name: string, fields: object): void => {
       const sessions = { at: Date.now(), sessions: [{ ...own, ...fields }] };
       liar.publish(`$KV.wsh_machines.${name}`, JSON.stringify({ beat: null, heard_at: Date.now(), sessions }));

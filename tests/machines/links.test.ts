@@ -17,54 +17,54 @@ import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(120_000);
 
-let far: Wsh;
-let near: Wsh;
+let remote: Wsh;
+let local: Wsh;
 let url = "";
 const tokens: Record<string, string> = {};
 const caller = { kind: "cli", id: "cli:1", name: "wsh", connected: true } as const;
 
 beforeAll(async () => {
-  far = new Wsh({ config: "audit = true\n" });
-  near = new Wsh();
-  await far.server("--bind", "127.0.0.1:0");
-  url = JSON.parse(await far.ok("server", "--ensure", "--json")).addresses[0];
-  await far.session("dev");
-  await far.session("other");
+  remote = new Wsh({ config: "audit = true\n" });
+  local = new Wsh();
+  await remote.server("--bind", "127.0.0.1:0");
+  url = JSON.parse(await remote.ok("server", "--ensure", "--json")).addresses[0];
+  await remote.session("dev");
+  await remote.session("other");
   for (const access of ["observe", "operate", "admin"]) {
-    tokens[access] = (await far.ok("token", "create", access, "--access", access)).trim();
+    tokens[access] = (await remote.ok("token", "create", access, "--access", access)).trim();
   }
-  tokens.one = (await far.ok("token", "create", "one", "--session", "dev")).trim();
+  tokens.one = (await remote.ok("token", "create", "one", "--session", "dev")).trim();
   for (const [name, token] of Object.entries(tokens)) {
-    await near.ok("servers", "add", url, "--name", name, "--token", token);
+    await local.ok("servers", "add", url, "--name", name, "--token", token);
   }
 });
 afterAll(async () => {
-  await near[Symbol.asyncDispose]();
-  await far[Symbol.asyncDispose]();
+  await local[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
 });
 
 function linkWith(token: string): HttpLink {
   const address = parseAddress(url);
   if (address.kind !== "http") throw new Error(url);
-  return new HttpLink("far", new TcpTransport(address, token, null));
+  return new HttpLink("remote", new TcpTransport(address, token, null));
 }
 
 test("a token decides what commands may do there", async () => {
-  expect((await near.run("screen", "observe/dev")).code).toBe(0);
-  const refused = await near.run("exec", "observe/dev", "--", "touch refused");
+  expect((await local.run("screen", "observe/dev")).code).toBe(0);
+  const refused = await local.run("exec", "observe/dev", "--", "touch refused");
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(refused.stderr).toContain("needs the access 'operate'; this caller has 'observe'");
-  expect((await near.run("exec", "operate/dev", "--", "echo done")).stdout).toBe("done\n");
-  expect((await near.run("new", "observe/x")).stderr).toContain("has 'observe'");
-  expect((await far.list()).map(({ name }) => name)).toEqual(["dev", "other"]);
+  expect((await local.run("exec", "operate/dev", "--", "echo done")).stdout).toBe("done\n");
+  expect((await local.run("new", "observe/x")).stderr).toContain("has 'observe'");
+  expect((await remote.list()).map(({ name }) => name)).toEqual(["dev", "other"]);
 });
 
 test("a token for one session reaches that session alone", async () => {
-  expect((await near.run("exec", "one/dev", "--", "echo mine")).stdout).toBe("mine\n");
-  expect((await near.run("screen", "one/other")).stderr).toContain("no session 'other'");
-  expect((await near.run("rename", "one/dev", "taken")).stderr).toContain("cannot rename it");
-  expect((await near.run("split", "one/dev", "--view", "other")).code).toBe(1);
-  expect((await near.list("--server", "one")).map(({ name }) => name)).toEqual(["one/dev"]);
+  expect((await local.run("exec", "one/dev", "--", "echo mine")).stdout).toBe("mine\n");
+  expect((await local.run("screen", "one/other")).stderr).toContain("no session 'other'");
+  expect((await local.run("rename", "one/dev", "taken")).stderr).toContain("cannot rename it");
+  expect((await local.run("split", "one/dev", "--view", "other")).code).toBe(1);
+  expect((await local.list("--server", "one")).map(({ name }) => name)).toEqual(["one/dev"]);
 });
 
 test("what an operation refuses there is told in the words of whoever asks here", async () => {
@@ -81,22 +81,22 @@ test("what an operation refuses there is told in the words of whoever asks here"
 });
 
 test("a wrong token is said to be wrong", async () => {
-  const added = await near.run("servers", "add", url, "--name", "wrong", "--token", "x".repeat(32));
+  const added = await local.run("servers", "add", url, "--name", "wrong", "--token", "x".repeat(32));
   expect(added.code).toBe(1);
-  const servers = JSON.parse((await near.run("servers", "--json")).stdout) as Record<string, string>[];
+  const servers = JSON.parse((await local.run("servers", "--json")).stdout) as Record<string, string>[];
   expect(servers.find(({ hostname }) => hostname === "wrong")?.health).toBe("rejected");
-  expect(JSON.parse((await near.run("doctor", "wrong", "--json")).stdout)).toEqual([
+  expect(JSON.parse((await local.run("doctor", "wrong", "--json")).stdout)).toEqual([
     expect.objectContaining({ subject: "reach", state: "ok" }),
     expect.objectContaining({ subject: "token", state: "wrong", advice: expect.stringContaining("wsh token create") }),
   ]);
   expect(added.stderr).toContain("is added, but refuses this one");
   // It answers, and says what is to be done.
   for (const which of [["--all-machines"], ["--server", "wrong"]]) {
-    const { code, stderr } = await near.run("list", ...which);
+    const { code, stderr } = await local.run("list", ...which);
     expect({ code, isGone: stderr.includes("'wrong' does not answer") }).toEqual({ code: 1, isGone: false });
     expect(stderr).toMatch(/machine 'wrong' refuses to list its sessions.*refuses this one.*\n.*wsh doctor/s);
   }
-  await near.ok("servers", "remove", "wrong");
+  await local.ok("servers", "remove", "wrong");
 });
 
 test("every operation over a link needs the access that the table says, asked and in a stream", async () => {
@@ -126,7 +126,7 @@ test("every operation over a link needs the access that the table says, asked an
     }
     connection.close();
   }
-  expect((await far.list()).map(({ name }) => name)).toEqual(["dev", "other"]);
+  expect((await remote.list()).map(({ name }) => name)).toEqual(["dev", "other"]);
 });
 
 test("what only the processes of one machine say to each other is refused in a stream", async () => {
@@ -139,11 +139,11 @@ test("what only the processes of one machine say to each other is refused in a s
     expect([op, refused]).toEqual([op, "unknown_method"]);
   }
   connection.close();
-  expect((await far.list())[0]?.running).toBe(true);
+  expect((await remote.list())[0]?.running).toBe(true);
 });
 
 test("a terminal of another machine is never opened here, and nobody without access types", async () => {
-  const marker = join(far.dir, "terminal");
+  const marker = join(remote.dir, "terminal");
   fs.writeFileSync(marker, "");
   const { dev, ino, rdev } = fs.statSync(marker);
   const terminal = { path: marker, device: dev, inode: ino, number: rdev, pid: process.pid };
@@ -156,7 +156,7 @@ test("a terminal of another machine is never opened here, and nobody without acc
   await connection.request("peer.attach", { ...attach, terminal }, { caller, access: "admin" });
   connection.sendBytes(messageTypes.input, new TextEncoder().encode("touch typed\r"));
   await connection.request("peer.ping", {}, { caller, access: "admin" });
-  expect(await far.ok("screen", "dev")).not.toContain("touch typed");
+  expect(await remote.ok("screen", "dev")).not.toContain("touch typed");
   expect(events.join()).not.toContain("opened");
   connection.close();
 });
@@ -174,7 +174,7 @@ test("more bytes than were permitted, and what is no message, end the stream", a
   const socket = new TestSocket(`${url.replace(/^http/, "ws")}/link/stream?target=nobody`, headers);
   await socket.closed;
   expect(socket.messages).toEqual([{ error: expect.objectContaining({ code: "session_not_found" }) }]);
-  expect((await far.list()).length).toBe(2);
+  expect((await remote.list()).length).toBe(2);
 });
 
 test("a reader that stops holds one credit of a stream, and the session process is not read further", async () => {
@@ -185,18 +185,18 @@ test("a reader that stops holds one credit of a stream, and the session process 
   socket.socket.send(Buffer.from(encodeJsonMessage(messageTypes.hello, { wsh: 3, version: "0", role: "cli" })));
   const request = { id: 1, op: "peer.raw", input: { snapshot: false, read_only: true }, caller, access: "admin" };
   socket.socket.send(Buffer.from(encodeJsonMessage(messageTypes.request, request)));
-  await far.ok("send", "dev", "--enter", "seq 300000; echo flood-over");
+  await remote.ok("send", "dev", "--enter", "seq 300000; echo flood-over");
   const received = (): number => socket.bytes.reduce((sum, { length }) => sum + length, 0);
   await until("the credit to be used", () => received() === 256 * 1024);
-  await far.shows("dev", "flood-over");
+  await remote.shows("dev", "flood-over");
   expect(received()).toBe(256 * 1024);
   socket.socket.close();
 });
 
 test("calls are in the audit log of the machine where they were done, with the token's name", async () => {
-  await near.ok("exec", "operate/dev", "--", "echo audited");
-  const log = JSON.parse(await far.ok("info", "--json")).server?.audit_file as string | undefined;
-  const file = log ?? join(far.env.HOME ?? "", ".local/state/wsh/t.audit.log");
+  await local.ok("exec", "operate/dev", "--", "echo audited");
+  const log = JSON.parse(await remote.ok("info", "--json")).server?.audit_file as string | undefined;
+  const file = log ?? join(remote.env.HOME ?? "", ".local/state/wsh/t.audit.log");
   const lines = fs.readFileSync(file, "utf8").trim().split("\n");
   expect(lines.some((line) => line.includes('"link.stream"') && line.includes('"operate"'))).toBe(true);
   expect(lines.some((line) => line.includes('"exec"') && line.includes('"wsh over link:operate"'))).toBe(true);
@@ -231,16 +231,16 @@ describe("answers of another machine", () => {
   test("of another protocol are refused, and it is listed so", async () => {
     const hello = { wsh: 99, version: "9", server_id: "x", hostname: "h" };
     using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => Response.json(hello) });
-    const added = await near.run("servers", "add", `http://127.0.0.1:${server.port}`, "--name", "newer", "--json");
+    const added = await local.run("servers", "add", `http://127.0.0.1:${server.port}`, "--name", "newer", "--json");
     expect(JSON.parse(added.stdout)).toMatchObject({ health: "version" });
-    const findings = JSON.parse((await near.run("doctor", "newer", "--json")).stdout);
+    const findings = JSON.parse((await local.run("doctor", "newer", "--json")).stdout);
     expect(findings.at(-1)).toMatchObject({ subject: "version", state: "wrong", text: expect.stringContaining("99") });
-    await near.ok("servers", "remove", "newer");
+    await local.ok("servers", "remove", "newer");
   });
 });
 
 testWith("openssl")("a server with TLS is trusted by its certificate alone", async () => {
-  const [key, cert] = [join(near.dir, "key.pem"), join(near.dir, "cert.pem")];
+  const [key, cert] = [join(local.dir, "key.pem"), join(local.dir, "cert.pem")];
   const how = ["-x509", "-newkey", "ed25519", "-nodes", "-days", "2", "-subj", "/CN=localhost"];
   const names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
   expect(Bun.spawnSync(["openssl", "req", ...how, ...names, "-keyout", key, "-out", cert]).success).toBe(true);
@@ -249,9 +249,9 @@ testWith("openssl")("a server with TLS is trusted by its certificate alone", asy
   const [address = ""] = JSON.parse(await secured.ok("server", "--ensure", "--json")).addresses;
   await secured.session("dev");
   const token = (await secured.ok("token")).trim();
-  const blind = await near.run("servers", "add", address, "--name", "tls", "--token", token);
+  const blind = await local.run("servers", "add", address, "--name", "tls", "--token", token);
   expect(blind.code).toBe(1);
-  await near.ok("servers", "remove", "tls");
-  await near.ok("servers", "add", address, "--name", "tls", "--token", token, "--ca", cert);
-  expect((await near.run("exec", "tls/dev", "--", "echo safe")).stdout).toBe("safe\n");
+  await local.ok("servers", "remove", "tls");
+  await local.ok("servers", "add", address, "--name", "tls", "--token", token, "--ca", cert);
+  expect((await local.run("exec", "tls/dev", "--", "echo safe")).stdout).toBe("safe\n");
 });

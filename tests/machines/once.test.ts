@@ -10,35 +10,35 @@ import { hostOf, Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(120_000);
 
-let far: Wsh;
-let near: Wsh;
+let remote: Wsh;
+let local: Wsh;
 let proxy: CutProxy;
 let log = "";
 let bind = "";
 
 beforeAll(async () => {
-  far = new Wsh();
-  near = new Wsh();
-  await far.server("--bind", "127.0.0.1:0");
-  const [url] = JSON.parse(await far.ok("server", "--ensure", "--json")).addresses;
+  remote = new Wsh();
+  local = new Wsh();
+  await remote.server("--bind", "127.0.0.1:0");
+  const [url] = JSON.parse(await remote.ok("server", "--ensure", "--json")).addresses;
   bind = new URL(url).host;
   proxy = await CutProxy.to(Number(new URL(url).port));
-  const token = (await far.ok("token")).trim();
-  await near.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", "m1", "--token", token);
-  await near.server();
-  log = join(far.dir, "runs");
+  const token = (await remote.ok("token")).trim();
+  await local.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", "m1", "--token", token);
+  await local.server();
+  log = join(remote.dir, "runs");
 });
 afterAll(async () => {
   await proxy[Symbol.asyncDispose]();
-  await near[Symbol.asyncDispose]();
-  await far[Symbol.asyncDispose]();
+  await local[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
 });
 
-/** The far server is killed, and another one serves the same sessions at the same address. */
+/** The remote server is killed, and another one serves the same sessions at the same address. */
 async function startAgain(): Promise<void> {
-  await far.killServer();
-  await until("the server to be gone", () => far.servers().length === 0);
-  await far.server("--bind", bind);
+  await remote.killServer();
+  await until("the server to be gone", () => remote.servers().length === 0);
+  await remote.server("--bind", bind);
 }
 
 /** A command that says that it runs, and ends when it is let. */
@@ -71,42 +71,42 @@ async function post(wsh: Wsh, path: string, body: object, headers: Record<string
 }
 
 test("a POST with an id is carried out once and answered as often as it is asked, also by the next server", async () => {
-  await far.session("local");
+  await remote.session("local");
   const request = { command: `echo once >>${log}; echo told` };
   const id = { "Wsh-Request": "a-1" };
-  const first = await post(far, "/sessions/local/exec", request, id);
+  const first = await post(remote, "/sessions/local/exec", request, id);
   expect(first).toMatchObject({ status: 200, body: { output: "told", exit_code: 0 } });
-  expect(await post(far, "/sessions/local/exec", request, id)).toEqual(first);
-  const other = await post(far, "/sessions/local/exec", { command: "echo other" }, id);
+  expect(await post(remote, "/sessions/local/exec", request, id)).toEqual(first);
+  const other = await post(remote, "/sessions/local/exec", { command: "echo other" }, id);
   expect(other).toMatchObject({ status: 409, body: { error: { code: "request_conflict" } } });
   await startAgain();
-  expect(await post(far, "/sessions/local/exec", request, id)).toEqual(first);
+  expect(await post(remote, "/sessions/local/exec", request, id)).toEqual(first);
   expect(runsOf("once")).toBe(1);
-  expect(await post(far, "/sessions/local/exec", request)).toMatchObject({ status: 200 });
+  expect(await post(remote, "/sessions/local/exec", request)).toMatchObject({ status: 200 });
   expect(runsOf("once")).toBe(2);
-  const bad = await post(far, "/sessions/local/exec", request, { "Wsh-Request": "a b" });
+  const bad = await post(remote, "/sessions/local/exec", request, { "Wsh-Request": "a b" });
   expect(bad).toMatchObject({ status: 400, body: { error: { code: "invalid_request" } } });
 });
 
 test("what ran before its session was lost is not run again, however long the request that asks again was on its way", async () => {
-  const { pid, id: session, pane_id } = await far.session("lost");
-  await far.shows("lost", "$");
+  const { pid, id: session, pane_id } = await remote.session("lost");
+  await remote.shows("lost", "$");
   const request = { command: `echo ran >>${log}` };
   const firstAt = Date.now();
   const id = { "Wsh-Request": "lost-1" };
-  expect(await post(far, "/sessions/lost/exec", request, id)).toMatchObject({ status: 200 });
-  await until("a checkpoint", () => stored(far, Number(pane_id.slice(1)), Number(session.slice(2))) !== null);
+  expect(await post(remote, "/sessions/lost/exec", request, id)).toMatchObject({ status: 200 });
+  await until("a checkpoint", () => stored(remote, Number(pane_id.slice(1)), Number(session.slice(2))) !== null);
   process.kill(hostOf(pid), "SIGKILL");
   await startAgain();
   await until("it to be lost", async () =>
-    (await far.list()).some(({ name, state }) => name === "lost" && state === "crashed"),
+    (await remote.list()).some(({ name, state }) => name === "lost" && state === "crashed"),
   );
-  await far.ok("restore", "lost");
+  await remote.ok("restore", "lost");
   for (const said of [
     { "Wsh-Request-Age": "1", "Wsh-Request-First": `${firstAt}` },
     { "Wsh-Request-First": `${firstAt}` },
   ]) {
-    const again = await post(far, "/sessions/lost/exec", request, { ...id, ...said });
+    const again = await post(remote, "/sessions/lost/exec", request, { ...id, ...said });
     expect(again.body.error?.code).toBe("outcome_unknown");
   }
   expect(runsOf("ran")).toBe(1);
@@ -115,48 +115,53 @@ test("what ran before its session was lost is not run again, however long the re
 test("of two creates with one id one session is made, whichever server is asked; also after it has ended", async () => {
   const create = { name_prefix: "made-", command: `echo created >>${log}; sleep 1000` };
   const id = { "Wsh-Request": "create-1" };
-  const asked = await Promise.all([post(far, "/sessions", create, id), post(far, "/sessions", create, id)]);
+  const asked = await Promise.all([post(remote, "/sessions", create, id), post(remote, "/sessions", create, id)]);
   const [{ body }] = asked;
   expect(asked.map((each) => [each.status, each.body.id])).toEqual([
     [201, body.id],
     [201, body.id],
   ]);
   await startAgain();
-  expect((await post(far, "/sessions", create, id)).body).toMatchObject({ id: body.id, name: body.name });
-  await far.ok("kill", String(body.name));
-  expect((await post(far, "/sessions", create, id)).body).toMatchObject({ id: body.id, name: body.name });
-  expect((await far.list()).filter(({ name }) => name.startsWith("made-"))).toEqual([]);
+  expect((await post(remote, "/sessions", create, id)).body).toMatchObject({ id: body.id, name: body.name });
+  await remote.ok("kill", String(body.name));
+  expect((await post(remote, "/sessions", create, id)).body).toMatchObject({ id: body.id, name: body.name });
+  expect((await remote.list()).filter(({ name }) => name.startsWith("made-"))).toEqual([]);
   expect(runsOf("created")).toBe(1);
   const steps = { steps: [{ command: `echo step >>${log}` }, { command: "echo two" }] };
-  const first = await post(far, "/exec", steps, { "Wsh-Request": "fresh-1" });
+  const first = await post(remote, "/exec", steps, { "Wsh-Request": "fresh-1" });
   await startAgain();
-  const again = await post(far, "/exec", steps, { "Wsh-Request": "fresh-1" });
+  const again = await post(remote, "/exec", steps, { "Wsh-Request": "fresh-1" });
   expect(again.body.steps).toMatchObject([{ state: "finished" }, { output: "two" }]);
   expect(again.body.session).toBe(first.body.session);
   expect(runsOf("step")).toBe(1);
 });
 
 test("nothing begins after its deadline: not on a server, nor in a session's process that was stopped meanwhile", async () => {
-  await far.session("late");
-  const late = await post(far, "/sessions/late/exec", { command: `echo late >>${log}` }, { "Wsh-Deadline": "1000" });
+  await remote.session("late");
+  const late = await post(remote, "/sessions/late/exec", { command: `echo late >>${log}` }, { "Wsh-Deadline": "1000" });
   expect(late).toMatchObject({ status: 504, body: { error: { code: "deadline_passed" } } });
-  const created = await post(far, "/sessions", { name: "toolate" }, { "Wsh-Deadline": "1000" });
+  const created = await post(remote, "/sessions", { name: "toolate" }, { "Wsh-Deadline": "1000" });
   expect(created.body.error?.code).toBe("deadline_passed");
-  const host = far.hosts().at(-1) ?? 0;
+  const host = remote.hosts().at(-1) ?? 0;
   await stopProcess(host);
   const deadline = Date.now() + 300;
-  const asked = post(far, "/sessions/late/input", { data: `echo late >>${log}\r` }, { "Wsh-Deadline": `${deadline}` });
+  const asked = post(
+    remote,
+    "/sessions/late/input",
+    { data: `echo late >>${log}\r` },
+    { "Wsh-Deadline": `${deadline}` },
+  );
   await until("the deadline", () => Date.now() > deadline);
   process.kill(host, "SIGCONT");
   expect((await asked).body.error?.code).toBe("deadline_passed");
-  expect((await far.run("exec", "late", "--", "echo after")).stdout).toBe("after\n");
+  expect((await remote.run("exec", "late", "--", "echo after")).stdout).toBe("after\n");
   expect(runsOf("late")).toBe(0);
-  expect((await far.list()).map(({ name }) => name)).not.toContain("toolate");
+  expect((await remote.list()).map(({ name }) => name)).not.toContain("toolate");
 });
 
 test("a way that is lost while a command runs is made again, and the answer is the command's", async () => {
-  await far.session("dev");
-  const api = post(near, "/sessions/m1%2Fdev/exec", { command: held("api") });
+  await remote.session("dev");
+  const api = post(local, "/sessions/m1%2Fdev/exec", { command: held("api") });
   await until("the command to run", () => runsOf("api") === 1);
   proxy.snap();
   await startAgain();
@@ -164,7 +169,7 @@ test("a way that is lost while a command runs is made again, and the answer is t
   expect(await api).toMatchObject({ status: 200, body: { output: "api done", exit_code: 0 } });
   expect(runsOf("api")).toBe(1);
 
-  const person = near.run("exec", "m1/dev", "--json", "--", held("person"));
+  const person = local.run("exec", "m1/dev", "--json", "--", held("person"));
   await until("the command to run", () => runsOf("person") === 1);
   proxy.snap();
   letEnd("person");
@@ -172,7 +177,7 @@ test("a way that is lost while a command runs is made again, and the answer is t
   expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, state: "finished", output: "person done" });
   expect(runsOf("person")).toBe(1);
 
-  const shown = near.run("exec", "m1/dev", "--", `${held("shown")}; sh -c 'exit 3'`);
+  const shown = local.run("exec", "m1/dev", "--", `${held("shown")}; sh -c 'exit 3'`);
   await until("the command to run", () => runsOf("shown") === 1);
   proxy.snap();
   letEnd("shown");
@@ -180,41 +185,41 @@ test("a way that is lost while a command runs is made again, and the answer is t
 });
 
 test("what stays unknown names its request; asked again by it, the answer is that of the first time", async () => {
-  await far.session("out");
-  await far.ok("wait", "out", "prompt");
+  await remote.session("out");
+  await remote.ok("wait", "out", "prompt");
   const deadline = { "Wsh-Deadline": `${Date.now() + 3_000}` };
   const request = { command: held("out") };
-  const asked = post(near, "/sessions/m1%2Fout/exec", request, deadline);
+  const asked = post(local, "/sessions/m1%2Fout/exec", request, deadline);
   await until("the command to run", () => runsOf("out") === 1);
   proxy.cut();
   const unknown = await asked;
   expect(unknown).toMatchObject({ status: 504, body: { error: { code: "outcome_unknown", machine: "m1" } } });
   const { request: id = "", hint } = unknown.body.error ?? {};
   expect(hint).toContain("Send it again with the same Wsh-Request");
-  expect((await post(near, "/sessions/m1%2Fout/exec", request)).body.error?.code).toBe("machine_unreachable");
+  expect((await post(local, "/sessions/m1%2Fout/exec", request)).body.error?.code).toBe("machine_unreachable");
   letEnd("out");
   proxy.heal();
-  const again = await post(near, "/sessions/m1%2Fout/exec", request, { "Wsh-Request": id });
+  const again = await post(local, "/sessions/m1%2Fout/exec", request, { "Wsh-Request": id });
   expect(again).toMatchObject({ status: 200, body: { output: "out done", exit_code: 0 } });
   expect(runsOf("out")).toBe(1);
 
   const named = { WSH_REQUEST: "0190a000-0000-7000-8000-000000000000" };
-  const stale = await near.runWith({ env: named }, "exec", "m1/out", "--", `echo stale >>${log}`);
+  const stale = await local.runWith({ env: named }, "exec", "m1/out", "--", `echo stale >>${log}`);
   expect(stale.stderr).toContain("no longer remembers");
   const own = { WSH_REQUEST: "mine" };
   for (let round = 0; round < 2; round++) {
-    const { stdout } = await near.runWith({ env: own }, "exec", "m1/out", "--json", "--", `echo mine >>${log}`);
+    const { stdout } = await local.runWith({ env: own }, "exec", "m1/out", "--json", "--", `echo mine >>${log}`);
     expect(JSON.parse(stdout)).toMatchObject({ state: "finished", exit_code: 0 });
   }
   expect([runsOf("stale"), runsOf("mine")]).toEqual([0, 1]);
 });
 
 test("wsh exec over a way that stays lost says what is not known, with what goes on with it", async () => {
-  await far.session("gone");
-  await far.ok("wait", "gone", "prompt");
+  await remote.session("gone");
+  await remote.ok("wait", "gone", "prompt");
   const command = `${held("gone")}; sh -c 'exit 3'`;
   const soon = { WSH_TEST_INTERVALS: JSON.stringify({ peerAgain: 1_000, peerBegin: 5_000, peerPing: 1_000 }) };
-  const asked = near.runWith({ env: soon }, "exec", "m1/gone", "--", command);
+  const asked = local.runWith({ env: soon }, "exec", "m1/gone", "--", command);
   await until("the command to run", () => runsOf("gone") === 1);
   proxy.cut();
   const { code, stderr } = await asked;
@@ -228,14 +233,14 @@ test("wsh exec over a way that stays lost says what is not known, with what goes
   letEnd("gone");
   // Of a command that is known to have started, its own id; else the request's, with the command.
   const again = /^\d+$/.test(id) ? [id] : [id, "--", command];
-  expect(await near.run("exec", "m1/gone", "--resume", ...again)).toEqual({
+  expect(await local.run("exec", "m1/gone", "--resume", ...again)).toEqual({
     code: 3,
     stdout: "gone done\n",
     stderr: "",
   });
   expect(runsOf("gone")).toBe(1);
   const request = "0190a000-0000-7000-8000-000000000001";
-  const stale = await near.run("exec", "m1/gone", "--resume", request, "--", `echo late >>${log}`);
+  const stale = await local.run("exec", "m1/gone", "--resume", request, "--", `echo late >>${log}`);
   expect([stale.code, stale.stderr]).toEqual([125, expect.stringContaining("the command may or may not be running")]);
   expect(runsOf("late")).toBe(0);
 });

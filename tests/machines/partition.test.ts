@@ -20,29 +20,29 @@ test.skipIf(!canMakeNetworks() || isMissing("sshd", "ssh", "ssh-keygen"))(
   "a link that is silent: its sessions are listed as of then, calls end at their deadline, and the screen is back with it",
   async () => {
     await using network = await Network.make();
-    const at = { address: network.far, inside: network.inside };
+    const at = { address: network.remote, inside: network.inside };
     await using machines = await (await TwoMachines.start({ at })).add();
-    const { near, far } = machines;
-    await near.ok("new", "m1/dev");
-    await near.session("own");
-    await near.server();
-    const pane = (await near.ok("split", "own", "--view", "m1/dev")).trim();
+    const { local, remote } = machines;
+    await local.ok("new", "m1/dev");
+    await local.session("own");
+    await local.server();
+    const pane = (await local.ok("split", "own", "--view", "m1/dev")).trim();
     // The session has the size of the terminal that came last, or typed last: the person's rows have no edge.
-    await near.shows(pane, /^\$/m);
-    await using person = await EmulatorTerminal.attach(near, "m1/dev");
+    await local.shows(pane, /^\$/m);
+    await using person = await EmulatorTerminal.attach(local, "m1/dev");
     person.type("echo before\r");
     await person.sees(/^before$/m);
-    await near.shows(pane, /^before$/m);
+    await local.shows(pane, /^before$/m);
     const listed = async () => {
-      const all = (await (await near.fetch("/sessions")).json()) as Record<string, unknown>[];
+      const all = (await (await local.fetch("/sessions")).json()) as Record<string, unknown>[];
       return all.find(({ name }) => name === "m1/dev");
     };
     expect(await listed()).not.toHaveProperty("as_of");
 
     await network.link("down");
-    const late = join(far.dir, "late");
+    const late = join(remote.dir, "late");
     const began = performance.now();
-    const refused = await near.fetch("/sessions/m1%2Fdev/exec", {
+    const refused = await local.fetch("/sessions/m1%2Fdev/exec", {
       method: "POST",
       headers: { "Content-Type": "application/json", "Wsh-Deadline": `${Date.now() + DEADLINE_MS}` },
       body: JSON.stringify({ command: `touch ${late}` }),
@@ -51,12 +51,12 @@ test.skipIf(!canMakeNetworks() || isMissing("sshd", "ssh", "ssh-keygen"))(
     expect(error.code).toMatch(/^(outcome_unknown|machine_unreachable)$/);
     expect(performance.now() - began).toBeLessThan(NOTICED_MS);
     expect(await listed()).toMatchObject({ state: "unresponsive", as_of: expect.any(Number) });
-    await far.ok("send", "dev", "--enter", "echo meanwhile");
-    await far.shows("dev", /^meanwhile$/m);
+    await remote.ok("send", "dev", "--enter", "echo meanwhile");
+    await remote.shows("dev", /^meanwhile$/m);
     if (isLong) {
       const says = async (): Promise<boolean> => /m1 unreachable, \d+ s/.test(await person.text());
       await until("the terminal to say so", says, NOTICED_MS);
-      await until("the view to say so", async () => (await near.screen(pane)).includes("unreachable"), NOTICED_MS);
+      await until("the view to say so", async () => (await local.screen(pane)).includes("unreachable"), NOTICED_MS);
       await until("ssh to give up", () => machines.masterPid() === null, NOTICED_MS);
     }
 
@@ -64,9 +64,9 @@ test.skipIf(!canMakeNetworks() || isMissing("sshd", "ssh", "ssh-keygen"))(
     // Where ssh gave up, nobody knows which of the two is back last: behind the view's size the person sees an edge.
     await until("the screen to be back", async () => /^meanwhile *│?$/m.test(await person.text()), NOTICED_MS);
     expect(await person.text()).not.toContain("unreachable");
-    await until("the view to be back", async () => /^meanwhile$/m.test(await near.screen(pane)), NOTICED_MS);
+    await until("the view to be back", async () => /^meanwhile$/m.test(await local.screen(pane)), NOTICED_MS);
     await until("the machine to be listed as it is", async () => (await listed())?.as_of === undefined, NOTICED_MS);
-    expect((await near.run("exec", "m1/dev", "--", "echo after")).stdout).toBe("after\n");
+    expect((await local.run("exec", "m1/dev", "--", "echo after")).stdout).toBe("after\n");
     expect(fs.existsSync(late)).toBe(false);
   },
 );

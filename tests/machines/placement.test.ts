@@ -12,50 +12,50 @@ const settings = {
   shut: 'accept = "none"\nmachine_tags = ["shut"]\n',
 } as const;
 type Name = keyof typeof settings;
-const far = {} as Record<Name, Wsh>;
-let near: McpInstance;
+const remote = {} as Record<Name, Wsh>;
+let local: McpInstance;
 
 beforeAll(async () => {
-  near = new McpInstance();
-  await near.server();
+  local = new McpInstance();
+  await local.server();
   for (const name of Object.keys(settings) as Name[]) {
     const machine = new Wsh({ config: settings[name] });
-    far[name] = machine;
+    remote[name] = machine;
     await machine.server("--bind", "127.0.0.1:0");
     const [url = ""] = JSON.parse(await machine.ok("server", "--ensure", "--json")).addresses;
-    await near.ok("servers", "add", url, "--name", name, "--token", (await machine.ok("token")).trim());
+    await local.ok("servers", "add", url, "--name", name, "--token", (await machine.ok("token")).trim());
   }
 });
 afterAll(async () => {
-  for (const machine of Object.values(far)) await machine[Symbol.asyncDispose]();
-  await near[Symbol.asyncDispose]();
+  for (const machine of Object.values(remote)) await machine[Symbol.asyncDispose]();
+  await local[Symbol.asyncDispose]();
 });
 
 async function post(body: object) {
   const headers = { "Content-Type": "application/json" };
-  const response = await near.fetch("/sessions", { method: "POST", headers, body: JSON.stringify(body) });
+  const response = await local.fetch("/sessions", { method: "POST", headers, body: JSON.stringify(body) });
   return { status: response.status, body: await response.json() };
 }
 
 test("a session is placed where the tags are, and named as callers here must name it", async () => {
-  expect((await near.ok("new", "a", "--place", "tag=big")).trim()).toBe("gpu2/a");
-  expect(await near.ok("exec", "gpu2/a", "--", "echo there")).toBe("there\n");
+  expect((await local.ok("new", "a", "--place", "tag=big")).trim()).toBe("gpu2/a");
+  expect(await local.ok("exec", "gpu2/a", "--", "echo there")).toBe("there\n");
   const made = await post({ name: "b", place: { tags: ["gpu", "big"], strategy: "least_loaded" } });
   expect(made).toMatchObject({ status: 201, body: { name: "gpu2/b", server: "gpu2" } });
-  const client = await near.client();
+  const client = await local.client();
   const tool = await call(client, "wsh_create_session", { name: "c", place: { tags: ["big"] } });
   expect(tool).toMatchObject({ value: { session: "gpu2/c" } });
 });
 
 test("a machine that is full is followed by the next; those that name it alone are left out", async () => {
-  for (let at = 0; at < 5; at++) await near.ok("new", "--place", "gpu");
-  expect((await far.gpu1.list()).length).toBeLessThanOrEqual(2);
-  expect(await far.shy.list()).toEqual([]);
+  for (let at = 0; at < 5; at++) await local.ok("new", "--place", "gpu");
+  expect((await remote.gpu1.list()).length).toBeLessThanOrEqual(2);
+  expect(await remote.shy.list()).toEqual([]);
   // Full, whatever was placed by chance.
-  while ((await far.gpu1.list()).length < 2) await near.ok("new", "gpu1/");
-  const before = (await far.gpu2.list()).length;
-  for (let at = 0; at < 3; at++) await near.ok("new", "--place", "gpu");
-  expect((await far.gpu2.list()).length).toBe(before + 3);
+  while ((await remote.gpu1.list()).length < 2) await local.ok("new", "gpu1/");
+  const before = (await remote.gpu2.list()).length;
+  for (let at = 0; at < 3; at++) await local.ok("new", "--place", "gpu");
+  expect((await remote.gpu2.list()).length).toBe(before + 3);
 });
 
 test("what cannot be placed is refused with what is missing", async () => {
@@ -63,41 +63,41 @@ test("what cannot be placed is refused with what is missing", async () => {
     status: 404,
     body: { error: { code: "machine_not_found", message: expect.stringContaining("with 'quantum'") } },
   });
-  expect((await near.run("new", "--place", "shut")).stderr).toContain("shut takes none");
+  expect((await local.run("new", "--place", "shut")).stderr).toContain("shut takes none");
   expect(await post({ place: { tags: ["gpu"] }, server: "gpu1" })).toMatchObject({ status: 400 });
   expect(await post({ place: { tags: ["gpu"] }, server: "local" })).toMatchObject({ status: 400 });
   expect(await post({ place: { tags: ["gpu"] }, name: "gpu1/x" })).toMatchObject({ status: 400 });
   expect(await post({ place: { tag: "gpu" } })).toMatchObject({ status: 422 });
   expect(await post({ place: { tags: [], strategy: "first" } })).toMatchObject({ status: 422 });
-  expect((await near.run("new", "--place", "a b")).code).not.toBe(0);
+  expect((await local.run("new", "--place", "a b")).code).not.toBe(0);
 });
 
 test("a machine starts for others what its setting permits, by whatever operation", async () => {
-  expect((await near.ok("new", "shy/own")).trim()).toBe("shy/own");
-  expect((await near.run("new", "shut/own")).stderr).toContain("does not start sessions for other machines");
-  const client = await near.client();
+  expect((await local.ok("new", "shy/own")).trim()).toBe("shy/own");
+  expect((await local.run("new", "shut/own")).stderr).toContain("does not start sessions for other machines");
+  const client = await local.client();
   const tool = await call(client, "wsh_exec", { session: "shut/x", command: "true", create: true });
   expect(tool).toMatchObject({ isError: true, value: { code: "machine_busy" } });
   // Those who are there start what they like, and what they started may be used.
-  await far.shut.session("mine");
-  expect(await near.ok("exec", "shut/mine", "--", "echo used")).toBe("used\n");
+  await remote.shut.session("mine");
+  expect(await local.ok("exec", "shut/mine", "--", "echo used")).toBe("used\n");
 });
 
 test("a request that is asked again by its id is placed once", async () => {
   const headers = { "Content-Type": "application/json", "Wsh-Request": "once-1" };
   const body = JSON.stringify({ place: { tags: ["big"] } });
-  const ask = async () => (await near.fetch("/sessions", { method: "POST", headers, body })).json();
+  const ask = async () => (await local.fetch("/sessions", { method: "POST", headers, body })).json();
   const first = await ask();
-  await near.killServer();
-  await near.server();
+  await local.killServer();
+  await local.server();
   expect((await ask()).id).toBe(first.id);
 });
 
 test("the command line asks again for what was placed by WSH_REQUEST", async () => {
   const env = { WSH_REQUEST: "placed-once" };
-  const again = () => near.runWith({ env }, "new", "asked", "--place", "big");
+  const again = () => local.runWith({ env }, "new", "asked", "--place", "big");
   const first = await again();
   expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/\/asked\n$/) });
   expect(await again()).toEqual(first);
-  expect((await near.run("new", "asked", "--place", "big")).code).toBe(1);
+  expect((await local.run("new", "asked", "--place", "big")).code).toBe(1);
 });

@@ -30,17 +30,17 @@ const names = ["m1", "m2", "m3"];
 
 /** Machines that were added before they asked for passwords. */
 async function startMachines() {
-  const near = new Wsh();
-  for (const name of names) await near.run("servers", "add", `ssh://${name}`);
-  const asked = (): string[] => fs.readFileSync(join(near.dir, "asked"), "utf8").trim().split("\n");
-  const env = { WSH_SSH_COMMAND: asksPassword(near.dir) };
-  const person = EmulatorTerminal.run(near, ["servers"], { cols: 140, env });
+  const local = new Wsh();
+  for (const name of names) await local.run("servers", "add", `ssh://${name}`);
+  const asked = (): string[] => fs.readFileSync(join(local.dir, "asked"), "utf8").trim().split("\n");
+  const env = { WSH_SSH_COMMAND: asksPassword(local.dir) };
+  const person = EmulatorTerminal.run(local, ["servers"], { cols: 140, env });
   return {
     person,
     asked,
     async [Symbol.asyncDispose]() {
       await person[Symbol.asyncDispose]();
-      await near[Symbol.asyncDispose]();
+      await local[Symbol.asyncDispose]();
     },
   };
 }
@@ -62,19 +62,19 @@ async function answerAll(person: EmulatorTerminal, question: RegExp, answer: (na
 }
 
 test("passwords are asked for one machine at a time, each named, and nothing typed before counts", async () => {
-  await using far = await startMachines();
+  await using remote = await startMachines();
   const question = /ssh logs in to (m\d)\s+password:/g;
-  const order = await answerAll(far.person, question, (name) => `for-${name}\rtoo-early\r`, 3);
+  const order = await answerAll(remote.person, question, (name) => `for-${name}\rtoo-early\r`, 3);
   expect(order.toSorted()).toEqual(names);
-  expect(far.asked()).toEqual(order.map((name) => `${name} for-${name}`));
+  expect(remote.asked()).toEqual(order.map((name) => `${name} for-${name}`));
 });
 
 test.skipIf(!isCompiled)("leave to copy is asked for one machine at a time, each named", async () => {
-  await using far = await startMachines();
+  await using remote = await startMachines();
   const question = /(ssh logs in to m\d\s+password:|m\d has no wsh\. Copy .*\[y\/N\])/g;
-  await answerAll(far.person, question, (asked) => (asked.startsWith("ssh") ? "right\ry\r" : "n\ry\r"), 6);
-  expect(await far.person.text()).toContain("m3 has no wsh");
-  expect(far.asked().toSorted()).toEqual(names.map((name) => `${name} right`));
+  await answerAll(remote.person, question, (asked) => (asked.startsWith("ssh") ? "right\ry\r" : "n\ry\r"), 6);
+  expect(await remote.person.text()).toContain("m3 has no wsh");
+  expect(remote.asked().toSorted()).toEqual(names.map((name) => `${name} right`));
 });
 
 const changed = `@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
@@ -93,10 +93,10 @@ Host key verification failed.
 `;
 
 test("the message about a changed host key is whole, in its own lines", async () => {
-  await using near = new Wsh();
-  const path = join(near.dir, "ssh");
+  await using local = new Wsh();
+  const path = join(local.dir, "ssh");
   fs.writeFileSync(path, `#!/bin/sh\ncat >&2 <<'END'\n${changed}END\nexit 255\n`, { mode: 0o755 });
-  const { stderr } = await near.runWith({ env: { WSH_SSH_COMMAND: path } }, "list", "--server", "ssh://m1");
+  const { stderr } = await local.runWith({ env: { WSH_SSH_COMMAND: path } }, "list", "--server", "ssh://m1");
   for (const line of changed.trim().split("\n").slice(3))
     expect(stderr).toMatch(new RegExp(`^ +${RegExp.escape(line)}$`, "m"));
   expect(stderr).toContain("m1: ");

@@ -24,7 +24,7 @@ const SOCKET_WORDS = /ECONN|EPIPE|socket connection|verbose|internal|the session
 /** The caller's own time for what changes something, in ms. */
 const OWN_MS = 1_000;
 const caller = { kind: "cli", id: "test", connected: true } as const;
-const hello = JSON.stringify({ wsh: PROTOCOL_VERSION, version: VERSION, server_id: "far", hostname: "far" });
+const hello = JSON.stringify({ wsh: PROTOCOL_VERSION, version: VERSION, server_id: "remote", hostname: "remote" });
 
 function answer(body: string, length = body.length): string {
   return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`;
@@ -39,7 +39,7 @@ function wayTo(base: Base): Transport {
 
 /** What is thrown for a look, and for what changes something. */
 async function troublesOver(base: Base, bytes = 10): Promise<WshError[]> {
-  const link = new HttpLink("far", wayTo(base));
+  const link = new HttpLink("remote", wayTo(base));
   const text = "x".repeat(bytes);
   const calls = [
     () => link.call("sessions.list", { all: true, server: "local", tag: [], all_machines: false }, { caller }),
@@ -129,7 +129,7 @@ describe("a request", () => {
     const base = { url: "http://localhost", unix, headers: {} };
     for (const changes of [false, true]) {
       const child = await start();
-      const link = new HttpLink("far", wayTo(base));
+      const link = new HttpLink("remote", wayTo(base));
       await link.hello();
       child.kill("SIGSTOP");
       const asked = changes
@@ -167,7 +167,7 @@ const proxies: Readonly<Record<string, string>> = {
 for (const [which, script] of Object.entries(proxies)) {
   test(`a proxy on standard input ${which} ends its connection, and not this process`, async () => {
     const path = join(dir, "relay");
-    const address = { kind: "ssh", user: null, host: "far", port: null, instance: null } as const;
+    const address = { kind: "ssh", user: null, host: "remote", port: null, instance: null } as const;
     const relay = new StdioRelay(path, { words: ["sh", "-c", script, "sh"] }, address, join(dir, "c"));
     relay.listen();
     // As much as a socket holds, and more: an error of writing to it comes in several ways.
@@ -181,31 +181,31 @@ for (const [which, script] of Object.entries(proxies)) {
 }
 
 describe("commands", () => {
-  let far: Wsh;
-  let near: Wsh;
+  let remote: Wsh;
+  let local: Wsh;
   let port = 0;
   let token = "";
 
   beforeAll(async () => {
-    far = new Wsh();
-    near = new Wsh();
-    await far.server("--bind", "127.0.0.1:0");
-    port = Number(new URL(JSON.parse(await far.ok("server", "--ensure", "--json")).addresses[0]).port);
-    token = (await far.ok("token")).trim();
-    await near.server();
+    remote = new Wsh();
+    local = new Wsh();
+    await remote.server("--bind", "127.0.0.1:0");
+    port = Number(new URL(JSON.parse(await remote.ok("server", "--ensure", "--json")).addresses[0]).port);
+    token = (await remote.ok("token")).trim();
+    await local.server();
   });
   afterAll(async () => {
-    await near[Symbol.asyncDispose]();
-    await far[Symbol.asyncDispose]();
+    await local[Symbol.asyncDispose]();
+    await remote[Symbol.asyncDispose]();
   });
 
   /** Adds the machine as one whose streams are reset after so many pieces, and runs a command. */
   async function resetAt(at: number, name: string, args: (session: string) => readonly string[]) {
     await using proxy = await ResettingProxy.to(port, (line) => line.includes(" /link/stream"), at);
-    await far.session(name);
-    await near.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", name, "--token", token);
-    const { code, stderr } = await near.run(...args(`${name}/${name}`));
-    await near.ok("servers", "remove", name);
+    await remote.session(name);
+    await local.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", name, "--token", token);
+    const { code, stderr } = await local.run(...args(`${name}/${name}`));
+    await local.ok("servers", "remove", name);
     return { at, code, stderr, resets: proxy.resets };
   }
 
@@ -226,7 +226,7 @@ describe("commands", () => {
   });
 
   test("that run something run it once at most, and say what is known of it", async () => {
-    const log = (at: number) => join(far.dir, `run${at}.log`);
+    const log = (at: number) => join(remote.dir, `run${at}.log`);
     const done = await Promise.all(
       PIECES.map((at) => resetAt(at, `run${at}`, (session) => ["exec", session, "--", `echo run >>${log(at)}`])),
     );

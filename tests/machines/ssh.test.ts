@@ -13,38 +13,38 @@ const withSsh = testWith("sshd", "ssh", "ssh-keygen");
 
 withSsh("a machine is added, and its sessions are used by machine/session as those here are", async () => {
   await using machines = await (await TwoMachines.start()).add();
-  const { near, far } = machines;
-  await near.session("dev");
-  expect(await near.ok("new", "m1/dev", "--tag", "gpu")).toBe("m1/dev\n");
+  const { local, remote } = machines;
+  await local.session("dev");
+  expect(await local.ok("new", "m1/dev", "--tag", "gpu")).toBe("m1/dev\n");
 
-  const here = await near.run("exec", "dev", "--", "echo $XDG_RUNTIME_DIR");
-  expect(here.stdout).toBe(`${near.env.XDG_RUNTIME_DIR}\n`);
-  const there = await near.run("exec", "m1/dev", "--", "echo $XDG_RUNTIME_DIR; sh -c 'exit 3'");
-  expect(there).toMatchObject({ code: 3, stdout: `${far.env.XDG_RUNTIME_DIR}\n` });
-  expect((await near.run("exec", "m1/dev", "--", "seq 200000 | md5sum")).stdout).toBe(
-    (await near.run("exec", "dev", "--", "seq 200000 | md5sum")).stdout,
+  const here = await local.run("exec", "dev", "--", "echo $XDG_RUNTIME_DIR");
+  expect(here.stdout).toBe(`${local.env.XDG_RUNTIME_DIR}\n`);
+  const there = await local.run("exec", "m1/dev", "--", "echo $XDG_RUNTIME_DIR; sh -c 'exit 3'");
+  expect(there).toMatchObject({ code: 3, stdout: `${remote.env.XDG_RUNTIME_DIR}\n` });
+  expect((await local.run("exec", "m1/dev", "--", "seq 200000 | md5sum")).stdout).toBe(
+    (await local.run("exec", "dev", "--", "seq 200000 | md5sum")).stdout,
   );
-  await near.ok("send", "m1/dev", "--enter", "echo 'typed there'");
-  await near.shows("m1/dev", /^typed there$/m);
-  expect(await near.ok("wait", "m1/dev", "prompt")).toBe("prompt\n");
+  await local.ok("send", "m1/dev", "--enter", "echo 'typed there'");
+  await local.shows("m1/dev", /^typed there$/m);
+  expect(await local.ok("wait", "m1/dev", "prompt")).toBe("prompt\n");
 
-  expect((await near.list()).map(({ name }) => name)).toEqual(["dev"]);
-  const all = await near.list("--all-machines");
+  expect((await local.list()).map(({ name }) => name)).toEqual(["dev"]);
+  const all = await local.list("--all-machines");
   expect(all.map(({ name, server }) => [name, server === "m1"])).toEqual([
     ["dev", false],
     ["m1/dev", true],
   ]);
   expect(all[1]).toMatchObject({ id: "m1/@s1", pane_id: "m1/@1", tags: ["gpu"] });
-  expect((await near.list("--server", "m1")).map(({ name }) => name)).toEqual(["m1/dev"]);
+  expect((await local.list("--server", "m1")).map(({ name }) => name)).toEqual(["m1/dev"]);
 
-  const split = (await near.ok("split", "m1/dev", "--", "sleep 1000")).trim();
+  const split = (await local.ok("split", "m1/dev", "--", "sleep 1000")).trim();
   expect(split).toMatch(/^m1\/@\d+$/);
-  expect(await near.ok("status", split)).toContain("sleep");
-  await near.ok("kill", "m1/dev");
-  expect(await far.list()).toEqual([]);
-  expect((await near.list()).map(({ name }) => name)).toEqual(["dev"]);
+  expect(await local.ok("status", split)).toContain("sleep");
+  await local.ok("kill", "m1/dev");
+  expect(await remote.list()).toEqual([]);
+  expect((await local.list()).map(({ name }) => name)).toEqual(["dev"]);
 
-  expect(JSON.parse(await near.ok("servers", "--json"))).toEqual([
+  expect(JSON.parse(await local.ok("servers", "--json"))).toEqual([
     expect.objectContaining({ hostname: "m1", address: "ssh://m1", health: "healthy", sessions: 0 }),
   ]);
   for (const args of [
@@ -52,17 +52,17 @@ withSsh("a machine is added, and its sessions are used by machine/session as tho
     ["exec", "m1/none", "--", "true"],
     ["output", "m1/dev", "--command", "9"],
   ]) {
-    expect((await near.run(...args)).stderr).toStartWith("wsh: m1: ");
+    expect((await local.run(...args)).stderr).toStartWith("wsh: m1: ");
   }
-  await near.ok("servers", "remove", "m1");
-  expect((await near.run("exec", "m1/dev", "--", "true")).stderr).toContain("no machine 'm1'");
+  await local.ok("servers", "remove", "m1");
+  expect((await local.run("exec", "m1/dev", "--", "true")).stderr).toContain("no machine 'm1'");
 });
 
 withSsh("attach is carried on after the way was lost, and shows the screen as it is", async () => {
   await using machines = await (await TwoMachines.start()).add();
-  const { near, far, sshd } = machines;
-  await near.ok("new", "m1/dev");
-  await using person = await EmulatorTerminal.attach(near, "m1/dev");
+  const { local, remote, sshd } = machines;
+  await local.ok("new", "m1/dev");
+  await using person = await EmulatorTerminal.attach(local, "m1/dev");
   person.type("echo one; stty size\r");
   await person.sees(/^one\n24 80$/m);
 
@@ -78,8 +78,8 @@ withSsh("attach is carried on after the way was lost, and shows the screen as it
   machines.endMaster();
   await person.sees(/m1 unreachable, \d+ s/);
   person.type("echo dropped\r");
-  await far.ok("send", "dev", "--enter", "echo meanwhile");
-  expect((await near.run("exec", "m1/dev", "--", "true")).stderr).toContain("m1: ssh: connect to host");
+  await remote.ok("send", "dev", "--enter", "echo meanwhile");
+  expect((await local.run("exec", "m1/dev", "--", "true")).stderr).toContain("m1: ssh: connect to host");
   await sshd.again();
   const back = await person.sees(/^meanwhile$/m);
   expect(back).not.toContain("unreachable");
@@ -93,49 +93,49 @@ withSsh(
   "one window over several machines: a pane shows a session of another one, and is back after a partition",
   async () => {
     await using machines = await (await TwoMachines.start()).add();
-    const { near, far, sshd } = machines;
-    await near.session("dev");
-    await near.ok("new", "m1/dev");
-    expect((await near.run("split", "dev", "--view", "m2/dev")).stderr).toContain("no machine 'm2'");
-    const pane = (await near.ok("split", "dev", "--view", "m1/dev")).trim();
-    await near.shows(pane, /^\$/m);
-    await near.ok("send", pane, "--enter", "echo $XDG_RUNTIME_DIR");
-    await far.shows("dev", far.env.XDG_RUNTIME_DIR ?? "");
-    await near.shows(pane, far.env.XDG_RUNTIME_DIR ?? "");
+    const { local, remote, sshd } = machines;
+    await local.session("dev");
+    await local.ok("new", "m1/dev");
+    expect((await local.run("split", "dev", "--view", "m2/dev")).stderr).toContain("no machine 'm2'");
+    const pane = (await local.ok("split", "dev", "--view", "m1/dev")).trim();
+    await local.shows(pane, /^\$/m);
+    await local.ok("send", pane, "--enter", "echo $XDG_RUNTIME_DIR");
+    await remote.shows("dev", remote.env.XDG_RUNTIME_DIR ?? "");
+    await local.shows(pane, remote.env.XDG_RUNTIME_DIR ?? "");
     await sshd.stop();
     machines.endMaster();
-    await near.shows(pane, "m1 unreachable");
-    expect((await near.run("exec", "dev:0.0", "--", "echo still here")).stdout).toContain("still here");
+    await local.shows(pane, "m1 unreachable");
+    expect((await local.run("exec", "dev:0.0", "--", "echo still here")).stdout).toContain("still here");
     await sshd.again();
-    await until("the view to be back", async () => !(await near.screen(pane)).includes("unreachable"));
-    await far.ok("send", "dev", "--enter", "echo back-again");
-    await near.shows(pane, /^back-again$/m);
+    await until("the view to be back", async () => !(await local.screen(pane)).includes("unreachable"));
+    await remote.ok("send", "dev", "--enter", "echo back-again");
+    await local.shows(pane, /^back-again$/m);
   },
 );
 
 withSsh("ssh://host/session needs nothing to be added", async () => {
   await using machines = await TwoMachines.start();
-  const { near, far } = machines;
-  await far.session("dev");
-  await using person = await EmulatorTerminal.attach(near, "ssh://m1/dev");
+  const { local, remote } = machines;
+  await remote.session("dev");
+  await using person = await EmulatorTerminal.attach(local, "ssh://m1/dev");
   person.type("echo here; exit 4\r");
   expect(await person.exited).toBe(4);
-  expect(await near.ok("servers")).toContain("No other machines");
+  expect(await local.ok("servers")).toContain("No other machines");
   expect(machines.masterPid()).not.toBeNull();
-  await near.ok("stop");
+  await local.ok("stop");
   await until("ssh to have ended", () => machines.masterPid() === null);
-  const dir = join(near.instance.runtimeDir, "ssh");
+  const dir = join(local.instance.runtimeDir, "ssh");
   expect(fs.readdirSync(dir).filter((name) => !name.endsWith(".lock"))).toEqual([]);
 });
 
-describe("what is in the way on the far machine", () => {
+describe("what is in the way on the remote machine", () => {
   withSsh("startup files that print", async () => {
     await using machines = await TwoMachines.start({
       bashrc: "echo noise; printf '{\"socket\":\"/tmp/wrong\"}'; printf 'no end of line'\n",
     });
     await machines.add();
-    await machines.near.ok("new", "m1/dev");
-    expect((await machines.near.run("exec", "m1/dev", "--", "echo ok")).stdout).toContain("ok\n");
+    await machines.local.ok("new", "m1/dev");
+    expect((await machines.local.run("exec", "m1/dev", "--", "echo ok")).stdout).toContain("ok\n");
   });
 
   withSsh("an sshd that forwards no Unix sockets: wsh proxy carries it all", async () => {
@@ -143,13 +143,13 @@ describe("what is in the way on the far machine", () => {
       sshd: ["AllowStreamLocalForwarding no"],
       bashrc: "echo noise\n",
     });
-    const { near } = await machines.add();
-    await near.ok("new", "m1/dev");
-    expect((await near.run("exec", "m1/dev", "--", "seq 100000 | tail -1")).stdout).toBe("100000\n");
-    await using person = await EmulatorTerminal.attach(near, "m1/dev");
+    const { local } = await machines.add();
+    await local.ok("new", "m1/dev");
+    expect((await local.run("exec", "m1/dev", "--", "seq 100000 | tail -1")).stdout).toBe("100000\n");
+    await using person = await EmulatorTerminal.attach(local, "m1/dev");
     person.type("echo by-proxy\r");
     await person.sees(/^by-proxy$/m);
-    const findings = JSON.parse((await near.run("doctor", "m1", "--json")).stdout);
+    const findings = JSON.parse((await local.run("doctor", "m1", "--json")).stdout);
     expect(findings).toContainEqual(
       expect.objectContaining({ subject: "socket", state: "note", text: expect.stringContaining("wsh proxy") }),
     );
@@ -162,17 +162,17 @@ describe("what is in the way on the far machine", () => {
   )("a login shell that is no POSIX shell", async () => {
     const fish = 'ForceCommand /usr/bin/env fish -c "$SSH_ORIGINAL_COMMAND"';
     await using machines = await (await TwoMachines.start({ sshd: [fish] })).add();
-    await machines.near.ok("new", "m1/dev");
-    expect((await machines.near.run("exec", "m1/dev", "--", "echo ok")).stdout).toBe("ok\n");
+    await machines.local.ok("new", "m1/dev");
+    expect((await machines.local.run("exec", "m1/dev", "--", "echo ok")).stdout).toBe("ok\n");
   });
 
   withSsh("a runtime directory here with a path too long for ssh's sockets", async () => {
     const long = join(fs.mkdtempSync("/tmp/wsh-t-"), "x".repeat(50));
     fs.mkdirSync(long, { mode: 0o700 });
-    await using machines = await TwoMachines.start({ near: { env: { XDG_RUNTIME_DIR: long } } });
+    await using machines = await TwoMachines.start({ local: { env: { XDG_RUNTIME_DIR: long } } });
     await machines.add();
-    await machines.near.ok("new", "m1/dev");
-    expect((await machines.near.run("exec", "m1/dev", "--", "echo ok")).stdout).toBe("ok\n");
+    await machines.local.ok("new", "m1/dev");
+    expect((await machines.local.run("exec", "m1/dev", "--", "echo ok")).stdout).toBe("ok\n");
     expect(fs.existsSync(join(long, "wsh/ssh"))).toBe(false);
     fs.rmSync(join(long, ".."), { recursive: true });
   });
@@ -181,71 +181,71 @@ describe("what is in the way on the far machine", () => {
     "no wsh: it is offered to be copied, checked, and used",
     async () => {
       await using machines = await TwoMachines.start({ bare: true });
-      const { near, far } = machines;
-      await using person = EmulatorTerminal.run(near, ["servers", "add", "ssh://m1"], { cols: 140 });
+      const { local, remote } = machines;
+      await using person = EmulatorTerminal.run(local, ["servers", "add", "ssh://m1"], { cols: 140 });
       await person.sees(/Copy this one .* to ~\/\.local\/bin there\? \[y\/N\]/s);
       person.type("y\r");
       expect(await person.exited).toBe(0);
       expect(await person.text()).toContain("Machine 'm1' added");
-      const bin = join(far.env.HOME ?? "", ".local/bin");
+      const bin = join(remote.env.HOME ?? "", ".local/bin");
       expect(fs.readdirSync(bin)).toEqual(["wsh"]);
-      await near.ok("new", "m1/dev");
-      expect((await near.run("exec", "m1/dev", "--", "echo copied")).stdout).toBe("copied\n");
+      await local.ok("new", "m1/dev");
+      expect((await local.run("exec", "m1/dev", "--", "echo copied")).stdout).toBe("copied\n");
     },
   );
 
   withSsh("no wsh: said, and nothing is copied where nobody can be asked", async () => {
     await using machines = await TwoMachines.start({ bare: true });
-    const { near, far, sshd } = machines;
-    const added = await near.run("servers", "add", "ssh://m1");
+    const { local, remote, sshd } = machines;
+    const added = await local.run("servers", "add", "ssh://m1");
     expect(added.code).toBe(1);
     expect(added.stderr).toContain("m1 has no wsh (");
-    const home = far.env.HOME ?? "";
+    const home = remote.env.HOME ?? "";
     expect(fs.existsSync(join(home, ".local/bin"))).toBe(false);
-    const findings = JSON.parse((await near.run("doctor", "m1", "--json")).stdout);
+    const findings = JSON.parse((await local.run("doctor", "m1", "--json")).stdout);
     expect(findings.map(({ subject, state }: Record<string, string>) => [subject, state])).toEqual([
       ["ssh", "ok"],
       ["binary", "wrong"],
     ]);
     machines.endMaster();
     await sshd.stop();
-    expect(JSON.parse((await near.run("doctor", "m1", "--json")).stdout)).toEqual([
+    expect(JSON.parse((await local.run("doctor", "m1", "--json")).stdout)).toEqual([
       expect.objectContaining({
         subject: "ssh",
         state: "wrong",
-        advice: expect.stringContaining(`: ${near.env.WSH_SSH_COMMAND} m1`),
+        advice: expect.stringContaining(`: ${local.env.WSH_SSH_COMMAND} m1`),
       }),
     ]);
   });
 
   withSsh("a master that was killed leaves its socket, which is in nobody's way", async () => {
     await using machines = await (await TwoMachines.start()).add();
-    const { near } = machines;
-    await near.ok("new", "m1/dev");
+    const { local } = machines;
+    await local.ok("new", "m1/dev");
     for (let round = 0; round < 2; round++) {
       machines.killMaster();
-      expect((await near.run("exec", "m1/dev", "--", "echo again")).stdout).toBe("again\n");
+      expect((await local.run("exec", "m1/dev", "--", "echo again")).stdout).toBe("again\n");
     }
   });
 
   withSsh("its server was killed: the next command starts one, and the session is the same", async () => {
     await using machines = await (await TwoMachines.start()).add();
-    const { near, far } = machines;
-    await near.ok("new", "m1/dev");
-    await near.ok("exec", "m1/dev", "--", "x=kept");
-    await far.killServer();
-    expect((await near.run("exec", "m1/dev", "--", "echo $x")).stdout).toBe("kept\n");
+    const { local, remote } = machines;
+    await local.ok("new", "m1/dev");
+    await local.ok("exec", "m1/dev", "--", "x=kept");
+    await remote.killServer();
+    expect((await local.run("exec", "m1/dev", "--", "echo $x")).stdout).toBe("kept\n");
   });
 });
 
 withSsh("a machine that does not answer keeps its sessions in the list, as they were", async () => {
   await using machines = await (await TwoMachines.start()).add();
-  const { near, sshd } = machines;
-  await near.ok("new", "m1/dev");
-  await near.ok("wait", "m1/dev", "prompt");
-  await near.server();
-  await near.ok("list", "--all-machines");
-  const listed = async () => (await (await near.fetch("/sessions")).json()) as Record<string, unknown>[];
+  const { local, sshd } = machines;
+  await local.ok("new", "m1/dev");
+  await local.ok("wait", "m1/dev", "prompt");
+  await local.server();
+  await local.ok("list", "--all-machines");
+  const listed = async () => (await (await local.fetch("/sessions")).json()) as Record<string, unknown>[];
   await until("the session at its prompt", async () => (await listed())[0]?.state === "prompt");
   expect(await listed()).toEqual([expect.objectContaining({ name: "m1/dev", state: "prompt", server: "m1" })]);
   await sshd.stop();
@@ -255,14 +255,14 @@ withSsh("a machine that does not answer keeps its sessions in the list, as they 
     return session?.as_of === undefined ? null : session;
   });
   expect(lost).toMatchObject({ name: "m1/dev", state: "unresponsive" });
-  const { code, stdout, stderr } = await near.run("list", "--all-machines");
+  const { code, stdout, stderr } = await local.run("list", "--all-machines");
   expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining("unreachable: seen") });
   expect(stderr).toContain("machine 'm1' does not answer");
   await until("it to be listed as unreachable", async () => {
-    const servers = (await (await near.fetch("/servers")).json()) as Record<string, unknown>[];
+    const servers = (await (await local.fetch("/servers")).json()) as Record<string, unknown>[];
     return servers[1]?.hostname === "m1" && servers[1].health === "unreachable";
   });
-  const refused = await near.fetch("/sessions/m1%2Fdev/input", { method: "POST", body: "echo late\n" });
+  const refused = await local.fetch("/sessions/m1%2Fdev/input", { method: "POST", body: "echo late\n" });
   expect({ status: refused.status, body: await refused.json() }).toMatchObject({
     status: 503,
     body: { error: { code: "machine_unreachable" } },
@@ -270,20 +270,20 @@ withSsh("a machine that does not answer keeps its sessions in the list, as they 
   await sshd.again();
   // It is looked for again at intervals that have grown meanwhile.
   await until("the machine to be back", async () => (await listed())[0]?.state === "prompt", 3 * PATIENCE_MS);
-  expect(await near.ok("screen", "m1/dev")).not.toContain("late");
+  expect(await local.ok("screen", "m1/dev")).not.toContain("late");
 });
 
 withSsh("the login that stays open ends when the machine is removed, and with wsh stop", async () => {
   await using machines = await (await TwoMachines.start()).add();
-  const { near } = machines;
-  await near.ok("new", "m1/dev");
+  const { local } = machines;
+  await local.ok("new", "m1/dev");
   expect(machines.masterPid()).not.toBeNull();
-  await near.ok("stop");
+  await local.ok("stop");
   await until("the login to end", () => machines.masterPid() === null);
-  await near.server();
-  expect((await near.fetch("/sessions/m1%2Fdev")).status).toBe(200);
+  await local.server();
+  expect((await local.fetch("/sessions/m1%2Fdev")).status).toBe(200);
   expect(machines.masterPid()).not.toBeNull();
-  await near.ok("servers", "remove", "m1");
+  await local.ok("servers", "remove", "m1");
   await until("the login to end", () => machines.masterPid() === null);
 });
 
@@ -291,19 +291,19 @@ withSsh(
   "what was sent to a server that is killed meanwhile is done once, and the next server gives its answer",
   async () => {
     await using machines = await (await TwoMachines.start()).add();
-    const { near, far } = machines;
-    await near.ok("new", "m1/dev");
-    await near.server();
-    const log = join(far.dir, "runs");
+    const { local, remote } = machines;
+    await local.ok("new", "m1/dev");
+    await local.server();
+    const log = join(remote.dir, "runs");
     const command = `echo run >>${log}; until [ -e ${log}.end ]; do sleep 0.1; done`;
     const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ command }) };
     for (let round = 1; round <= 3; round++) {
       fs.rmSync(`${log}.end`, { force: true });
       // So that the connection of the next request was used before.
-      expect((await near.fetch("/sessions/m1%2Fdev")).status).toBe(200);
-      const asked = near.fetch("/sessions/m1%2Fdev/exec", init);
+      expect((await local.fetch("/sessions/m1%2Fdev")).status).toBe(200);
+      const asked = local.fetch("/sessions/m1%2Fdev/exec", init);
       await until("the command to run", () => fs.existsSync(log) && lines(log) === round);
-      await far.killServer();
+      await remote.killServer();
       fs.writeFileSync(`${log}.end`, "");
       const answer = await asked;
       expect({ status: answer.status, body: await answer.json() }).toMatchObject({
@@ -330,9 +330,9 @@ test.each([
   "ftp://host",
   "host",
 ])("%j is no address", async (address) => {
-  await using near = new (await import("../support/wsh.ts")).Wsh();
-  const { code, stderr } = await near.run("servers", "add", address);
+  await using local = new (await import("../support/wsh.ts")).Wsh();
+  const { code, stderr } = await local.run("servers", "add", address);
   expect(code).toBe(1);
   expect(stderr).toContain("wsh: ");
-  expect(await near.ok("servers", "list")).toContain("No other machines");
+  expect(await local.ok("servers", "list")).toContain("No other machines");
 });

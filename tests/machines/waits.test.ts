@@ -9,35 +9,35 @@ setDefaultTimeout(60_000);
 /** Longest wait, in ms: far longer than anything here takes. */
 const LONG_MS = 50_000;
 
-let far: Wsh;
-let near: Wsh;
+let remote: Wsh;
+let local: Wsh;
 let proxy: CutProxy;
 
 beforeAll(async () => {
-  far = new Wsh();
-  near = new Wsh();
+  remote = new Wsh();
+  local = new Wsh();
   const urls: string[] = [];
-  for (const wsh of [far, near]) {
+  for (const wsh of [remote, local]) {
     await wsh.server("--bind", "127.0.0.1:0");
     urls.push(JSON.parse(await wsh.ok("server", "--ensure", "--json")).addresses[0]);
   }
-  const [farUrl = "", nearUrl = ""] = urls;
-  proxy = await CutProxy.to(Number(new URL(farUrl).port));
-  const token = (await far.ok("token")).trim();
-  await near.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", "m1", "--token", token);
-  await far.ok("servers", "add", nearUrl, "--name", "back", "--token", (await near.ok("token")).trim());
-  await near.session("one", "--tag", "job");
-  await far.session("two", "--tag", "job");
+  const [remoteUrl = "", localUrl = ""] = urls;
+  proxy = await CutProxy.to(Number(new URL(remoteUrl).port));
+  const token = (await remote.ok("token")).trim();
+  await local.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", "m1", "--token", token);
+  await remote.ok("servers", "add", localUrl, "--name", "back", "--token", (await local.ok("token")).trim());
+  await local.session("one", "--tag", "job");
+  await remote.session("two", "--tag", "job");
   for (const [wsh, name] of [
-    [near, "one"],
-    [far, "two"],
+    [local, "one"],
+    [remote, "two"],
   ] as const)
     await wsh.ok("wait", name, "prompt");
 });
 afterAll(async () => {
   await proxy[Symbol.asyncDispose]();
-  await near[Symbol.asyncDispose]();
-  await far[Symbol.asyncDispose]();
+  await local[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
 });
 afterEach(() => {
   proxy.heard = null;
@@ -46,11 +46,11 @@ afterEach(() => {
 
 async function post(path: string, body: object): Promise<{ status: number; body: Record<string, unknown> }> {
   const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-  const response = await near.fetch(path, init);
+  const response = await local.fetch(path, init);
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-/** The far machine has said from which place in the output on a wait counts. @param act at that moment */
+/** The remote machine has said from which place in the output on a wait counts. @param act at that moment */
 function waitBegun(act?: () => void): Promise<true> {
   let said = "";
   let hasBegun = false;
@@ -65,8 +65,8 @@ function waitBegun(act?: () => void): Promise<true> {
 
 /** The shell there prints WORD-42, which nobody typed. */
 async function printThere(word: string): Promise<void> {
-  await far.ok("send", "two", "--enter", `echo ${word}-$((40+2))`);
-  await far.shows("two", `${word}-42`);
+  await remote.ok("send", "two", "--enter", `echo ${word}-$((40+2))`);
+  await remote.shows("two", `${word}-42`);
 }
 
 test("a wait goes on over a way that was lost, misses nothing, and finds nothing of before", async () => {
@@ -84,7 +84,7 @@ test("a wait goes on over a way that was lost, misses nothing, and finds nothing
   });
 
   const again = waitBegun();
-  const person = near.run("wait", "m1/two", "--text", "cli-42", "--timeout", "50", "--json");
+  const person = local.run("wait", "m1/two", "--text", "cli-42", "--timeout", "50", "--json");
   await again;
   proxy.cut();
   await printThere("cli");
@@ -125,8 +125,8 @@ test("of two machines that know each other, each answers for its own sessions al
   const timeout = await post("/wait", { any_of: ["bell"], tag: ["job"], max_wait_ms: 100 });
   expect(Object.keys(Object(timeout.body.output_cursors)).sort()).toEqual(["m1/two", "one"]);
   // Only a machine further on has it.
-  await near.session("own", "--tag", "mine");
-  const idle = await near.fetch("/idle?tag=mine&timeout_ms=50&max_wait_ms=20000&server=m1");
+  await local.session("own", "--tag", "mine");
+  const idle = await local.fetch("/idle?tag=mine&timeout_ms=50&max_wait_ms=20000&server=m1");
   expect(((await idle.json()) as { error: { code: string } }).error.code).toBe("no_sessions");
   const named = await post("/wait?server=m1", { any_of: ["prompt"], sessions: ["back/own"] });
   expect(named.body.error).toMatchObject({ code: "access_denied" });

@@ -24,7 +24,7 @@ const DEADLINE_MS = 3_000;
 const SLACK_MS = 5_000;
 
 /** What can happen; the small walk takes each but the last two once, of which the first waits longest. */
-const events = ["create", "cut", "kill host", "kill server", "kill near", "stop host", "hold", "kill all"] as const;
+const events = ["create", "cut", "kill host", "kill server", "kill local", "stop host", "hold", "kill all"] as const;
 const STEPS = isLong ? 60 : events.length - 2;
 
 interface Machine {
@@ -47,14 +47,14 @@ interface Sent {
 const hasSsh = !isMissing("sshd", "ssh", "ssh-keygen");
 const hasNats = !isMissing("nats-server");
 
-async function overHttp(near: Wsh, stack: AsyncDisposableStack): Promise<Machine> {
+async function overHttp(local: Wsh, stack: AsyncDisposableStack): Promise<Machine> {
   const wsh = stack.use(new Wsh());
   await wsh.server("--bind", "127.0.0.1:0");
   const [url] = JSON.parse(await wsh.ok("server", "--ensure", "--json")).addresses;
   const { host, port } = new URL(url);
   const proxy = stack.use(await CutProxy.to(Number(port)));
   const token = (await wsh.ok("token")).trim();
-  await near.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", "m2", "--token", token);
+  await local.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", "m2", "--token", token);
   return { name: "m2", wsh, ...ways(proxy), serve: async () => void (await wsh.server("--bind", host)) };
 }
 
@@ -63,7 +63,7 @@ async function overSsh(machines: TwoMachines): Promise<Machine> {
   await machines.add();
   return {
     name: "m1",
-    wsh: machines.far,
+    wsh: machines.remote,
     cut: () => void (machines.masterPid() !== null && machines.killMaster()),
     hold: () => {
       const master = machines.masterPid();
@@ -76,13 +76,13 @@ async function overSsh(machines: TwoMachines): Promise<Machine> {
   };
 }
 
-async function overNats(near: Wsh, stack: AsyncDisposableStack): Promise<Machine> {
+async function overNats(local: Wsh, stack: AsyncDisposableStack): Promise<Machine> {
   const wsh = stack.use(new Wsh());
   const [me, m3] = [{ name: "me", role: "operate" } as const, { name: "m3", role: "machine" } as const];
   const nats = stack.use(await NatsServer.start(wsh.dir, [me, m3]));
   const proxy = stack.use(await CutProxy.to(nats.port));
-  prepareStateDir(near.instance);
-  writeCredentials(joinedFile(near.instance), me, [nats.url]);
+  prepareStateDir(local.instance);
+  writeCredentials(joinedFile(local.instance), me, [nats.url]);
   prepareStateDir(wsh.instance);
   writeCredentials(joinedFile(wsh.instance), m3, [`nats://127.0.0.1:${proxy.port}`]);
   await wsh.server();
@@ -129,17 +129,17 @@ test("no command runs twice or after its deadline, no session is made twice, and
   };
   await using stack = new AsyncDisposableStack();
   const two = hasSsh ? stack.use(await TwoMachines.start()) : null;
-  const near = two?.near ?? stack.use(new Wsh());
+  const local = two?.local ?? stack.use(new Wsh());
   const machines = [
-    await overHttp(near, stack),
-    ...(hasNats ? [await overNats(near, stack)] : []),
+    await overHttp(local, stack),
+    ...(hasNats ? [await overNats(local, stack)] : []),
     ...(two === null ? [] : [await overSsh(two)]),
   ];
-  await near.server();
-  const log = join(near.dir, "runs");
+  await local.server();
+  const log = join(local.dir, "runs");
   fs.writeFileSync(log, "");
   const listed = async (): Promise<string[]> =>
-    ((await (await near.fetch("/sessions?all_machines=1")).json()) as { name: string }[]).map(({ name }) => name);
+    ((await (await local.fetch("/sessions?all_machines=1")).json()) as { name: string }[]).map(({ name }) => name);
   /** Those that were listed once. */
   const known = new Set<string>();
   const appears = async (name: string): Promise<void> => {
@@ -169,7 +169,7 @@ test("no command runs twice or after its deadline, no session is made twice, and
       ...{ "Content-Type": "application/json", "Wsh-Request": id },
       ...(deadline === undefined ? {} : { "Wsh-Deadline": `${deadline}` }),
     };
-    const response = await near.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+    const response = await local.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
     return (await response.json()) as { name?: string; error?: { code: string } };
   };
   const exec = (at: Machine, mark: string): Sent => {
@@ -215,12 +215,12 @@ test("no command runs twice or after its deadline, no session is made twice, and
       case "kill server":
         await killServer(at);
         break;
-      case "kill near": {
-        const killed = near.servers();
-        await near.killServer();
-        await until("the server here to be gone", () => !near.servers().some((pid) => killed.includes(pid)));
+      case "kill local": {
+        const killed = local.servers();
+        await local.killServer();
+        await until("the server here to be gone", () => !local.servers().some((pid) => killed.includes(pid)));
         // A command that waits for its machine may start the next one before this does.
-        await near.server().catch((error) => {
+        await local.server().catch((error) => {
           if (!`${error}`.includes("already listens")) throw error;
         });
         break;

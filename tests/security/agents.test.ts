@@ -511,8 +511,8 @@ test("a session bound to its owner ends after it, with what an exec has left; a 
   const terminal = await EmulatorTerminal.attach(wsh, "held", { seen: "$", rows: 24, cols: 100 });
   const client = await wsh.client();
   // Without a process here it is the session of MCP over HTTP.
-  const far = await wsh.httpClient(null);
-  for (const each of [client, far])
+  const remote = await wsh.httpClient(null);
+  for (const each of [client, remote])
     await each.callTool({ name: "wsh_exec", arguments: { command: "sleep 304", background: true } });
   const execs = async (): Promise<number> => (await names()).filter((name) => /^exec-/.test(name)).length;
   expect(await execs()).toBe(3);
@@ -520,7 +520,7 @@ test("a session bound to its owner ends after it, with what an exec has left; a 
   expect(await names()).toEqual(expect.arrayContaining(["bound", "held", "free"]));
   for (const maker of makers) maker.stdin.end();
   await client.close();
-  if (far.transport instanceof StreamableHTTPClientTransport) await far.transport.terminateSession();
+  if (remote.transport instanceof StreamableHTTPClientTransport) await remote.transport.terminateSession();
   await until("what was bound has ended", async () => !(await names()).includes("bound") && (await execs()) === 0);
   expect(await names()).toEqual(expect.arrayContaining(["held", "free"]));
   const events = (await wsh.ok("events", "--since", "start", "--no-follow")).trim().split("\n");

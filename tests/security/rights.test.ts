@@ -306,7 +306,7 @@ function socketDoor(socket: TestSocket): Door {
 function linkOf(token: string): HttpLink {
   const address = parseAddress(gateway.origin);
   if (address.kind !== "http") throw new Error(gateway.origin);
-  return new HttpLink("far", new TcpTransport(address, token, null));
+  return new HttpLink("remote", new TcpTransport(address, token, null));
 }
 
 async function asked(connection: Connection, op: string, input: unknown, target?: string): Promise<string | undefined> {

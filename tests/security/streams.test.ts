@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 /** A terminal of another machine, as far as it can be seen from there. */
-class FarTerminal implements Disposable {
+class RemoteTerminal implements Disposable {
   private text = "";
   end: string | null = null;
 
@@ -49,16 +49,16 @@ class FarTerminal implements Disposable {
     });
   }
 
-  static async open(token: string, target: string): Promise<FarTerminal> {
+  static async open(token: string, target: string): Promise<RemoteTerminal> {
     const address = parseAddress(gateway.origin);
     if (address.kind !== "http") throw new Error(gateway.origin);
-    const link = new HttpLink("far", new TcpTransport(address, tokens[token] ?? "", null));
+    const link = new HttpLink("remote", new TcpTransport(address, tokens[token] ?? "", null));
     const { connection } = await Connection.open(link.dial(target), "attach");
-    return new FarTerminal(connection);
+    return new RemoteTerminal(connection);
   }
 
-  static async attach(token: string, target: string, asked: object = {}): Promise<FarTerminal> {
-    const terminal = await FarTerminal.open(token, target);
+  static async attach(token: string, target: string, asked: object = {}): Promise<RemoteTerminal> {
+    const terminal = await RemoteTerminal.open(token, target);
     await terminal.ask("peer.attach", {
       ...attachment,
       prefix: "Ctrl+\\",
@@ -84,7 +84,7 @@ class FarTerminal implements Disposable {
   }
 
   async sees(text: string): Promise<void> {
-    await until(`'${text}' at the far terminal`, () => this.text.includes(text));
+    await until(`'${text}' at the remote terminal`, () => this.text.includes(text));
   }
 
   async line(line: string): Promise<void> {
@@ -111,7 +111,7 @@ function audited(): Record<string, unknown>[] {
     .map((line) => JSON.parse(line));
 }
 
-describe("what is called at a far terminal", () => {
+describe("what is called at a remote terminal", () => {
   test.each([
     ["sessions.create name=made", "only one of this token"],
     ["server.persist.set persistent=true", "needs the access 'admin'"],
@@ -121,7 +121,7 @@ describe("what is called at a far terminal", () => {
     ["pane.split view=hidden", "no session 'hidden'"],
     ["view.go session=hidden", "no session 'hidden'"],
   ])("by a token of one session: '%s' is refused", async (line, says) => {
-    using terminal = await FarTerminal.attach("one-operate", "pub");
+    using terminal = await RemoteTerminal.attach("one-operate", "pub");
     await terminal.line(line);
     await terminal.sees(says);
     expect(await names()).toEqual(["hidden", "pub"]);
@@ -135,7 +135,7 @@ describe("what is called at a far terminal", () => {
       C: { operation: "session.update", input: { name: "taken" }, says: "renames" },
       D: { operation: "view.run", input: { run: ["touch", join(gateway.dir, "made-by-a-key")] }, says: "runs" },
     };
-    using terminal = await FarTerminal.attach("one-operate", "pub", { bindings });
+    using terminal = await RemoteTerminal.attach("one-operate", "pub", { bindings });
     const said = ["no session 'hidden'", "needs the access", "cannot rename it", "may not run programs"];
     for (const [at, key] of Object.keys(bindings).entries()) {
       await terminal.ask("peer.command", { key });
@@ -149,7 +149,7 @@ describe("what is called at a far terminal", () => {
   test("switcher and palette of a token of one session know that one alone", async () => {
     await gateway.type("hidden", "echo se''cret-text\r");
     await gateway.shows("hidden", /^secret-text$/m);
-    using terminal = await FarTerminal.attach("one-operate", "pub");
+    using terminal = await RemoteTerminal.attach("one-operate", "pub");
     for (const view of ["view.sessions", "view.windows", "view.agents", "view.command"]) {
       await terminal.line(view);
       await Bun.sleep(100);
@@ -170,7 +170,7 @@ describe("what is called at a far terminal", () => {
   });
 
   test("in its own session it may do what its access says, recorded with its token's name", async () => {
-    using terminal = await FarTerminal.attach("one-operate", "pub");
+    using terminal = await RemoteTerminal.attach("one-operate", "pub");
     await terminal.line("session.update add_tags=tagged");
     await until("the tag", async () => {
       const info = await (await gateway.unix("/sessions/pub")).json();
@@ -181,7 +181,7 @@ describe("what is called at a far terminal", () => {
   });
 
   test("an operate token reaches all sessions by operate, the server by no more, and is named", async () => {
-    using terminal = await FarTerminal.attach("operate", "pub");
+    using terminal = await RemoteTerminal.attach("operate", "pub");
     await terminal.line("server.persist.set persistent=false");
     await terminal.sees("needs the access 'admin'");
     await terminal.line("sessions.create name=made");
@@ -195,7 +195,7 @@ describe("what is called at a far terminal", () => {
 });
 
 test("a stream may be asked for somebody who may do less, and never for more", async () => {
-  using terminal = await FarTerminal.open("operate", "pub");
+  using terminal = await RemoteTerminal.open("operate", "pub");
   const { connection } = terminal;
   const lesser = { ...personContext, access: "observe" } as const;
   const told = (op: string, input: unknown): Promise<unknown> =>
@@ -212,7 +212,7 @@ describe("a terminal that only looks", () => {
     // The line of who was attached before is gone.
     await until("all rows", async () => (await own()).includes("[[24,80]]"));
     const before = await own();
-    using terminal = await FarTerminal.attach(token, "pub", { rows: 10, cols: 30, copies: true });
+    using terminal = await RemoteTerminal.attach(token, "pub", { rows: 10, cols: 30, copies: true });
     const colors = { foreground: { r: 1, g: 2, b: 3 }, background: { r: 4, g: 5, b: 6 } };
     await terminal.ask("peer.colors", colors);
     terminal.type("echo typed\r\x1b[<0;1;1M");
@@ -251,8 +251,8 @@ describe("a pane that goes to another session", () => {
     await json.call("subscribe", { events: ["screen"] });
     const server = await gateway.ws("/ws/json", headers);
     await server.call("subscribe", { events: ["screen"] }, { session: pane });
-    using terminal = await FarTerminal.attach("one-operate", pane);
-    using followed = await FarTerminal.open("one-operate", pane);
+    using terminal = await RemoteTerminal.attach("one-operate", pane);
+    using followed = await RemoteTerminal.open("one-operate", pane);
     await followed.ask("peer.raw", { snapshot: false, read_only: false });
     const waits = [
       gateway.tcp(`${path}/wait`, {
@@ -288,7 +288,7 @@ describe("a pane that goes to another session", () => {
 
 test("what is typed at a view of another session's pane goes there for nobody who may not use that one", async () => {
   const { pane } = JSON.parse(await gateway.ok("split", "pub", "--view", "hidden", "--focus", "--json"));
-  using terminal = await FarTerminal.attach("one-operate", "pub");
+  using terminal = await RemoteTerminal.attach("one-operate", "pub");
   terminal.type("echo by''-guest\r\x1b[200~echo pasted\r\x1b[201~");
   await terminal.sees("this pane belongs to another session");
   await terminal.ask("peer.look", { keys: "vi" });
@@ -296,7 +296,7 @@ test("what is typed at a view of another session's pane goes there for nobody wh
     ...{ method: "POST", body: "echo by-guest\r", token: tokens["one-operate"] ?? "" },
   });
   expect(api.status).toBe(404);
-  using owner = await FarTerminal.attach("operate", "pub");
+  using owner = await RemoteTerminal.attach("operate", "pub");
   owner.type("echo by''-owner\r");
   await gateway.shows("hidden", /^by-owner$/m);
   expect(await gateway.ok("screen", "hidden")).not.toMatch(/guest|pasted/);

@@ -57,60 +57,60 @@ test.if(process.platform === "linux" && hasTmux)(
   },
 );
 
-/** Two ends of a connection, of which `far` is to rest. */
+/** Two ends of a connection, of which `remote` is to rest. */
 class Pair implements AsyncDisposable {
   private readonly dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-t-"));
-  readonly near: { bytes: number; text: string; closed: number } = { bytes: 0, text: "", closed: 0 };
-  readonly far: { text: string; drained: number; closed: number; wire: Wire | null } = {
+  readonly local: { bytes: number; text: string; closed: number } = { bytes: 0, text: "", closed: 0 };
+  readonly remote: { text: string; drained: number; closed: number; wire: Wire | null } = {
     text: "",
     drained: 0,
     closed: 0,
     wire: null,
   };
   private listener: { stop(): void } | null = null;
-  nearSocket: Socket<undefined> | null = null;
+  localSocket: Socket<undefined> | null = null;
 
   static async open(): Promise<Pair> {
     const pair = new Pair();
-    const { far } = pair;
+    const { remote } = pair;
     const unix = join(pair.dir, "s");
     pair.listener = Wire.listen(unix, (wire) => {
-      far.wire = wire;
+      remote.wire = wire;
       return {
         data: (bytes) => {
-          far.text += Buffer.from(bytes).toString();
+          remote.text += Buffer.from(bytes).toString();
         },
         drain: () => {
-          far.drained++;
+          remote.drained++;
         },
         close: () => {
-          far.closed++;
+          remote.closed++;
         },
       };
     });
-    pair.nearSocket = await Bun.connect({
+    pair.localSocket = await Bun.connect({
       unix,
       socket: {
         data: (_, bytes) => {
-          pair.near.bytes += bytes.length;
-          if (pair.near.text.length < 100) pair.near.text += bytes.toString();
+          pair.local.bytes += bytes.length;
+          if (pair.local.text.length < 100) pair.local.text += bytes.toString();
         },
         close: () => {
-          pair.near.closed++;
+          pair.local.closed++;
         },
       },
     });
-    await until("the far end", () => far.wire);
+    await until("the remote end", () => remote.wire);
     return pair;
   }
 
   rest(): void {
-    this.far.wire?.rest();
+    this.remote.wire?.rest();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.nearSocket?.terminate();
-    this.far.wire?.end();
+    this.localSocket?.terminate();
+    this.remote.wire?.end();
     this.listener?.stop();
     fs.rmSync(this.dir, { recursive: true });
   }
@@ -119,62 +119,62 @@ class Pair implements AsyncDisposable {
 describe.if(process.platform === "linux")("a connection that rests", () => {
   test("goes on where it was, both ways, and its other end does not notice", async () => {
     await using pair = await Pair.open();
-    pair.nearSocket?.write("before ");
-    await until("the first bytes", () => pair.far.text === "before ");
+    pair.localSocket?.write("before ");
+    await until("the first bytes", () => pair.remote.text === "before ");
     // Not read yet when the connection changes hands.
-    pair.nearSocket?.write("meanwhile ");
+    pair.localSocket?.write("meanwhile ");
     pair.rest();
-    pair.nearSocket?.write("after");
-    await until("all bytes", () => pair.far.text === "before meanwhile after");
-    expect(pair.far.wire?.write(Buffer.from("answer"))).toBe(6);
-    await until("the answer", () => pair.near.text === "answer");
-    expect(pair.near.closed).toBe(0);
+    pair.localSocket?.write("after");
+    await until("all bytes", () => pair.remote.text === "before meanwhile after");
+    expect(pair.remote.wire?.write(Buffer.from("answer"))).toBe(6);
+    await until("the answer", () => pair.local.text === "answer");
+    expect(pair.local.closed).toBe(0);
   });
 
   test("takes what its reader takes, says when to go on, and loses nothing", async () => {
     await using pair = await Pair.open();
     pair.rest();
-    pair.nearSocket?.pause();
+    pair.localSocket?.pause();
     const bytes = new Uint8Array(4 * 1024 * 1024).fill(0x78);
-    let written = pair.far.wire?.write(bytes) ?? 0;
+    let written = pair.remote.wire?.write(bytes) ?? 0;
     expect(written).toBeGreaterThan(0);
     expect(written).toBeLessThan(bytes.length);
-    pair.nearSocket?.resume();
-    for (let turn = pair.far.drained; written < bytes.length; turn = pair.far.drained) {
-      await until("room", () => pair.far.drained > turn || pair.near.bytes === written);
-      written += pair.far.wire?.write(bytes.subarray(written)) ?? 0;
+    pair.localSocket?.resume();
+    for (let turn = pair.remote.drained; written < bytes.length; turn = pair.remote.drained) {
+      await until("room", () => pair.remote.drained > turn || pair.local.bytes === written);
+      written += pair.remote.wire?.write(bytes.subarray(written)) ?? 0;
     }
-    await until("the last byte", () => pair.near.bytes === bytes.length);
-    expect(pair.far.closed).toBe(0);
+    await until("the last byte", () => pair.local.bytes === bytes.length);
+    expect(pair.remote.closed).toBe(0);
   });
 
   test("that is paused reads nothing more than a read ahead, then all", async () => {
     await using pair = await Pair.open();
     pair.rest();
-    pair.far.wire?.pause();
+    pair.remote.wire?.pause();
     const bytes = Buffer.alloc(1024 * 1024, "y");
-    let sent = pair.nearSocket?.write(bytes) ?? 0;
+    let sent = pair.localSocket?.write(bytes) ?? 0;
     expect(sent).toBeLessThan(bytes.length);
-    pair.far.wire?.resume();
+    pair.remote.wire?.resume();
     await until("room for the rest", () => {
-      sent += pair.nearSocket?.write(bytes.subarray(sent)) ?? 0;
+      sent += pair.localSocket?.write(bytes.subarray(sent)) ?? 0;
       return sent === bytes.length;
     });
-    await until("the last byte", () => pair.far.text.length === bytes.length);
+    await until("the last byte", () => pair.remote.text.length === bytes.length);
   });
 
   test("ends once, whoever ends it, and gives its descriptor back", async () => {
     const open = () => fs.readdirSync("/proc/self/fd").length;
-    for (const end of ["near", "far"] as const) {
+    for (const end of ["local", "remote"] as const) {
       const before = open();
       {
         await using pair = await Pair.open();
         pair.rest();
-        if (end === "near") pair.nearSocket?.end();
-        else pair.far.wire?.end();
-        await until("the other's end", () => (end === "near" ? pair.far.closed : pair.near.closed) === 1);
-        expect(pair.far.wire?.write(Buffer.from("x"))).toBe(-1);
-        expect(pair.far.closed).toBe(end === "near" ? 1 : 0);
+        if (end === "local") pair.localSocket?.end();
+        else pair.remote.wire?.end();
+        await until("the other's end", () => (end === "local" ? pair.remote.closed : pair.local.closed) === 1);
+        expect(pair.remote.wire?.write(Buffer.from("x"))).toBe(-1);
+        expect(pair.remote.closed).toBe(end === "local" ? 1 : 0);
       }
       await until("the descriptors to be closed", () => open() <= before);
     }

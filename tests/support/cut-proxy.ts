@@ -8,7 +8,7 @@ export class CutProxy implements AsyncDisposable {
   private delayMs = 0;
   private readonly held: (() => void)[] = [];
   private armed: { left: number; readonly act: () => void } | null = null;
-  /** Gets what comes from the far end. */
+  /** Gets what comes from the remote end. */
   heard: ((bytes: Buffer) => void) | null = null;
 
   private constructor(
@@ -22,7 +22,7 @@ export class CutProxy implements AsyncDisposable {
     const address = server.address();
     if (address === null || typeof address === "string") throw new Error("no port");
     const proxy = new CutProxy(server, address.port);
-    server.on("connection", (near) => proxy.join(near, port));
+    server.on("connection", (local) => proxy.join(local, port));
     return proxy;
   }
 
@@ -63,22 +63,22 @@ export class CutProxy implements AsyncDisposable {
     this.delayMs = ms;
   }
 
-  private join(near: net.Socket, port: number): void {
+  private join(local: net.Socket, port: number): void {
     if (this.isDown) {
-      near.destroy();
+      local.destroy();
       return;
     }
-    const far = net.connect(port, "127.0.0.1");
+    const remote = net.connect(port, "127.0.0.1");
     for (const [from, to] of [
-      [near, far],
-      [far, near],
+      [local, remote],
+      [remote, local],
     ] as const) {
       this.sockets.add(from);
       from.on("data", (bytes) => {
         this.count();
         this.pass(() => {
           if (!to.destroyed) to.write(bytes);
-          if (from === far) this.heard?.(Buffer.from(bytes));
+          if (from === remote) this.heard?.(Buffer.from(bytes));
         });
       });
       from.on("end", () => this.pass(() => void to.end()));

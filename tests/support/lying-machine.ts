@@ -9,7 +9,7 @@ import { Wsh } from "./wsh.ts";
 export type Lie = (what: string, said: unknown) => unknown;
 
 interface Pair {
-  far: WebSocket;
+  remote: WebSocket;
   readonly path: string;
   readonly decoder: MessageDecoder;
 }
@@ -18,12 +18,12 @@ const jsonTypes: ReadonlySet<number> = new Set([messageTypes.hello, messageTypes
 
 export class LyingMachine implements AsyncDisposable {
   private readonly server: Bun.Server<Pair>;
-  private readonly near = new Set<Bun.ServerWebSocket<Pair>>();
+  private readonly local = new Set<Bun.ServerWebSocket<Pair>>();
   lie: Lie = (_, said) => said;
 
   private constructor(
     /** The machine as it is. */
-    readonly far: Wsh,
+    readonly remote: Wsh,
     private readonly url: string,
   ) {
     this.server = Bun.serve<Pair>({
@@ -32,19 +32,19 @@ export class LyingMachine implements AsyncDisposable {
       fetch: (request, server) => this.answer(request, server),
       websocket: {
         open: (socket) => this.open(socket),
-        message: ({ data }, message) => data.far.send(message),
+        message: ({ data }, message) => data.remote.send(message),
         close: (socket) => {
-          this.near.delete(socket);
-          socket.data.far.close();
+          this.local.delete(socket);
+          socket.data.remote.close();
         },
       },
     });
   }
 
   static async start(): Promise<LyingMachine> {
-    const far = new Wsh();
-    await far.server("--bind", "127.0.0.1:0", "--no-auth");
-    return new LyingMachine(far, JSON.parse(await far.ok("server", "--ensure", "--json")).addresses[0]);
+    const remote = new Wsh();
+    await remote.server("--bind", "127.0.0.1:0", "--no-auth");
+    return new LyingMachine(remote, JSON.parse(await remote.ok("server", "--ensure", "--json")).addresses[0]);
   }
 
   get address(): string {
@@ -53,19 +53,19 @@ export class LyingMachine implements AsyncDisposable {
 
   /** Says something to all who hear its events. */
   tell(text: string): void {
-    for (const socket of this.near) if (socket.data.path.startsWith("/ws/json")) socket.send(text);
+    for (const socket of this.local) if (socket.data.path.startsWith("/ws/json")) socket.send(text);
   }
 
   private async answer(request: Request, server: Bun.Server<Pair>): Promise<Response | undefined> {
     const { pathname, search } = new URL(request.url);
     const path = `${pathname}${search}`;
     if (request.headers.get("upgrade") !== null) {
-      const far = new WebSocket(`${this.url.replace("http", "ws")}${path}`);
-      far.binaryType = "arraybuffer";
+      const remote = new WebSocket(`${this.url.replace("http", "ws")}${path}`);
+      remote.binaryType = "arraybuffer";
       const opened = Promise.withResolvers<void>();
-      far.onopen = () => opened.resolve();
+      remote.onopen = () => opened.resolve();
       await opened.promise;
-      server.upgrade(request, { data: { far, path, decoder: new MessageDecoder() } });
+      server.upgrade(request, { data: { remote, path, decoder: new MessageDecoder() } });
       return undefined;
     }
     const body = request.method === "GET" ? null : await request.text();
@@ -83,10 +83,10 @@ export class LyingMachine implements AsyncDisposable {
   }
 
   private open(socket: Bun.ServerWebSocket<Pair>): void {
-    const { far, path, decoder } = socket.data;
-    this.near.add(socket);
+    const { remote, path, decoder } = socket.data;
+    this.local.add(socket);
     const isStream = path.startsWith("/link/stream");
-    far.onmessage = ({ data }) => {
+    remote.onmessage = ({ data }) => {
       if (typeof data === "string") {
         const said = JSON.parse(data);
         socket.send(isStream ? data : JSON.stringify(said.event === undefined ? said : this.lie("event", said)));
@@ -101,12 +101,12 @@ export class LyingMachine implements AsyncDisposable {
         socket.send(said ?? Buffer.concat([head, payload]));
       }
     };
-    far.onclose = () => socket.close();
+    remote.onclose = () => socket.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.server.stop(true);
-    await this.far[Symbol.asyncDispose]();
+    await this.remote[Symbol.asyncDispose]();
   }
 }
 

@@ -26,7 +26,7 @@ ip link del "$2" 2>/dev/null
 `;
 
 /** The shell's script that owns a network, and its arguments: names of namespace and interfaces, both addresses. */
-function owner(): [script: string, name: string, nearEnd: string, farEnd: string, near: string, far: string] {
+function owner(): [script: string, name: string, localEnd: string, remoteEnd: string, local: string, remote: string] {
   // An interface's name has at most 15 bytes.
   const id = crypto.randomUUID().slice(0, 8);
   const at = Math.floor(Math.random() * NETWORKS) * 4;
@@ -56,15 +56,15 @@ export class Network implements AsyncDisposable {
   private constructor(
     private readonly owner: Bun.Subprocess<"pipe", "pipe", "pipe">,
     private readonly name: string,
-    private readonly farEnd: string,
+    private readonly remoteEnd: string,
     /** This side's address, and the other's. */
-    readonly near: string,
-    readonly far: string,
+    readonly local: string,
+    readonly remote: string,
   ) {}
 
   static async make(): Promise<Network> {
     const [script, ...args] = owner();
-    const [name, , farEnd, near, far] = args;
+    const [name, , remoteEnd, local, remote] = args;
     const child = Bun.spawn(["setsid", "sh", "-c", script, "sh", ...args], {
       stdin: "pipe",
       stdout: "pipe",
@@ -72,7 +72,7 @@ export class Network implements AsyncDisposable {
     });
     const { value } = await child.stdout.getReader().read();
     if (value === undefined) throw new Error(`no network: ${await new Response(child.stderr).text()}`);
-    return new Network(child, name, farEnd, near, far);
+    return new Network(child, name, remoteEnd, local, remote);
   }
 
   /** Begins a command line that runs in the other machine's network. */
@@ -82,10 +82,10 @@ export class Network implements AsyncDisposable {
 
   /** Draws the cable, or plugs it in again. */
   async link(state: "up" | "down"): Promise<void> {
-    const set = Bun.spawnSync(["ip", "-n", this.name, "link", "set", this.farEnd, state]);
+    const set = Bun.spawnSync(["ip", "-n", this.name, "link", "set", this.remoteEnd, state]);
     if (!set.success) throw new Error(set.stderr.toString());
     if (state === "down") return;
-    const ping = (): boolean => Bun.spawnSync([...this.inside, "ip", "route", "get", this.near]).success;
+    const ping = (): boolean => Bun.spawnSync([...this.inside, "ip", "route", "get", this.local]).success;
     await until("the route to be back", ping);
   }
 

@@ -24,28 +24,28 @@ export class ResettingProxy implements AsyncDisposable {
     const address = server.address();
     if (address === null || typeof address === "string") throw new Error("no port");
     const proxy = new ResettingProxy(server, address.port);
-    server.on("connection", (near) => proxy.join(near, port, meant, at));
+    server.on("connection", (local) => proxy.join(local, port, meant, at));
     return proxy;
   }
 
-  private join(near: net.Socket, port: number, meant: Meant, at: number): void {
-    const far = net.connect(port, "127.0.0.1");
+  private join(local: net.Socket, port: number, meant: Meant, at: number): void {
+    const remote = net.connect(port, "127.0.0.1");
     let passed = 0;
     let isMeant = false;
     const pass = (from: net.Socket, to: net.Socket, bytes: Buffer | string): void => {
       // A connection that is kept carries one request after another.
-      if (from === near) isMeant ||= meant(bytes.toString().split("\r\n")[0] ?? "");
+      if (from === local) isMeant ||= meant(bytes.toString().split("\r\n")[0] ?? "");
       if (isMeant && passed++ >= at) {
         this.resets++;
-        near.resetAndDestroy();
-        far.destroy();
+        local.resetAndDestroy();
+        remote.destroy();
         return;
       }
       to.write(bytes);
     };
     for (const [from, to] of [
-      [near, far],
-      [far, near],
+      [local, remote],
+      [remote, local],
     ] as const) {
       this.sockets.add(from);
       from.on("data", (bytes) => pass(from, to, bytes));

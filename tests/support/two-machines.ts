@@ -10,58 +10,58 @@ import { Wsh, type WshOptions } from "./wsh.ts";
 import { program } from "./wsh-program.ts";
 
 export interface MachinesSetup {
-  /** Further lines of the far machine's sshd_config. */
+  /** Further lines of the remote machine's sshd_config. */
   readonly sshd?: readonly string[];
-  /** Text of the far machine's ~/.bashrc, which a login by ssh reads. */
+  /** Text of the remote machine's ~/.bashrc, which a login by ssh reads. */
   readonly bashrc?: string;
-  /** There is no wsh on the far machine. */
+  /** There is no wsh on the remote machine. */
   readonly bare?: boolean;
-  /** The far machine's network. */
+  /** The remote machine's network. */
   readonly at?: SshdPlace;
-  readonly near?: WshOptions;
-  readonly far?: WshOptions;
+  readonly local?: WshOptions;
+  readonly remote?: WshOptions;
 }
 
 export class TwoMachines implements AsyncDisposable {
   private constructor(
-    readonly near: Wsh,
-    readonly far: Wsh,
+    readonly local: Wsh,
+    readonly remote: Wsh,
     readonly sshd: Sshd,
   ) {}
 
-  /** The far machine is `m1`, and is added unless told. */
+  /** The remote machine is `m1`, and is added unless told. */
   static async start({
     sshd = [],
     bashrc,
     bare = false,
     at,
-    near = {},
-    far: options = {},
+    local = {},
+    remote: options = {},
   }: MachinesSetup = {}): Promise<TwoMachines> {
-    const far = new Wsh(options);
-    const bin = join(far.dir, "bin");
+    const remote = new Wsh(options);
+    const bin = join(remote.dir, "bin");
     fs.mkdirSync(bin);
     if (!bare) fs.writeFileSync(join(bin, "wsh"), `#!/bin/sh\nexec ${program.join(" ")} "$@"\n`, { mode: 0o755 });
-    if (bashrc !== undefined) fs.appendFileSync(join(far.env.HOME ?? "", ".bashrc"), bashrc);
-    const { PATH, ...env } = far.env;
+    if (bashrc !== undefined) fs.appendFileSync(join(remote.env.HOME ?? "", ".bashrc"), bashrc);
+    const { PATH, ...env } = remote.env;
     // Nothing that the tester has installed is found there.
     const own = { ...env, PATH: `${bin}:/usr/bin:/bin` };
     const set = Object.entries(own).map(([name, value]) => `${name}=${value}`);
     const server = await Sshd.start([`SetEnv ${set.join(" ")}`, ...sshd], at);
     const ssh = `ssh -F ${server.clientConfig("m1")}`;
-    const here = new Wsh({ ...near, env: { WSH_SSH_COMMAND: ssh, ...near.env } });
-    return new TwoMachines(here, far, server);
+    const here = new Wsh({ ...local, env: { WSH_SSH_COMMAND: ssh, ...local.env } });
+    return new TwoMachines(here, remote, server);
   }
 
-  /** Adds the far machine. */
+  /** Adds the remote machine. */
   async add(): Promise<this> {
-    await this.near.ok("servers", "add", "ssh://m1");
+    await this.local.ok("servers", "add", "ssh://m1");
     return this;
   }
 
-  /** The process of the near machine's ssh master, which hides its environment; null while there is none. */
+  /** The process of the local machine's ssh master, which hides its environment; null while there is none. */
   masterPid(): number | null {
-    for (const path of socketsOf(this.near.instance).controls) {
+    for (const path of socketsOf(this.local.instance).controls) {
       const control = `ControlPath=${path}`;
       const { stderr } = Bun.spawnSync(["ssh", "-F", "none", "-o", control, "-O", "check", "m1"]);
       const pid = /pid=(\d+)/.exec(stderr.toString())?.[1];
@@ -84,8 +84,8 @@ export class TwoMachines implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.endMaster();
-    await this.near[Symbol.asyncDispose]();
-    await this.far[Symbol.asyncDispose]();
+    await this.local[Symbol.asyncDispose]();
+    await this.remote[Symbol.asyncDispose]();
     await this.sshd[Symbol.asyncDispose]();
   }
 }

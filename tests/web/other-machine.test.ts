@@ -25,7 +25,7 @@ browserTest("markup in what a machine says is text", async () => {
   await using machine = await LyingMachine.start();
   await using gateway = await Gateway.start();
   await using browser = await TestBrowser.start();
-  await machine.far.session("dev");
+  await machine.remote.session("dev");
   await gateway.session("here");
   await gateway.ok("servers", "add", machine.address, "--name", "m1");
   machine.lie = (_, said) => lied(said);

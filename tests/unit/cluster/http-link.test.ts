@@ -19,7 +19,13 @@ test("what is asked again says when it was first sent, and not when the way was 
     async fetch(request) {
       if (new URL(request.url).pathname !== "/link/call") {
         if (came.length > 0) await Bun.sleep(SLOW_MS);
-        const hello = { wsh: PROTOCOL_VERSION, version: VERSION, server_id: "far", hostname: "far", now: Date.now() };
+        const hello = {
+          wsh: PROTOCOL_VERSION,
+          version: VERSION,
+          server_id: "remote",
+          hostname: "remote",
+          now: Date.now(),
+        };
         return Response.json(hello);
       }
       came.push({ at: Date.now(), headers: request.headers });
@@ -28,7 +34,7 @@ test("what is asked again says when it was first sent, and not when the way was 
   });
   const base: Base = { url: `http://127.0.0.1:${server.port}`, headers: {} };
   const way: Transport = { base, open: async () => base, lost() {}, async *examine() {}, close: async () => {} };
-  const link = new HttpLink("far", way);
+  const link = new HttpLink("remote", way);
   const caller = { kind: "cli", id: "test", connected: true } as const;
   await link.call("overlay.clear", {}, { session: "dev", caller });
   const [first, second] = came;

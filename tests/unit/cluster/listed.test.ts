@@ -5,24 +5,24 @@ import type { SessionInfo } from "../../../src/protocol/session.ts";
 import { sessionInfo } from "../../support/session-info.ts";
 
 /** A list of every way in which a session comes to be in one. */
-function listOf<T>(form: ListForm<T>, own: SessionInfo, far: readonly SessionInfo[]): T[] {
+function listOf<T>(form: ListForm<T>, own: SessionInfo, remote: readonly SessionInfo[]): T[] {
   const list: T[] = [];
   form.add(list, own);
-  for (const info of far) {
+  for (const info of remote) {
     form.addAged(list, listedSession("m1", info), 5);
     form.addLastSeen(list, listedSession("m1", info), 1_234);
   }
   return list;
 }
 
-const far = [
+const remote = [
   sessionInfo(),
   sessionInfo({ idle_ms: 70, state: "waiting_for_input", title: "ünï 😀" }),
   sessionInfo({ as_of: 7, running: false, state: "crashed", crashed: { saved_at: 1, why: "killed" } }),
 ];
 
 test("JSON of a list is that of its sessions", () => {
-  expect(JSON.parse(jsonOf(listOf(asJson, sessionInfo(), far)))).toEqual(listOf(asSessions, sessionInfo(), far));
+  expect(JSON.parse(jsonOf(listOf(asJson, sessionInfo(), remote)))).toEqual(listOf(asSessions, sessionInfo(), remote));
   expect(jsonOf([])).toBe("[]");
   for (const form of ["add", "addAged", "addLastSeen"] as const) {
     const list: string[] = [];

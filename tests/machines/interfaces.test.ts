@@ -11,19 +11,19 @@ import { program } from "../support/wsh-program.ts";
 
 setDefaultTimeout(120_000);
 
-let far: Wsh;
-let near: McpInstance;
+let remote: Wsh;
+let local: McpInstance;
 
 beforeAll(async () => {
-  far = new Wsh({ config: 'agents_may = "everything"\n' });
-  near = new McpInstance();
-  await far.server("--bind", "127.0.0.1:0");
-  const [url = ""] = JSON.parse(await far.ok("server", "--ensure", "--json")).addresses;
-  const token = (await far.ok("token")).trim();
-  await far.session("dev");
-  await near.session("dev");
-  await near.server();
-  const added = await near.fetch("/servers", {
+  remote = new Wsh({ config: 'agents_may = "everything"\n' });
+  local = new McpInstance();
+  await remote.server("--bind", "127.0.0.1:0");
+  const [url = ""] = JSON.parse(await remote.ok("server", "--ensure", "--json")).addresses;
+  const token = (await remote.ok("token")).trim();
+  await remote.session("dev");
+  await local.session("dev");
+  await local.server();
+  const added = await local.fetch("/servers", {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ address: url, name: "m1", token }),
@@ -34,31 +34,31 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await near[Symbol.asyncDispose]();
-  await far[Symbol.asyncDispose]();
+  await local[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
 });
 
 async function json(path: string, body?: object, method = body === undefined ? "GET" : "POST") {
   const headers = { "Content-Type": "application/json" };
-  const response = await near.fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  const response = await local.fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
   const text = await response.text();
   return { status: response.status, body: text === "" ? null : JSON.parse(text) };
 }
 
 function socketAt(path: string): TestSocket {
-  return new TestSocket(`ws+unix://${near.instance.httpSocket}:${path}`, {});
+  return new TestSocket(`ws+unix://${local.instance.httpSocket}:${path}`, {});
 }
 
 test("HTTP: by name in the path, and by ?server=; a bare name is here", async () => {
   const where = { command: "echo $XDG_RUNTIME_DIR" };
   const here = await json("/sessions/dev/exec", where);
   expect(here.body).toMatchObject({
-    output: expect.stringContaining(near.instance.runtimeDir.replace(/\/wsh$/, "")),
+    output: expect.stringContaining(local.instance.runtimeDir.replace(/\/wsh$/, "")),
     session: "dev",
   });
   for (const path of ["/sessions/m1%2Fdev/exec", "/sessions/dev/exec?server=m1", "/sessions/m1%2F@s1/exec"]) {
     expect((await json(path, where)).body).toMatchObject({
-      output: expect.stringContaining(far.instance.runtimeDir.replace(/\/wsh$/, "")),
+      output: expect.stringContaining(remote.instance.runtimeDir.replace(/\/wsh$/, "")),
       session: "m1/dev",
     });
   }
@@ -68,16 +68,16 @@ test("HTTP: by name in the path, and by ?server=; a bare name is here", async ()
 });
 
 test("names alone are listed of a machine, as completions ask for them", async () => {
-  expect(await near.ok("list", "--names", "--server", "m1")).toBe("m1/dev\n");
-  expect(await near.ok("list", "--names", "--all-machines")).toBe("dev\nm1/dev\n");
-  expect(await near.ok("list", "--names", "--tag", "none-has-it")).toBe("");
-  const bin = join(near.dir, "completing");
+  expect(await local.ok("list", "--names", "--server", "m1")).toBe("m1/dev\n");
+  expect(await local.ok("list", "--names", "--all-machines")).toBe("dev\nm1/dev\n");
+  expect(await local.ok("list", "--names", "--tag", "none-has-it")).toBe("");
+  const bin = join(local.dir, "completing");
   fs.mkdirSync(bin);
   fs.writeFileSync(join(bin, "wsh"), `#!/bin/sh\nexec ${program.join(" ")} "$@"\n`, { mode: 0o755 });
-  fs.writeFileSync(join(bin, "completions"), await near.ok("completions", "bash"));
+  fs.writeFileSync(join(bin, "completions"), await local.ok("completions", "bash"));
   const line = 'COMP_WORDS=(wsh attach m1/); COMP_CWORD=2; _wsh; echo "$COMPREPLY"';
   const run = Bun.spawnSync(["bash", "--norc", "-c", `. '${bin}/completions'; ${line}`], {
-    env: { ...near.env, PATH: `${bin}:${near.env.PATH}` },
+    env: { ...local.env, PATH: `${bin}:${local.env.PATH}` },
   });
   expect(run.stdout.toString()).toBe("m1/dev\n");
 });
@@ -94,7 +94,7 @@ test("HTTP: sessions are listed, started and ended there", async () => {
     body: { name: "m1/made", server: "m1", id: expect.stringMatching(/^m1\/@s/) },
   });
   expect((await json("/sessions", { name: "m1/second" })).body.name).toBe("m1/second");
-  expect((await far.list()).map(({ name }) => name)).toEqual(["dev", "made", "second"]);
+  expect((await remote.list()).map(({ name }) => name)).toEqual(["dev", "made", "second"]);
   for (const name of ["made", "second"])
     expect((await json(`/sessions/m1%2F${name}`, undefined, "DELETE")).status).toBe(200);
   expect((await json("/servers/m1")).body).toMatchObject({ health: "healthy", sessions: 1 });
@@ -143,14 +143,14 @@ test("a page's terminal shows it, and names its panes as the page must", async (
 });
 
 test("MCP: the name or server leads there, and four tools tell of machines", async () => {
-  const client = await near.client();
+  const client = await local.client();
   const served = (await client.listTools()).tools.map(({ name }) => name);
   expect(served.slice(-4)).toEqual(["wsh_list_servers", "wsh_server_status", "wsh_add_server", "wsh_remove_server"]);
   const where = { command: "echo $XDG_RUNTIME_DIR" };
   for (const target of [{ session: "m1/dev" }, { session: "dev", server: "m1" }]) {
     const { value, isError } = await call(client, "wsh_exec", { ...where, ...target });
     expect(isError).toBe(false);
-    expect(value).toMatchObject({ output: expect.stringContaining(far.instance.runtimeDir.replace(/\/wsh$/, "")) });
+    expect(value).toMatchObject({ output: expect.stringContaining(remote.instance.runtimeDir.replace(/\/wsh$/, "")) });
     expect(value.warnings).toBeUndefined();
   }
   const names = ({ value }: { value: { name: string }[] }) => value.map(({ name }) => name);
@@ -161,15 +161,15 @@ test("MCP: the name or server leads there, and four tools tell of machines", asy
     expect.objectContaining({ hostname: "m1", health: "healthy", sessions: 1 }),
   ]);
   expect((await call(client, "wsh_server_status", { hostname: "m1" })).value.health).toBe("healthy");
-  await far.ok("new", "asks", "--", "read -p 'Which? ' x");
+  await remote.ok("new", "asks", "--", "read -p 'Which? ' x");
   await until("the session to need input", async () => {
     const listed = (await call(client, "wsh_list_servers")).value as Record<string, unknown>[];
     const counts = listed.map(({ sessions, needs_input }) => [sessions, needs_input]);
     return JSON.stringify(counts) === "[[1,0],[2,1]]";
   });
   expect((await call(client, "wsh_server_status", { hostname: "m1" })).value).toMatchObject({ needs_input: 1 });
-  expect(await near.ok("servers")).toContain("2 (1 needs input)");
-  await far.ok("kill", "asks");
+  expect(await local.ok("servers")).toContain("2 (1 needs input)");
+  await remote.ok("kill", "asks");
   const waited = await call(client, "wsh_wait", { session: "m1/dev", any_of: ["prompt"] });
   expect(waited.value).toMatchObject({ decided_by: "prompt" });
   const refused = await call(client, "wsh_add_server", { address: "ssh://-oProxyCommand=x" });
@@ -177,8 +177,8 @@ test("MCP: the name or server leads there, and four tools tell of machines", asy
 });
 
 test("a wait over sessions of several machines ends with the first that decides, and says where", async () => {
-  await near.ok("new", "one", "--tag", "job");
-  await far.ok("new", "two", "--tag", "job");
+  await local.ok("new", "one", "--tag", "job");
+  await remote.ok("new", "two", "--tag", "job");
   for (const who of ["one", "m1/two"]) await json(`/sessions/${encodeURIComponent(who)}/wait`, { any_of: ["prompt"] });
   const any_of = [{ type: "text", text: "done-42" }];
   for (const which of [{ sessions: ["one", "m1/two"] }, { tag: ["job"] }]) {
@@ -186,7 +186,7 @@ test("a wait over sessions of several machines ends with the first that decides,
     expect(cursors).toMatchObject({ session: null, decided_by: "timeout" });
     expect(Object.keys(cursors.output_cursors).sort()).toEqual(["m1/two", "one"]);
     const waited = json("/wait", { any_of, ...which, since: cursors.output_cursors, max_wait_ms: 60_000 });
-    await far.ok("send", "two", "--enter", "echo done-$((40+2))");
+    await remote.ok("send", "two", "--enter", "echo done-$((40+2))");
     expect((await waited).body).toMatchObject({ session: "m1/two", decided_by: "text" });
   }
   const there = (await json("/wait", { any_of, sessions: ["m1/two"], max_wait_ms: 1 })).body;
@@ -208,26 +208,26 @@ const found = ({ commands }: { commands: readonly Found[] }): string[] =>
   commands.map(({ server, session, command }) => `${server} ${session} ${command}`);
 
 test("the history of all machines is one, by time, and of a machine that does not answer it is said", async () => {
-  await near.ok("exec", "dev", "--", "echo needle-1");
-  await far.ok("exec", "dev", "--", "echo needle-2");
-  await near.ok("exec", "dev", "--", "echo needle-3");
+  await local.ok("exec", "dev", "--", "echo needle-1");
+  await remote.ok("exec", "dev", "--", "echo needle-2");
+  await local.ok("exec", "dev", "--", "echo needle-3");
   const here = (await json("/servers")).body.find(({ address }: { address: string }) => address === "local").hostname;
   const all = [`${here} dev echo needle-3`, "m1 m1/dev echo needle-2", `${here} dev echo needle-1`];
-  const ofMachines = JSON.parse(await near.ok("history", "needle", "--all-machines", "--json"));
+  const ofMachines = JSON.parse(await local.ok("history", "needle", "--all-machines", "--json"));
   expect(found(ofMachines)).toEqual(all);
-  expect(await near.ok("history", "needle", "--all-machines")).toMatch(
+  expect(await local.ok("history", "needle", "--all-machines")).toMatch(
     /dev +echo needle-3\n.*m1\/dev +echo needle-2\n.*dev +echo needle-1/,
   );
   for (const which of [
     ["--server", "m1"],
     ["--session", "m1/dev"],
   ]) {
-    expect(found(JSON.parse(await near.ok("history", "needle", "--json", ...which)))).toEqual(all.slice(1, 2));
+    expect(found(JSON.parse(await local.ok("history", "needle", "--json", ...which)))).toEqual(all.slice(1, 2));
   }
-  expect((await near.run("history", "--server", "nobody")).stderr).toContain("no machine 'nobody'");
-  const unknown = await near.run("history", "--session", "m1/nosuch");
+  expect((await local.run("history", "--server", "nobody")).stderr).toContain("no machine 'nobody'");
+  const unknown = await local.run("history", "--session", "m1/nosuch");
   expect(unknown).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("'nosuch'") });
-  expect(await near.ok("history", "nothing-of-it", "--session", "m1/dev")).toBe("No commands.\n");
+  expect(await local.ok("history", "nothing-of-it", "--session", "m1/dev")).toBe("No commands.\n");
 
   // Page by page it is the same, whichever machine has the next one.
   const paged: string[] = [];
@@ -241,7 +241,7 @@ test("the history of all machines is one, by time, and of a machine that does no
   for (const query of ["server=m1", "session=m1%2Fdev"]) {
     expect(found((await json(`/history?query=needle&${query}`)).body)).toEqual(all.slice(1, 2));
   }
-  const client = await near.client();
+  const client = await local.client();
   for (const which of [{ server: "m1" }, { session: "m1/dev" }]) {
     expect(found((await call(client, "wsh_history", { query: "needle", ...which })).value)).toEqual(all.slice(1, 2));
   }
@@ -250,19 +250,19 @@ test("the history of all machines is one, by time, and of a machine that does no
   const unanswered = [{ server: "gone", code: "machine_unreachable", message: expect.stringContaining("gone") }];
   const asked = (await call(client, "wsh_history", { query: "needle", all_machines: true })).value;
   expect({ found: found(asked), unanswered: asked.unanswered }).toEqual({ found: all, unanswered });
-  const incomplete = await near.run("history", "needle", "--all-machines");
+  const incomplete = await local.run("history", "needle", "--all-machines");
   expect(incomplete.code).toBe(1);
   expect(incomplete.stdout).toContain("m1/dev");
   expect(incomplete.stderr).toContain("the commands of machine 'gone' are missing");
   await json("/servers/gone", undefined, "DELETE");
 
-  expect(await near.ok("history", "delete", "needle", "--server", "m1", "--yes")).toBe("Deleted 1 command.\n");
+  expect(await local.ok("history", "delete", "needle", "--server", "m1", "--yes")).toBe("Deleted 1 command.\n");
   expect(found((await json("/history?query=needle&all_machines=true")).body)).toEqual([all[0] ?? "", all[2] ?? ""]);
-  expect((await near.run("history", "delete", "needle", "--all-machines", "--yes")).code).toBe(2);
+  expect((await local.run("history", "delete", "needle", "--all-machines", "--yes")).code).toBe(2);
 });
 
 test("a caller that may only look adds no machine", async () => {
-  const client = await near.client({ args: ["--read-only"] });
+  const client = await local.client({ args: ["--read-only"] });
   const served = (await client.listTools()).tools.map(({ name }) => name);
   expect(served).toContain("wsh_list_servers");
   expect(served).not.toContain("wsh_add_server");
