@@ -1,6 +1,6 @@
 /**
- * What checkpoints cost, in one table of different things: an active session and a quiet one with and without them, what
- * a flood writes, and sessions with a long history restored all at once.
+ * The cost of checkpoints: an active and a quiet session with and without them, the bytes that a flood writes, and
+ * restoring many sessions with a long history at once.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -12,11 +12,11 @@ import { until } from "./until.ts";
 
 /** Ten lines a second, as of a build. */
 const ACTIVE = 'while :; do echo "line of an active session $RANDOM"; sleep 0.1; done';
-/** How long it is watched, in ms: longer than the longest time between two checkpoints. */
+/** Duration of the observation, in ms: longer than the longest interval between two checkpoints. */
 const WATCHED_MS = 35_000;
-/** From a start until code is compiled and its memory given back, in ms. */
+/** Time from the start until code is compiled and its memory released, in ms. */
 const SETTLE_MS = 5_000;
-/** A quiet session is watched from then on, in ms: its checkpoint has been written. */
+/** Delay before a quiet session is observed, in ms: its checkpoint is written by then. */
 const QUIET_AFTER_MS = 4_000;
 const QUIET_MS = 20_000;
 const FLOOD = "seq 1 3000000; exec sleep 1000";
@@ -106,7 +106,7 @@ async function floodWrites(stage: Stage): Promise<{ readonly kept: number; reado
   return { kept: kept / 1_024, written: written / 1_024 };
 }
 
-/** Bytes that a process caused to be sent to storage: what goes to terminals and sockets is not in it. */
+/** Bytes that a process caused to be written to storage, without terminals and sockets. */
 function writtenBy(pid: number): number {
   return Number(/^write_bytes: (\d+)/m.exec(fs.readFileSync(`/proc/${pid}/io`, "utf8"))?.[1]);
 }

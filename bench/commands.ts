@@ -1,24 +1,24 @@
-/** Commands and calls over HTTP: how late a command's end is known, beside the bare process; what a call costs, and waiting. */
+/** Commands and calls over HTTP: latency of a command's end beside a bare process, the cost of a call, and of waiting. */
 import { type Figure, figure, number, percentile } from "./figure.ts";
 import type { Line, Measure } from "./measure.ts";
 import { workOver } from "./process.ts";
 import type { Stage } from "./stage.ts";
 import { timed } from "./timed.ts";
 
-/** Commands that say when they end, of each kind. */
+/** Commands of each kind that print the time of their end. */
 const ENDS = Number(process.env.N ?? 200);
 /** Trivial commands of each kind; a bare process of them costs a fork each. */
 const TRIVIAL = Number(process.env.N ?? 1_000);
 const READS = Number(process.env.N ?? 2_000);
-/** Reads under way at one time, when it is counted how many there are a second. */
+/** Concurrent reads while the rate per second is measured. */
 const TOGETHER = 8;
 const WAITERS = 100;
 /** How long the waiters are watched, in ms. */
 const WATCHED_MS = 5_000;
-/** Time until what came before is over: threads that end, requests that arrive; in ms. */
+/** Time until earlier work is over (threads that end, requests that arrive), in ms. */
 const SETTLE_MS = 2_000;
 
-/** The last thing that the command does is to say what time it is. */
+/** The command prints the time as its last action. */
 const TELLS = "sleep 0.01; echo at=$EPOCHREALTIME";
 
 export const commandEnds: Measure = {
@@ -59,7 +59,7 @@ async function line(who: string, run: (command: string) => Promise<unknown>): Pr
   return { who, figures: [...spread(late), ...spread(whole)] };
 }
 
-/** What a small call costs, alone and among others. */
+/** The cost of a small call, alone and among others. */
 async function screens(stage: Stage): Promise<string> {
   const read = async () => (await stage.get("/sessions/work/screen?format=plain")).text();
   const alone = await timed(READS, read);
@@ -81,7 +81,7 @@ function bare(stage: Stage, command: string): Promise<string> {
   return stage.run("bash", "-c", command);
 }
 
-/** What a session process spends on those who wait for something that does not come. */
+/** The cost to a session process of callers whose wait is never fulfilled. */
 async function waiters(stage: Stage): Promise<string> {
   const [host = 0] = stage.pids(" session-process");
   await Bun.sleep(SETTLE_MS);

@@ -1,6 +1,6 @@
 /**
- * What the multiplexer's process spends, in processor time: the part of echo and floods that is the same however busy the
- * machine is. The program's own time and the kernel's between them are not counted.
+ * Processor time of the multiplexer's process for echo and floods, which does not depend on how busy the machine is.
+ * The program's own time and the kernel's work between the two are not counted.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const KEYS_ROUNDS = 5;
 /** Keys of a line, ms between two. */
 const LINE = 60;
 const PAUSE_MS = 5;
-/** Questions to the outer terminal have been given up by then, in ms. */
+/** Queries to the outer terminal have timed out by then, in ms. */
 const SETTLE_MS = 3_000;
 const ECHO = "stty raw -echo; printf cost-ready; exec cat";
 

@@ -8,16 +8,16 @@ import type { Window } from "./window.ts";
 /** Turns of each peer. */
 const TURNS = 15;
 /**
- * Turns before those, shown apart: the first keys of a session process find code that was never run, and that is compiled while they
- * are typed. After 300 keys little of it is left, after 1,000 nearly none (m).
+ * Turns before those, reported apart: the first keys of a session process run code that is not compiled yet. After 300
+ * keys little of that is left, after 1,000 nearly none (m).
  */
 const FIRST_TURNS = 5;
 const EARLY_TURNS = 17;
 /** A person's pause, shortened: long enough that every process is asleep again. */
 const PAUSE_MS = 5;
-/** Questions to the outer terminal, which this one does not answer, have been given up by then, in ms. */
+/** Queries to the outer terminal, which this one does not answer, have timed out by then, in ms. */
 const SETTLE_MS = 3_000;
-/** Echoes by itself, byte by byte, as an editor does. */
+/** A program that echoes each byte itself, as an editor does. */
 const PROGRAM = "stty raw -echo; printf echo-ready; exec cat";
 
 interface Peer {

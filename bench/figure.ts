@@ -1,4 +1,4 @@
-/** Samples and what is said of them. Pure. */
+/** Samples and their statistics. Pure. */
 
 export interface Figure {
   readonly median: number;
@@ -19,7 +19,7 @@ export function figure(samples: readonly number[]): Figure {
   return { median: percentile(samples, 0.5), low: percentile(samples, 0.25), high: percentile(samples, 0.75) };
 }
 
-/** What was measured once, or counted. */
+/** A single measurement, or a count. */
 export function one(value: number): Figure {
   return figure([value]);
 }

@@ -1,4 +1,4 @@
-/** Much output at once: the time until the terminal has taken all of it, with nobody looking and with a terminal attached. */
+/** Large outputs: the time until the terminal has read all of one, with and without an attached terminal. */
 import fs from "node:fs";
 import { join } from "node:path";
 import { type Figure, figure } from "./figure.ts";
@@ -11,14 +11,14 @@ const ROUNDS = 5;
 /** Size of the generated corpora, in bytes. */
 const CORPUS = 12e6;
 
-/** Runs the script `next` at every key that it is typed. */
+/** Runs the script `next` at every key. */
 export function program(next: string): string {
   return `stty -echo -icanon; printf flood-ready; while IFS= read -rN1 _; do . ${next}; done`;
 }
 
 /**
- * One output, timed. Its end is the terminal's own word: a question (DSR) stands behind the output, and it answers when
- * it has parsed all before it. A program that only wrote would be done while buffers are full.
+ * Times one output. A query (DSR) follows the output, and the terminal answers it when it has parsed everything before
+ * it. The end of the program's last write would come while buffers are still full.
  */
 export function timed(output: string, result: string): string {
   return [
@@ -70,7 +70,7 @@ interface Session {
 interface Peer {
   readonly who: string;
   readonly detached: boolean;
-  /** Every output is the first of a session of its own. */
+  /** Each output is the first one of its own session. */
   readonly fresh?: boolean;
   readonly open: () => Promise<Session>;
 }

@@ -1,5 +1,5 @@
 /**
- * The history of commands with a million in it: taking journals in, what a session spends on a command, and searches
+ * A command history with a million records: importing journals, the cost of a command to its session, and searches
  * beside grep over the same command lines.
  */
 import fs from "node:fs";
@@ -16,7 +16,7 @@ import type { Measure } from "./measure.ts";
 
 const COMMANDS = 1_000_000;
 const JOURNALS = 16;
-/** As many as one transaction of taking in holds. */
+/** Records in one transaction of an import. */
 const BATCH = 30_000;
 const ROUNDS = 40;
 const forever = { days: 36_500, bytes: 1e12 };
@@ -32,7 +32,7 @@ const verbs = [
   "ssh build1 uptime",
   "grep -rn needle src",
 ];
-/** What people look for: frequent and rare words, beginnings, several, and words that never occur. */
+/** Frequent and rare words, prefixes, several words, and words that never occur. */
 const words = ["git", "kube get", "9999", "needle src", "build 4711", "raretoken", "nowhere", "doc comp", "mend pars"];
 
 export const history: Measure = {
@@ -131,7 +131,7 @@ function measured(directory: string) {
   };
 }
 
-/** Writes what taking in writes, without journals to read. */
+/** Writes the rows of an import without reading journals. */
 function rowsAlone(directory: string): { readonly rate: number; readonly cost: number } {
   const journals = join(directory, "alone");
   const db = openHistory({ journals, database: join(journals, "history.db") });

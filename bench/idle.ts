@@ -1,4 +1,4 @@
-/** What costs nothing must cost nothing: ten sessions at rest, and a hundred callers that wait for something. */
+/** The cost of doing nothing: ten sessions at rest, and a hundred callers that wait. */
 import { figure } from "./figure.ts";
 import type { Measure } from "./measure.ts";
 import { tmuxPid } from "./memory.ts";
@@ -9,11 +9,11 @@ const WAITERS = 100;
 /** How long nothing happens, in ms. */
 const OVER_MS = 10_000;
 /**
- * Time until start-up is over, in ms: ten seconds after its last work an engine collects everything, and then looks once a
- * second for half a minute, an idle Bun too.
+ * Time until start-up is over, in ms: the engine collects everything ten seconds after its last work, and then wakes up
+ * once a second for half a minute, as an idle Bun does too.
  */
 const SETTLE_MS = 45_000;
-/** What any connected socket costs a Bun process, however silent. */
+/** The cost of one silent connected socket to a Bun process. */
 const CONNECTED = `
   Bun.listen({ unix: "connected.sock", socket: { data() {} } });
   await Bun.connect({ unix: "connected.sock", socket: { data() {} } });

@@ -1,4 +1,4 @@
-/** `wsh mcp` as an AI host uses it, with as little of a client as can be: what is measured should be wsh. */
+/** `wsh mcp` as an AI host uses it, with a minimal client so that wsh is measured rather than the client. */
 import type { Stage } from "./stage.ts";
 
 interface Answer {
@@ -6,7 +6,7 @@ interface Answer {
   readonly error?: unknown;
 }
 
-/** What a call said and cost. */
+/** The answer and the cost of a call. */
 export interface Used {
   // biome-ignore lint/suspicious/noExplicitAny: results have every shape
   readonly value: any;
@@ -34,13 +34,13 @@ export class McpLines implements Disposable {
     });
   }
 
-  /** A call of wsh's, whose text is JSON. */
+  /** A call of wsh, whose text is JSON. */
   async call(name: string, args: object): Promise<Used> {
     const { text, characters } = await this.text(name, args);
     return { value: JSON.parse(text), characters };
   }
 
-  /** A call of any server's. */
+  /** A call of any server. */
   async text(name: string, args: object): Promise<{ readonly text: string; readonly characters: number }> {
     const { result, error } = await this.request("tools/call", { name, arguments: args });
     const text = result?.content[0]?.text;

@@ -1,4 +1,4 @@
-/** MCP: until it answers, what a call takes, what waiting costs, and what a task costs a model. */
+/** MCP: time to the first answer, duration of a call, cost of waiting, and cost of a task to a model. */
 import { type Figure, figure, percentile } from "./figure.ts";
 import { McpLines } from "./mcp-lines.ts";
 import type { Measure } from "./measure.ts";
@@ -10,14 +10,14 @@ import { twelveTasks } from "./twelve-tasks.ts";
 const ROUNDS = 15;
 const CALLS = 1_000;
 const COMMANDS = 200;
-/** Calls under way at one time. */
+/** Concurrent calls. */
 const TOGETHER = 50;
 const WAITS = 100;
 /** Time after the last call until memory is released, in ms. */
 const REST_MS = 15_000;
-/** How long open waits are watched, in ms. */
+/** Duration of the observation of open waits, in ms. */
 const WATCH_MS = 5_000;
-/** Characters that count as one token; libtmux-mcp's published figures are tokens of a tokenizer, so these are near, not equal. */
+/** Characters that count as one token; libtmux-mcp's published figures are tokens of a tokenizer, so these are approximate. */
 const CHARACTERS_PER_TOKEN = 4;
 /** DesktopCommander's program, if it is installed. */
 const PEER = "desktop-commander";
@@ -73,7 +73,7 @@ export const mcpCalls: Measure = {
     const http = await timed(CALLS, () => overHttp(stage, look));
     const late: number[] = [];
     for (let at = 0; at < COMMANDS; at++) {
-      // The last thing that the command does is to say what time it is.
+      // The command prints the time as its last action.
       const command = "sleep 0.01; echo at=$EPOCHREALTIME";
       const { value } = await lines.call("wsh_exec", { session: "work", command });
       const ended = Number(/at=(\d+\.\d+)/.exec(value.output)?.[1]) * 1000;
@@ -155,7 +155,7 @@ export const mcpTokens: Measure = {
     await lines.initialize();
     const trivial = await lines.call("wsh_exec", { command: "echo hello" });
 
-    // A development server that says much before it is ready, and never ends.
+    // A development server that prints a lot before it is ready, and never ends.
     const noise = `for i in $(seq 1 ${SERVER_READY_S * 10}); do echo "[$i] bundling module $i of many"; sleep 0.1; done`;
     const command = `${noise}; echo ready on port 3000; sleep 1000`;
     const until = [{ type: "regex", pattern: "ready on port (\\d+)" }];
@@ -207,7 +207,7 @@ interface PeerUsed {
   readonly calls: number | null;
 }
 
-/** The same commands by DesktopCommander: it answers when a command ends, or at the end of the time that it is given. */
+/** The same commands with DesktopCommander, which answers when a command ends or its time-out is over. */
 async function desktopCommander<K extends string>(
   stage: Stage,
   commands: Readonly<Record<K, string>>,

@@ -1,14 +1,14 @@
 /**
- * What a measure is: it runs on a stage, beside peers that do the same thing in the same run, and reports one table.
- * The first line of a table is what wsh did; a line's ratio is wsh's median divided by its own, so that a number over 1
- * says by how much wsh was slower or larger than that peer.
+ * A measure runs on a stage, beside peers that do the same in the same run, and reports one table. The first line is
+ * wsh; the ratio of a line is wsh's median divided by the line's, so that a number over 1 says by how much wsh was
+ * slower or larger than that peer.
  */
 import { type Figure, number, shown } from "./figure.ts";
 import type { Stage } from "./stage.ts";
 
 export interface Line {
   readonly who: string;
-  /** One a column; null where there is nothing to measure. */
+  /** One for each column; null: nothing to measure. */
   readonly figures: readonly (Figure | null)[];
 }
 
@@ -17,11 +17,11 @@ export interface Report {
   readonly title: string;
   readonly columns: readonly string[];
   readonly lines: readonly Line[];
-  /** The lines are different things, not peers: there are no ratios. */
+  /** The lines are not peers of each other: no ratios are printed. */
   readonly alone?: true;
-  /** What was done, and what the figures mean. */
+  /** The procedure and the meaning of the figures. */
   readonly meaning: string;
-  /** What was aimed at, in words. */
+  /** The goal in words. */
   readonly goal: string;
 }
 

@@ -1,4 +1,4 @@
-/** What an idle session costs in memory, and a line of its history. */
+/** Memory of an idle session, and of a line of its history. */
 import { figure, one } from "./figure.ts";
 import type { Measure } from "./measure.ts";
 import { pss } from "./process.ts";
@@ -12,9 +12,9 @@ const FILL = HISTORY_LINES + 1_000;
 const FEW = 1_000;
 /** Pairs of the two: what the compiler holds at rest differs by half a megabyte from one to the next. */
 const PAIRS = 3;
-/** What the comparison leaves: the lines that one has more than the other. */
+/** Lines by which the two differ. */
 const MORE = HISTORY_LINES - FEW;
-/** Time until work is over, in ms: threads of the compiler and the collector end, with what they hold, after ten seconds. */
+/** Time until work is over, in ms: threads of the compiler and the collector end after ten seconds and release memory. */
 const SETTLE_MS = 15_000;
 
 export const memory: Measure = {

@@ -15,7 +15,7 @@ const TURNS = 8;
 const EARLY_TURNS = 6;
 /** A person's pause, shortened. */
 const PAUSE_MS = 5;
-/** Questions to the outer terminal have been given up by then, and processes are at rest, in ms. */
+/** Queries to the outer terminal have timed out by then, and processes are at rest, in ms. */
 const SETTLE_MS = 3_000;
 /** How long the bytes of a flooded window are counted, in ms. */
 const BYTES_MS = 3_000;
@@ -30,15 +30,15 @@ const PANES = 4;
 const MANY = 20;
 const MOST = 50;
 
-/** The same things, asked of either. */
+/** The same operations on either peer. */
 interface Peer {
   readonly who: string;
   /** A session with one pane that runs this, and a terminal attached to it. */
   open(name: string, command: string | null): Promise<Window>;
-  /** Another pane, beside the others, without the focus; the layout is tiled then. */
+  /** Adds a pane without focusing it; the layout is tiled afterwards. */
   add(name: string, command: string | null): Promise<void>;
   end(name: string): Promise<void>;
-  /** What splits to the right, typed. */
+  /** Keys that split to the right. */
   readonly splits: string;
 }
 
@@ -91,7 +91,7 @@ export const panesEcho: Measure = {
         windows.set(peer.who, window);
       }
       await Bun.sleep(SETTLE_MS);
-      // Floods of two peers at once would be each other's: those of one stand still while the other is measured.
+      // Floods of both peers would disturb each other: those of one are stopped while the other is measured.
       for (const { who } of all) {
         const window = windows.get(who);
         if (window === undefined) continue;
@@ -144,7 +144,7 @@ export const panesEcho: Measure = {
   },
 };
 
-/** Stops or continues what runs in the panes of the other peer. */
+/** Stops or continues the programs in the panes of the other peer. */
 async function others(stage: Stage, who: string, signal: "SIGSTOP" | "SIGCONT"): Promise<void> {
   const server = await tmuxPid(stage);
   for (const { pid, command } of stage.processes()) {
@@ -200,7 +200,7 @@ export const panesFlood: Measure = {
     await Bun.sleep(SETTLE_MS);
     for (let round = -1; round < ROUNDS; round++) {
       for (const [{ who }, window] of windows) {
-        // Letters of its own: a painter leaves out cells that have not changed since the last round.
+        // Other letters each round: a renderer leaves out cells that have not changed.
         const letter = String.fromCharCode(81 + round);
         const done = window.next(letter.repeat(6));
         const began = performance.now();
@@ -278,7 +278,7 @@ export const panesChange: Measure = {
   },
 };
 
-/** From the key to the new pane's prompt: those that are there have another, which painting them anew may show again. */
+/** Time from the key to the new pane's prompt. Other panes have a different prompt, which a repaint may show again. */
 async function splitTime({ splits }: Peer, window: Window): Promise<number> {
   window.type("PS1='old$ '; clear\r");
   await Bun.sleep(SETTLE_MS);

@@ -1,4 +1,4 @@
-/** What the kernel says of a process. Linux only, as the benchmarks are. */
+/** A process's figures from the kernel. Linux only, as the benchmarks are. */
 import fs from "node:fs";
 
 /** Clock ticks a second in /proc; 100 on every Linux that Bun runs on. */
@@ -11,7 +11,7 @@ export function pss(pid: number): number {
 }
 
 export interface Work {
-  /** Times that a thread went to sleep by itself, which is how often one was woken. */
+  /** Voluntary context switches, which is how often a thread was woken. */
   readonly wakeups: number;
   /** In ms. */
   readonly cpu: number;
@@ -24,7 +24,7 @@ export function cpu(pid: number): number {
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS;
 }
 
-/** What each thread of a process has done since it began. */
+/** The work of each thread of a process since its start. */
 function work(pid: number): Map<string, Work> {
   const threads = new Map<string, Work>();
   for (const thread of fs.readdirSync(`/proc/${pid}/task`)) {
@@ -40,7 +40,7 @@ function work(pid: number): Map<string, Work> {
   return threads;
 }
 
-/** What these processes do in a while, each by itself; of threads that end meanwhile nothing is known. */
+/** The work of each of these processes in a period, without threads that end in it. */
 export async function workOver(pids: readonly number[], ms: number): Promise<Work[]> {
   const before = pids.map(work);
   await Bun.sleep(ms);

@@ -18,7 +18,7 @@ const ROUNDS = 3;
 interface Peer {
   readonly name: string;
   readonly keys: number;
-  /** Starts a shell command; returns how to type, how to end, and calls back with the size of each piece of output. */
+  /** Starts a shell command; returns functions to type and to end it, and reports the size of each piece of output. */
   start(script: string, output: (bytes: number) => void): Promise<{ type(key: Uint8Array): void; end(): void }>;
 }
 

@@ -7,16 +7,16 @@
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
-import { paintEcho, paintFlood } from "./attach-paint.ts";
+import { renderEcho, renderFlood } from "./attach-render.ts";
 import { checkpoint } from "./checkpoint.ts";
 import { commandEnds } from "./commands.ts";
+import { copyMode } from "./copy-mode.ts";
 import { cost } from "./cost.ts";
 import { echo } from "./echo.ts";
 import { floodAttached, floodDetached } from "./flood.ts";
 import { history } from "./history.ts";
 import { idle } from "./idle.ts";
 import { latency } from "./latency.ts";
-import { looking } from "./looking.ts";
 import { machinesCalls } from "./machines/calls.ts";
 import { machinesOutages } from "./machines/outages.ts";
 import { machinesCost, machinesScale, machinesTenThousand } from "./machines/scale.ts";
@@ -32,15 +32,15 @@ import { start } from "./start.ts";
 import { statusLine } from "./status-line.ts";
 import { sixteen } from "./tasks/tasks.ts";
 import { webCrowd, webMiniatures } from "./web/crowd.ts";
-import { webHistory } from "./web/looking-back.ts";
 import { web } from "./web/page.ts";
+import { webHistory } from "./web/scrolling.ts";
 
 const measures: readonly Measure[] = [
   echo,
   floodDetached,
   floodAttached,
-  paintEcho,
-  paintFlood,
+  renderEcho,
+  renderFlood,
   statusLine,
   cost,
   latency,
@@ -55,7 +55,7 @@ const measures: readonly Measure[] = [
   scale,
   idle,
   history,
-  looking,
+  copyMode,
   panesEcho,
   panesFlood,
   panesChange,
@@ -72,7 +72,7 @@ const measures: readonly Measure[] = [
   machinesOutages,
   machinesCost,
 ];
-/** Those that run only where they are named. */
+/** Measures that run only when they are named. */
 const long: readonly Measure[] = [machinesTenThousand];
 const root = join(import.meta.dir, "..");
 const document = join(root, "docs/performance-log.md");
@@ -98,7 +98,7 @@ for (const measure of chosen) {
 }
 write(reports, asked.length === 0);
 
-/** The part of the document below its mark is ours; what stands above it was written by hand and stays. */
+/** The part of the document below its mark is generated; the part above it is written by hand and kept. */
 function write(all: readonly Report[], anew: boolean): void {
   const mark = "<!-- measured: everything below is written by `bun run bench` -->";
   const [above = "# Performance log\n\n", below = ""] = fs.existsSync(document)

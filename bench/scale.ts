@@ -1,4 +1,4 @@
-/** What grows with the number of sessions: listing them, making one more, ending all; beside tmux with as many. */
+/** Costs that grow with the number of sessions: listing, creating another one, ending all; beside tmux with as many. */
 import { type Figure, figure } from "./figure.ts";
 import type { Line, Measure } from "./measure.ts";
 import type { Stage } from "./stage.ts";
@@ -8,7 +8,7 @@ import { until } from "./until.ts";
 const COUNTS = [10, 50, 100, 250] as const;
 /** Lists, and sessions made, per count. */
 const TIMES = 15;
-/** Time in which new shells come to rest and say so, in ms: their processes report a second after the last change. */
+/** Time until new shells are at rest and reported so, in ms: processes report a second after the last change. */
 const SETTLE_MS = 5_000;
 
 /** What is measured with so many sessions, in ms. */

@@ -1,5 +1,5 @@
 /**
- * What keeping all output costs: one flood as a command of exec, which is spooled, and typed by hand, which is not; each
+ * The cost of keeping all output: a flood as a command of exec, which is spooled, and typed by hand, which is not; each
  * in a session with the spool and in one without, in turns.
  */
 import fs from "node:fs";

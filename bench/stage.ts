@@ -1,7 +1,7 @@
 /**
- * Where everything is measured: a directory with an instance of wsh of its own, and a socket for each of the peers. The
- * environment is the same for all, nothing of the tester's configuration is seen, and at the end every process that was
- * started here is gone: they are found by the stage's directory in their environment.
+ * The stage of every measure: a directory with its own instance of wsh and a socket for each peer. The environment is
+ * the same for all and hides the tester's configuration. At the end every process started here is killed: it is found by
+ * the stage's directory in its environment.
  */
 import fs from "node:fs";
 import os from "node:os";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { until } from "./until.ts";
 import { Window } from "./window.ts";
 
-/** History of wsh's sessions, which the peers get too, in lines. */
+/** History limit of wsh's sessions and of the peers, in lines. */
 export const HISTORY_LINES = 10_000;
 
 export class Stage implements AsyncDisposable {
@@ -41,7 +41,7 @@ export class Stage implements AsyncDisposable {
     this.socket = join(this.dir, "run/wsh/default.http.sock");
   }
 
-  /** The command of tmux with a server of its own. */
+  /** The command of tmux with its own server. */
   tmux(...args: readonly string[]): string[] {
     return ["tmux", "-S", join(this.dir, "tmux"), "-f", join(this.dir, "home/tmux.conf"), ...args];
   }
@@ -54,7 +54,7 @@ export class Stage implements AsyncDisposable {
     return Bun.spawn([...command], { cwd: this.dir, env: this.env, stdin: "pipe", stdout: "pipe", stderr: "pipe" });
   }
 
-  /** The output of a command that must succeed. */
+  /** Output of a command that must succeed. */
   async run(...command: readonly string[]): Promise<string> {
     const child = Bun.spawn([...command], {
       cwd: this.dir,
@@ -80,7 +80,7 @@ export class Stage implements AsyncDisposable {
   /** A server of wsh, answering. */
   async server(): Promise<number> {
     const child = this.spawn([this.wsh, "server", "--bind", "none"]);
-    // Asked without leaving a connection open: that costs the server two wake-ups a second (bench/idle.ts).
+    // Leaves no connection open: one costs the server two wake-ups a second (bench/idle.ts).
     const once = { unix: this.socket, keepalive: false };
     await until("the server", async () => (await fetch("http://localhost/health", once).catch(() => null))?.ok);
     return child.pid;

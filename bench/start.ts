@@ -1,4 +1,4 @@
-/** Starting: how long until there is something to use. */
+/** Start-up: time until a person or program can use it. */
 import { join } from "node:path";
 import { figure } from "./figure.ts";
 import type { Line, Measure } from "./measure.ts";
@@ -6,12 +6,12 @@ import { installed, type Stage } from "./stage.ts";
 import { until } from "./until.ts";
 
 const ROUNDS = 15;
-/** What the stage's shells prompt with. */
+/** Prompt of the stage's shells. */
 const PROMPT = "ready$";
 
 type Start = (stage: Stage) => Promise<number>;
 
-/** Until a command has ended. */
+/** Time until a command has ended. */
 function command(...words: readonly string[]): Start {
   return async (stage) => {
     const began = performance.now();
@@ -20,7 +20,7 @@ function command(...words: readonly string[]): Start {
   };
 }
 
-/** Until a command shows a prompt in its terminal. */
+/** Time until a command shows a prompt in its terminal. */
 function prompt(...words: readonly string[]): Start {
   return async (stage) => {
     const began = performance.now();

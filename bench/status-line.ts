@@ -1,4 +1,4 @@
-/** What a status line costs a session of one pane: echo and memory, beside none, and beside tmux with its own and none. */
+/** The cost of a status line to a session of one pane, echo and memory, and the same of tmux. */
 import fs from "node:fs";
 import { join } from "node:path";
 import { figure, percentile } from "./figure.ts";
@@ -14,9 +14,9 @@ const TURNS = 10;
 const EARLY_TURNS = 4;
 /** A person's pause, shortened, and longer than a frame. */
 const PAUSE_MS = 20;
-/** Questions to the outer terminal have been given up by then, and processes are at rest, in ms. */
+/** Queries to the outer terminal have timed out by then, and processes are at rest, in ms. */
 const SETTLE_MS = 3_000;
-/** Echoes by itself, byte by byte, as an editor does. */
+/** A program that echoes each byte itself, as an editor does. */
 const ECHO = "bash -c 'stty raw -echo; printf echo-ready; exec cat'";
 
 interface Peer {

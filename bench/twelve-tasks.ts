@@ -1,4 +1,4 @@
-/** What twelve tasks of a terminal cost a model: a scripted agent does them, and its answers are checked. */
+/** The cost of twelve terminal tasks to a model: a scripted agent does them, and its answers are checked. */
 import fs from "node:fs";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";

@@ -8,7 +8,7 @@ export const KEYS = 60;
 export async function turn(window: Window, pauseMs: number): Promise<number[]> {
   const times: number[] = [];
   for (let at = 0; at < KEYS; at++) {
-    // Capital letters: floods print digits, and a status line that is drawn in between has no capital alone.
+    // Capital letters: floods print digits, and a status line drawn in between has no single capital.
     const key = String.fromCharCode(65 + (at % 26));
     const seen = window.next(key);
     const typed = performance.now();
@@ -16,7 +16,7 @@ export async function turn(window: Window, pauseMs: number): Promise<number[]> {
     times.push((await seen) - typed);
     await Bun.sleep(pauseMs);
   }
-  // People's lines have ends.
+  // Lines have a limited length, as people's do.
   window.type("\r\n");
   await Bun.sleep(pauseMs);
   return times;

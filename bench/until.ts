@@ -1,9 +1,9 @@
-/** Waiting for something to come true, with a limit after which a measure fails. */
+/** Waits for a condition, with a limit after which the measure fails. */
 
-/** How long anything may take that a measure waits for, in ms: a hundred times what it should. */
+/** Limit of each wait of a measure, in ms: a hundred times the expected duration. */
 const PATIENCE_MS = 120_000;
 
-/** Waits until `probe` answers something else than undefined, null or false. */
+/** Waits until `probe` returns a value other than undefined, null or false. */
 export async function until<T>(what: string, probe: () => T | Promise<T>): Promise<NonNullable<T>> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {

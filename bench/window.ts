@@ -1,17 +1,17 @@
 /**
- * A person's terminal, as far as a measure needs one: it types, and sees bytes arrive. It shows nothing, so that its own
- * work is the same small amount whatever writes to it.
+ * A minimal terminal for measures: it types and sees bytes arrive. It displays nothing, so that its own work is small and
+ * the same for every peer.
  */
 import { until } from "./until.ts";
 
 const encoder = new TextEncoder();
-/** Bytes of the newest output that are kept to be searched: more than a screen. */
+/** Newest output kept for searches, in bytes: more than a screen. */
 const KEPT = 65_536;
 
 export class Window implements Disposable {
-  /** Bytes that arrived. */
+  /** Bytes received. */
   received = 0;
-  /** When the last ones did. */
+  /** Time of the last bytes. */
   lastAt = 0;
   private readonly decoder = new TextDecoder();
   private readonly child: Bun.Subprocess;
@@ -41,7 +41,7 @@ export class Window implements Disposable {
     this.child.terminal?.resize(cols, rows);
   }
 
-  /** Resolves with the time at which `text` arrives from now on; what came before does not count. */
+  /** Resolves with the time at which `text` arrives; earlier output does not count. */
   next(text: string): Promise<number> {
     const { promise, resolve } = Promise.withResolvers<number>();
     this.text = "";
@@ -49,7 +49,7 @@ export class Window implements Disposable {
     return promise;
   }
 
-  /** Waits until `text` has arrived, ever since the last call of `next`. */
+  /** Waits until `text` has arrived since the last call of `next`. */
   async sees(text: string): Promise<void> {
     await until(`the terminal to show ${text}; it got ${JSON.stringify(this.text.slice(-500))}`, () =>
       this.text.includes(text),

@@ -1,4 +1,4 @@
-/** Calls and keys that cross from one machine to another, beside the same on this one. */
+/** Calls and keys to another machine, beside the same on this one. */
 import { figure, percentile } from "../figure.ts";
 import type { Line, Measure } from "../measure.ts";
 import type { Stage } from "../stage.ts";
@@ -7,13 +7,13 @@ import { KEYS, turn } from "../typed-turn.ts";
 import type { Window } from "../window.ts";
 import { RemoteStage } from "./remote-stage.ts";
 
-/** Rounds of each way, in turns, after some that do not count: what was never run is compiled. */
+/** Rounds of each connection, in turns, after some that do not count because code is compiled in them. */
 const ROUNDS = 8;
 const WARM_ROUNDS = 4;
 /** Calls of a round. */
 const CALLS = 40;
 const PAUSE_MS = 5;
-/** Questions to the outer terminal have been given up by then, in ms. */
+/** Queries to the outer terminal have timed out by then, in ms. */
 const SETTLE_MS = 3_000;
 const ECHO = "stty raw -echo; printf echo-ready; exec cat";
 

@@ -1,4 +1,4 @@
-/** How long it takes until what is lost is known, and what is back is used again. */
+/** Time until a lost connection is noticed, and until a restored one is used again. */
 import { figure } from "../figure.ts";
 import type { Measure } from "../measure.ts";
 import type { Stage } from "../stage.ts";

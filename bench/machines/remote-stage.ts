@@ -1,6 +1,6 @@
 /**
- * Two stages as two machines: the local one uses the remote one over the NATS server of a fleet, as `m1`, and over ssh where
- * there is an sshd, as `m2`. Both ways lead to the same instance, so that they differ from `local` by the way alone.
+ * Two stages as two machines: the local one reaches the remote one over the NATS server of a fleet, as `m1`, and over
+ * ssh where there is an sshd, as `m2`. Both lead to the same instance, so that they differ by their connection alone.
  */
 import fs from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,19 +11,19 @@ import { Sshd } from "../../tests/support/sshd.ts";
 import { Stage } from "../stage.ts";
 import { until } from "../until.ts";
 
-/** One way to a session. */
+/** One connection to a session. */
 export interface WayTo {
   readonly who: string;
-  /** Of its sessions' names. */
+  /** Prefix of its sessions' names. */
   readonly prefix: string;
-  /** Where they are. */
+  /** The stage of the sessions. */
   readonly stage: Stage;
 }
 
 export interface RemoteOptions {
-  /** The remote machine's way to the NATS server leads over a proxy that can be held, and adds so many ms each way. */
+  /** The remote machine reaches the NATS server through a proxy that can be held, and that adds this delay in each direction, in ms. */
   readonly delayMs?: number;
-  /** Without the way over ssh. */
+  /** Leaves ssh out. */
   readonly isFleetAlone?: boolean;
 }
 
@@ -32,7 +32,7 @@ export class RemoteStage implements AsyncDisposable {
     readonly local: Stage,
     readonly remote: Stage,
     readonly nats: NatsServer,
-    /** The remote machine's way to the NATS server, where that was asked for. */
+    /** The proxy between the remote machine and the NATS server, where one was requested. */
     readonly proxy: CutProxy | null,
     private readonly sshd: Sshd | null,
     readonly localServer: number,
@@ -62,7 +62,7 @@ export class RemoteStage implements AsyncDisposable {
     return new RemoteStage(local, remote, nats, proxy, sshd, localServer, remoteServer);
   }
 
-  /** The first is what is compared with the others. */
+  /** The others are compared with the first. */
   get ways(): WayTo[] {
     const { local, remote, sshd } = this;
     return [

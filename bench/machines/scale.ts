@@ -1,6 +1,6 @@
 /**
  * A fleet of many machines as one server sees it: its list, and what it costs to be in a fleet at all. The machines are
- * simulated by one process over one connection: what is measured is the observer, and the NATS server's share of it.
+ * simulated by one process over one connection; the observer and the NATS server's share are measured.
  */
 import fs from "node:fs";
 import { passwordOf } from "../../tests/support/nats-server.ts";
@@ -14,13 +14,13 @@ import { until } from "../until.ts";
 import { RemoteStage } from "./remote-stage.ts";
 
 const LISTS = 15;
-/** Of the command line. */
+/** Runs of the command line. */
 const COMMANDS = 5;
-/** Time until work is over, in ms: threads of the compiler and the collector end, with what they hold, after ten seconds. */
+/** Time until work is over, in ms: threads of the compiler and the collector end after ten seconds and release memory. */
 const REST_MS = 15_000;
 
 export const machinesScale: Measure = { name: "machines-scale", run: (stage) => scaleOf(stage, [1_000]) };
-/** Not among those that run without a name: it takes minutes. */
+/** Runs only when it is named: it takes minutes. */
 export const machinesTenThousand: Measure = {
   name: "machines-10000",
   run: (stage) => scaleOf(stage, [10_000]),

@@ -1,4 +1,4 @@
-/** Much output of another machine's session at a terminal here, and what a terminal that stops reading costs. */
+/** A flood of another machine's session at a local terminal, and the cost of a terminal that stops reading. */
 import { type Figure, figure } from "../figure.ts";
 import type { Line, Measure } from "../measure.ts";
 import { pss } from "../process.ts";
@@ -7,12 +7,12 @@ import { until } from "../until.ts";
 import { RemoteStage } from "./remote-stage.ts";
 
 const ROUNDS = 5;
-/** An attached terminal has asked its questions and painted by then, in ms. */
+/** An attached terminal has sent its queries and rendered by then, in ms. */
 const SETTLE_MS = 1_500;
 /** Half of the round trip of a distant machine, in ms. */
 const DISTANT_MS = 20;
 const FLOOD = `bash -c 'stty -echo -icanon; printf flood-ready; while IFS= read -rN1 _; do seq 1 1000000; printf "flood-over\\n"; done'`;
-/** What a terminal that has stopped is sent, in MB. */
+/** Output sent to a terminal that has stopped reading, in MB. */
 const STOPPED_MB = 400;
 const STOPPED = `bash -c 'stty -echo -icanon; printf stop-ready; IFS= read -rN1 _; yes 0123456789012345678901234567890123456789012345678901234567890123456789 | head -c ${STOPPED_MB}000000; printf "stop-over\\n"; exec sleep 1000'`;
 

@@ -1,6 +1,6 @@
 /**
- * Sixteen tasks that need a terminal, as steps that any tool can take: each names what has to be shown, what is then
- * typed, and the text that answers. Commands are files, so that no echo of a command looks like its output.
+ * Sixteen tasks that need a terminal, as steps that any tool can take: each names the text to wait for, the keys to
+ * type then, and the text of the answer. Commands are files, so that no echo of a command looks like its output.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -18,13 +18,13 @@ export interface Step {
 
 export interface Task {
   readonly name: string;
-  /** A program without which it cannot be done. */
+  /** A program that the task requires. */
   readonly needs?: string;
   readonly command: string;
   readonly steps: readonly Step[];
-  /** What the text that a model sees has to hold. */
+  /** Texts that the model must have been shown. */
   readonly fact: string;
-  /** What it prints is written over. */
+  /** The program overwrites its output. */
   readonly isOverwritten?: true;
 }
 

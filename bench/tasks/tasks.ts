@@ -1,4 +1,4 @@
-/** What tasks of a terminal cost a model with each tool, and whether the answers are right. */
+/** The cost of terminal tasks to a model with each tool, and whether the answers are right. */
 import fs from "node:fs";
 import { join } from "node:path";
 import { figure } from "../figure.ts";

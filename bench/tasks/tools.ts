@@ -1,4 +1,4 @@
-/** How each tool takes a task's steps, as its own documents advise: what is written and seen counts. */
+/** A task's steps with each tool, as its own documents advise; text written and read by the model counts. */
 import fs from "node:fs";
 import { join } from "node:path";
 import { McpLines } from "../mcp-lines.ts";
@@ -58,7 +58,7 @@ export const byTmux: Tool = async (stage, dir, task) => {
         ...(line === "" ? [] : [`s -l -- ${line === "$code" ? '"$code"' : quoted(line)}`]),
         ...(at < all.length - 1 ? ["s Enter"] : []),
       ]);
-  // What is written over is only in the bytes, which the pane is asked to pipe beforehand.
+  // Overwritten text is only in the raw bytes, so the pane is piped to a file beforehand.
   const text = task.isOverwritten === true ? "tr '\\r' '\\n' < log" : `${tmux} capture-pane -pJ -S -3000 -t t`;
   const script = [
     `${tmux} new-session -d -s t -x 80 -y 24 -c ${quoted(dir)} bash --norc; cd ${quoted(dir)}`,
@@ -91,7 +91,7 @@ const bytes: Readonly<Record<string, string>> = {
   ...{ "Ctrl+C": "\x03", "Ctrl+Z": "\x1a", Down: "\x1b[B", Enter: "\r", Space: " ", Tab: "\t" },
 };
 
-/** DesktopCommander: a call for each input, whose answer is what came meanwhile. */
+/** DesktopCommander: one call for each input; the answer is the output since the last one. */
 export function byDesktopCommander(program: string): Tool {
   return async (stage, dir, task) => {
     using lines = new McpLines(stage, [program, "--no-onboarding"]);
@@ -111,7 +111,7 @@ export function byDesktopCommander(program: string): Tool {
       if (beside !== undefined)
         await call("start_process", { command: `cd ${dir} && ${beside}`, timeout_ms: PEER_WAIT_MS });
       const code = seen.match(/Code (\d+)/)?.[1] ?? "";
-      // It ends every input with Enter itself.
+      // The tool ends every input with Enter itself.
       const input = type?.replace("$code", code).replace(/\n$/, "") ?? keys?.map((key) => bytes[key] ?? key).join("");
       if (input === undefined || seen.includes("finished execution")) continue;
       await call("interact_with_process", { pid, input, timeout_ms: PEER_WAIT_MS });

@@ -1,8 +1,8 @@
-/** Passes TCP connections on to a port of this machine and counts their bytes, headers of WebSockets included. */
+/** Forwards TCP connections to a local port and counts their bytes, headers of WebSockets included. */
 
 interface Side {
   other: Bun.Socket<Side> | null;
-  /** What the other side has not taken yet. */
+  /** Bytes that the other side has not read yet. */
   readonly rest: Uint8Array[];
 }
 

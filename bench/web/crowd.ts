@@ -1,4 +1,4 @@
-/** A page among many sessions that print: whether keys are answered in the one that is shown, and what the list costs. */
+/** A page among many sessions that print: latency of keys in the displayed one, and the cost of the list. */
 import type { Page } from "puppeteer-core";
 import { type Figure, figure, one, percentile } from "../figure.ts";
 import type { Line, Measure } from "../measure.ts";
@@ -12,11 +12,11 @@ import { longestTask } from "./tasks.ts";
 const SESSIONS = 16;
 const KEYS = 60;
 const ROUNDS = 2;
-/** Time that the cost of the list is looked at, in ms. */
+/** Duration of the observation of the list, in ms. */
 const COST_MS = 10_000;
 /** Time between two lines of a busy session, in s. */
 const BUSY_S = 0.05;
-/** A window in which the whole list is in sight, and one in which it is away. */
+/** A window that shows the whole list, and one that hides it. */
 const LIST_SEEN = { width: 1280, height: 2_600 } as const;
 const LIST_AWAY = { width: 640, height: 2_600 } as const;
 

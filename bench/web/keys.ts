@@ -3,17 +3,17 @@ import type { Page } from "puppeteer-core";
 
 /** Pause after each echo, in ms: a held key repeats about as often, and nobody types faster. */
 export const PAUSE_MS = 30;
-/** Longest wait for an echo, in ms: a page that does not answer is a failure. */
+/** Longest wait for an echo, in ms; the measure fails after it. */
 const LATE_MS = 20_000;
 
-/** What the page keeps of its keys. */
+/** The page's record of its keys. */
 interface Kept {
   readonly times: number[];
   pressed: number;
   echoed: () => void;
 }
 
-/** Begins to look at the keys of a page that has the focus. */
+/** Starts to record the keys of a page that has the focus. */
 export async function watchKeys(page: Page, screen: string): Promise<void> {
   await page.waitForFunction(() => document.activeElement instanceof HTMLTextAreaElement);
   await page.evaluate((selector) => {
@@ -38,7 +38,7 @@ export async function type(page: Page, count: number): Promise<number[]> {
     const echo = page.evaluate(
       async (before, late) => {
         const { benchKeys: kept } = globalThis as unknown as { benchKeys: Kept };
-        // Input takes another way into the page: it may be here first.
+        // Input reaches the page by another connection and may arrive first.
         if (kept.times.length > before) return;
         const { promise, resolve, reject } = Promise.withResolvers<void>();
         kept.echoed = resolve;

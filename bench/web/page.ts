@@ -14,7 +14,7 @@ import { longestTask } from "./tasks.ts";
 /** Keys of a page, typed in turns with the other pages. */
 const ROUNDS = 5;
 const KEYS = 60;
-/** Keys before the first that counts: what runs for the first time is compiled. */
+/** Keys before the first that counts: code is compiled in them. */
 const WARM_UP = 60;
 const LOADS = 5;
 /** Sessions in the list. */

@@ -1,7 +1,7 @@
 /**
- * What the page is measured on: a server of wsh, one Chromium without a display, and the peers' pages. A page with
- * xterm.js is fed a session's raw bytes; an echo page sends each key over a WebSocket that answers with the same, and
- * so shows what browser and loopback take.
+ * The test stand of the page: a server of wsh, one headless Chromium, and the peers' pages. A page with xterm.js gets a
+ * session's raw bytes; an echo page sends each key over a WebSocket that answers with the same, and so shows the share of
+ * browser and loopback.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -17,11 +17,11 @@ export const SCROLLBACK = 30_000;
 /** A page that is measured. */
 export interface Kind {
   readonly who: string;
-  /** Elements that are there once the first picture is. */
+  /** Selector of elements that exist with the first picture. */
   readonly ready: string;
-  /** What changes with each picture. */
+  /** Selector of the elements that change with each picture. */
   readonly screen: string;
-  /** The address for a session. @param origin the server's, or that of what passes requests on to it */
+  /** The address for a session. @param origin of the server or of a proxy before it */
   address(origin: string, session: string): Promise<string>;
 }
 
@@ -71,7 +71,7 @@ export class WebStand implements AsyncDisposable {
     const executablePath = Bun.which("chromium") ?? Bun.which("google-chrome") ?? "";
     const args = [
       ...["--no-sandbox", "--disable-dev-shm-usage"],
-      // A page's process is its own: none is kept ready for the next one.
+      // Each page has its own process; no spare one is kept.
       "--disable-features=SpareRendererForSitePerProcess",
     ];
     const browser = await launch({ executablePath, args });

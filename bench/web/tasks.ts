@@ -1,7 +1,7 @@
-/** The longest task of a page's main thread while something goes on. */
+/** The longest task of a page's main thread during an action. */
 import type { Page } from "puppeteer-core";
 
-/** @returns in ms; 0 where none was over 50 ms, which is when Chromium tells of one */
+/** @returns ms; 0: none took over 50 ms, the least that Chromium reports */
 export async function longestTask(page: Page, during: () => Promise<unknown>): Promise<number> {
   await page.evaluate(() => {
     const tasks: number[] = [0];

@@ -1,6 +1,6 @@
 /**
- * What drawing beside the program costs: a terminal that is painted, because a panel is shown, beside one that is
- * relayed to, and beside tmux with its status line, which paints always.
+ * What drawing costs: a rendered terminal (a panel is shown) beside pass-through, and beside tmux with its status line,
+ * which always renders.
  */
 import { figure, percentile } from "./figure.ts";
 import type { Line, Measure } from "./measure.ts";
@@ -10,15 +10,15 @@ import type { Window } from "./window.ts";
 
 /** Turns of each peer. */
 const TURNS = 10;
-/** A person's pause, shortened, and longer than a frame: every key is painted by itself. */
+/** A person's pause, shortened, and longer than a frame: each key has its own frame. */
 const PAUSE_MS = 20;
 const FLOOD_ROUNDS = 3;
-/** Questions to the outer terminal have been given up by then, in ms. */
+/** Queries to the outer terminal have timed out by then, in ms. */
 const SETTLE_MS = 3_000;
-/** Echoes by itself, byte by byte, as an editor does. */
-const ECHO = "stty raw -echo; printf paint-ready; exec cat";
+/** A program that echoes each byte itself, as an editor does. */
+const ECHO = "stty raw -echo; printf render-ready; exec cat";
 const FLOOD =
-  "stty -echo -icanon; printf paint-ready; IFS= read -rN1 _; seq 1 3000000; printf flood-over; exec sleep 1000";
+  "stty -echo -icanon; printf render-ready; IFS= read -rN1 _; seq 1 3000000; printf flood-over; exec sleep 1000";
 
 interface Peer {
   readonly who: string;
@@ -54,12 +54,12 @@ function wsh(stage: Stage, who: string, name: string): Peer {
   return { who, window: stage.window(stage.wsh, "attach", name), end: () => stage.run(stage.wsh, "kill", name) };
 }
 
-export const paintEcho: Measure = {
-  name: "paint-echo",
+export const renderEcho: Measure = {
+  name: "render-echo",
   async run(stage) {
     await stage.server();
     const peers = await Promise.all(openers.map((open, at) => open(stage, ECHO, `echo${at}`)));
-    for (const { window } of peers) await window.sees("paint-ready");
+    for (const { window } of peers) await window.sees("render-ready");
     await Bun.sleep(SETTLE_MS);
     const times = peers.map((): number[] => []);
     const bytes = peers.map((): number[] => []);
@@ -84,13 +84,13 @@ export const paintEcho: Measure = {
       goal: "1.5 × tmux's p50; no more bytes than tmux",
       meaning:
         `${KEYS * TURNS} keys each, ${PAUSE_MS} ms apart, in turns of ${KEYS}; from the write into the outer terminal to the byte that comes ` +
-        "back. With a panel every key is a frame, composed in the session process and painted by the client; bytes are those written to the terminal.",
+        "back. With a panel every key is a frame, composed in the session process and rendered by the client; bytes are those written to the terminal.",
     };
   },
 };
 
-export const paintFlood: Measure = {
-  name: "paint-flood",
+export const renderFlood: Measure = {
+  name: "render-flood",
   async run(stage) {
     await stage.server();
     const times = openers.map((): number[] => []);
@@ -100,7 +100,7 @@ export const paintFlood: Measure = {
       for (const [row, open] of openers.entries()) {
         const { who, window, end } = await open(stage, FLOOD, `flood${round}-${row}`);
         names[row] = who;
-        await window.sees("paint-ready");
+        await window.sees("render-ready");
         const received = window.received;
         const over = window.next("flood-over");
         const began = performance.now();

@@ -1,4 +1,4 @@
-/** Looking back over a long history by the wheel, in the page and in one with xterm.js. */
+/** Scrolling back through a long history with the wheel, in the page and in one with xterm.js. */
 import type { Page } from "puppeteer-core";
 import { figure, one, percentile } from "../figure.ts";
 import type { Measure } from "../measure.ts";

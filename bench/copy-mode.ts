@@ -1,4 +1,4 @@
-/** Looking back: what a key of a search costs, with the matches counted over the whole history and the picture made. */
+/** Copy mode: the cost of one key of a search, including counting all matches in the history and rendering. */
 
 import { decodeKeys, initialKeyState } from "../src/keys/decode.ts";
 import { CopyMode } from "../src/session/copy-mode/copy-mode.ts";
@@ -10,16 +10,16 @@ import type { Measure } from "./measure.ts";
 
 const ROWS = 50;
 const COLS = 120;
-/** Lines of the history, and how often the patterns are typed over each. */
+/** Lines of each history, and how often the patterns are typed in it. */
 const SIZES = [
   [10_000, 12],
   [100_000, 4],
 ] as const;
-/** What people look for: frequent, rare, and missing. */
+/** Frequent, rare and missing patterns. */
 const PATTERNS = ["error", "module 4711", "nowhere to be found"];
 
-export const looking: Measure = {
-  name: "looking",
+export const copyMode: Measure = {
+  name: "copy-mode",
   async run() {
     const lines = [];
     for (const [count, rounds] of SIZES) lines.push(await measured(count, rounds));
