@@ -1,6 +1,7 @@
 /** Parses arguments and options that several commands share. */
 import { isAbsolute, resolve } from "node:path";
 import { durationOf } from "../protocol/moment.ts";
+import { type OptionRule, ruleFault } from "../protocol/option-rules.ts";
 
 /** The command line is wrong: exit code 2, and nothing is attempted. */
 export class UsageError extends Error {
@@ -12,6 +13,21 @@ export class UsageError extends Error {
   ) {
     super(message);
   }
+}
+
+/**
+ * @param given options as commander names them, and arguments
+ * @param names how messages name what is not an option
+ * @throws UsageError by the first broken rule
+ */
+export function requireOptions(
+  rules: readonly OptionRule[],
+  given: object,
+  names: Readonly<Record<string, string>> = {},
+): void {
+  const nameOf = (option: string): string => names[option] ?? `--${option.replace(/_|(?=[A-Z])/g, "-").toLowerCase()}`;
+  const fault = ruleFault(rules, given as Readonly<Record<string, unknown>>, nameOf);
+  if (fault !== null) throw new UsageError(fault.message);
 }
 
 /** For numeric options: a whole number, at least `min`. */

@@ -2,6 +2,7 @@
 
 import type { Acting } from "../protocol/caller.ts";
 import type { WaitsForPerson } from "../protocol/control.ts";
+import { requireCombinable } from "../protocol/option-rules.ts";
 import type { OwnerProcess } from "../protocol/owner.ts";
 import { fieldError, parse } from "../protocol/parse.ts";
 import type { RequestKey } from "../protocol/requests.ts";
@@ -58,7 +59,9 @@ export function parseInput<N extends OperationName>(operation: Operation<N>, inp
   requireUsable(input);
   const misplaced = misplacedArray(operation.input, input);
   if (misplaced !== null) throw fieldError(misplaced, ": Invalid type: Expected Object but received Array");
-  return parse(operation.input, input ?? {}) as ParsedInput<N>;
+  const parsed = parse(operation.input, input ?? {}) as ParsedInput<N>;
+  if (operation.rules !== undefined) requireCombinable(operation.rules, parsed);
+  return parsed;
 }
 
 /** Also for input that is forwarded unread. @throws WshError invalid_request naming the field */

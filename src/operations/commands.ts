@@ -1,4 +1,5 @@
 /** Operations on commands: running them, waiting, reading their output (docs/protocol.md, Commands). */
+
 import * as v from "valibot";
 import {
   CommandRecordSchema,
@@ -19,6 +20,7 @@ import {
 } from "../protocol/conditions.ts";
 import { RunStepsSchema } from "../protocol/dialog.ts";
 import { described, integerFrom, optional } from "../protocol/fields.ts";
+import { outputRules } from "../protocol/option-rules.ts";
 import { filterFields, LineNumbersField, RangeField } from "../protocol/output-filter.ts";
 import { LineSchema, ScreenSchema } from "../protocol/screen.ts";
 import { FreePortField } from "../protocol/session.ts";
@@ -298,6 +300,7 @@ export const commandOperations = [
       format: optional(v.picklist(["plain", "styled"]), "plain text, or spans with colours", "plain"),
       wait_ms: optional(WaitMsSchema, "with since: wait this long for something to read", 0),
     }),
+    rules: outputRules,
     output: OutputResultSchema,
     errors: ["invalid_cursor", "command_not_found", "invalid_format", "regex_too_slow"],
     http: [{ method: "GET", path: "/sessions/:name/output" }],

@@ -8,6 +8,7 @@ import type * as v from "valibot";
 import type { Access } from "../protocol/caller.ts";
 import type { ErrorCode } from "../protocol/errors.ts";
 import type { GrantRight } from "../protocol/grants.ts";
+import type { OptionRule } from "../protocol/option-rules.ts";
 
 /**
  * The subject of an operation. `pane`: one program and its terminal; `session`: name, tags, size, viewers, keyboard and
@@ -61,6 +62,8 @@ export interface Operation<
   readonly summary: string;
   /** Input without the session target, which is sent beside it. */
   readonly input: I;
+  /** Which fields of the input exclude or need others. */
+  readonly rules?: readonly OptionRule[];
   readonly output: O;
   /** Errors beyond those of every operation (auth, invalid_request, session_not_found for session scope). */
   readonly errors: readonly ErrorCode[];

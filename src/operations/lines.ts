@@ -21,6 +21,7 @@ const place = {
   before_line: optional(index, "id of a line: return rows above it"),
   before_col: optional(index, "cell of that line, from 0: what stands before it, too", 0),
 };
+const rules = [{ option: "from_line", excludes: ["before_line"] }];
 const limited = (most: number) => v.pipe(index, v.minValue(1), v.maxValue(most));
 
 const PlaceSchema = v.object({ line: v.number(), col: v.number() });
@@ -41,6 +42,7 @@ export const lineOperations = [
       ...place,
       limit: optional(limited(MAX_ROWS), "most rows of this page", 200),
     }),
+    rules,
     output: v.object({
       epoch: v.number(),
       cols: v.number(),
@@ -76,6 +78,7 @@ export const lineOperations = [
       ...place,
       limit: optional(limited(MAX_MATCHES), "most matches of this page", 100),
     }),
+    rules,
     output: v.object({
       ...extent,
       total: described(v.number(), "matches in all lines that are kept"),

@@ -5,6 +5,7 @@
 import * as v from "valibot";
 import { described, integerBetween, optional } from "../protocol/fields.ts";
 import { ArrangementSchema, BoundsFields, ProgramFields, WindowIndexSchema } from "../protocol/layout.ts";
+import { resizeRules } from "../protocol/option-rules.ts";
 import { EndedField, PaneInfoSchema } from "../protocol/session.ts";
 import { operation } from "./define.ts";
 import { NothingSchema } from "./sessions.ts";
@@ -99,6 +100,7 @@ export const paneOperations = [
       rows_percent: optional(percent, "height in percent of the window"),
       cols_percent: optional(percent, "width in percent of the window"),
     }),
+    rules: resizeRules,
     output: ArrangementSchema,
     errors: ["pane_not_found"],
     http: [{ method: "POST", path: "/sessions/:name/pane/resize" }],
@@ -134,6 +136,7 @@ export const paneOperations = [
       wait: optional(v.boolean(), "answer when it has closed; a call that ends closes it", false),
       print: optional(v.boolean(), "return what the command writes to its standard output; implies wait", false),
     }),
+    rules: [{ option: "print", needs: "command" }],
     output: v.object({
       session: v.string(),
       session_id: v.string(),

@@ -100,7 +100,7 @@ test("a search has patterns and limits, and says what is wrong; a pane is a targ
     ["search?query=", "query"],
     ["search?query=(&regex=true", "pattern"],
     ["search?query=a&limit=0", "limit"],
-    ["search?query=a&from_line=1&before_line=2", "cannot be used together"],
+    ["search?query=a&from_line=1&before_line=2", "cannot be used with"],
     ["search", "query"],
   ] as const) {
     const { status, body } = await http.get(`/sessions/find/lines/${path}`);

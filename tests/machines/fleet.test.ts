@@ -51,7 +51,7 @@ always.each([
   [["--port", "70000"], "not a port"],
   [["--port", "4222", "--wss-port", "4222"], "must all differ"],
   [["--name", "a.b"], "is not a fleet name"],
-  [["--cert", "/etc/hostname"], "must be given together"],
+  [["--cert", "/etc/hostname"], "--cert needs --key"],
   [["--ca", "/etc/hostname"], "needs --cert"],
   [["--cert", "/etc/hostname", "--key", "/etc/hostname"], "not readable PEM"],
   [["--cert", "/none", "--key", "/none"], "cannot be read"],

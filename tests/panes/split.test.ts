@@ -184,7 +184,7 @@ describe("by calls", () => {
       ["pane/resize", { direction: "left", cols: 20 }],
       ["panes", { view: "dev", command: "cat" }],
     ] as const) {
-      expect((await http.post(`/sessions/dev:0.0/${path}`, body)).text).toMatch(/is either|cannot be used together/);
+      expect((await http.post(`/sessions/dev:0.0/${path}`, body)).text).toMatch(/is either|cannot be used with/);
     }
     expect(await places()).toEqual(before);
   });

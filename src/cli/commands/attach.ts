@@ -8,7 +8,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { normalName, parsePlace, parseTarget, sessionId } from "../../protocol/names.ts";
 import { visible } from "../../protocol/visible.ts";
 import { findSession, listProcesses, listSessions, lookUp } from "../../registry/registry.ts";
-import { UsageError } from "../arguments.ts";
+import { requireOptions, UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { paneAround } from "../session/around.ts";
 import { attachHere } from "../session/attach-here.ts";
@@ -54,7 +54,7 @@ export function register(program: Command): void {
     .action(async (given: string | undefined, flags: AttachFlags, command: Command) => {
       const scrollback = scrollbackOf(flags.scrollback);
       const instance = instanceOf(command);
-      if (flags.last === true && given !== undefined) throw new UsageError("give either a name or --last");
+      requireOptions([{ option: "last", excludes: ["given"] }], { ...flags, given }, { given: "a name" });
       const around = flags.last === true ? sessionAround(instance) : null;
       const name = given === undefined ? lastName(instance, around) : await wholeName(instance, given);
       const options = {

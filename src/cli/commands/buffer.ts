@@ -14,7 +14,7 @@ import { ownerOf, requireNoAgent } from "../../protocol/owner.ts";
 import { BufferNameSchema, MAX_PASTE_BYTES } from "../../protocol/paste.ts";
 import { visible } from "../../protocol/visible.ts";
 import { PasteBuffers } from "../../session/paste-buffers.ts";
-import { UsageError } from "../arguments.ts";
+import { requireOptions, UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";
 import { paneAround } from "../session/around.ts";
@@ -88,7 +88,7 @@ export function register(program: Command): void {
     .action(async (name: string | undefined, flags: Flags & { all?: boolean }, command: Command) => {
       if (flags.all !== true)
         return void (await withCall(command, flags, (call) => call("buffer.delete", { buffer: named(name) })));
-      if (name !== undefined) throw new UsageError("give either a name or --all");
+      requireOptions([{ option: "all", excludes: ["name"] }], { ...flags, name }, { name: "a name" });
       await withCall(command, flags, (call) => call("buffer.delete", { all: true })).catch((thrown) => {
         if (WshError.from(thrown).code !== "buffer_not_found") throw thrown;
       });

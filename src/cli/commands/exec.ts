@@ -10,13 +10,13 @@ import { ownDirectory } from "../../platform/directory.ts";
 import { MAX_OUTPUT_LIMIT, NO_PAGERS } from "../../protocol/commands.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { execFault } from "../../protocol/exec-rules.ts";
 import { parsePlace } from "../../protocol/names.ts";
+import { execRules } from "../../protocol/option-rules.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { skippedStep } from "../../protocol/steps.ts";
 import { MAX_WAIT_MS } from "../../protocol/wait-times.ts";
 import { shellText } from "../../shell/words.ts";
-import { collect, freePort, seconds, UsageError, variables, wholeNumber } from "../arguments.ts";
+import { collect, freePort, requireOptions, seconds, UsageError, variables, wholeNumber } from "../arguments.ts";
 import { collectCondition } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, printRendered, whenReaderGoes } from "../print.ts";
@@ -103,7 +103,7 @@ export function register(program: Command): void {
         }
         (await import("../session/remote-request.ts")).resumeRequest(options.resume);
       }
-      checkOptions(options, options.show === true ? {} : { session: name ?? undefined });
+      requireExec(options, options.show === true ? null : name);
       if (options.show === true) return execShown(instance, name, text, options);
       if (name === null) return execFresh(instance, text, options);
       if (options.create !== true && (options.cwd ?? options.env ?? options.port) !== undefined) {
@@ -145,12 +145,9 @@ async function unknownEnd(begun: StartedExec, options: ExecOptions, thrown: unkn
 }
 
 /** @throws UsageError */
-function checkOptions(options: ExecOptions, name: { readonly session?: string | undefined } = {}): void {
-  const { clearLine: clear_line, ...given } = options;
-  const fault = execFault({ ...given, ...name, clear_line }, (option) =>
-    option === "session" ? "the NAME of a session" : `--${option.replace("_", "-")}`,
-  );
-  if (fault !== null) throw new UsageError(fault.message);
+function requireExec(options: ExecOptions, session: string | null): void {
+  const names = { session: "the NAME of a session" };
+  requireOptions(execRules, { ...options, clear_line: options.clearLine, session }, names);
 }
 
 /** @throws UsageError */
@@ -268,7 +265,7 @@ async function execPipeline(instance: Instance, words: readonly string[], option
   const steps = after ?? before;
   if (steps.length < 2) throw new UsageError("--pipeline needs at least two commands, each as one word");
   if (after !== null && before.length > 0) throw new UsageError("--pipeline cannot be used with NAME");
-  checkOptions(options);
+  requireExec(options, null);
   const { inPipeline } = await import("../../launch/pipeline.ts");
   const results = await inPipeline<string, PipelineStep>(instance, steps, {
     run: async (step, index, { stdin_path: stdinPath, stdout_path: stdoutPath } = {}) => {

@@ -12,7 +12,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { type FleetRole, fleetRoles } from "../../protocol/fleet.ts";
 import { normalizeTags } from "../../protocol/names.ts";
 import { quote } from "../../shell/words.ts";
-import { collect, UsageError, wholeNumber } from "../arguments.ts";
+import { collect, requireOptions, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, say, table } from "../print.ts";
 import { endOf, recorded } from "../recorded.ts";
@@ -104,13 +104,18 @@ function directoryOf({ stateDir }: Instance, dir: string | undefined): string {
   return dir === undefined ? join(stateDir, "fleet") : resolve(dir);
 }
 
+const certificateRules = [
+  { option: "cert", needs: "key" },
+  { option: "key", needs: "cert" },
+  { option: "ca", needs: "cert" },
+];
+
 async function init(instance: Instance, word: string | undefined, options: Options): Promise<void> {
   const { makeFleet, serverDirectory } = await import("../../cluster/authority/directory.ts");
   const { serverFiles } = await import("../../cluster/authority/server-config.ts");
   const dir = directoryOf(instance, word ?? options.dir);
   const { cert, key, ca } = options;
-  if ((cert === undefined) !== (key === undefined)) throw new UsageError("--cert and --key must be given together");
-  if (ca !== undefined && cert === undefined) throw new UsageError("--ca needs --cert");
+  requireOptions(certificateRules, options);
   const authority = ca === undefined ? {} : { authority: readText(ca) };
   const given =
     cert === undefined || key === undefined

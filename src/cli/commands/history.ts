@@ -26,7 +26,7 @@ import { parsePlace, parseTarget } from "../../protocol/names.ts";
 import { parse } from "../../protocol/parse.ts";
 import { findSession } from "../../registry/registry.ts";
 import { loadSettings } from "../../settings/settings.ts";
-import { UsageError, wholeNumber } from "../arguments.ts";
+import { requireOptions, UsageError, wholeNumber } from "../arguments.ts";
 import { confirmed } from "../confirm.ts";
 import type { HistoryThere } from "../history/machines.ts";
 import { ago, ending, took } from "../history/words.ts";
@@ -108,7 +108,7 @@ function withFilters(command: Command): Command {
 }
 
 function filtersOf(words: readonly string[], options: Filters): Record<string, unknown> {
-  if (options.here === true && options.cwd !== undefined) throw new UsageError("give either --here or --cwd");
+  requireOptions([{ option: "here", excludes: ["cwd"] }], options);
   const { failed, since, until, by } = options;
   const session = options.session === undefined ? undefined : parsePlace(options.session).target;
   const cwd = options.here === true ? process.cwd() : options.cwd === undefined ? undefined : resolve(options.cwd);
@@ -217,7 +217,7 @@ function machineIn(instance: Instance, options: HistoryOptions): string | null {
   if (server !== undefined && before !== null && server !== before) {
     throw new UsageError(`'${session}' is on '${before}', and --server is '${server}'`);
   }
-  if (named !== null && allMachines === true) throw new UsageError("give either a machine or --all-machines");
+  requireOptions([{ option: "allMachines", excludes: ["named"] }], { allMachines, named }, { named: "a machine" });
   const { values } = loadSettings(instance, { env: process.env, tolerant: true });
   return named === localMachine || named === hostname(values.hostname) ? null : named;
 }

@@ -7,7 +7,7 @@ import { checkSessionName, checkTag, paneId, parsePlace, parseTarget } from "../
 import { CreatedSessionSchema, type SessionInfo } from "../../protocol/session.ts";
 import { findSession, listSessions, lookUp } from "../../registry/registry.ts";
 import { shellText } from "../../shell/words.ts";
-import { absolute, collect, freePort, UsageError, variables } from "../arguments.ts";
+import { absolute, collect, freePort, requireOptions, UsageError, variables } from "../arguments.ts";
 import { instanceOf, warn } from "../instance.ts";
 import { print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
@@ -153,8 +153,9 @@ async function newByLayout(
   options: NewOptions,
   layout: string,
 ): Promise<void> {
-  if (after !== null || options.shell !== undefined) throw new UsageError("--layout cannot be used with a command");
-  if (options.ifExists === "attach") throw new UsageError("--layout cannot be used with --if-exists attach");
+  const given = { layout, after, shell: options.shell, attach: options.ifExists === "attach" };
+  const rules = [{ option: "layout", excludes: ["after", "shell", "attach"] }];
+  requireOptions(rules, given, { after: "a command", attach: "--if-exists attach" });
   const [{ readLayout }, { fillSession, firstProgram }] = await Promise.all([
     import("../panes/layout-file.ts"),
     import("../panes/start-layout.ts"),

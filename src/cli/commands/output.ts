@@ -1,7 +1,9 @@
 /** `wsh output`: prints rendered output: the newest lines, a command's, or what came since a cursor. */
+
 import type { Command } from "commander";
 import { defined } from "../../protocol/defined.ts";
-import { UsageError, wholeNumber } from "../arguments.ts";
+import { outputRules } from "../../protocol/option-rules.ts";
+import { requireOptions, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, printRendered } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
@@ -46,10 +48,13 @@ export function register(program: Command): void {
     .option("--raw", "with --command, of one that exec or run started: exactly the bytes that it wrote")
     .option("--json", "print the whole result as JSON")
     .action(async (name: string, options: OutputOptions, command: Command) => {
-      if (options.since !== undefined && options.command !== undefined) {
-        throw new UsageError("--since and --command cannot be combined");
-      }
-      if (options.raw === true && options.command === undefined) throw new UsageError("--raw is of a --command");
+      requireOptions(
+        [{ option: "since", excludes: ["command_id"] }, ...outputRules],
+        { ...options, command_id: options.command },
+        {
+          command_id: "--command",
+        },
+      );
       using session = await SessionClient.open(instanceOf(command), name);
       const { lines, grep, context, head, tail, lineNumber } = options;
       const result = await session.call("output.get", {

@@ -1,7 +1,9 @@
 /** `wsh pane`: lists, moves, changes and closes the panes of a session. */
+
 import { Argument, type Command, Option } from "commander";
 import { defined } from "../../protocol/defined.ts";
-import { UsageError, wholeNumber } from "../arguments.ts";
+import { resizeRules } from "../../protocol/option-rules.ts";
+import { requireOptions, UsageError, wholeNumber } from "../arguments.ts";
 import {
   type Amount,
   addBoundsOptions,
@@ -153,9 +155,7 @@ function resizing({ direction, by, rows, cols }: PaneOptions) {
   if (direction === undefined && rows === undefined && cols === undefined) {
     throw new UsageError("'resize' needs --rows, --cols or --direction");
   }
-  if (direction !== undefined && (rows !== undefined || cols !== undefined)) {
-    throw new UsageError("--direction cannot be used together with --rows and --cols");
-  }
+  requireOptions(resizeRules, { direction, rows, cols });
   return {
     ...defined({ direction, by }),
     ...(rows === undefined ? {} : "cells" in rows ? { rows: rows.cells } : { rows_percent: rows.percent }),

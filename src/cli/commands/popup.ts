@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { codeOf } from "../../attach/outcome.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";
-import { collect, UsageError } from "../arguments.ts";
+import { collect, requireOptions, UsageError } from "../arguments.ts";
 import { addBoundsOptions, type BoundsOptions, boundsGiven, programOf } from "../panes/options.ts";
 import { atTarget } from "../panes/target.ts";
 import { complain, printJson, print as printText } from "../print.ts";
@@ -53,7 +53,7 @@ async function open(words: string[], options: PopupOptions, command: Command): P
   // `wsh popup 'less notes'`: one word alone is the command.
   const [target, run] = after === null ? [undefined, before] : [before[0], after];
   const { keep, border, print = false, detach = false, json = false, cwd, env, shell, title } = options;
-  if (print && detach) throw new UsageError("--print and --detach cannot be used together");
+  requireOptions([{ option: "print", excludes: ["detach"] }], options);
   const input = {
     ...programOf({ ...defined({ cwd, env, shell, title }) }, run.length === 0 ? null : run),
     ...boundsGiven(options),

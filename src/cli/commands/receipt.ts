@@ -9,7 +9,7 @@ import { type Checked, check } from "../../receipts/check.ts";
 import { type CheckedCommit, checkCommits, TRAILER } from "../../receipts/commits.ts";
 import { unverified } from "../../receipts/envelope.ts";
 import { readKeys, type VerifyingKey } from "../../receipts/keys.ts";
-import { UsageError, wholeNumber } from "../arguments.ts";
+import { collect, requireOptions, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
@@ -26,6 +26,11 @@ interface ReceiptOptions {
   readonly require?: readonly string[];
   readonly json?: boolean;
 }
+
+const verifyRules = [
+  { option: "commits", excludes: ["file"], needs: "key" },
+  { option: "require", needs: "commits" },
+];
 
 /** Standard input. */
 const STDIN = "-";
@@ -58,10 +63,6 @@ export function register(program: Command): void {
     });
 }
 
-function collect(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, text];
-}
-
 function commandId(text: string): number {
   const id = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(id)) {
@@ -87,13 +88,11 @@ async function printKey(instance: Instance, name: string | undefined): Promise<v
 
 async function verify(instance: Instance, file: string | undefined, options: ReceiptOptions): Promise<void> {
   const { commits, key, require: required = [], json = false } = options;
-  if (commits !== undefined) {
-    if (file !== undefined) throw new UsageError("--commits and a file cannot be combined");
-    if (key === undefined) throw new UsageError("--commits needs --key: the keys that you trust");
+  requireOptions(verifyRules, { ...options, file, require: required.length > 0 }, { file: "a file" });
+  if (commits !== undefined && key !== undefined) {
     const place = { cwd: process.cwd(), env: process.env };
     return report(await checkCommits(place, commits, trusted(key), required), json);
   }
-  if (required.length > 0) throw new UsageError("--require needs --commits");
   const given = (file === undefined || file === STDIN ? await Bun.stdin.text() : fs.readFileSync(file, "utf8"))
     .trim()
     .replace(new RegExp(`^${TRAILER}: *`, "i"), "");

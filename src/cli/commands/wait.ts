@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { type AgentState, agentStates } from "../../protocol/agent.ts";
 import { simpleConditions, type WaitConditionInput } from "../../protocol/conditions.ts";
 import { defined } from "../../protocol/defined.ts";
-import { seconds, UsageError, wholeNumber } from "../arguments.ts";
+import { requireOptions, seconds, wholeNumber } from "../arguments.ts";
 import { agentState, conditionOf } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson } from "../print.ts";
@@ -72,7 +72,7 @@ export function register(program: Command): void {
 /** @throws UsageError */
 function conditionsOf(words: readonly string[], options: WaitOptions): WaitConditionInput[] {
   const { answer, text, regex, idle, agent, port, anyOwner, commandId } = options;
-  if (anyOwner === true && port === undefined) throw new UsageError("--any-owner needs --port");
+  requireOptions([{ option: "anyOwner", needs: "port" }], options);
   const conditions: WaitConditionInput[] = [
     ...(answer === undefined ? [] : [{ type: "answer", ask_id: answer } as const]),
     ...words.map(conditionOf),

@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { defined } from "../../protocol/defined.ts";
 import type { PaneProgram } from "../../protocol/layout.ts";
 import { shellText } from "../../shell/words.ts";
-import { collect, UsageError, variables } from "../arguments.ts";
+import { collect, requireOptions, UsageError, variables } from "../arguments.ts";
 
 export interface ProgramOptions {
   readonly cwd?: string;
@@ -30,7 +30,7 @@ export function programOf(
   after: readonly string[] | null,
 ): Partial<PaneProgram> {
   if (after !== null && after.length === 0) throw new UsageError("the command after -- is missing");
-  if (view !== undefined && after !== null) throw new UsageError("--view cannot be used with a command");
+  requireOptions([{ option: "view", excludes: ["after"] }], { view, after }, { after: "a command" });
   return {
     ...(after === null ? {} : { command: shellText(after) }),
     ...defined({ cwd }),

@@ -4,7 +4,7 @@ import { inputSchema, outputSchema } from "../../operations/table.ts";
 import { StepResultSchema } from "../../protocol/commands.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { requireCombinable } from "../../protocol/exec-rules.ts";
+import { execRules, requireCombinable } from "../../protocol/option-rules.ts";
 import { shownExec, shownParallel } from "./shown-exec.ts";
 import { SessionField, TargetField, tool } from "./tool.ts";
 
@@ -124,7 +124,7 @@ export const exec = tool({
     const usual = mode === "parallel" ? PARALLEL_OUTPUT_BYTES : OUTPUT_BYTES;
     const limit = asked ?? (rest.until === undefined ? usual : undefined);
     const modes = { parallel: mode === "parallel", pipeline: mode === "pipeline", keep: keep !== "none" };
-    requireCombinable({ session, clear_line, create, typed, integrate, stdin, show, beside, ...modes });
+    requireCombinable(execRules, { session, clear_line, create, typed, integrate, stdin, show, beside, ...modes });
     if (session === undefined) {
       const fields = {
         ...rest,

@@ -9,7 +9,7 @@
 
 import type { CommandRecord, ExecState, Step, StepResult } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { requireCombinable } from "../../protocol/exec-rules.ts";
+import { execRules, requireCombinable } from "../../protocol/option-rules.ts";
 import type { InputHold } from "../input-gate.ts";
 import { drained } from "../output/drained.ts";
 import type { TextPosition } from "../text/text.ts";
@@ -63,7 +63,7 @@ export class Exec {
    */
   async run(request: ExecRequest): Promise<ExecOutcome> {
     const { background, typed, integrate } = request;
-    requireCombinable({ session: true, steps: request.steps.length > 1, background, typed, integrate });
+    requireCombinable(execRules, { session: true, steps: request.steps.length > 1, background, typed, integrate });
     if (this.busy !== null) {
       throw new WshError("not_at_prompt", `another exec is running '${this.busy}' in this session`, {
         running: this.busy,

@@ -85,21 +85,11 @@ export async function searchLines(
   }
 }
 
-/** @throws WshError invalid_request: two places */
 function placesOf(input: Pick<ParsedInput<"lines.get">, "from_line" | "from_col" | "before_line" | "before_col">): {
   readonly from: Position | null;
   readonly before: Position | null;
 } {
   const { from_line, from_col, before_line, before_col } = input;
-  if (from_line !== undefined && before_line !== undefined) {
-    throw new WshError(
-      "invalid_request",
-      `'from_line' (${from_line}) and 'before_line' (${before_line}) cannot be used together`,
-      {
-        hint: "Use one of them.",
-      },
-    );
-  }
   return {
     from: from_line === undefined ? null : { line: from_line, col: from_col },
     before: before_line === undefined ? null : { line: before_line, col: before_col },

@@ -38,8 +38,6 @@ export async function output(
     const { lines = 0, tail = lines > 0 ? lines : undefined } = input;
     return commandOutput(pane, input.command_id, { ...input, tail }, signal);
   }
-  if (input.raw === true) throw new WshError("invalid_request", "'raw' needs 'command_id'");
-  if (input.range !== undefined) throw new WshError("invalid_request", "'range' needs 'command_id'");
   const query = await outputQuery(input, false);
   const { since } = input;
   if (since === undefined) {

@@ -9,7 +9,7 @@ import type { OperationOutput, ParsedInput } from "../../../operations/table.ts"
 import { MAX_PARALLEL, NO_PAGERS, type Step, stepsOf } from "../../../protocol/commands.ts";
 import { defined } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
-import { requireCombinable } from "../../../protocol/exec-rules.ts";
+import { execRules, requireCombinable } from "../../../protocol/option-rules.ts";
 import { stepFilters } from "../../../protocol/output-filter.ts";
 import { agentOfCaller } from "../../../protocol/owner.ts";
 import type { CreatedSession } from "../../../protocol/session.ts";
@@ -38,7 +38,7 @@ export async function execFresh(
   const steps = atMostParallel(stepsOf(input), input.mode);
   const { mode, until, show, beside } = input;
   const isMany = steps.length > 1;
-  requireCombinable({
+  requireCombinable(execRules, {
     until,
     show,
     beside,

@@ -91,9 +91,6 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
   "pane.resize": (call, { direction, by, rows, cols, rows_percent, cols_percent }) => {
     const { pane } = call.place;
     if (direction !== undefined) {
-      if ([rows, cols, rows_percent, cols_percent].some((each) => each !== undefined)) {
-        throw new WshError("invalid_request", "'direction' and a size cannot be used together");
-      }
       return change(call, (state, area) => resize(state, pane, { kind: "grow", side: direction, by }, area));
     }
     const [height, width] = [amount(rows, rows_percent), amount(cols, cols_percent)];

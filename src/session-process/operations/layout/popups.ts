@@ -24,7 +24,6 @@ const UNKNOWN: Exit = { code: null, signal: null };
 export const popupHandlers: Pick<Handlers<"layout", LayoutCall>, "popup.open"> = {
   "popup.open": async (call, { x, y, width, height, border, print, wait, ...program }, { signal }) => {
     const { parts, place } = call;
-    if (print && program.command == null) throw new WshError("invalid_request", "'print' needs a command");
     requireShown(parts, windowWith(parts.arrangement.state, place.pane));
     const printPath = print ? writeStdinFile(parts.instance, "") : undefined;
     try {

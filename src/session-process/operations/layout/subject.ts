@@ -8,6 +8,7 @@ import { defined } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import type { Arrangement as Answer, PaneProgram } from "../../../protocol/layout.ts";
 import { formatTarget, parseTarget, type Target, windowId } from "../../../protocol/names.ts";
+import { requireCombinable } from "../../../protocol/option-rules.ts";
 import type { Owner } from "../../../protocol/owner.ts";
 import type { RunningProgram } from "../../../protocol/session.ts";
 import type { Size } from "../../../protocol/size.ts";
@@ -33,6 +34,9 @@ export interface LayoutCall {
   /** The owner of the things it makes. */
   readonly owner: Owner;
 }
+
+/** A view runs no program of its own. */
+const contentRules = [{ option: "view", excludes: ["command", "shell", "stdin"] }];
 
 /** A pane that is not there yet, in a layout that is computed beforehand. */
 export const PROVISIONAL = "@0";
@@ -132,7 +136,7 @@ export async function startPane(
   as: PaneUse = {},
 ): Promise<{ readonly entry: PaneEntry; undo(): void }> {
   const { arrangement } = parts;
-  requireOneContent(given);
+  requireCombinable(contentRules, given);
   const isRemote = given.view?.includes("/") === true;
   const there = isRemote ? (await import("../../panes/remote-view.ts")).remoteView(parts.instance, given) : null;
   const program = there ?? given;
@@ -148,13 +152,6 @@ export async function startPane(
   const kept = keptVariables(program.env);
   const entry = paneEntry(local.id, { title, keep, ...defined({ env: kept }) });
   return { entry, undo: () => drop(parts, local.id) };
-}
-
-/** @throws WshError invalid_request: a view runs no program of its own */
-function requireOneContent({ view, command, shell, stdin }: PaneProgram): void {
-  const [other] = Object.entries({ command, shell, stdin }).flatMap(([name, value]) => (value == null ? [] : [name]));
-  if (view == null || other === undefined) return;
-  throw new WshError("invalid_request", `'${other}' and 'view' cannot be used together`);
 }
 
 /** A pane of another session, or another session, that is shown here, too. */

@@ -1,25 +1,26 @@
 /**
- * Which options of exec exclude or need others. One table for every way in: the operations, the MCP tool and the
- * command line, each with its own names for the options.
+ * Which options exclude or need others. An operation has its rules in its definition, and a subcommand checks the same
+ * ones, or its own, under its names for the options: the words of a refusal are the same everywhere.
  */
 import { WshError } from "./errors.ts";
+
+export interface OptionRule<O extends string = string> {
+  /** Given, it needs one of `needs`, and none of `excludes`. */
+  readonly option: O;
+  readonly needs?: O | readonly O[];
+  readonly excludes?: readonly O[];
+  readonly hint?: string;
+}
 
 export type ExecOption =
   | ("session" | "create" | "clear_line" | "typed" | "integrate")
   | ("background" | "until" | "steps" | "sequence" | "parallel" | "pipeline")
   | ("stdin" | "show" | "beside" | "keep");
 
-interface OptionRule {
-  readonly option: ExecOption;
-  readonly needs?: ExecOption;
-  readonly excludes?: readonly ExecOption[];
-  readonly hint?: string;
-}
-
 const JOIN = "Join the commands with ';' or '&&'.";
 
 /** `session`: the command runs at a prompt; `steps`: there are several commands, `sequence`: one after the other. */
-const rules: readonly OptionRule[] = [
+export const execRules: readonly OptionRule<ExecOption>[] = [
   { option: "background", excludes: ["steps"], hint: JOIN },
   { option: "until", excludes: ["steps"], hint: JOIN },
   { option: "pipeline", excludes: ["background", "until", "show", "create", "typed", "integrate", "clear_line"] },
@@ -36,26 +37,41 @@ const rules: readonly OptionRule[] = [
   { option: "typed", excludes: ["background", "until"], hint: "A typed command has no id to wait for." },
 ];
 
+/** Of output.get. */
+export const outputRules: readonly OptionRule<"raw" | "range" | "command_id">[] = [
+  { option: "raw", needs: "command_id" },
+  { option: "range", needs: "command_id" },
+];
+/** Of pane.resize. */
+export const resizeRules: readonly OptionRule<"direction" | "rows" | "cols" | "rows_percent" | "cols_percent">[] = [
+  { option: "direction", excludes: ["rows", "cols", "rows_percent", "cols_percent"] },
+];
+
+type Given<O extends string> = Readonly<Partial<Record<O, unknown>>>;
+
 /** @throws WshError invalid_request, by the first broken rule */
-export function requireCombinable(given: Parameters<typeof execFault>[0]): void {
-  const fault = execFault(given);
+export function requireCombinable<O extends string>(rules: readonly OptionRule<O>[], given: Given<O>): void {
+  const fault = ruleFault(rules, given);
   if (fault !== null) throw new WshError("invalid_request", fault.message, { hint: fault.hint });
 }
 
 /**
  * The first broken rule; null without one.
- * @param given options with their values; undefined and false: not given
+ * @param given options with their values; undefined, null and false: not given
  */
-export function execFault(
-  given: Readonly<Partial<Record<ExecOption, unknown>>>,
-  nameOf = (option: ExecOption): string => `'${option}'`,
+export function ruleFault<O extends string>(
+  rules: readonly OptionRule<O>[],
+  given: Given<O>,
+  nameOf = (option: O): string => `'${option}'`,
 ): { readonly message: string; readonly hint?: string } | null {
-  const isGiven = (option: ExecOption): boolean => given[option] !== undefined && given[option] !== false;
-  for (const { option, needs, excludes = [], ...hint } of rules) {
+  const isGiven = (option: O): boolean => given[option] != null && given[option] !== false;
+  for (const { option, needs = [], excludes = [], ...hint } of rules) {
     if (!isGiven(option)) continue;
     const other = excludes.find(isGiven);
     if (other !== undefined) return { message: `${nameOf(option)} cannot be used with ${nameOf(other)}`, ...hint };
-    if (needs !== undefined && !isGiven(needs)) return { message: `${nameOf(option)} needs ${nameOf(needs)}`, ...hint };
+    const needed = [needs].flat() as readonly O[];
+    if (needed.length === 0 || needed.some(isGiven)) continue;
+    return { message: `${nameOf(option)} needs ${needed.map(nameOf).join(" or ")}`, ...hint };
   }
   return null;
 }
