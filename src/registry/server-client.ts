@@ -35,7 +35,7 @@ export async function askServer(
     readonly request?: { readonly id: string; readonly firstAt?: number | undefined };
   } = {},
 ): Promise<unknown> {
-  const agent = by === undefined && method !== "GET" ? await agentOfThis() : null;
+  const agent = by?.caller.agent ?? (by === undefined && method !== "GET" ? await agentOfThis() : null);
   const prefix = readServerInfo(instance)?.base_prefix ?? "";
   let response: Response;
   let text: string;

@@ -10,6 +10,13 @@ export const TMUX_VERSION = "3.3a";
 
 type CalledOperation = OperationNameOf<"pane" | "session" | "layout">;
 
+/** Sessions that run and that the caller may know. */
+export interface SessionList {
+  readonly infos: readonly SessionInfo[];
+  /** There are no others, such as private ones that an AI agent may not know, or one that does not answer. */
+  readonly isComplete: boolean;
+}
+
 export interface NewSession {
   readonly name: string | null;
   readonly command: string | null;
@@ -80,7 +87,7 @@ export interface Backend {
   /** A person's key at an attached terminal runs it. */
   readonly isByKey?: boolean;
 
-  sessions(): Promise<readonly SessionInfo[]>;
+  sessions(): Promise<SessionList>;
   call<N extends CalledOperation>(operation: N, input: OperationInput<N>, target: string): Promise<OperationOutput<N>>;
   /** What formats say of a pane's terminal. */
   terminal(pane: string): Promise<PaneTerminal>;

@@ -62,7 +62,7 @@ export function readFront(args: readonly string[]): Front {
 
 /** @returns the exit status */
 export async function runTmux(backend: Backend, words: readonly string[], file: string | null = null): Promise<number> {
-  if (file !== null && (await backend.sessions()).length === 0) {
+  if (file !== null && (await backend.sessions()).infos.length === 0) {
     // A command that fails there does not keep tmux from starting.
     const quiet = { ...backend, print: async () => {}, complain: async () => {} };
     const start = new Run(quiet, commandTable);

@@ -1,5 +1,6 @@
 /** The sessions of an instance as tmux has them: `$3`, `@5`, `%7`, in tmux's order. A value, made for each command. */
 import type { PaneInfo, SessionInfo, WindowInfo } from "../protocol/session.ts";
+import type { SessionList } from "./backend.ts";
 import type { State } from "./state.ts";
 
 export interface Session {
@@ -42,8 +43,11 @@ export class Model {
   /** By name, as tmux lists them. */
   readonly sessions: readonly Session[];
 
-  constructor(infos: readonly SessionInfo[], state: State) {
-    this.sessions = infos
+  constructor(
+    private readonly list: SessionList,
+    state: State,
+  ) {
+    this.sessions = list.infos
       .flatMap((info) => sessionOf(info, state) ?? [])
       .toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
   }
@@ -65,8 +69,14 @@ export class Model {
     return all.find(({ window }) => window.info.panes.some(({ id, popup }) => popup === true && id === target));
   }
 
-  /** Ids of everything that lives, as wsh has them. */
-  get living(): ReadonlySet<string> {
+  /** Whether there are sessions that are not here. */
+  get isComplete(): boolean {
+    return this.list.isComplete;
+  }
+
+  /** Ids of everything that lives, as wsh has them; null: not known. */
+  get living(): ReadonlySet<string> | null {
+    if (!this.isComplete || this.sessions.length === 0) return null;
     return new Set(this.places.flatMap(({ session, window, pane }) => [session.target, window.target, pane.target]));
   }
 }

@@ -173,7 +173,9 @@ export class Run {
     this.made = place.pane?.target ?? made;
     try {
       for (const { text, agent } of hookAt(state, place, name))
-        await this.as(agent, (run) => run.commands([["run-shell", "-C", text]]));
+        await this.as(agent, async (run) => {
+          if (await run.knows(place)) await run.commands([["run-shell", "-C", text]]);
+        });
     } finally {
       this.hooked = null;
       this.made = made;
@@ -184,6 +186,11 @@ export class Run {
   async runHook(name: string): Promise<void> {
     const place = (await this.targets()).current;
     await this.hook(name, place ?? {}, place === null ? {} : placeVariables(place));
+  }
+
+  /** What is private is not known to AI agents. */
+  private async knows({ pane }: Partial<Place>): Promise<boolean> {
+    return pane === undefined || (await this.load()).model.findPane(pane.target) !== undefined;
   }
 
   /** Has a run act for an AI agent, with its rights. @param agent null: for the caller */
@@ -231,8 +238,8 @@ export class Run {
   /** The sessions and what tmux keeps at the time of the command. */
   async load(): Promise<{ readonly model: Model; readonly state: State }> {
     if (this.loaded !== null) return this.loaded;
-    const [infos, state] = [await this.backend.sessions(), this.backend.readState()];
-    this.loaded = { model: new Model(infos, state), state };
+    const [sessions, state] = [await this.backend.sessions(), this.backend.readState()];
+    this.loaded = { model: new Model(sessions, state), state };
     return this.loaded;
   }
 
@@ -246,7 +253,7 @@ export class Run {
     const { model } = await this.load();
     const { living } = model;
     const result = await this.backend.changeState((state) => {
-      if (living.size > 0) prune(state, living);
+      if (living !== null) prune(state, living);
       return change(state);
     });
     this.loaded = null;
@@ -276,6 +283,8 @@ export class Run {
     if (shown !== undefined) return placeOf(shown);
     const own = this.backend.pane === null ? undefined : model.findPane(this.backend.pane);
     if (own !== undefined) return own;
+    // Its session may be one that is not known: no other is meant in its place.
+    if (this.backend.pane !== null && !model.isComplete) return null;
     // As tmux: who is attached first, the newest otherwise.
     const [best] = model.sessions.toSorted(
       (a, b) =>

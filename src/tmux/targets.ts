@@ -41,25 +41,26 @@ interface Written {
   readonly isPaneOnly: boolean;
 }
 
+const NO_TARGET = "no current target";
+
 export class Targets {
   constructor(
     private readonly model: Model,
-    /** What a command without a target means; null where no session runs. */
+    /** What a command without a target means; null: nothing. */
     readonly current: Place | null,
     private readonly marked: Place | null,
   ) {}
 
   /** @throws TmuxError `can't find pane: x` */
   find(target: string | undefined, kind: TargetKind): Place {
-    const { current } = this;
-    if (current === null) throw new TmuxError(noServerTarget(target));
-    if (target === undefined || target === "") return current;
+    this.requireSessions(target);
+    if (target === undefined || target === "") return this.here;
     if (target === "=" || target === "{mouse}") throw new TmuxError("no mouse target");
     if (target === "~" || target === "{marked}") {
       if (this.marked === null) throw new TmuxError("no marked target");
       return this.marked;
     }
-    return this.written(readTarget(target, kind), current);
+    return this.written(readTarget(target, kind));
   }
 
   /** A place for a window: its session, and its number where it is given and free. */
@@ -68,15 +69,14 @@ export class Targets {
     readonly index: number | null;
     readonly window: Window | null;
   } {
-    const { current } = this;
-    if (current === null) throw new TmuxError(noServerTarget(target));
-    if (target === undefined || target === "") return { session: current.session, index: null, window: null };
+    this.requireSessions(target);
+    if (target === undefined || target === "") return { session: this.here.session, index: null, window: null };
     const written = readTarget(target, "window");
     if (written.pane !== "") throw new TmuxError("can't specify pane here");
     if (written.session !== "" && written.window === "") {
       return { session: this.session(written.session), index: null, window: null };
     }
-    const session = written.session === "" ? current.session : this.session(written.session);
+    const session = written.session === "" ? this.here.session : this.session(written.session);
     const { name } = exactness(written.window);
     const offset = /^([+-])(\d*)$/.exec(name);
     if (offset !== null) {
@@ -93,43 +93,58 @@ export class Targets {
     throw new TmuxError(`can't find window: ${name}`);
   }
 
-  private written({ session, window, pane, isWindowOnly, isPaneOnly }: Written, current: Place): Place {
+  /** @throws TmuxError */
+  private requireSessions(target: string | undefined): void {
+    if (this.model.sessions.length > 0) return;
+    throw new TmuxError(
+      target === undefined ? NO_TARGET : `can't find session: ${exactness(target.replace(/:.*/, "")).name}`,
+    );
+  }
+
+  /** @throws TmuxError */
+  private get here(): Place {
+    if (this.current === null) throw new TmuxError(NO_TARGET);
+    return this.current;
+  }
+
+  private written({ session, window, pane, isWindowOnly, isPaneOnly }: Written): Place {
     if (session !== "") {
       const found = this.session(session);
       const inside = window === "" ? found.current : windowIn(found, window);
       if (inside === null) throw new TmuxError(`can't find window: ${exactness(window).name}`);
-      return pane === "" ? placeOf(found, inside) : this.paneOf(found, inside, pane, current);
+      return pane === "" ? placeOf(found, inside) : this.paneOf(found, inside, pane);
     }
     if (window !== "") {
-      const found = this.window(window, isWindowOnly, current);
-      return pane === "" ? found : this.paneOf(found.session, found.window, pane, current);
+      const found = this.window(window, isWindowOnly);
+      return pane === "" ? found : this.paneOf(found.session, found.window, pane);
     }
-    if (pane === "") return current;
+    if (pane === "") return this.here;
     if (pane.startsWith("%")) {
       const found = this.model.places.find((place) => place.pane.id === pane);
       if (found === undefined) throw new TmuxError(`can't find pane: ${pane}`);
       return found;
     }
-    const here = paneIn(current.window, pane, current);
-    if (here !== null) return { ...current, pane: here };
-    const there = isPaneOnly ? null : this.windowOrNull(pane, false, current);
+    const { here } = this;
+    const found = paneIn(here.window, pane, here);
+    if (found !== null) return { ...here, pane: found };
+    const there = isPaneOnly ? null : this.windowOrNull(pane, false);
     if (there === null) throw new TmuxError(`can't find pane: ${inBraces(paneWords, pane)}`);
     return there;
   }
 
-  private paneOf(session: Session, window: Window, pane: string, current: Place): Place {
-    const found = paneIn(window, pane, current);
+  private paneOf(session: Session, window: Window, pane: string): Place {
+    const found = paneIn(window, pane, this.current);
     if (found === null) throw new TmuxError(`can't find pane: ${inBraces(paneWords, pane)}`);
     return { session, window, pane: found };
   }
 
-  private window(name: string, isOnly: boolean, current: Place): Place {
-    const found = this.windowOrNull(name, isOnly, current);
+  private window(name: string, isOnly: boolean): Place {
+    const found = this.windowOrNull(name, isOnly);
     if (found === null) throw new TmuxError(`can't find window: ${exactness(inBraces(windowWords, name)).name}`);
     return found;
   }
 
-  private windowOrNull(name: string, isOnly: boolean, current: Place): Place | null {
+  private windowOrNull(name: string, isOnly: boolean): Place | null {
     if (name.startsWith("@")) {
       for (const session of this.model.sessions) {
         const window = session.windows.find(({ id }) => id === name);
@@ -137,8 +152,8 @@ export class Targets {
       }
       return null;
     }
-    const window = windowIn(current.session, name);
-    if (window !== null) return placeOf(current.session, window);
+    const window = this.current === null ? null : windowIn(this.current.session, name);
+    if (window !== null && this.current !== null) return placeOf(this.current.session, window);
     const session = isOnly ? null : this.sessionOrNull(name);
     return session === null ? null : placeOf(session);
   }
@@ -161,12 +176,6 @@ export class Targets {
       (each) => fnmatch(name, each.name),
     );
   }
-}
-
-function noServerTarget(target: string | undefined): string {
-  return target === undefined
-    ? "no current target"
-    : `can't find session: ${exactness(target.replace(/:.*/, "")).name}`;
 }
 
 function exactness(name: string): { readonly name: string; readonly isExact: boolean } {
@@ -236,16 +245,16 @@ export function around<T>(all: readonly T[], from: T, step: number): T | null {
   return all[(((at + step) % all.length) + all.length) % all.length] ?? null;
 }
 
-function paneIn(window: Window, written: string, current: Place): Pane | null {
+function paneIn(window: Window, written: string, current: Place | null): Pane | null {
   const name = inBraces(paneWords, written);
   const { panes } = window;
   if (name.startsWith("%")) return panes.find(({ id }) => id === name) ?? null;
   if (name === "!") return panes.find((pane) => pane.info.last === true) ?? null;
   const [, side] = /^\{(up|down|left|right)-of\}$/.exec(name) ?? [];
-  if (side !== undefined) return neighbour(current.window, current.pane, side);
+  if (side !== undefined) return current === null ? null : neighbour(current.window, current.pane, side);
   const [, sign, digits] = /^([+-])(\d*)$/.exec(name) ?? [];
   if (sign !== undefined) {
-    const from = panes.includes(current.pane) ? current.pane : window.active;
+    const from = current !== null && panes.includes(current.pane) ? current.pane : window.active;
     return around(panes, from, Number(digits || "1") * (sign === "+" ? 1 : -1));
   }
   const numbered = /^\d+$/.test(name) ? panes.find(({ index }) => index === Number(name)) : undefined;

@@ -18,6 +18,7 @@ import { findSession } from "../../src/registry/registry.ts";
 import { Connection } from "../../src/wire/connection.ts";
 import { stored } from "../reliability/checkpoints/crashed-sessions.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
+import { testWith } from "../support/programs.ts";
 import { attachment } from "../support/terminals/attached-peer.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
@@ -304,6 +305,64 @@ test("of a private session an agent learns the name, by every list; a person eve
   expect(await wsh.ok("history", "--list")).toContain("told-");
   expect((await byAgent("list")).output).toContain("secret");
   await wsh.ok("kill", "secret");
+});
+
+testWith("tmux")("the binary tmux and control mode show an agent nothing of a private session", async () => {
+  await wsh.runWith({ env: { WSH_TMUX: "on" } }, "new", "told");
+  await byAgent("new", "lookout");
+  const told = await wsh.ok("exec", "told", "--", "env");
+  const around = [...told.matchAll(/^TMUX\w*=.*$/gm)].map(([line]) => line);
+  const byTmux = (...words: readonly string[]) => asAgent("env", ...around, "tmux", ...words);
+  const persons = (...words: readonly string[]) => wsh.ok("tmux", ...words);
+  await byTmux("set-option", "-t", "lookout", "@kept", "1");
+  await persons("set-environment", "-t", "told", "VARIABLE", "tell-tale");
+  await persons("select-pane", "-t", "told", "-T", "tell-tale", ";", "select-pane", "-m", "-t", "told");
+  // One has looked on since before, at it or at another.
+  const opened = ["told", "lookout"].map((session) =>
+    Bun.spawn([join(wsh.dir, "any", "claude"), "env", ...around, "tmux", "-C", "attach", "-t", session], {
+      ...{ cwd: wsh.dir, env: wsh.env, stdin: "pipe", stdout: "pipe" },
+    }),
+  );
+  const texts = opened.map(() => "");
+  opened.forEach(async ({ stdout }, i) => {
+    for await (const bytes of stdout) texts[i] += Buffer.from(bytes).toString();
+  });
+  await until("both are attached", () => texts.every((text) => text.includes("%session-changed")));
+  opened[1]?.stdin.write("refresh-client -B all:%*:#{S:#{W:#{window_name}}}\n");
+  await wsh.ok("private", "told", "on");
+  await until("the first has ended", () => texts[0]?.includes("%exit") === true);
+  const secrets = ["exec", "told", "--", `echo tell-tale; '${program.at(-1)}' tmux set-buffer tell-tale`];
+  expect((await wsh.run(...secrets)).code).toBe(0);
+  await persons("rename-window", "-t", "told", "tell-tale", ";", "display-message", "-t", "told", "tell-tale");
+  const ids = (await persons("display-message", "-p", "-t", "told", "#{session_id} #{window_id} #{pane_id}")).trim();
+  const [session = "", window = "", pane = ""] = ids.split(" ");
+  const names = "#{session_name} #{window_name} #{pane_title} #{pane_start_command}";
+  for (const words of [
+    ["list-panes", "-a", "-F", names],
+    ["display-message", "-p", `${names}#{S:${names}#{W:${names}#{P:${names},x},x}}`],
+    ...[session, window, pane, "told", "{marked}"].map((target) => ["display-message", "-pt", target, names]),
+    ...["capture-pane -pt", "show-environment -t", "show-options -t", "pipe-pane -It"].map((line) => [
+      ...line.split(" "),
+      pane,
+    ]),
+    ...[["list-buffers"], ["show-buffer"], ["show-messages"], ["list-clients"], ["display-message", "-c", "told", "x"]],
+    ["run-shell", `exec env -u WSH_AGENT ${self} screen told`],
+    ["display-message", "-p", `#(exec env -u WSH_AGENT ${self} screen told | grep tell-tale)`],
+    ["set-option", "-t", "lookout", "@kept", "2"],
+  ]) {
+    const { output, error } = await byTmux(...words);
+    expect([words, output + error]).toEqual([words, expect.not.stringContaining("tell-tale")]);
+  }
+  expect((await byTmux("new-session", "-d", "-s", "told")).error).toBe("duplicate session: told\n");
+  // An agent in the private session means no other one in its place.
+  const inside = await byTmux("split-window", "-d");
+  expect(inside).toEqual({ code: 1, output: "", error: "no current target\n" });
+  opened[1]?.stdin.write("list-windows -a\n");
+  await until("its answer", () => (texts[1]?.match(/%end/g)?.length ?? 0) > 2);
+  expect(texts.join("")).not.toContain("tell-tale");
+  expect(await persons("show-environment", "-t", "told")).toBe("VARIABLE=tell-tale\n");
+  opened[1]?.kill();
+  for (const name of ["told", "lookout"]) await wsh.ok("kill", name);
 });
 
 test("what an agent has open ends when the session becomes private; a person's goes on", async () => {

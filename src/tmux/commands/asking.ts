@@ -134,9 +134,11 @@ async function prompt(run: Run, args: Arguments): Promise<void> {
     if (typeof answer !== "string") return;
     if (args.has("N") && !/^\d+$/.test(answer)) return;
     text = filled(text, args.has("1") ? answer.slice(0, 1) : answer, i + 1);
-    await run.change((state) => {
-      state.prompts[type] = [...(state.prompts[type] ?? []), answer].slice(-MOST_ANSWERS);
-    });
+    // Nothing of a private session is written down.
+    if (session.info.private !== true)
+      await run.change((state) => {
+        state.prompts[type] = [...(state.prompts[type] ?? []), answer].slice(-MOST_ANSWERS);
+      });
   }
   await runText(run, text, placeIn(session));
 }

@@ -131,9 +131,14 @@ async function displayMessage(run: Run, args: Arguments): Promise<void> {
   const text = args.has("l") ? given : await run.format(given, place ?? {}, client?.variables ?? {}, true);
   if (isPrinted) return run.print(text);
   if (client === null || text === "") return;
-  await run.change((state) => {
-    state.messages = [...state.messages, `${timeText(new Date(), "%H:%M:%S")}: message: ${text}`].slice(-MOST_MESSAGES);
-  });
+  // Nothing of a private session is written down.
+  const isPrivate = (place ?? client).session.info.private === true;
+  if (!isPrivate)
+    await run.change((state) => {
+      state.messages = [...state.messages, `${timeText(new Date(), "%H:%M:%S")}: message: ${text}`].slice(
+        -MOST_MESSAGES,
+      );
+    });
   const message = text.slice(0, 1_000);
   if (client.terminal !== null)
     await run.backend.call("terminal.show", { message, client: client.terminal }, client.session.target);

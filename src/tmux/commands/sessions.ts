@@ -1,4 +1,5 @@
 /** Commands on whole sessions. */
+import { WshError } from "../../protocol/errors.ts";
 import { TmuxError } from "../error.ts";
 import { placeOf, type Session } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
@@ -89,13 +90,19 @@ async function newSession(run: Run, args: Arguments): Promise<void> {
   if (!args.has("d") && !run.backend.hasTerminal) throw new TmuxError("open terminal failed: not a terminal");
   const program = await programOf(run, args, null);
   const own = shown === null ? null : freeName(ownName(shown), model.sessions);
-  const info = await run.backend.create({
+  const wanted = {
     name: own,
     command: program.command,
     cwd: program.cwd,
     env: program.env ?? null,
     rows: side(args.get("y"), "height", SIZE.rows),
     cols: side(args.get("x"), "width", SIZE.cols),
+  };
+  const info = await run.backend.create(wanted).catch((thrown) => {
+    // One that the caller may not know.
+    throw WshError.from(thrown).code === "session_name_conflict"
+      ? new TmuxError(`duplicate session: ${shown}`)
+      : thrown;
   });
   await run.refresh();
   if (own !== null && shown !== null && own !== shown) await keepName(run, info.id, own, shown);

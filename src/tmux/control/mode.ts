@@ -65,7 +65,11 @@ export class ControlMode implements ControlClient {
   private number = 0;
   private flag = 0;
   private held: string[] = [];
-  private seen: ModelState = { model: new Model([], emptyState()), shown: null, layouts: new Map() };
+  private seen: ModelState = {
+    model: new Model({ infos: [], isComplete: false }, emptyState()),
+    shown: null,
+    layouts: new Map(),
+  };
   private looking: Promise<void> = Promise.resolve();
   private readonly over = Promise.withResolvers<ControlEnd>();
   private isOver = false;

@@ -15,7 +15,7 @@ import { agentAbove } from "../../platform/agent-above.ts";
 import { present } from "../../protocol/defined.ts";
 import { isSameOwner, ownerOf, requireNoAgent } from "../../protocol/owner.ts";
 import { PaneTerminalSchema } from "../../protocol/pane-terminal.ts";
-import { SessionInfoSchema } from "../../protocol/session.ts";
+import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import { prefixKeyOf } from "../../settings/prefix-key.ts";
 import { loadSettings } from "../../settings/settings.ts";
 import { quote, shellText } from "../../shell/words.ts";
@@ -32,10 +32,12 @@ const EVENT_SECONDS = 60;
 
 /** Most bytes of a file, or of a standard input, that a command reads. */
 export const MOST_INPUT_BYTES = 64 * 1024 * 1024;
-/** Most letters of what `run-shell` prints, and of a line in a format; longest wait for that line, in ms. */
+/** Most letters of what `run-shell` prints, and of a line in a format. */
 const MOST_OUTPUT = 16 * 1024 * 1024;
 const MOST_LINE = 64 * 1024;
+/** Longest wait for that line, and then for its command's end, in ms: afterwards the command's group is ended. */
 const LINE_PATIENCE_MS = 2_000;
+const LINE_GRACE_MS = 50;
 
 /** The caller, and the way of answering it. */
 export interface ClientSide
@@ -69,6 +71,11 @@ export function backendOf(
   const { env, cwd, caller, pane, hasTerminal, isByKey = false, socketPath, print, complain } = client;
   // A program that a session's process starts for an agent acts for it.
   const place = { env: { ...definedIn(env), ...present({ WSH_AGENT: agent }) }, cwd };
+  /** What the text removes from its environment remains in that of the shell around it. */
+  const shellFor = (text: string): string[] =>
+    agent === null ? ["sh", "-c", text] : ["sh", "-c", 'sh -c "$1"; exit $?', "sh", text];
+  const run = (text: string) =>
+    Bun.spawn(shellFor(text), { ...place, stdin: "ignore", stdout: "pipe", stderr: "ignore", detached: true });
   return {
     env,
     cwd,
@@ -128,16 +135,18 @@ export function backendOf(
     },
     async requireOwnSessions(command) {
       const own = ownerOf(sessions.context.caller);
-      const all = agent === null ? [] : await sessions.list();
-      if (all.some(({ owner }) => owner === undefined || !isSameOwner(owner, own))) this.requirePerson(command);
+      if (agent === null) return;
+      const { infos, isComplete } = await sessions.list();
+      const isOwn = ({ owner }: SessionInfo): boolean => owner !== undefined && isSameOwner(owner, own);
+      if (!isComplete || !infos.every(isOwn)) this.requirePerson(command);
     },
     async requireOwn(target, command) {
       const op = /^@[sw]/.test(target) ? (target.startsWith("@s") ? "session.update" : "window.update") : "pane.update";
       if (agent !== null) await sessions.call("peer.leave", { op, input: { tmux: command } }, target);
     },
     async keysChanged() {
-      const all = await sessions.list();
-      await Promise.all(all.map(({ id }) => sessions.call("peer.reload", {}, id).catch(() => {})));
+      const { infos } = await sessions.list();
+      await Promise.all(infos.map(({ id }) => sessions.call("peer.reload", {}, id).catch(() => {})));
     },
     keySettings() {
       const settings = loadSettings(instance, { env: process.env, tolerant: true });
@@ -151,21 +160,22 @@ export function backendOf(
     },
 
     async shell(command) {
-      const child = Bun.spawn(["sh", "-c", command], { ...place, stdin: "ignore", stdout: "pipe", stderr: "ignore" });
+      const child = run(command);
       const output = await textOf(child.stdout, (text) => text.length >= MOST_OUTPUT);
       return { code: await child.exited, output };
     },
     async shellLine(command) {
-      const child = Bun.spawn(["sh", "-c", command], { ...place, stdin: "ignore", stdout: "pipe", stderr: "ignore" });
+      const child = run(command);
       const text = textOf(child.stdout, (read) => read.includes("\n") || read.length >= MOST_LINE);
       const late = Promise.withResolvers<string>();
       const timer = setTimeout(() => late.resolve(`<'${command}' not ready>`), LINE_PATIENCE_MS);
       const [line = ""] = (await Promise.race([text, late.promise])).split("\n");
       clearTimeout(timer);
-      child.kill();
+      await Promise.race([child.exited, Bun.sleep(LINE_GRACE_MS)]);
+      if (child.exitCode === null && child.signalCode === null) signal(-child.pid);
       return line;
     },
-    spawn: (command) => void background(command, place, "ignore"),
+    spawn: (command) => void background(shellFor(command), place, "ignore"),
     self: `${self(...at, "tmux")}`,
     shellText,
     isAlive(pid) {
@@ -177,16 +187,11 @@ export function backendOf(
       }
     },
     end(pid) {
-      if (pid <= 1) return;
-      try {
-        process.kill(pid, "SIGTERM");
-      } catch {
-        // It has left.
-      }
+      if (pid > 1) signal(pid);
     },
     async pipe(pane, command, ways) {
       const [shell, given] = [`exec ${self(...at, "tmux", "pipe-pane")}`, JSON.stringify({ pane, command, ...ways })];
-      const child = background(shell, { ...place, env: { ...place.env, [PIPE]: given } }, "pipe");
+      const child = background(["sh", "-c", shell], { ...place, env: { ...place.env, [PIPE]: given } }, "pipe");
       const { stdout } = child;
       const first = stdout === null ? [] : await Promise.race([once(stdout, "data"), once(stdout, "close")]);
       stdout?.destroy();
@@ -255,11 +260,24 @@ function definedIn(env: Readonly<Record<string, string | undefined>>): Record<st
 }
 
 /** Starts shell text that outlives this process. @returns its process, which leads a group */
-function background(command: string, place: Surroundings, output: "ignore" | "pipe"): ChildProcess {
-  const child = spawn("sh", ["-c", command], { ...place, detached: true, stdio: ["ignore", output, "ignore"] });
+function background(
+  [shell = "sh", ...words]: readonly string[],
+  place: Surroundings,
+  output: "ignore" | "pipe",
+): ChildProcess {
+  const child = spawn(shell, words, { ...place, detached: true, stdio: ["ignore", output, "ignore"] });
   child.on("error", () => {});
   child.unref();
   return child;
+}
+
+/** @param pid negative: a group */
+function signal(pid: number): void {
+  try {
+    process.kill(pid, "SIGTERM");
+  } catch {
+    // It has ended.
+  }
 }
 
 function fileFault(path: string, thrown: unknown): TmuxError {

@@ -12,6 +12,7 @@ import { findSession, listSessions } from "../../registry/registry.ts";
 import { watchRegistry } from "../../registry/registry-watch.ts";
 import { askServer } from "../../registry/server-client.ts";
 import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
+import type { SessionList } from "../backend.ts";
 
 /** Longest wait for a session process to greet, in ms: a healthy one takes one. */
 const HELLO_MS = 900;
@@ -40,12 +41,13 @@ export class Sessions implements Disposable {
     this.context = { caller: { ...caller, ...present({ agent }) }, access: "admin" } as const;
   }
 
-  /** Running sessions; one whose process does not answer is left out. */
-  async list(): Promise<readonly SessionInfo[]> {
+  async list(): Promise<SessionList> {
     const entries = listSessions(this.instance);
     const known = entries.length > FEW ? await this.listed() : null;
     const all = known ?? (await Promise.all(entries.map(({ socket }) => this.info(socket))));
-    return all.flatMap((info) => (info?.running === true && info.state !== "crashed" ? [info] : []));
+    const running = all.filter((info) => info === null || (info?.running === true && info.state !== "crashed"));
+    const infos = running.flatMap((info) => (info != null && info.windows.length > 0 ? [info] : []));
+    return { infos, isComplete: all.length >= entries.length && infos.length === running.length };
   }
 
   /** @throws WshError of the operation, session_not_found, host_unavailable */
@@ -110,20 +112,22 @@ export class Sessions implements Disposable {
     return opened;
   }
 
-  private async info(socket: string): Promise<SessionInfo | null> {
+  /** Null: it does not answer; undefined: it has ended. */
+  private async info(socket: string): Promise<SessionInfo | null | undefined> {
     const isNew = !this.connections.has(socket);
     try {
       const { connection, hello } = await this.connect(socket);
-      if (isNew) return hello.info ?? null;
+      // A session's process greets this process, and answers its caller.
+      if (isNew && this.context.caller.agent === undefined) return hello.info ?? null;
       return v.parse(SessionInfoSchema, await connection.request("session.get", {}, this.context));
-    } catch {
-      return null;
+    } catch (thrown) {
+      return WshError.from(thrown).code === "session_not_found" ? undefined : null;
     }
   }
 
   private async listed(): Promise<readonly SessionInfo[] | null> {
-    const all = askServer(this.instance, "GET", "/sessions?all=true&server=local", { patienceMs: LIST_MS });
-    const answer = await all.catch(() => null);
+    const asked = { patienceMs: LIST_MS, by: this.context };
+    const answer = await askServer(this.instance, "GET", "/sessions?all=true&server=local", asked).catch(() => null);
     const infos = v.safeParse(v.array(SessionInfoSchema), answer);
     return infos.success ? infos.output : null;
   }
