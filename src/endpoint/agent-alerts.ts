@@ -1,6 +1,6 @@
 /**
  * Alerts the person's terminals when an agent begins to need input, as set by `agent_alert`: once per change, at every
- * attached terminal except those at which the person looks at that very pane.
+ * attached terminal except those that show that pane.
  */
 import { type AgentAlert, type AgentInfo, alertFor, isAlerting } from "../protocol/agent.ts";
 import type { Viewer } from "../session/viewers.ts";

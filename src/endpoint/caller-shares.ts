@@ -10,7 +10,10 @@ export class CallerShares {
 
   constructor(private readonly limits: { readonly clients: number; readonly waiters: number }) {}
 
-  /** Answers a token's request, within its limit: most long ones are waits. @throws WshError resource_limit_reached */
+  /**
+   * Answers a token's request, within its limit: most requests that take long are waits. @throws WshError
+   * resource_limit_reached
+   */
   async answer(request: PeerRequest, act: () => Promise<unknown>): Promise<unknown> {
     const share = shareOf(request);
     if (share === null) return act();
@@ -23,7 +26,7 @@ export class CallerShares {
     }
   }
 
-  /** The peer's stream is about to be opened. @throws WshError resource_limit_reached */
+  /** Call before a peer's stream is opened. @throws WshError resource_limit_reached */
   openStream(session: Session, request: PeerRequest, peer: Peer): void {
     const { clients } = this.limits;
     if (session.streamCount >= clients) {

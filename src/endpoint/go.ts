@@ -16,7 +16,7 @@ export async function go(served: Served, input: unknown): Promise<v.InferOutput<
   return { isInside: true };
 }
 
-/** @throws WshError nested_session when that terminal is not attached any more, or would show itself */
+/** @throws WshError nested_session when that terminal is no longer attached, or would show itself */
 export async function goWith(
   { viewers }: Pick<Session, "viewers">,
   { viewer: id }: SubmittedBy,

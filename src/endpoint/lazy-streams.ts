@@ -50,7 +50,7 @@ export class StreamCode {
       this.clients(),
     ]);
     this.now = { known: new KnownTerminals(), TerminalStream, askTerminal, WindowStream, clients };
-    // The pending requests continue before this.
+    // Lets the pending requests continue first.
     setImmediate(() => {
       const { early } = this;
       this.early = null;

@@ -1,6 +1,6 @@
 /**
- * Open requests and streams in this process of callers that may use less than everything: a token of one session, an AI
- * agent. When a pane moves to another session, or a session becomes private, each that its caller may no longer have ends.
+ * Open requests and streams of callers with limited rights: a token of one session, an AI agent. When a pane moves to
+ * another session, or a session becomes private, those that their caller may no longer use are ended.
  */
 import { eitherSignal } from "../base/either-signal.ts";
 import { requireOwnSession } from "../operations/rights.ts";
@@ -20,7 +20,7 @@ interface Held {
 export class LimitedCallers {
   private readonly held = new Set<Held>();
 
-  /** Calls `end` when the caller may no longer use what the request is about. @returns the release function */
+  /** Calls `end` when the caller may no longer use the subject of the request. @returns the release function */
   hold(request: PeerRequest, owner: Owner, end: Held["end"]): () => void {
     if (!isLimited(request)) return () => {};
     const held = { request, owner, end };
@@ -56,7 +56,7 @@ export class LimitedCallers {
     }
   }
 
-  /** A session has become private. @param lacks why a request may no longer be made; null: it may */
+  /** A session has become private. @param lacks returns why a request may no longer be made; null: it may */
   async look(lacks: (request: PeerRequest) => Promise<WshError | null>): Promise<void> {
     for (const held of [...this.held]) {
       const error = await lacks(held.request);

@@ -40,7 +40,7 @@ export class ListFeed {
     return listed;
   }
 
-  /** For an event that carries the info: how long its state lasts was not checked. */
+  /** The info of an event: how long its state lasts was not checked. */
   get passing(): Listing {
     return { change: this.change, pid: process.pid, lasting: null };
   }
@@ -54,7 +54,7 @@ export class ListFeed {
     this.isStale = true;
     this.change++;
     const event = { event: "stale", change: this.change };
-    // The echo of a key is sent first; answers to requests come later still.
+    // The echo of a key is sent first; answers to requests follow later.
     queueMicrotask(() => this.send(event));
   }
 
@@ -80,7 +80,7 @@ export class ListFeed {
     const pid = typeof lasting === "number" ? lasting : null;
     const listing = { change: this.change, pid: process.pid };
     if (pid === null) return { info, listing: { ...listing, lasting: lasting === "reported" ? lasting : null } };
-    // Counted before and after the check that the answer depends on.
+    // The counter is read before and after the check: a change in between makes the info outdated.
     const { processes } = platform();
     const runs = processes.runs(pid);
     const again = this.session.listing();

@@ -1,18 +1,18 @@
-/** Writes the requests that go straight to a session's process into the audit log. */
+/** Records the requests that reach a session's process directly in the audit log. */
 import type { AuditLog } from "../log/audit/audit-log.ts";
 import { directly } from "../log/audit/direct-audit.ts";
 import { withOutcome } from "../log/audit/outcome.ts";
 import type { PeerRequest } from "../wire/peer.ts";
 import type { Served } from "./served.ts";
 
-/** Messages that keep a connection or a terminal alive, and do nothing else. */
+/** Messages that only keep a connection or a terminal up to date. */
 export const unrecorded: ReadonlySet<string> = new Set(
   "ping watch caller_gone owner_gone shown_in help look written focus watched keys command release give_back colors settings"
     .split(" ")
     .map((name) => `peer.${name}`),
 );
 
-/** @param audit null: it is not recorded */
+/** @param audit null: the request is not recorded */
 export async function recorded(
   audit: AuditLog | null,
   { op: operation, input, caller }: Pick<PeerRequest, "op" | "input" | "caller">,

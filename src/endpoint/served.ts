@@ -20,7 +20,7 @@ export interface PeerStream {
 
 /** A window in a stream's request. */
 export interface StreamedWindow {
-  /** Its present id; null when the requested window is gone. */
+  /** Its current id; null: the requested window is gone. */
   readonly id: string | null;
   readonly shown: Shown;
   dispose(): void;
@@ -31,7 +31,7 @@ export interface ClientStreams {
   /**
    * Begins, or changes, the stream of a peer.
    * @param known the peer's stream so far, none at first
-   * @param begin registers the new stream, which counts as a client of the session; throws without room for it
+   * @param begin registers the new stream, which counts as a client of the session; throws at the limit of clients
    * @returns the answer
    */
   request(
@@ -48,11 +48,11 @@ export interface Watchers {
   changed(): void;
   /** The AI agent of a pane has changed; null: it is gone. */
   agent(pane: string, agent: AgentInfo | null): void;
-  /** An event, with the session's newest info. */
+  /** Sends an event with the session's newest info. */
   tell(event: string, fields?: object): void;
 }
 
-/** How a key's binding is carried out. */
+/** How a key's binding is executed. */
 export interface BoundHow {
   /** The person who pressed the key, with their rights. */
   readonly by: Acting;
@@ -66,7 +66,10 @@ export interface Served {
   readonly session: Session;
   /** `@7`, for the audit log. */
   readonly paneId: string;
-  /** Finds the session of a request's subject: a pane may move to another. @returns its id at the time of the call */
+  /**
+   * Returns a function that finds the session of a request's subject (a pane may move to another session) and returns
+   * its id.
+   */
   owner(request: Pick<PeerRequest, "op" | "target">): () => string;
   /** Called once, before the first request. */
   begin(watchers: Watchers): void;
@@ -74,36 +77,39 @@ export interface Served {
   shown(request: PeerRequest, peer: Peer): { readonly shown: Shown; readonly session: Session };
   /** A shown window. @param target its id, index or name; absent: the active one @throws WshError pane_not_found */
   window(target: string | undefined): StreamedWindow;
-  /** The question to the person before a pressed key is carried out; null: none. */
+  /** The question that the person must answer before the binding of a pressed key is executed; null: there is none. */
   priorQuestion(binding: Binding, shown: Shown): Promise<PriorQuestion | null>;
   /**
-   * A person pressed a key that is bound to an operation.
+   * Executes the operation that is bound to a pressed key.
    * @returns the operation's answer
    * @throws WshError of the operation
    */
   bound(binding: Binding, shown: Shown, how: BoundHow): Promise<unknown>;
   /**
-   * Finds the keypress that started a client in the pane which wants its person's terminal to show another session.
-   * @returns null when it does not run at the pane's own terminal
-   * @throws WshError nested_session when a program started it, or nobody
+   * Finds the keypress that started a client in the pane, whose terminal that client can switch to another session.
+   * @returns null when the client does not run at the pane's own terminal
+   * @throws WshError nested_session when no keypress started it
    */
   startedBy(pid: number): SubmittedBy | null;
   /** Updates `session.info()`: asks the sources of views. */
   refresh(): Promise<void>;
-  /** Handles a request between processes (`peer.…`) that is not of the socket itself. @throws WshError unknown_method */
+  /**
+   * Handles a request between processes (`peer.…`), except those that the socket handles itself. @throws WshError
+   * unknown_method
+   */
   between(request: PeerRequest, peer: Peer): Promise<unknown>;
-  /** A signal from outside ends the session: its stored state is updated, and stays. */
+  /** A signal from outside ends the session: its stored state is updated and kept. */
   endedFromOutside(signal: string): Promise<void>;
-  /** The session ends because its restore has failed: its stored state stays unchanged. */
+  /** The session ends because its restore has failed: its stored state remains unchanged. */
   restoreUndone(): void;
   /**
-   * Handles an operation; of a request that takes part in the session, or ends it, it requires an AI agent's leave.
+   * Handles an operation. An AI agent needs permission for a request that takes part in the session or ends it.
    * @throws WshError of the operation, access_denied
    */
   operate(request: PeerRequest, peer: Peer): Promise<unknown>;
-  /** Whether a person has allowed an AI agent everything here, by its name as an owner. */
+  /** Whether a person has allowed an AI agent (by its name as an owner) everything in this session. */
   readonly permission: { isAllowed(name: string): Promise<boolean> };
-  /** Why an AI agent may no longer have what it has begun; null: it may. */
+  /** Why an AI agent may no longer use what it has begun; null: it may. */
   lacksLeave(request: PeerRequest): Promise<WshError | null>;
   /** Loads the streams other than terminals. */
   clients(): Promise<ClientStreams>;

@@ -41,9 +41,9 @@ import { Watchers } from "./watchers.ts";
 
 const EndSchema = v.object({
   reason: v.picklist(["killed", "server_stopped"]),
-  /** The signal that ends the machine or the login: the session is meant to return. */
+  /** The signal with which the machine shuts down or the login ends: the session is to be restored later. */
   by: v.optional(v.string()),
-  /** The restore that started it has failed: its stored state stays unchanged. */
+  /** The restore that started the session has failed: its stored state remains unchanged. */
   undone: v.optional(v.boolean(), false),
 });
 const CallerGoneSchema = v.object({ id: v.string() });
@@ -51,7 +51,7 @@ const CallerGoneSchema = v.object({ id: v.string() });
 /** Requests with an id that a session remembers, and bytes of their answers: far more than callers repeat. */
 const ONCE_LIMITS = { ids: 8_192, bytes: 2 * 1024 * 1024 } as const;
 
-/** Requests by which a stream begins, or becomes another. */
+/** Requests that begin a stream or change it. */
 const beginning: ReadonlySet<string> = new Set(
   ["attach", "client", "subscribe", "follow", "raw", "window"].map((name) => `peer.${name}`),
 );
@@ -59,12 +59,12 @@ const beginning: ReadonlySet<string> = new Set(
 export class SessionServer implements PeerHandler {
   private readonly peers = new Set<Peer>();
   private readonly streams = new Map<Peer, PeerStream>();
-  /** Ends the open items of a session's callers once the session is no longer this one. */
+  /** Ends the requests and streams of callers that may no longer use the session. */
   private readonly limited = new LimitedCallers();
   private readonly holds = new Map<Peer, () => void>();
   private readonly watchers = new Watchers(() => this.serving.session.info());
   private readonly shares: CallerShares;
-  /** Callers with their own connection, passed through by a peer, who may hold the keyboard. */
+  /** Callers with a connection of their own that a peer forwards, and who may hold the keyboard. */
   private readonly callers = new Map<Peer, Set<string>>();
   private served: Served | null = null;
   private readonly ready = Promise.withResolvers<void>();
@@ -75,13 +75,13 @@ export class SessionServer implements PeerHandler {
   constructor(
     limits: { readonly clients: number; readonly waiters: number },
     private readonly policy: AttachPolicy & { readonly settings: Settings; reload(input: unknown): object },
-    /** Where direct calls are recorded, if anywhere. */
+    /** The audit log for direct calls, if there is one. */
     private readonly audit: () => AuditLog | null = () => null,
   ) {
     this.shares = new CallerShares(limits);
   }
 
-  /** Listens at a path; several listeners may serve one session (after its runtime directory was deleted). */
+  /** Listens at a path; several listeners may serve one session (its runtime directory may have been deleted). */
   listen(path: string): { stop(): void } {
     return Wire.listen(path, (wire) => {
       const peer = new Peer(wire, this, () => this.agentAt(wire.peerPid));
@@ -149,7 +149,7 @@ export class SessionServer implements PeerHandler {
     });
   }
 
-  /** The AI agent above a process of this account, where agents are asked. */
+  /** The AI agent among the ancestors of a process of this account, if agents have limited rights here. */
   private agentAt(pid: number | null): string | null {
     return pid === null || this.policy.settings.agents_may === "everything" ? null : agentAbove(pid);
   }
@@ -248,7 +248,7 @@ export class SessionServer implements PeerHandler {
     return this.served;
   }
 
-  /** Returns the session's info for a server, which is then told of the next change. */
+  /** Returns the session's info for a server, which is notified of the next change. */
   private watch(peer: Peer): object {
     if (this.feed === null) return {};
     const { info, listing } = this.feed.answer();
@@ -265,7 +265,7 @@ export class SessionServer implements PeerHandler {
     return { name, shown_in: [...around] };
   }
 
-  /** A stream's request takes its turn among the typed input, even while the code of streams loads. */
+  /** A stream's request is handled in order with the typed input, even while the code of streams loads. */
   private inTurn(request: PeerRequest, peer: Peer): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const { code } = this;
@@ -333,7 +333,7 @@ export class SessionServer implements PeerHandler {
     if (callers !== undefined) this.served?.session.keyboard.connectionLost(callers);
   }
 
-  /** Its caller may not use the session that the pane has gone to, or that is private now. */
+  /** Ends a stream whose caller may not use the session that the pane has moved to, or that is now private. */
   private leave(peer: Peer, code: string): void {
     this.streams.get(peer)?.close();
     const reason = code === "access_denied" ? "private" : "moved_away";
@@ -366,7 +366,7 @@ export class SessionServer implements PeerHandler {
     const bound = (binding: Binding, how: Omit<BoundHow, "by">): Promise<unknown> => {
       const { operation: op, input } = binding;
       const call = (): Promise<unknown> => serving.bound(binding, shown, { ...how, by: byKeys(by) });
-      // Keys of a process of this account are not recorded, like all of a person's typing.
+      // Keys of a process of this account are not recorded, since no person's typing is.
       const audit = by.caller.via === undefined ? null : this.audit();
       return recorded(audit, { op, input, caller: by.caller }, this.serving, call);
     };
@@ -383,7 +383,7 @@ export class SessionServer implements PeerHandler {
       });
       return null;
     };
-    // Registered before it has begun: keys, a new size and the end may come at once.
+    // Registered before it begins: keys, a new size and the end may arrive at once.
     this.streams.set(peer, stream);
     await stream.start();
     return serving.session.info();
@@ -403,7 +403,7 @@ export class SessionServer implements PeerHandler {
     for (const named of targetsIn(by, found, input)) findOwn(this.policy.instance, by, named);
   }
 
-  /** The session is over, and the process continues with panes of another one: watchers are told by the end. */
+  /** Ends the watchers' connections: the session is over, while the process continues with panes of another one. */
   dismiss(): void {
     this.watchers.dismiss();
   }

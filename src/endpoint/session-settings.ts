@@ -1,4 +1,4 @@
-/** Settings that a session itself needs, whatever process serves it; their values are current at every read. */
+/** Settings that a session needs, whichever process serves it; their values are current at every read. */
 
 import type { SessionSettings } from "../session/types.ts";
 import type { Settings } from "../settings/table.ts";

@@ -1,4 +1,4 @@
-/** Peers that are told of the session's changes: servers, sessions that show it, clients of tmux's control mode. */
+/** Peers that are notified of the session's changes: servers, sessions that show it, clients of tmux's control mode. */
 import { asSeenBy } from "../protocol/concealed.ts";
 import { messageTypes } from "../protocol/messages.ts";
 import type { Owner } from "../protocol/owner.ts";
@@ -7,7 +7,7 @@ import type { Peer } from "../wire/peer.ts";
 
 export class Watchers {
   private readonly peers = new Set<Peer>();
-  /** Those of AI agents, which may not see everything. */
+  /** Watchers of AI agents, which may not see everything. */
   private readonly agents = new WeakMap<Peer, Owner>();
 
   constructor(private readonly info: () => SessionInfo) {}
@@ -32,7 +32,7 @@ export class Watchers {
     return asSeenBy(info, this.agents.get(peer) ?? null);
   }
 
-  /** An AI agent learns of a private session only that it has changed. */
+  /** An AI agent is only told that a private session has changed. */
   tell(event: { readonly info?: SessionInfo; readonly [field: string]: unknown }): void {
     for (const peer of this.peers) {
       const info = this.agents.has(peer) ? (event.info ?? this.info()) : undefined;

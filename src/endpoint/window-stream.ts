@@ -2,7 +2,7 @@
  * A window of a session as one client's stream: frames as people see them (panes, borders, titles), and events of
  * windows and panes. Never sends more frames than the client reads: while its connection still holds bytes of the last
  * one nothing is added, and the next frame has the newest state of each row. Layout events wait in a queue of fixed
- * length; past it the client gets the number of missed ones, and all windows again. Elements over and beside the window
+ * length; past it the client gets the number of missed ones, and all windows again. Overlays and panels of the window
  * are in its frames, unless the client wants the panes alone; its panes' own elements are in the pictures of the panes.
  */
 import { composeFrame } from "../compositor/compose.ts";
@@ -35,7 +35,7 @@ export class WindowStream implements PeerStream {
   private over = false;
   private timer: Timer | null = null;
   private lastFrame = Number.NEGATIVE_INFINITY;
-  /** The picture's shape, and its rows, original and as sent. */
+  /** The picture's shape, and its rows, as composed and as sent. */
   private sent: { readonly key: string; readonly lines: Grid["lines"]; readonly texts: readonly string[] } | null =
     null;
   private sentPlaces = "";
@@ -123,7 +123,7 @@ export class WindowStream implements PeerStream {
   private enqueue(event: LayoutEvent): void {
     if (this.queued.length < MAX_QUEUED_EVENTS) this.queued.push(event);
     else this.skipped++;
-    // A new place of panes is a new picture, whether a pane has rendered or not.
+    // A new position of panes changes the picture, whether or not a pane has rendered.
     this.changed();
   }
 
@@ -155,7 +155,7 @@ export class WindowStream implements PeerStream {
     if (this.over || this.peer.outbox.pending > 0) return;
     const { id, shown } = this.streamed;
     this.dirty = false;
-    // The window is gone: another one's contents were not requested.
+    // The window is gone: the client has not requested another one's contents.
     if (id === null) return;
     this.lastFrame = performance.now();
     const { lines, rows, cols, cursor, top } = this.picture(shown.grid());

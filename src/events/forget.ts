@@ -1,15 +1,17 @@
-/** Takes the text of commands out of the journal of events: it must not stay there once the history has deleted it. */
+/**
+ * Removes the text of commands from the journal of events: it must not remain there after the history has deleted it.
+ */
 import fs from "node:fs";
 import { segmentPath, segmentsIn } from "./segments.ts";
 
 const commandText = /"command":"(?:[^"\\]|\\.)*"/;
 
-/** Overwrites in place, so that every cursor stays what it is. @throws the system's error */
+/** Overwrites in place, so that every cursor stays valid. @throws the system's error */
 export function forgetCommands(directory: string): void {
   for (const segment of segmentsIn(directory)) {
     const fd = fs.openSync(segmentPath(directory, segment), fs.constants.O_RDWR | fs.constants.O_NOFOLLOW);
     try {
-      // Bytes as characters: a position in the text is one in the file.
+      // Read as Latin-1, so that a position in the text is one in the file.
       let offset = 0;
       for (const line of fs.readFileSync(fd, "latin1").split("\n")) {
         const found = line.startsWith('{"event":"command_') ? commandText.exec(line) : null;

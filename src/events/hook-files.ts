@@ -1,9 +1,9 @@
 /**
- * The files of hooks: how far the journal was read for them, and a job for each run that is due. A job is written before
- * the cursor moves over its event, and begun only afterwards; the process that begins it renames its file, which succeeds once.
- * So each runs once, whichever process is killed when.
+ * The files of hooks: the cursor up to which hooks have read the journal, and a job for each run that is due. A job is
+ * written before the cursor moves past its event, and begins only afterwards; the process that begins it renames its
+ * file, which succeeds once. So each job runs once, whichever process is killed at whichever moment.
  *
- * `CURSOR.N.event` is the standard input, `CURSOR.N.job` what is to run, `CURSOR.N.PID` the same once it has begun.
+ * `CURSOR.N.event` is the standard input, `CURSOR.N.job` the job, `CURSOR.N.PID` the job once it has begun.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ const JobSchema = v.object({
   key: v.string(),
   agent: v.optional(v.string()),
 });
-/** A run that is due; `key` is the same for all runs of a hook; `agent` is the AI agent in whose name it runs. */
+/** A run that is due. `key` is the same for all runs of a hook; `agent` is the AI agent in whose name it runs. */
 export type HookJob = v.InferOutput<typeof JobSchema>;
 
 export class HookFiles {
@@ -34,7 +34,7 @@ export class HookFiles {
     this.cursorFile = join(this.directory, "cursor");
   }
 
-  /** How far hooks have been looked for; null: never. */
+  /** The cursor up to which hooks have read the journal; null: they never have. */
   get cursor(): string | null {
     try {
       return fs.readFileSync(this.cursorFile, "utf8");
@@ -48,17 +48,17 @@ export class HookFiles {
     replaceOwnFile(this.cursorFile, cursor);
   }
 
-  /** Hooks are looked for from here on, unless they are already. */
+  /** Hooks start reading at the journal's end, unless a cursor exists. */
   beginHere(): void {
     ensureOwnDir(this.directory);
     try {
       fs.writeFileSync(this.cursorFile, formatCursor(endOf(eventsDir(this.instance))), { mode: 0o600, flag: "wx" });
     } catch {
-      // It is there.
+      // The file exists.
     }
   }
 
-  /** Path of a job's files, without what follows its last dot. */
+  /** Path of a job's files, without the extension. */
   path(job: string): string {
     return join(this.directory, job);
   }
@@ -69,12 +69,12 @@ export class HookFiles {
     replaceOwnFile(this.path(`${job}.job`), JSON.stringify(contents));
   }
 
-  /** Replaces what a program gets on its standard input. */
+  /** Replaces a program's standard input. */
   writeInput(job: string, value: object): void {
     replaceOwnFile(this.path(`${job}.event`), `${JSON.stringify(value)}\n`);
   }
 
-  /** Null: it was begun, or does not exist. */
+  /** Null: the job has begun or does not exist. */
   read(job: string): HookJob | null {
     try {
       return v.parse(JobSchema, JSON.parse(fs.readFileSync(this.path(`${job}.job`), "utf8")));
@@ -83,7 +83,10 @@ export class HookFiles {
     }
   }
 
-  /** A job that a process has begun, and when, in ms of Unix time: renaming it was its last change. Null: there is none. */
+  /**
+   * A job that a process has begun, and when, in ms of Unix time: renaming was the file's last change. Null: the job
+   * does not exist.
+   */
   begun(job: string, pid: number): { readonly job: HookJob; readonly at: number } | null {
     const path = this.path(`${job}.${pid}`);
     try {
@@ -93,7 +96,7 @@ export class HookFiles {
     }
   }
 
-  /** @returns whether this process begins it: no other does */
+  /** @returns whether this process begins it; no other process does then */
   take(job: string): boolean {
     try {
       fs.renameSync(this.path(`${job}.job`), this.path(`${job}.${process.pid}`));
@@ -107,7 +110,7 @@ export class HookFiles {
     for (const { name, file } of this.files()) if (name === job) removeIfPossible(this.path(file));
   }
 
-  /** Jobs that are due, and those that were begun, by which process and when in ms of Unix time. Oldest first. */
+  /** Jobs that are due, and jobs that have begun with their process and their time in ms of Unix time. Oldest first. */
   list(): { readonly due: string[]; readonly begun: { readonly job: string; readonly pid: number }[] } {
     const due: string[] = [];
     const begun: { job: string; pid: number }[] = [];

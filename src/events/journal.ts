@@ -1,17 +1,17 @@
 /**
- * Appends events to the instance's journal. Every session process writes, none waits for another: a line goes with one
- * write(2) to the end of the newest segment, where the kernel puts writes one behind the other. A line that turns out
- * to begin behind the end of its segment, since others filled it meanwhile, is written again into the next one; readers
- * leave it out there (segments.ts).
+ * Appends events to the instance's journal. All session processes write without waiting for each other: one write(2)
+ * appends each line to the newest segment, where the kernel puts concurrent writes one after the other. If others fill
+ * the segment meanwhile and a line begins past its end, the line is written again into the next segment; readers skip
+ * the first copy (segments.ts).
  *
- * Invariants: an appended event is in the file before `append` returns, or waits in memory until the next one; a line
- * that a full disk cut is ended by the next write. At the limit of what waits, the oldest are dropped.
+ * Invariants: an appended event is in the file before `append` returns, or waits in memory until the next one; the next
+ * write ends a line that a full disk cut. At the limit, the oldest waiting events are dropped.
  */
 import fs from "node:fs";
 import { ensureOwnDir } from "../instance/owned-files.ts";
 import { KEPT_SEGMENTS, SEGMENT_BYTES, segmentPath, segmentsIn } from "./segments.ts";
 
-/** Events that wait in memory while nothing can be written. */
+/** Events that wait in memory while the journal cannot be written. */
 const MAX_PENDING = 1_000;
 
 export class EventJournal {
@@ -21,7 +21,7 @@ export class EventJournal {
   private torn = false;
   private isFailing = false;
 
-  /** @param failed the journal cannot be written, for the first time since it last could */
+  /** @param failed called when writing fails for the first time since the last success */
   constructor(
     private readonly directory: string,
     private readonly failed: (error: unknown) => void,
@@ -48,7 +48,7 @@ export class EventJournal {
     this.fd = null;
   }
 
-  /** @throws the system's error; then the line is not, or not wholly, in the file */
+  /** @throws the system's error; then the file has nothing of the line, or a part */
   private put(line: string): void {
     const bytes = Buffer.from(this.torn ? `\n${line}` : line);
     for (;;) {
@@ -62,7 +62,7 @@ export class EventJournal {
     }
   }
 
-  /** The newest segment, which has room. */
+  /** The newest segment with room. */
   private writable(): number {
     if (this.fd !== null) {
       const { size, nlink } = fs.fstatSync(this.fd);
@@ -83,7 +83,7 @@ export class EventJournal {
   }
 }
 
-/** Where our line begins among what was written since `before`. */
+/** Start of our line among the bytes written since `before`. */
 function beginOf(bytes: Buffer, fd: number, before: number, after: number): number {
   const region = Buffer.alloc(after - before);
   const count = fs.readSync(fd, region, 0, region.length, before);

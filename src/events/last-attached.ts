@@ -1,11 +1,11 @@
-/** Which session a terminal was attached to last, by the journal of events. */
+/** Finds the session that a terminal was attached to last, in the journal of events. */
 import fs from "node:fs";
 import { segmentPath, segmentsIn } from "./segments.ts";
 
-/** Segments that are looked through, the newest first: one takes some milliseconds. */
+/** Segments to search, newest first: each takes some milliseconds. */
 const SEGMENTS = 2;
 
-/** @param among ids of sessions @returns one of them; null: none was within the newest events */
+/** @param among ids of sessions @returns one of them; null: the newest events name none */
 export function lastAttached(directory: string, among: ReadonlySet<string>): string | null {
   for (const segment of segmentsIn(directory).slice(-SEGMENTS).reverse()) {
     let text: string;
@@ -14,7 +14,7 @@ export function lastAttached(directory: string, among: ReadonlySet<string>): str
     } catch {
       continue;
     }
-    // In front of what sessions and people have written into an event.
+    // These precede any text of sessions and people in an event.
     const found = [
       ...text.matchAll(/^\{"event":"attached","at":\d+,"session":"(?:[^"\\]|\\.)*","session_id":"(@s\d+)"/gm),
     ];

@@ -1,8 +1,8 @@
 /**
- * Reads the journal of events from a cursor on, in whichever process: it needs no server and no session.
+ * Reads the journal of events from a cursor. Any process can use it without a server or session.
  *
- * Invariant: everything before `cursor` has been returned once, or was not wanted. A line without its end is left for
- * later; an unfinished line of a killed writer is skipped, but not the line that another process wrote after it.
+ * Invariant: everything before `cursor` has been returned once or was not wanted. A line without its end is read later;
+ * the unfinished line of a killed writer is skipped, but not the line that another process wrote after it.
  */
 import fs from "node:fs";
 import { platform } from "../platform/platform.ts";
@@ -21,24 +21,24 @@ import {
 /** Bytes read at a time, and at most by one `read`: about 10 ms of work. */
 const PIECE_BYTES = 256 * 1024;
 const MOST_BYTES = 2 * 1024 * 1024;
-/** A longer line is not an event: their texts are cut. */
+/** Longest line that can be an event: texts of events are cut. */
 const MAX_LINE_BYTES = 1024 * 1024;
-/** Interval between looks where the system does not report changes of the journal, in ms. */
+/** Interval between checks where the system does not report changes of the journal, in ms. */
 const BLIND_MS = 1_000;
 const NEWLINE = 0x0a;
 const BEGIN = '{"event":"';
 
-/** An event of the journal, with what only hooks use. */
+/** An event of the journal, with the fields that only hooks use. */
 export type JournalEvent = RecordedEvent & { readonly on?: readonly unknown[] };
 
 export interface ReadEvent {
   readonly event: JournalEvent;
-  /** Behind it. */
+  /** Cursor after the event. */
   readonly cursor: string;
 }
 
 export class EventReader {
-  /** Some events after the given cursor are no longer kept. */
+  /** Some events after the given cursor have been deleted. */
   missed = false;
   private place: JournalCursor;
 
@@ -54,7 +54,7 @@ export class EventReader {
     return formatCursor(this.place);
   }
 
-  /** @returns the next events, at most `limit`; none: there are none, unless `more` */
+  /** @returns the next events, at most `limit`; empty: there are none, unless `more` */
   read(limit: number, isWanted: (event: JournalEvent) => boolean = () => true): { events: ReadEvent[]; more: boolean } {
     const events: ReadEvent[] = [];
     for (let bytes = 0; bytes < MOST_BYTES && events.length < limit; ) {
@@ -84,7 +84,7 @@ export class EventReader {
     }
   }
 
-  /** The segment of the cursor; where it is gone, the oldest. */
+  /** Opens the cursor's segment; if it was deleted, the oldest one. */
   private open(): number | null {
     const { segment, offset } = this.place;
     try {
@@ -96,7 +96,7 @@ export class EventReader {
       const isNext = offset === 0 && segment === (there.at(-1) ?? 0) + 1;
       if (there.length === 0 || isNext) return null;
     }
-    // Deleted, or another journal has taken its place.
+    // The segment was deleted, or another journal has replaced it.
     this.missed = true;
     this.place = startOf(this.directory);
     return this.open();
@@ -125,7 +125,7 @@ function eventOf(line: string): JournalEvent | null {
     try {
       return JSON.parse(text) as JournalEvent;
     } catch {
-      // A writer was killed within its line.
+      // A writer was killed while writing its line.
     }
   }
   return null;
@@ -137,7 +137,7 @@ export function watchEvents(directory: string, changed: () => void): Disposable 
   try {
     watcher = platform().sockets.watch(directory, changed, changed);
   } catch {
-    // It does not exist, or the system's watches are used up.
+    // The directory does not exist, or the system's watches are exhausted.
   }
   const isBlind = watcher === null || !platform().sockets.reportsSockets;
   const timer = isBlind ? setInterval(changed, BLIND_MS) : null;

@@ -1,7 +1,7 @@
 /**
- * The files of the journal of events: segments with growing numbers, of which the newest few are kept. A line counts
- * where it begins within SEGMENT_BYTES; readers continue with the next segment behind that. Every event thus has
- * one place, whichever process wrote it, and a cursor is that place: `3-18231`.
+ * The files of the journal of events: segments with ascending numbers, of which the newest few are kept. A line counts
+ * if it begins within SEGMENT_BYTES; after that, readers continue with the next segment. So every event has one
+ * position, whichever process wrote it, and a cursor is that position: `3-18231`.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ export const SEGMENT_BYTES = 2 * 1024 * 1024;
 export const KEPT_SEGMENTS = 8;
 const SUFFIX = ".jsonl";
 
-/** A place between two events. */
+/** A position between two events. */
 export interface JournalCursor {
   readonly segment: number;
   readonly offset: number;
@@ -30,7 +30,7 @@ export function segmentPath(directory: string, segment: number): string {
   return join(directory, `${segment}${SUFFIX}`);
 }
 
-/** Numbers of the segments that exist, oldest first. */
+/** Numbers of the existing segments, oldest first. */
 export function segmentsIn(directory: string): number[] {
   try {
     return fs
@@ -55,7 +55,7 @@ export function parseCursor(text: string): JournalCursor {
   });
 }
 
-/** Behind the newest event. */
+/** After the newest event. */
 export function endOf(directory: string): JournalCursor {
   const segment = segmentsIn(directory).at(-1) ?? 1;
   const size = fs.statSync(segmentPath(directory, segment), { throwIfNoEntry: false })?.size ?? 0;
@@ -73,7 +73,7 @@ export function lastEventOf(directory: string, session: string): string | null {
   return null;
 }
 
-/** Before the oldest event that is kept. */
+/** Before the oldest event. */
 export function startOf(directory: string): JournalCursor {
   return { segment: segmentsIn(directory)[0] ?? 1, offset: 0 };
 }

@@ -1,4 +1,4 @@
-/** Which events a reader wants, and the wait for the first of them. */
+/** Selects the events that a reader wants, and waits for the first of them. */
 import { type Concealment, recordSeen } from "../protocol/concealed.ts";
 import { normalName } from "../protocol/names.ts";
 import type { EventsPage, RecordedEvent, RecordedEventName } from "../protocol/recorded-events.ts";
@@ -26,13 +26,13 @@ export interface ReadOptions extends Selection {
   readonly since: string;
   readonly wait_ms: number;
   readonly limit: number;
-  /** Id of the only session that the caller may know. */
+  /** Id of the only session of which the caller may learn. */
   readonly only?: string | undefined;
-  /** What the AI agent that reads may not know; absent: another reader. */
+  /** Limits on events for the AI agent that reads; absent: the reader is not an agent. */
   readonly concealment?: Concealment | null;
 }
 
-/** @throws WshError invalid_request for the cursor */
+/** @throws WshError invalid_request: invalid cursor */
 export async function readEvents(directory: string, options: ReadOptions, signal: AbortSignal): Promise<EventsPage> {
   const session = options.session.map(normalName);
   const reader = new EventReader(directory, options.since);
@@ -44,14 +44,14 @@ export async function readEvents(directory: string, options: ReadOptions, signal
   const page = (events: ReturnType<EventReader["read"]>["events"]) => pageOf(reader, events, concealment);
   const deadline = performance.now() + options.wait_ms;
   for (;;) {
-    // Watched before it is read: what comes in between is not missed.
+    // Watching begins before reading, so that no event is missed between the two.
     const grown = Promise.withResolvers<void>();
     using _watch = watchEvents(directory, grown.resolve);
     for (let more = true; more; ) {
       const found = reader.read(options.limit, isWanted);
       if (found.events.length > 0) return page(found.events);
       more = found.more;
-      // Others' requests come in between.
+      // Lets requests of others run in between.
       if (more) await Bun.sleep(0);
     }
     const rest = deadline - performance.now();

@@ -1,6 +1,7 @@
 /**
- * Hooks that programs set for all sessions of an instance while these run, such as `tmux set-hook`: a file of the state
- * directory, which session processes read when it has changed. Without one, an event costs one look for the file.
+ * Hooks that programs set for all sessions of a running instance, such as `tmux set-hook`: a file of the state
+ * directory, which session processes read after it has changed. Without the file, an event costs one check that it is
+ * missing.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -18,7 +19,7 @@ export class SetHooks {
     this.path = join(instance.stateDir, `${instance.fileName}.${placeDigest(instance.runtimeDir)}.on`);
   }
 
-  /** Empty where there is no file, or an unreadable one. */
+  /** Empty without a file, or if it cannot be read. */
   get hooks(): readonly Hook[] {
     const found = this.find();
     if (found === undefined) return [];

@@ -28,7 +28,7 @@ const HeadSchema = v.object({
   at: v.number(),
   owner: v.nullable(OwnerSchema),
 });
-/** Facts about a buffer besides its text; `name` null: an automatic one. */
+/** Facts about a buffer besides its text; `name` null: an automatic name. */
 export type BufferHead = v.InferOutput<typeof HeadSchema>;
 
 export interface StoredBuffer extends BufferHead {
@@ -40,7 +40,7 @@ export interface StoredBuffer extends BufferHead {
 export class BufferFiles {
   constructor(private readonly instance: Instance) {}
 
-  /** Newest first; of several with one name only the newest. */
+  /** Newest first; if several have the same name, only the newest. */
   list(): StoredBuffer[] {
     const names = new Set<string>();
     const directory = this.open();
@@ -54,7 +54,7 @@ export class BufferFiles {
       });
   }
 
-  /** Null: it was deleted. */
+  /** Null: the buffer was deleted. */
   text(number: number): string | null {
     try {
       const bytes = fs.readFileSync(join(this.open(), String(number)));
@@ -65,7 +65,10 @@ export class BufferFiles {
     }
   }
 
-  /** @param skips numbers that are not to be used @returns its number @throws the system's error: nothing is stored then */
+  /**
+   * @param skips numbers that must not be used @returns the buffer's number @throws the system's error: nothing was
+   * stored
+   */
   add(head: BufferHead, text: string, skips: (number: number) => boolean): number {
     const directory = this.open();
     const numbers = numbersIn(directory);
@@ -81,7 +84,7 @@ export class BufferFiles {
     }
   }
 
-  /** Changes what is known of a buffer. @returns false: it was deleted */
+  /** Changes the facts about a buffer. @returns false: it was deleted */
   describe(number: number, head: BufferHead): boolean {
     const text = this.text(number);
     if (text === null) return false;
@@ -93,7 +96,7 @@ export class BufferFiles {
     const directory = this.open();
     const path = join(directory, String(number));
     try {
-      // The newest leaves an empty file: its number is not given again.
+      // Deleting the newest leaves an empty file, so that its number is not given again.
       if (number === numbersIn(directory).at(-1)) fs.truncateSync(path);
       else fs.unlinkSync(path);
     } catch (error) {
@@ -101,7 +104,7 @@ export class BufferFiles {
     }
   }
 
-  /** The directory, made where it is missing. */
+  /** Returns the directory, created if missing. */
   private open(): string {
     const { fileName, runtimeDir } = this.instance;
     return inKeptDir(this.instance, "buffers", (parent) => {
@@ -134,7 +137,7 @@ function create(path: string, content: string): void {
   }
 }
 
-/** Null: it was deleted, or its writer has not finished. */
+/** Null: the buffer was deleted, or its writer has not finished. */
 function read(directory: string, number: number): StoredBuffer | null {
   let descriptor: number | null = null;
   try {
@@ -151,7 +154,7 @@ function read(directory: string, number: number): StoredBuffer | null {
   }
 }
 
-/** Files of writers that died. */
+/** Removes files of dead writers. */
 function removeAbandoned(directory: string, numbers: readonly number[]): void {
   for (const number of numbers.slice(0, -1)) {
     const path = join(directory, String(number));
@@ -164,7 +167,7 @@ function contentOf(head: BufferHead, text: string): string {
   return `${JSON.stringify(head)}\n${text}`;
 }
 
-/** @param line the first line with its end @param size of the file; null: the file is incomplete */
+/** @param line the first line with its newline @param size size of the file; null: the file is incomplete */
 function headOf(line: Uint8Array, size: number): BufferHead | null {
   if (line.length === 0) return null;
   const head = v.parse(HeadSchema, JSON.parse(Buffer.from(line).toString()));

@@ -25,7 +25,7 @@ export interface LockOptions {
   readonly timeoutMs?: number;
 }
 
-/** The two locks that are directories. They must exist. */
+/** The two locks are directories, which must exist. */
 export function withDirectoryLock<T>(path: string, fn: () => T | Promise<T>, options: LockOptions = {}): Promise<T> {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
   return locked(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, () => fn(), options);
@@ -90,7 +90,7 @@ function tryAcquire(path: string, flags: number): number | null {
   }
 }
 
-/** Whether an open file is still the one at the path, which others open. */
+/** Whether an open file is still the file at the path, which others open. */
 export function isFileAt(path: string, fd: number): boolean {
   const ours = fs.fstatSync(fd, { bigint: true });
   const current = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });

@@ -56,7 +56,7 @@ export function checkOwnFile(path: string): boolean {
  */
 export function replaceOwnFile(path: string, text: string): void {
   const temporary = `${path}.${process.pid}.new`;
-  // Of a process of the same number that died.
+  // A file of a dead process with the same id.
   removeIfPossible(temporary);
   try {
     fs.writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });
@@ -72,7 +72,7 @@ export function removeIfPossible(path: string): void {
   try {
     fs.rmSync(path, { force: true });
   } catch {
-    // It stays.
+    // The file stays.
   }
 }
 

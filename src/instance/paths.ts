@@ -22,13 +22,13 @@ const longestSessionSocket = "999999999.sock";
 const httpSuffix = ".http.sock";
 /** Replaces the home directory of a user without one; the dot distinguishes it from instance names. */
 const homelessDir = "home.d";
-/** The ports that sessions of this machine have on lease, of all instances. */
+/** Ports that sessions of all instances of this machine have on lease. */
 const portsDir = "ports.d";
 
 /** One instance's name and paths. Every …Socket is a Unix socket. */
 export interface Instance {
   readonly name: string;
-  /** The name in the names of files: where `Dev` and `dev` would be one file, capitals are encoded. */
+  /** The name as used in file names: on file systems where `Dev` and `dev` would be one file, capitals are encoded. */
   readonly fileName: string;
   /** Holds the files of all instances of this user; 0700. */
   readonly runtimeDir: string;
@@ -114,8 +114,8 @@ export function sessionSocket(instance: Instance, id: number): string {
 }
 
 /**
- * Directory and path of the socket at which the session process with this id speaks tmux's protocol, where it does: as
- * tmux has them below TMUX_TMPDIR, so that callers without TMUX find it as well.
+ * Directory and path of the socket at which the session process with this id speaks tmux's protocol, if it does: laid
+ * out as tmux does below TMUX_TMPDIR, so that callers without TMUX find it as well.
  */
 export function tmuxPlaces(instance: Instance, id: number): { readonly directory: string; readonly socket: string } {
   const directory = join(instance.sessionsDir, `${id}.tmux`);
@@ -127,7 +127,7 @@ export function agentLink({ stateDir, fileName }: Instance): string {
   return join(stateDir, `${fileName}.ssh-auth`);
 }
 
-/** Contains the checkpoints of sessions (store/checkpoint/places.ts). */
+/** Contains the checkpoints of sessions. */
 export function checkpointsDir(instance: Instance): string {
   return join(instance.stateDir, `${instance.fileName}.checkpoints`);
 }
@@ -280,13 +280,13 @@ export function inKeptDir<T>(instance: Instance, name: KeptDir, fn: (directory: 
   }
 }
 
-/** Where inKeptDir's files are: as a rule, and otherwise. */
+/** The directories of inKeptDir: the usual one, and the fallback. */
 export function keptDirs({ stateDir, runtimeDir }: Instance, name: KeptDir): readonly [string, string] {
   return [join(stateDir, name), join(runtimeDir, homelessDir, name)];
 }
 
 /**
- * Locks of living processes; what servers publish; scripts of shells; what programs will read as their standard input,
- * and shells as their secret; paste buffers and pasted images.
+ * Locks of living processes; published descriptions of servers; scripts of shells; standard inputs that programs will
+ * read; secrets that shells will read; paste buffers and pasted images.
  */
 type KeptDir = "locks" | "servers" | "shell" | "stdin" | "keys" | "buffers" | "images";

@@ -1,4 +1,4 @@
-/** Distinguishes, in names of files, the users of one state directory: runtime directories, and machines. */
+/** Distinguishes, in file names, the users of one state directory: runtime directories and machines. */
 import os from "node:os";
 import { machineId } from "../platform/machine-id.ts";
 
@@ -9,7 +9,7 @@ export function placeDigest(runtimeDir: string): string {
   return digest(`${machine()}\0${runtimeDir}`).slice(0, LENGTH);
 }
 
-/** A digest of the machine: of its id, since a laptop's name changes with the network; else of its name. */
+/** A digest of the machine's id, since a laptop's name changes with the network; without an id, of its name. */
 export function thisMachine(): string {
   return digest(machine());
 }

@@ -1,2 +1,5 @@
-/** Variable of a program that a person's key runs: what it makes gets the focus, as what a key makes. */
+/**
+ * Variable of a program that a person's key runs: sessions and panes that the program makes get the focus, like those
+ * that a key makes.
+ */
 export const BY_KEY = "WSH_BY_KEY";

@@ -1,8 +1,8 @@
 /**
- * Passes a session's secret to its shell in a file that our script empties first of all, so that neither the shell's
+ * Passes a session's secret to its shell in a file that our script empties first, so that neither the shell's
  * environment nor any file contains it when the first program runs. The file is written before each start of the shell
- * and removed when the shell has proved that it knows the secret, or has ended. The shell is given the path of a link
- * in the runtime directory, which stays the same for all its starts, wherever there is room for the file.
+ * and removed when the shell has proved that it knows the secret, or has ended. The shell gets the path of a link in
+ * the runtime directory, which stays the same for all its starts, whichever directory has room for the file.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -60,7 +60,7 @@ export class KeyFile {
 
 let isLeftRemoved = false;
 
-/** At the first start of a shell in each process: often enough, and off the way of a split. */
+/** At the first start of a shell in each process: often enough, and not on the path of a split. */
 function removeLeftOnce(instance: Instance): void {
   if (isLeftRemoved) return;
   isLeftRemoved = true;

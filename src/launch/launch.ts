@@ -47,7 +47,7 @@ export function childEnv(instance: Instance, options: SpawnOptions): Record<stri
   return env;
 }
 
-/** Log of a child's stderr, and its earlier length. null where no log can be written, which must not matter. */
+/** Log of a child's stderr, and its earlier length. Null if no log can be written; the child starts all the same. */
 interface ChildLog {
   readonly fd: number;
   readonly path: string;
@@ -81,7 +81,7 @@ export function launch({ command, env, stdin, log, timeoutMs, failure, what }: L
       cmd: command,
       cwd: "/",
       env: withoutMarks(env),
-      // Not the bytes themselves: those would stay in a descriptor of ours until some garbage collection.
+      // A pipe instead of the bytes: Bun would keep those in a descriptor of ours until some garbage collection.
       stdin: "pipe",
       stdout: "pipe",
       stderr: log?.fd ?? "ignore",

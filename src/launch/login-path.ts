@@ -5,8 +5,8 @@
  *
  * The shell is the account's, runs in the home directory with a small environment of ours and no terminal, and gets
  * nothing that an agent chose: neither its directory nor its variables. Its output is searched for one line; it is
- * ended after a few seconds. Its answer, or the lack of one, is cached for some minutes in the state directory, so that
- * a slow startup file does not delay every conversation.
+ * killed after a few seconds. Its answer, or the lack of one, is cached for some minutes in the state directory, so
+ * that a slow startup file does not delay every conversation.
  */
 import fs from "node:fs";
 import { basename, join } from "node:path";
@@ -20,9 +20,9 @@ import { accountShell } from "../platform/account.ts";
 const ASK_MS = 4_000;
 /** Time for which an answer is used again, in ms. */
 const KEPT_MS = 10 * 60_000;
-/** Longest output of startup files that is looked through, in characters. */
+/** Longest output of startup files that is searched, in characters. */
 const MAX_OUTPUT = 1024 * 1024;
-/** Longest PATH that is believed, in characters. */
+/** Longest PATH that is accepted, in characters. */
 const MAX_PATH = 32 * 1024;
 
 /** Directories that systems themselves put into PATH. */
@@ -32,7 +32,7 @@ const systemDirectories: ReadonlySet<string> = new Set([
 ]);
 /** Shells that take -i, -l and -c together and print "$PATH" joined by colons. */
 const askable: ReadonlySet<string> = new Set(["bash", "zsh", "fish", "ksh", "mksh", "dash", "sh"]);
-/** Of the caller's variables, those that startup files need; none names a file that a shell would read. */
+/** The caller's variables that startup files need; none names a file that a shell would read. */
 const passed = ["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "PATH"] as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -47,7 +47,10 @@ const keptSchema = v.object({
 });
 export type KeptPath = v.InferOutput<typeof keptSchema>;
 
-/** Whether no shell has made this environment: shells count themselves in SHLVL, and people's PATHs name more. */
+/**
+ * Whether no shell has set this environment: shells count themselves in SHLVL, and people's PATHs contain more
+ * directories.
+ */
 export function isDesktopEnvironment({ PATH = "", SHLVL = "0" }: Environment): boolean {
   return SHLVL === "0" && PATH.split(":").every((directory) => directory === "" || systemDirectories.has(directory));
 }
@@ -85,7 +88,7 @@ export async function askLoginShell(
       stdin: "ignore",
       stdout: "pipe",
       stderr: "ignore",
-      // Its own process session: no terminal to write to, and one group to end.
+      // Its own process session: no terminal to write to, and one group to kill.
       detached: true,
     });
   } catch {
@@ -111,7 +114,7 @@ async function between(stream: ReadableStream<Uint8Array>, start: string, end: s
   return null;
 }
 
-/** The absolute directories of a PATH, each once; null without any. */
+/** The absolute directories of a PATH, without duplicates; null: there are none. */
 function believable(path: string): string | null {
   if (path.length > MAX_PATH || /[\0\n]/.test(path)) return null;
   return joinPaths(path, "") || null;
@@ -123,7 +126,7 @@ function joinPaths(first: string, second: string): string {
   return [...new Set(directories)].join(":");
 }
 
-/** Startup files may have left something in the background. */
+/** Kills the shell's group: startup files may have left background processes. */
 function endGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
@@ -136,7 +139,7 @@ function fileOf({ stateDir }: Instance): string {
   return join(stateDir, "login-path.json");
 }
 
-/** The shell's last answer; null when it was never asked. */
+/** The shell's last answer; null: it was never asked. */
 export function readKept(instance: Instance): KeptPath | null {
   const file = fileOf(instance);
   try {

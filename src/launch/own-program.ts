@@ -10,7 +10,7 @@ import { RUNNING_FILE } from "../platform/own-process.ts";
 interface ExecutableFacts {
   /** Path of the running executable, links resolved. */
   readonly own: string;
-  /** How this process was called. */
+  /** The name by which this process was called. */
   readonly called: string;
   readonly isThere: (path: string) => boolean;
   readonly inPath: (name: string) => string | null;

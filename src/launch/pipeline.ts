@@ -1,7 +1,7 @@
 /**
- * Commands one after the other, each with its own program, and pipelines of them: the output of a step is the input of
- * the next one, through a file with the written bytes in a directory that only the account can read. A step begins when
- * the one before has ended, so a file is complete when it is read.
+ * Runs commands one after the other, each with its own program, and pipelines of them: the output of a step becomes the
+ * input of the next one, through a file with its exact bytes in a directory that only the account can read. A step
+ * begins when the previous one has ended, so a file is complete when it is read.
  */
 import fs from "node:fs";
 import type { Instance } from "../instance/paths.ts";
@@ -15,14 +15,14 @@ export interface StepFiles {
   readonly stdout_path?: string;
 }
 
-/** How a sequence of steps goes on. */
+/** How a sequence of steps is run. */
 export interface Sequence<Step, Result> {
   run(step: Step, index: number, files?: StepFiles): Promise<Result>;
   /** The result of a step that is not run. */
   skipped(step: Step, before: Result): Result;
   /** Whether the steps after this result are skipped. */
   stops(result: Result): boolean;
-  /** In a pipeline: the output of a step was cut. */
+  /** In a pipeline: called when the output of a step was cut. */
   cut?(why: string): void;
 }
 
@@ -45,7 +45,7 @@ export async function inSequence<Step, Result>(
   return results;
 }
 
-/** As `inSequence`, each step reading what the one before has written. A warning says when that was cut. */
+/** Like `inSequence`, but each step reads the output of the previous one. A warning reports output that was cut. */
 export async function inPipeline<Step, Result extends { readonly warnings?: string[] | undefined }>(
   instance: Instance,
   steps: readonly Step[],
@@ -63,7 +63,7 @@ export async function inPipeline<Step, Result extends { readonly warnings?: stri
 }
 
 class PipelineFiles implements Disposable {
-  /** One between each two steps. */
+  /** One file between each two steps. */
   private readonly paths: string[] = [];
 
   constructor(

@@ -16,7 +16,7 @@ import type { SessionSpecSchema } from "./session-spec.ts";
 
 type Spec = v.InferInput<typeof SessionSpecSchema>;
 
-/** The caller that a session is made for, and the process that makes it. */
+/** The caller for whom a session is made, and the process that makes it. */
 export interface SessionStarter
   extends Pick<
     Spec,

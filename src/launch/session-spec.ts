@@ -1,4 +1,4 @@
-/** The specification of a new session process, as JSON on its stdin: which session to make, for whom, and where. */
+/** The specification of a new session process, as JSON on its stdin: the session, its owner and its environment. */
 import * as v from "valibot";
 import { HooksSchema } from "../protocol/hooks.ts";
 import { OwnerProcessSchema, OwnerSchema } from "../protocol/owner.ts";
@@ -11,7 +11,7 @@ const CreateSpec = v.object({
   on: v.optional(HooksSchema),
 });
 
-/** A pane of a crashed session, under the ids that it had. */
+/** A pane of a crashed session, with its former ids. */
 export const RestoredSchema = v.object({
   /** Folder of the session's checkpoint. */
   directory: v.string(),
@@ -21,12 +21,12 @@ export const RestoredSchema = v.object({
   created_at: v.number(),
   owner: v.optional(OwnerSchema),
   worktree: v.optional(WorktreeSchema),
-  /** How it crashed, in words, and when it was last saved. */
+  /** How the session crashed, as text, and when it was last saved. */
   why: v.string(),
   saved_at: v.number(),
-  /** A shell is started below the earlier contents; else those stay readable for a while. */
+  /** Whether a shell is started below the earlier contents; otherwise those stay readable for a while. */
   run: v.boolean(),
-  /** The numbers that the pane has handed out, if higher than in its checkpoint. */
+  /** The pane's counters, if higher than in its checkpoint. */
   numbers: v.optional(v.object({ output_cursor: v.number(), command_id: v.number() })),
   /** Notes for the person, below the rule. */
   notes: v.array(v.string()),
@@ -46,7 +46,7 @@ export const SessionSpecSchema = v.object({
   /** Path of the instance's HTTP socket, which names runtime directory and instance. */
   socket: v.string(),
   create: CreateSpec,
-  /** Name of a session without one: a number, or `default` while that is free. */
+  /** How a session without a name is named: by a number, or `default` if that is free. */
   naming: v.picklist(["number", "default"]),
   /** The caller's environment and directory, for the program. */
   env: v.record(v.string(), v.string()),
@@ -55,32 +55,32 @@ export const SessionSpecSchema = v.object({
   nofile: v.nullable(v.number()),
   /** The program's output waits until the starter follows it, provided that the starter lives and follows soon. */
   followed: v.optional(v.boolean(), false),
-  /** A person opens it: without a command it runs that of the setting default_command. */
+  /** A person opens the session: without a command it runs the one of the setting default_command. */
   opened: v.optional(v.boolean(), false),
-  /** A file or pipe that the program gets as standard input; `create.stdin` goes before it. */
+  /** A file or pipe that the program gets as standard input; `create.stdin` takes precedence. */
   stdin_path: v.optional(v.string()),
-  /** A file that gets the program's standard output, besides the terminal. */
+  /** A file that gets the program's standard output in addition to the terminal. */
   stdout_path: v.optional(v.string()),
-  /** Who makes it; absent: the person at the command line. */
+  /** Owner of the session; absent: the person at the command line. */
   owner: v.optional(OwnerSchema),
-  /** With `owner_bound`: the process that it ends with; absent: the server says when its maker is gone. */
+  /** With `owner_bound`: the process with which the session ends; absent: the server reports that its owner is gone. */
   owner_process: v.optional(OwnerProcessSchema),
-  /** Which process starts it; a server has logged the call already. */
+  /** The process that starts the session; a server has logged the call already. */
   starter: v.optional(v.picklist(["server", "cli"]), "cli"),
   restored: v.optional(RestoredSchema),
-  /** A crashed session with several panes: `restored` is its oldest one, and `create` is of the session. */
+  /** A crashed session with several panes: `restored` is its oldest one, and `create` describes the session. */
   split: v.optional(
     v.object({
-      /** Id that its process had. */
+      /** Id of its process before the crash. */
       owner: v.number(),
       /** The layout of its windows and panes (checkpoints/tree.ts). */
       tree: v.unknown(),
       panes: v.array(PaneSpecSchema),
     }),
   ),
-  /** The request that it is made for: another process that was started for the same one ends. */
+  /** The request for which the session is made: another process that was started for the same request exits. */
   once: v.optional(RequestKeySchema),
-  /** Unix time in ms after which nothing is made. */
+  /** Unix time in ms after which no session is made. */
   deadline: v.optional(v.number()),
   /** Replaces the setting, for a server started with its own limit. */
   max_sessions: v.optional(v.number()),

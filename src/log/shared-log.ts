@@ -1,7 +1,7 @@
 /**
  * A log file that several processes append to, each through its own descriptor. When it is full, one of them moves it
  * to FILE.1 and the others continue in the new one: the mover locks the file itself and checks that it is still the one
- * at the path, so that it is moved once. A line goes into the file at the path.
+ * at the path, so that it is moved once.
  */
 import fs from "node:fs";
 import { isFileAt } from "../instance/lock.ts";

@@ -1,6 +1,6 @@
 /**
- * Whether a receipt proves what somebody claims of it: what ran, how it ended, and on which files. Everything that does
- * not hold is listed; a claim that the receipt says nothing about does not hold.
+ * Whether a receipt proves a claim: which command ran, how it ended, and on which files. The result lists every part of
+ * the claim that does not hold; a claim about which the receipt says nothing does not hold.
  */
 import { createHash } from "node:crypto";
 import { type Predicate, type Statement, subjectsOf } from "../protocol/receipt.ts";
@@ -11,9 +11,9 @@ export interface Claims {
   readonly command?: string | undefined;
   /** Default: 0. */
   readonly exit?: number | undefined;
-  /** The files that it ran on, and left unchanged. */
+  /** The files on which it ran without changing them. */
   readonly tree?: string | undefined;
-  /** The text that it printed, as `wsh output` prints it. */
+  /** The text of its output, as `wsh output` prints it. */
   readonly output?: string | undefined;
 }
 
@@ -21,11 +21,11 @@ export interface Checked {
   readonly statement: Statement | null;
   /** The key that signed it. */
   readonly key: string | null;
-  /** Empty: everything holds. */
+  /** Reasons why the claim does not hold; empty: it holds. */
   readonly faults: readonly string[];
 }
 
-/** @param given an envelope as JSON, or as a trailer has it */
+/** @param given an envelope: JSON, or the value of a trailer */
 export function check(given: string, keys: readonly VerifyingKey[], claims: Claims): Checked {
   const opened = open(given, keys);
   if (opened.fault !== undefined) return { statement: null, key: null, faults: [opened.fault] };
@@ -33,7 +33,7 @@ export function check(given: string, keys: readonly VerifyingKey[], claims: Clai
   return { statement, key: key.id, faults: [...consistency(statement), ...faultsOf(statement.predicate, claims)] };
 }
 
-/** A process of wsh signs nothing that contradicts itself. */
+/** Contradictions within the statement; wsh signs none. */
 function consistency({ subject, predicate }: Statement): string[] {
   const { started_at, ended_at } = predicate;
   const isOrdered = ended_at === null || Date.parse(ended_at) >= Date.parse(started_at);
@@ -62,7 +62,7 @@ function reasons({ warnings = [] }: Predicate): string {
   return warnings.length === 0 ? "" : `: ${warnings.join("; ")}`;
 }
 
-/** What changes files in between has not tested those that it left. */
+/** A command that changed the files has not tested the files that it left. */
 function treeFault({ git }: Predicate, tree: string): string | null {
   const { before, after, missing = "they were not recorded" } = git;
   if (before === null || after === null) return `its files are unknown: ${missing}`;

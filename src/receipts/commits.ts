@@ -9,13 +9,13 @@ export const TRAILER = "Wsh-Receipt";
 export interface CheckedCommit {
   readonly commit: string;
   readonly receipts: readonly Checked[];
-  /** Required commands without a good receipt; only of the newest commit. */
+  /** Required commands without a valid receipt; only for the newest commit. */
   readonly missing: readonly string[];
 }
 
 /**
- * @param range as git takes it, such as `main..HEAD` @param required commands of which the newest commit needs a good
- *   receipt @throws WshError invalid_request with git's message
+ * @param range as git takes it, such as `main..HEAD` @param required commands for each of which the newest commit needs
+ * a valid receipt @throws WshError invalid_request with git's message
  */
 export async function checkCommits(
   place: GitPlace,

@@ -1,13 +1,13 @@
 /**
- * DSSE envelopes: signing a statement, and opening one. Invariant: a payload is read only after its signature by a
- * known key was found good, and only what was signed is read.
+ * DSSE envelopes: signing a statement and opening one. Invariant: a payload is read only after its signature was
+ * verified with a known key, and only the signed bytes are read.
  */
 import { type KeyObject, sign, verify } from "node:crypto";
 import * as v from "valibot";
 import { type Envelope, EnvelopeSchema, PAYLOAD_TYPE, type Statement, StatementSchema } from "../protocol/receipt.ts";
 import type { VerifyingKey } from "./keys.ts";
 
-/** Longest envelope that is read, in characters: a command of 1 MiB, and the rest. */
+/** Longest envelope that is read, in characters: room for a command of 1 MiB and the other fields. */
 const MAX_ENVELOPE = 4_194_304;
 
 export function seal(statement: Statement, secret: KeyObject, keyid: string): Envelope {
@@ -20,7 +20,7 @@ export type VerifiedEnvelope =
   | { readonly statement: Statement; readonly key: VerifyingKey; readonly fault?: undefined }
   | { readonly fault: string };
 
-/** @param given JSON of an envelope, or its base64url as a trailer has it */
+/** @param given JSON of an envelope, or its base64url from a trailer */
 export function open(given: string, keys: readonly VerifyingKey[]): VerifiedEnvelope {
   const text = given.trim();
   if (text.length > MAX_ENVELOPE) return { fault: "it is too long for a receipt" };
@@ -45,7 +45,7 @@ export function open(given: string, keys: readonly VerifyingKey[]): VerifiedEnve
   return statement === null ? { fault: "its statement has another form" } : { statement, key };
 }
 
-/** The envelope's statement, its signature unchecked: only to find the machine to ask for a key. */
+/** The envelope's statement without checking the signature: use it only to find the machine that has the key. */
 export function unverified(given: string): Statement | null {
   const envelope = envelopeIn(given.trim());
   return envelope === null ? null : read(StatementSchema, Buffer.from(envelope.payload, "base64").toString());

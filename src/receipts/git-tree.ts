@@ -1,18 +1,18 @@
 /**
- * The tree that git would commit of all files of a repository that it does not ignore. Neither the index nor the
- * objects of the repository are touched: both are temporary.
+ * The tree that git would commit of all files of a repository that it does not ignore. The repository's index and
+ * objects stay unchanged: temporary ones are used instead.
  */
 import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type GitPlace, git } from "../platform/git.ts";
 
-/** A command waits for this: larger repositories get a reason in place of a tree. In ms. */
+/** Longest run of git, in ms, since a command waits for it. A larger repository gets a reason instead of a tree. */
 const MAX_MS = 10_000;
 
 export type Tree = { readonly tree: string; readonly at: string } | { readonly missing: string };
 
-/** Never throws: what cannot be read has a reason. */
+/** Never throws: a tree that cannot be computed has a reason. */
 export async function gitTree(cwd: string | null): Promise<Tree> {
   if (cwd === null) return { missing: "the directory is unknown" };
   const signal = AbortSignal.timeout(MAX_MS);
@@ -34,7 +34,7 @@ async function write(place: GitPlace, temporary: string): Promise<string> {
   const paths = ["--git-path", "index", "--git-path", "objects"];
   const [index = "", objects = ""] = (await git(place, "rev-parse", "--path-format=absolute", ...paths)).split("\n");
   const own = { index: join(temporary, "index"), objects: join(temporary, "objects") };
-  // With what git knows of unchanged files.
+  // The copied index lets git skip unchanged files.
   if (fs.existsSync(index)) fs.copyFileSync(index, own.index);
   fs.mkdirSync(own.objects);
   const env = {
@@ -47,7 +47,7 @@ async function write(place: GitPlace, temporary: string): Promise<string> {
   return git({ ...place, env }, "write-tree");
 }
 
-/** Without what would lead git to another repository. */
+/** The environment without the variables that would lead git to another repository. */
 function cleanEnvironment(): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_")));
 }

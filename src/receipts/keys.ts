@@ -1,4 +1,4 @@
-/** Ed25519 keys of receipts: made in memory, given away as a line of OpenSSH, read from files of such lines. */
+/** Ed25519 keys of receipts: created in memory, printed as an OpenSSH line, read from files of such lines. */
 import { createHash, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { WshError } from "../protocol/errors.ts";
 
@@ -13,7 +13,7 @@ export interface VerifyingKey {
   readonly line: string;
 }
 
-/** @returns the private key, which nothing writes anywhere */
+/** @returns the private key, which is never written to disk */
 export function makeKey(comment: string): { readonly secret: KeyObject; readonly shown: VerifyingKey } {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const raw = Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url");
@@ -48,7 +48,7 @@ function verifyingKey(key: KeyObject, blob: Buffer, comment: string): VerifyingK
   return { key, id, line: `${ALGORITHM} ${blob.toString("base64")} ${comment}`.trim() };
 }
 
-/** RFC 8709: two strings, each after its length. */
+/** RFC 8709: two strings, each preceded by its length. */
 function sshBlob(raw: Buffer): Buffer {
   return Buffer.concat([Buffer.from(ALGORITHM), raw].flatMap((part) => [length(part), part]));
 }

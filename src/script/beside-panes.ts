@@ -1,13 +1,13 @@
-/** Shows the terminals of a script in panes beside the person who started it. */
+/** Shows the terminals of a script in panes beside the pane of the person who started it. */
 import type { Call, Terminal } from "../client/terminal/language.ts";
 
 export interface ShownBeside {
   opened(terminal: Terminal): Promise<void>;
-  /** Closes the panes; their terminals go on. */
+  /** Closes the panes; their terminals continue. */
   close(): Promise<void>;
 }
 
-/** @param beside pane of the person; it keeps the focus */
+/** @param beside the person's pane; it keeps the focus */
 export function besides(call: Call, beside: string): ShownBeside {
   const panes: string[] = [];
   return {

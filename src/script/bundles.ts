@@ -1,6 +1,6 @@
 /**
- * The texts that other engines run: the language for the sandbox, and the runtime for the Bun in the executable. Made
- * here from the source; in the executable the build has put the texts in the place of this file
+ * The texts that other engines run: the language for the sandbox, and the runtime for the Bun in the executable. Here
+ * they are bundled from the source; in the executable, the build replaces this file with the bundled texts
  * (packaging/script-bundles.ts).
  */
 

@@ -10,7 +10,7 @@ import { asSvg, asText } from "./picture.ts";
 /** A screen that has not changed for this long (in ms) counts as complete. */
 const SETTLED_MS = 200;
 
-/** The test that a terminal was opened for. */
+/** The test for which a terminal was opened. */
 export interface RunningTest {
   readonly file: string;
   readonly name: string;
@@ -21,16 +21,19 @@ export interface RunningTest {
 
 export const running = new WeakMap<Terminal, RunningTest>();
 
-/** Matchers of `expect(terminal)`. Each waits until it holds, for at most the time limit of the terminal's steps. */
+/**
+ * Matchers of `expect(terminal)`. Each waits until its condition holds, for at most the time limit of the terminal's
+ * steps.
+ */
 export interface TerminalMatchers {
-  /** Shows a text, or a match. */
+  /** The screen shows a text, or a match. */
   toShow(what: string | RegExp, options?: StepOptions): Promise<void>;
   /** The program, or the command of the last `run`, has ended with this code. */
   toHaveExited(code?: number, options?: StepOptions): Promise<void>;
-  /** Looks as it did when the snapshot was written. */
+  /** The screen equals the snapshot. */
   toMatchScreen(name?: string, options?: StepOptions): Promise<void>;
   readonly not: {
-    /** No longer shows it. */
+    /** The screen no longer shows it. */
     toShow(what: string | RegExp, options?: StepOptions): Promise<void>;
   };
 }
@@ -97,7 +100,7 @@ async function write(terminal: Terminal, stem: string): Promise<void> {
   fs.writeFileSync(`${stem}.svg`, asSvg(screen));
 }
 
-/** An error at the line of the test. */
+/** An error whose stack points at the line of the test. */
 function from(matcher: (...given: never[]) => unknown, message: string): Error {
   const error = new Error(message);
   Error.captureStackTrace(error, matcher);
@@ -112,7 +115,7 @@ export function slug(name: string): string {
   return name.replace(/[^A-Za-z0-9._]+/g, "-").slice(0, 80);
 }
 
-/** Lines that differ, of both texts. */
+/** The lines that differ, from both texts. */
 function differing(kept: string, now: string): string {
   const [a, b] = [kept.split("\n"), now.split("\n")];
   return Array.from({ length: Math.max(a.length, b.length) }, (_, at) => at)

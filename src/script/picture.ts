@@ -11,7 +11,7 @@ const base = [
 ];
 const FOREGROUND = "#d8d8d8";
 const BACKGROUND = "#181818";
-/** Size of a cell of a picture, in units of SVG. */
+/** Size of a cell, in units of SVG. */
 const CELL = { width: 8.4, height: 18, baseline: 13.5 };
 
 export function cssColor(color: Color): string {

@@ -1,7 +1,7 @@
 /**
  * The modules `wsh` and `wsh/test` of scripts and tests, and the runner of scripts. Bundled into one file (bundles.ts)
  * that the Bun in the executable reads from the state directory: it may import only bundled code and Bun's own modules.
- * Its orders come in one variable, which the script's own programs do not inherit.
+ * It receives its orders in one variable, which the script's own programs do not inherit.
  */
 import fs from "node:fs";
 import os from "node:os";
@@ -26,7 +26,7 @@ function connected(): Promise<WshClient> {
 }
 const call: Call = async (name, input, session) => {
   const server = await connected();
-  // The server's own operations take no session.
+  // Operations of the server take no session.
   return session === undefined
     ? server.call(name as "sessions.list", input as never)
     : server.call(name, input, session);
@@ -59,13 +59,13 @@ Bun.plugin({
 
 if (orders.kind === "script") await runScript(orders);
 
-/** Runs it to its end; a failure is printed with its line, and the process ends with 1. */
+/** Runs the script to its end. A failure is printed with its line, and the process exits with 1. */
 async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): Promise<void> {
-  // As in the sandbox, so that a program runs in both.
+  // The sandbox has it too, so that a program runs in both.
   const print = (...values: unknown[]): void => console.log(values.map(printedText).join(" "));
   Object.assign(globalThis, { wsh, open, print });
   process.argv = [process.argv[0] ?? "", file ?? "-", ...args];
-  // Code without a file gets one while it runs: failures name its lines.
+  // Code without a file gets a temporary one, so that failures name its lines.
   const directory = code === undefined ? null : fs.mkdtempSync(join(os.tmpdir(), "wsh-script-"));
   const path = directory === null ? (file ?? "") : join(directory, "script.ts");
   if (code !== undefined) fs.writeFileSync(path, code);

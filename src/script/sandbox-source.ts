@@ -1,9 +1,12 @@
-/** The program that an agent has sent: as the interpreter takes it, and its lines as the agent counts them. Pure. */
+/**
+ * The program that an agent has sent: as input for the interpreter, with lines numbered as the agent numbers them.
+ * Pure.
+ */
 
 export interface ProgramSource {
-  /** The agent's program as JavaScript, if it is JavaScript. */
+  /** The program as JavaScript, if it is JavaScript. */
   readonly javaScript: string;
-  /** The line of the program that a stack names, from 1; null without one. */
+  /** The line of the program that a stack names, from 1; null: it names none. */
   lineIn(stack: string): number | null;
 }
 
@@ -32,7 +35,7 @@ export function sourceOf(code: string): ProgramSource {
   return source;
 }
 
-/** Without its types. @throws when it is no TypeScript either */
+/** The program without its types. @throws when it is not TypeScript either */
 export function asJavaScript(source: ProgramSource): string {
   const head = "async function program() {";
   const whole = new Bun.Transpiler({ loader: "ts", target: "browser" }).transformSync(

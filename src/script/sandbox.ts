@@ -1,9 +1,11 @@
 /**
- * `wsh script-sandbox`: the process in which a program runs that an agent has sent (`wsh_script`). The program has an
- * interpreter of its own (QuickJS, in WebAssembly) with the language and nothing else: what it can reach is one function,
- * which asks the server for an operation in the agent's name. One program a process: it is ended from outside at any time.
+ * `wsh script-sandbox`: the process that runs a program sent by an agent (`wsh_script`). The program has its own
+ * interpreter (QuickJS, in WebAssembly) with the language and nothing else: its only way out is one function, which
+ * asks the server for an operation in the agent's name. Each process runs one program, since it may be killed from
+ * outside at any time.
  *
- * Speaks JSON, a message a line (sandbox-messages.ts). Memory and computing are limited here, time by the server.
+ * Speaks JSON, one message per line (sandbox-messages.ts). Memory and computing time are limited here, total time by
+ * the server.
  */
 import variant from "@jitl/quickjs-wasmfile-release-sync";
 import wasm from "@jitl/quickjs-wasmfile-release-sync/wasm" with { type: "file" };
@@ -18,18 +20,18 @@ import type { FromSandbox, ToSandbox } from "../protocol/sandbox.ts";
 import { languageText } from "./bundles.ts";
 import { asJavaScript, type ProgramSource, sourceOf } from "./sandbox-source.ts";
 
-/** What the interpreter begins with, and what a program may take of memory, in pages of 64 KiB: 16 and 128 MiB. */
+/** Initial and maximum memory of a program, in pages of 64 KiB: 16 and 128 MiB. */
 const INITIAL_PAGES = 256;
 const MAX_PAGES = 2_048;
-/** Computing without a wait, in ms. */
+/** Longest computation without a wait, in ms. */
 const STACK_BYTES = 512 * 1024;
 const COMPUTE_MS = 5_000;
-/** Calls that wait for their answers at the same time. */
+/** Most calls that wait for answers at the same time. */
 const MAX_CALLS = 64;
 
 export async function runSandbox(): Promise<void> {
   const [text, wasmBinary] = await Promise.all([languageText(), Bun.file(wasm).arrayBuffer()]);
-  // The interpreter's own limit does not count what typed arrays and long strings take.
+  // The interpreter's own limit does not include typed arrays and long strings.
   const wasmMemory = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAX_PAGES });
   const module = await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmBinary, wasmMemory }));
   let sandbox: Sandbox | null = null;
@@ -50,7 +52,7 @@ function say(message: FromSandbox): void {
   process.stdout.write(`${JSON.stringify(message)}\n`);
 }
 
-/** The program reaches what is defined here, and what the language has defined. */
+/** The program can reach what this code and the language define. */
 const prelude = `
 "use strict";
 (() => {
@@ -94,7 +96,7 @@ class Sandbox {
   private nextCall = 1;
   private until = Number.POSITIVE_INFINITY;
   private isOver = false;
-  /** It has computed for longer than it may: nothing that it says from then on is its answer. */
+  /** The program exceeded COMPUTE_MS: nothing that it sends from then on is its answer. */
   private isTooLong = false;
 
   constructor(
@@ -133,7 +135,7 @@ class Sandbox {
       __ask: vm.newFunction("ask", (...given) => {
         const [operation = "", input = "", session = ""] = given.map((each) => vm.getString(each));
         const call = vm.newPromise();
-        if (this.calls.size >= MAX_CALLS) throw new Error(`${MAX_CALLS} calls wait for their answers already`);
+        if (this.calls.size >= MAX_CALLS) throw new Error(`${MAX_CALLS} calls are already waiting for their answers`);
         const id = this.nextCall++;
         this.calls.set(id, call);
         say({ kind: "call", id, operation, input: JSON.parse(input), ...(session === "" ? {} : { session }) });
@@ -155,7 +157,7 @@ class Sandbox {
     }
   }
 
-  /** The program as a function; TypeScript is tried where it is not JavaScript. */
+  /** Compiles the program as a function; if it is not JavaScript, as TypeScript. */
   private compile(): boolean {
     const first = this.tried(this.source.javaScript);
     if (first === null) return true;
@@ -171,7 +173,7 @@ class Sandbox {
     return false;
   }
 
-  /** Null: it is well; else what is wrong, with its stack. */
+  /** Null: it compiles; else the error and its stack. */
   private tried(javaScript: string): string | null {
     const result = this.vm.evalCode(`globalThis.__main = async () => {${javaScript}\n};`, "script", { type: "global" });
     if (result.error === undefined) {
@@ -187,7 +189,10 @@ class Sandbox {
     this.vm.unwrapResult(this.vm.evalCode(code, name, { type: "global" })).dispose();
   }
 
-  /** Runs what is ready until everything waits. A program that computes for too long, or takes too much, fails. */
+  /**
+   * Runs everything that is ready until all of it waits. A program that computes for too long or exceeds its memory
+   * fails.
+   */
   private turn(act: () => void): void {
     this.until = performance.now() + COMPUTE_MS;
     try {
@@ -204,8 +209,7 @@ class Sandbox {
     } finally {
       this.until = Number.POSITIVE_INFINITY;
     }
-    if (!this.isOver && this.calls.size === 0)
-      this.fail("the program waits for something that nothing will bring", null);
+    if (!this.isOver && this.calls.size === 0) this.fail("the program waits for something that can never happen", null);
   }
 
   private fail(message: string, line: number | null): void {

@@ -26,7 +26,7 @@ export async function testModule(wsh: Language, orders: Orders, trace: Trace | n
     }
   }
 
-  /** A failure leaves a trace. The terminal ends with the test in either case. */
+  /** Runs a test; its terminal ends with it. A failure leaves a trace. */
   async function once(it: RunningTest, project: Project, options: OpenOptions, act: TerminalTest): Promise<void> {
     const { cols, rows, term } = project;
     const env = { ...defined({ TERM: term }), ...options.env };

@@ -5,9 +5,9 @@ import { asHtml, escaped } from "./picture.ts";
 export interface TracedStep {
   readonly terminal: string;
   readonly text: string;
-  /** The frame of the stack that is the program's. */
+  /** Line of the program, from the stack. */
   readonly place: string;
-  /** Since the trace began, in ms. */
+  /** Time since the trace began, in ms. */
   readonly at: number;
   ms: number;
   readonly before: Screen | null;

@@ -3,7 +3,7 @@
  * the steps as markers. It is kept in memory until it is saved as one HTML file (trace-page.ts) and, for each terminal,
  * an asciicast beside it.
  *
- * Memory is bounded: a longer run keeps its newest steps and the beginning of its output.
+ * Memory is bounded: of a longer run, the newest steps and the beginning of the output are kept.
  */
 import fs from "node:fs";
 import { basename, dirname, extname, join } from "node:path";

@@ -1,4 +1,7 @@
-/** AI agents that a person has allowed, once for all sessions, to act on what is not theirs ("Always" in the dialog). */
+/**
+ * AI agents that a person has allowed, for all sessions, to act on sessions and panes of others ("Always" in the
+ * dialog).
+ */
 import { join } from "node:path";
 import * as v from "valibot";
 import type { Instance } from "../instance/paths.ts";
@@ -8,7 +11,7 @@ import { agentOfCaller, type Owner, ownerOf } from "../protocol/owner.ts";
 import { PrivateList } from "./private-list.ts";
 
 const AllowedSchema = v.object({
-  /** As the agent is called as an owner. */
+  /** The agent's name as an owner. */
   name: v.string(),
   /** Milliseconds since 1970. */
   since: v.number(),
@@ -21,12 +24,12 @@ export const allowedAgents = new PrivateList<AllowedAgent>(
   "allowed agents",
 );
 
-/** @param name as the agent is called as an owner */
+/** @param name the agent's name as an owner */
 export function isAllowed(instance: Instance, name: string): boolean {
   return allowedAgents.read(instance).some((each) => each.name === name);
 }
 
-/** The AI agent that knows of private sessions their names alone; null: the caller knows more. */
+/** The AI agent that may learn only the names of private sessions; null: the caller may learn more. */
 export function concealedFrom(
   instance: Instance,
   { agents_may }: { readonly agents_may: "everything" | "own" },

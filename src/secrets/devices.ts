@@ -1,7 +1,7 @@
 /**
  * Browsers that a person has admitted (`wsh open`): each has its own key, of which only the public half is stored here.
  * It is valid only on the origin on which it was registered, since a later owner of another origin also owns its
- * storage. A browser has the access of its person.
+ * storage. A browser has the access of the person who admitted it.
  */
 import { join } from "node:path";
 import * as v from "valibot";
@@ -19,7 +19,7 @@ const NOTE_MS = 3_600_000;
 
 const DeviceSchema = v.object({
   id: v.string(),
-  /** `chrome-1`, as people call it. */
+  /** The name that people use, such as `chrome-1`. */
   name: v.string(),
   origin: v.string(),
   /** P-256, the uncompressed point, in base64. */
@@ -36,7 +36,7 @@ export const devices = new PrivateList<Device>(
   "devices",
 );
 
-/** The device with this key, made if missing. @param kind the browser's name for itself: `chrome` */
+/** Returns the device with this key, added if missing. @param kind the browser's name for itself: `chrome` */
 export async function addDevice(
   instance: Instance,
   { kind, origin, key }: { readonly kind: string; readonly origin: string; readonly key: string },
@@ -59,7 +59,7 @@ export async function addDevice(
   return added;
 }
 
-/** Notes that a device was used, if the last note is old. */
+/** Records that a device was used, if the last record is older than NOTE_MS. */
 export async function noteUse(instance: Instance, id: string): Promise<void> {
   const now = Date.now();
   const device = devices.read(instance).find((each) => each.id === id);
@@ -67,7 +67,7 @@ export async function noteUse(instance: Instance, id: string): Promise<void> {
   await devices.change(instance, (known) => known.map((each) => (each.id === id ? { ...each, used_at: now } : each)));
 }
 
-/** @returns whether there was one of that name */
+/** @returns whether a device had that name */
 export async function revokeDevice(instance: Instance, name: string): Promise<boolean> {
   if (!devices.read(instance).some((each) => each.name === name)) return false;
   await devices.change(instance, (known) => known.filter((each) => each.name !== name));

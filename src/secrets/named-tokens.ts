@@ -1,7 +1,7 @@
 /**
- * Tokens that a person has made for programs, beside the instance's own: each has a name, an access, and optionally one
- * session, whose id it is bound to, and an end. Only digests are stored. The token itself is shown once, when it is
- * made.
+ * Tokens that a person has created for programs, in addition to the instance's own. Each has a name and an access, and
+ * optionally an end and the id of the only session that it opens. Only digests are stored. The token is shown once,
+ * when it is created.
  */
 import { join } from "node:path";
 import * as v from "valibot";
@@ -12,9 +12,9 @@ import { WshError } from "../protocol/errors.ts";
 import { checkTag } from "../protocol/names.ts";
 import { PrivateList } from "./private-list.ts";
 
-/** Named tokens of an instance: far more than a person oversees; each costs a comparison per request. */
+/** Named tokens of an instance: far more than a person keeps track of; each costs a comparison per request. */
 const MAX_TOKENS = 100;
-/** Names that mean something else in the audit log. */
+/** Names that have another meaning in the audit log. */
 const reserved: ReadonlySet<string> = new Set(["own", "none", "socket", "direct", "unknown"]);
 
 const StoredTokenSchema = v.object({
@@ -22,13 +22,13 @@ const StoredTokenSchema = v.object({
   /** SHA-256 in hex. */
   digest: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
   access: v.picklist(["observe", "operate", "admin"]),
-  /** Id of the only session that it opens, `@s3`: a name can change its owner, an id cannot. */
+  /** Id of the only session that the token opens, `@s3`: a name can pass to another session, an id cannot. */
   session: v.optional(v.string()),
   /** Milliseconds since 1970. */
   created_at: v.number(),
-  /** When it ends, in the same; absent: it lasts. */
+  /** End of its validity, in ms since 1970; absent: it does not expire. */
   expires_at: v.optional(v.number()),
-  /** A link to a session that others were given (`wsh share`): the token is a code, which registers one browser. */
+  /** The token is the code of a link to a session (`wsh share`), which registers one browser. */
   share: v.optional(v.literal(true)),
   /** The browser that has used the link: its public key (P-256, the point in base64), and the origin of its page. */
   browser: v.optional(v.object({ key: v.string(), origin: v.string() })),
@@ -45,7 +45,10 @@ export function tokensFile(instance: Instance): string {
   return tokens.path(instance);
 }
 
-/** @throws WshError unsafe_path when the file is not ours alone or not understood: then no named token is good */
+/**
+ * @throws WshError unsafe_path when other users can access the file or its contents are invalid: no named token is
+ * accepted then
+ */
 export function readTokens(instance: Instance): readonly StoredToken[] {
   return tokens.read(instance);
 }
@@ -53,9 +56,9 @@ export function readTokens(instance: Instance): readonly StoredToken[] {
 export interface NewToken {
   readonly name: string;
   readonly access: StoredToken["access"];
-  /** Id of the only session that it opens, as `@s3`. */
+  /** Id of the only session that it opens, such as `@s3`. */
   readonly session?: string | undefined;
-  /** When it ends, in ms since 1970; absent: it lasts. */
+  /** End of its validity, in ms since 1970; absent: it does not expire. */
   readonly expiresAt?: number | undefined;
   readonly share?: boolean | undefined;
 }
@@ -98,7 +101,7 @@ export async function createToken(
 /**
  * Registers the browser that uses a link.
  * @param digest SHA-256 of the link's code, in hex
- * @throws WshError auth_invalid: another browser has used it, or the link has ended meanwhile
+ * @throws WshError auth_invalid: another browser has used it, or the link has ended in the meantime
  */
 export async function bindLink(
   instance: Instance,
@@ -129,7 +132,7 @@ export function hasExpired({ expires_at }: Pick<StoredToken, "expires_at">, now:
   return expires_at !== undefined && expires_at <= now;
 }
 
-/** @throws WshError invalid_request when none has that name */
+/** @throws WshError invalid_request when no token has that name */
 export async function revokeToken(instance: Instance, name: string): Promise<void> {
   await tokens.change(instance, (all) => {
     const others = all.filter((token) => token.name !== name);

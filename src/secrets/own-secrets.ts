@@ -1,8 +1,8 @@
 /**
- * The instance's own secrets: its token (which permits everything) and the key of its audit log. Each is made at first
- * need and kept plain in a file that only its owner can read; we never change it. Two processes that need one at once
- * get the same: it is written whole under a temporary name and linked into place, and the loser of that race reads the
- * winner's.
+ * The instance's own secrets: its token (which permits everything) and the key of its audit log. Each is created when
+ * first needed and stored as plain text in a file that only its owner can read; it never changes. Two processes that
+ * need one at the same time get the same: it is written completely under a temporary name and linked into place, and
+ * the loser of that race reads the winner's.
  */
 
 import fs from "node:fs";
@@ -14,34 +14,34 @@ import { type Instance, prepareStateDir } from "../instance/paths.ts";
 import { refused } from "../instance/refused.ts";
 import { WshError } from "../protocol/errors.ts";
 
-/** Characters of 36 in the page's name: nobody guesses 83 bits. */
+/** Characters (of 36) in the page's name: 83 bits cannot be guessed. */
 const PAGE_NAME_LENGTH = 16;
 /** Shortest token that is accepted from a file that another program wrote, in characters (docs/security.md, Tokens). */
 const shortestToken = 16;
 
-/** Returns the token, null if none was made. Throws WshError unsafe_path when its file is not ours alone. */
+/** Returns the token, or null if none exists. Throws WshError unsafe_path when other users can access its file. */
 export function readToken(instance: Instance): string | null {
   return readSecret(instance.tokenFile);
 }
 
-/** Returns the token, made now if there was none. */
+/** Returns the token, created if missing. */
 export function ensureToken(instance: Instance): string {
   return ensureSecret(instance, instance.tokenFile);
 }
 
-/** Returns the key of the audit log's digests, made now if there was none: without it no input can be guessed. */
+/** Returns the key of the audit log's digests, created if missing: without it no input can be guessed. */
 export function ensureAuditKey(instance: Instance): string {
   return ensureSecret(instance, join(instance.stateDir, `${instance.fileName}.audit.key`));
 }
 
-/** Returns the key by which answers to notices are signed, made now if there was none. */
+/** Returns the key that signs answers to notices, created if missing. */
 export function ensureNoticeKey(instance: Instance): string {
   return ensureSecret(instance, join(instance.stateDir, `${instance.fileName}.notice.key`));
 }
 
 /**
- * The name by which a browser on this machine reaches the instance's page: random, so that what else is served at a port
- * of this machine has another origin. Browsers take every name under `localhost` for this machine.
+ * The name by which a browser on this machine reaches the instance's page: random, so that servers at other ports of
+ * this machine have another origin. Browsers resolve every name under `localhost` to this machine.
  */
 export function pageHost(instance: Instance): string {
   const random = ensureSecret(instance, join(instance.stateDir, `${instance.fileName}.page-name`));

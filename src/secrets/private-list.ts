@@ -11,7 +11,7 @@ import { refused } from "../instance/refused.ts";
 import { WshError } from "../protocol/errors.ts";
 
 export class PrivateList<T> {
-  /** @param what the contents of the file, for messages */
+  /** @param what describes the contents of the file, for messages */
   constructor(
     private readonly pathIn: (instance: Instance) => string,
     private readonly schema: v.GenericSchema<unknown, T>,
@@ -39,7 +39,7 @@ export class PrivateList<T> {
     });
   }
 
-  /** @throws WshError unsafe_path, what `edit` throws, or why the file cannot be written */
+  /** @throws WshError unsafe_path; the error of `edit`, or of writing the file */
   async change(instance: Instance, edit: (list: readonly T[]) => readonly T[]): Promise<void> {
     prepareStateDir(instance);
     const path = this.pathIn(instance);

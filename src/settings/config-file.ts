@@ -1,4 +1,4 @@
-/** config.toml as text: its values, and the line of each key. Pure; reading the file is the caller's. */
+/** config.toml as text: its values, and the line of each key. Pure; the caller reads the file. */
 import { parse, TomlError } from "smol-toml";
 import { WshError } from "../protocol/errors.ts";
 

@@ -1,4 +1,4 @@
-/** Reads the tables `[[on]]` and `[[notify]]` of the settings: what is wanted when something happens. Pure. */
+/** Reads the tables `[[on]]` and `[[notify]]` of the settings: the hooks and notices for events. Pure. */
 import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
 import { type Hook, HookSchema } from "../protocol/hooks.ts";
@@ -18,12 +18,12 @@ export interface WantedInFile<T extends EventConsumer = EventConsumer> {
 
 type OrElse = <T>(attempt: () => T, fallback: T, instead?: string) => T;
 
-/** @param orElse returns the fallback where a fault is only reported @throws WshError invalid_setting */
+/** @param orElse returns the fallback if an error is only reported @throws WshError invalid_setting */
 export function hooksIn(config: ConfigText | null, path: string, orElse: OrElse): WantedInFile<Hook>[] {
   return tablesIn("on", HookSchema, config, path, orElse);
 }
 
-/** As hooksIn. */
+/** Like hooksIn, for notices. */
 export function noticesIn(config: ConfigText | null, path: string, orElse: OrElse): WantedInFile<Notify>[] {
   return tablesIn("notify", NotifySchema, config, path, orElse);
 }
@@ -43,7 +43,7 @@ function tablesIn<T extends EventConsumer>(
     return orElse(
       () => [{ wanted: parsed(name, schema, table, { config, path, line }), path, line }],
       [],
-      "it is left out",
+      "it is ignored",
     );
   });
 }
@@ -66,7 +66,7 @@ function parsed<T>(name: string, schema: v.GenericSchema<unknown, T>, table: unk
   throw new WshError("invalid_setting", message, { key: name, file: place.path, line, hint });
 }
 
-/** The fault of a field, with its value and those that are allowed. */
+/** Describes an invalid field, with its value and the allowed ones. */
 function faultOf(issue: v.BaseIssue<unknown>): string {
   const field = v.getDotPath(issue);
   if (field === null) return issue.message;
@@ -76,7 +76,7 @@ function faultOf(issue: v.BaseIssue<unknown>): string {
   return `${field} is ${JSON.stringify(value)}, expected ${expectedIn(issue)}`;
 }
 
-/** What an issue expects in words: `("a" | "b")` as a, b; `<=16` as at most 16. */
+/** The values that an issue expects, as text: `("a" | "b")` as a, b; `<=16` as at most 16. */
 function expectedIn({ expected, message }: v.BaseIssue<unknown>): string {
   if (expected === null) return message;
   const names = [...expected.matchAll(/"([^"]+)"/g)].map(([, name = ""]) => name);

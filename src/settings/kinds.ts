@@ -1,6 +1,6 @@
 /**
- * The kinds of settings: each makes one, with what is said of it. Plain checks and no schemas: those of a hundred
- * settings would cost every process a quarter of a megabyte (m).
+ * The kinds of settings: each makes a setting with its description. The checks are plain functions and not schemas:
+ * schemas of a hundred settings would cost every process a quarter of a megabyte (measured).
  */
 
 /** How a setting's text (environment, flag) becomes its value. */
@@ -14,9 +14,9 @@ export interface SettingFacts {
   readonly unit?: string;
   /** The environment variable that sets it. */
   readonly env?: string;
-  /** Stands in for a wrong value of the file, where the default would tell or open more than may be meant. */
+  /** Replaces a wrong value in the file where the default would reveal or permit more than the user may want. */
   readonly ifWrong?: string;
-  /** Values in words, for messages: "an integer from 1 to 9". */
+  /** The valid values as text, for messages: "an integer from 1 to 9". */
   readonly expected: string;
 }
 

@@ -1,7 +1,7 @@
-/** The prefix key that the settings mean. Pure. */
+/** Determines the prefix key from the settings. Pure. */
 import type { LoadedSettings } from "./settings.ts";
 
-/** tmux's prefix, where the setting prefix_preset says so and no other is set. */
+/** tmux's prefix key, used if the setting prefix_preset asks for it and no prefix is set. */
 const TMUX_PREFIX = "C-b";
 
 /** The name of the prefix key: from the setting, or else the preset's. */

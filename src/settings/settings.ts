@@ -1,8 +1,9 @@
 /**
  * Resolves a setting's value: flag, else environment, else config.toml, else the table's default. Each value keeps its
- * origin, for `wsh config` and for code that treats "requested" and "default" differently (bind). A wrong flag or variable
- * stops the start, with the value, its place and the valid values, and so does a file that was named and cannot be read.
- * A mistake in the file keeps nobody from a terminal: wherever something starts (`tolerant`) the default is used for the wrong part, and a warning says so.
+ * origin, for `wsh config` and for code that treats "requested" and "default" differently (bind). A wrong flag or
+ * variable prevents the start, with the value, its place and the valid values; so does an unreadable file that was
+ * named. A mistake in the file keeps nobody from a terminal: whatever starts a session or server (`tolerant`) uses the
+ * default instead of the wrong part and warns.
  */
 
 import fs from "node:fs";
@@ -33,14 +34,13 @@ import { isSettingName, type SettingName, type Settings, settingNames, settingOf
 
 /** Largest config.toml, in bytes: a larger file is there by mistake. */
 const largestConfigBytes = 256 * 1024;
-/** Shortest part of a setting's name that suggests it, in characters. */
 const shortestPart = 3;
-/** The table of key bindings, and that of the looks of wsh's own elements. */
+/** The table of key bindings, and the table of styles of wsh's own elements. */
 const KEYS = "keys";
 const THEME = "theme";
 /** A name of a table of keys within [keys] (keys/tables.ts). */
 const ownTable = /^[a-z][a-z0-9_-]{1,31}$/;
-/** Keys that the file may contain for several machines and that have no effect so far. */
+/** Keys for several machines, which the file may contain and which have no effect yet. */
 const federationKeys: readonly string[] = ["default_token", "server", "servers", "ip_access"];
 
 export type SettingOrigin =
@@ -49,7 +49,7 @@ export type SettingOrigin =
   | { readonly from: "file"; readonly path: string; readonly line: number }
   | { readonly from: "default" };
 
-/** An entry of the table [keys], or of one within it. */
+/** An entry of the table [keys], or of a table within it. */
 export interface BoundInFile {
   /** Its name within [keys]. */
   readonly table?: string;
@@ -72,11 +72,11 @@ export interface LoadedSettings {
   originOf(name: SettingName): SettingOrigin;
   /** The bindings in the file's table [keys], unparsed. */
   readonly keys: readonly BoundInFile[];
-  /** The looks that the table [theme] changes. */
+  /** The styles that the table [theme] changes. */
   readonly theme: readonly ThemeEntry[];
-  /** What the tables [[on]] have run when something happens. */
+  /** Programs of the tables [[on]], which run at events. */
   readonly hooks: readonly WantedInFile<Hook>[];
-  /** By which ways the tables [[notify]] have a person notified. */
+  /** Channels of the tables [[notify]], by which a person is notified. */
   readonly notices: readonly WantedInFile<Notify>[];
   /** Parts without effect: the file, or allowed keys in it; one sentence each. */
   readonly warnings: readonly string[];
@@ -93,8 +93,9 @@ export interface SettingSources {
 }
 
 /**
- * The settings of an instance. WshError invalid_setting, with `key` where one is wrong and `file`, `line` where a file
- * is; a file that was named (--config, WSH_CONFIG) must exist, and the one at the default place may be forbidden to us.
+ * The settings of an instance. WshError invalid_setting, with `key` for a wrong setting, and `file` and `line` for a
+ * wrong file. A file that was named (--config, WSH_CONFIG) must exist; the one at the default path may be unreadable
+ * for us.
  */
 export function loadSettings(instance: Instance, sources: SettingSources): LoadedSettings {
   const path = instance.configFile;
@@ -141,11 +142,11 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
   };
 }
 
-/** Whether an AI agent was above this process at the first question; null: not asked so far. */
+/** Whether an AI agent is an ancestor of this process, as found at the first question; null: not asked so far. */
 let isBelowAgent: boolean | null = null;
 
 /**
- * Whether an AI agent may have chosen where a setting comes from: flags and environment are its own, and lead to files of
+ * Whether an AI agent may have chosen a setting's source: flags and environment are the agent's, and lead to files of
  * its own. The file in the account's home is the person's.
  */
 function isAgentsChoice(origin: SettingOrigin | undefined, path: string): boolean {
@@ -162,18 +163,18 @@ export function wantedOf({ hooks, notices }: Pick<LoadedSettings, "hooks" | "not
   return [...hooks, ...notices].map(({ wanted }) => wanted);
 }
 
-/** The looks by their roles. */
+/** The styles by their roles. */
 export function changedStyles(entries: readonly ThemeEntry[]): Partial<Record<ThemeRole, StyleSpec>> {
   return Object.fromEntries(entries.map(({ role, look }) => [role, look]));
 }
 
-/** The fault of the settings, for people whose old ones stay in force: one line, with the file's name alone. */
+/** The error of the settings, for people whose old ones remain in effect: one line, with the file's base name. */
 export function settingsFault(thrown: unknown): string {
   const { message } = WshError.from(thrown);
-  return `the old settings stay: ${message.replace(/^\/\S*\//, "").replace(/\s+/g, " ")}`;
+  return `the old settings remain in effect: ${message.replace(/^\/\S*\//, "").replace(/\s+/g, " ")}`;
 }
 
-/** The level that a role logs at: the setting when it was set, else info for a server or session process, warn for a client. */
+/** The log level of a role: the setting if set, else info for a server or session process, warn for a client. */
 export function logLevelFor(role: "server" | "session" | "client", settings: LoadedSettings): LogLevel {
   const isDefault = settings.originOf("log_level").from === "default";
   return role === "client" && isDefault ? "warn" : settings.values.log_level;
@@ -269,7 +270,7 @@ function readConfig(path: string, isNamed: boolean): ReadConfig {
     if (error instanceof WshError) throw error;
     const code = errorCode(error);
     if (!isNamed && (code === "ENOENT" || code === "ENOTDIR")) return { kind: "absent" };
-    // As under sudo without -H: HOME is another user's, and its settings were not requested.
+    // For example under sudo without -H: HOME is another user's, and its settings were not requested.
     if (!isNamed && (code === "EACCES" || code === "EPERM")) {
       return { kind: "forbidden", warning: `${path} cannot be read (${code}): the default settings are used` };
     }
@@ -289,7 +290,7 @@ function boundKeys(config: ConfigText | null, path: string): BoundInFile[] {
   const table = config?.values[KEYS];
   if (!isTable(table)) return [];
   return Object.entries(table).flatMap(([key, value]): BoundInFile[] => {
-    // A key's own table says what it does; any other has keys.
+    // The table of one key describes its action; any other table contains keys.
     if (!isTable(value) || !ownTable.test(key) || "operation" in value || "do" in value)
       return [{ key, value, path, line: config?.lineIn(KEYS, key) ?? 1 }];
     const within = Object.entries(value);
@@ -299,7 +300,7 @@ function boundKeys(config: ConfigText | null, path: string): BoundInFile[] {
   });
 }
 
-/** @throws WshError invalid_setting for an unknown role or look */
+/** @throws WshError invalid_setting for an unknown role or style */
 function themeEntries(config: ConfigText | null, path: string, orElse: OrElse): ThemeEntry[] {
   const table = config?.values[THEME];
   if (!isTable(table)) return [];
@@ -316,7 +317,7 @@ function themeEntries(config: ConfigText | null, path: string, orElse: OrElse): 
   return Object.entries(table).flatMap(([role, text]) => orElse(() => [entryOf(role, text)], [], "it has no effect"));
 }
 
-/** WshError for the first unknown key; warnings for those that have no effect so far. */
+/** WshError for the first unknown key; warnings for those that have no effect yet. */
 function checkKeys(config: ConfigText | null, path: string, orElse: OrElse): string[] {
   return Object.keys(config?.values ?? {}).flatMap((key) =>
     orElse(() => checkKey(key, config, path), [], "it has no effect"),
@@ -371,7 +372,7 @@ function unknownKey(key: string, path: string, line: number): WshError {
   });
 }
 
-/** Settings that a mistyped name may mean: at most three, nearest first. */
+/** Settings whose names are similar to a mistyped one: at most three, nearest first. */
 export function nearSettings(key: string): SettingName[] {
   const lower = key.toLowerCase().replaceAll("-", "_");
   if (isSettingName(lower)) return [lower];

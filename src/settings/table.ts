@@ -13,7 +13,7 @@ import { boolean, choice, integer, list, type Setting, text, variables } from ".
 
 /** Largest duration in ms that a timer can hold: 2^31 - 1. */
 const longestMs = 2_147_483_647;
-/** Upper end of settings that count things: far more than a machine bears, small enough to be exact everywhere. */
+/** Upper end of settings that count things: far more than a machine can run, and exact as a number everywhere. */
 const most = 1_000_000;
 const mib = 1024 * 1024;
 const path = /^[^\0]*$/;
@@ -31,7 +31,7 @@ const settings = {
     "",
     /^[^\0]*$/,
     "a shell command",
-    "Runs instead of the shell in sessions and panes that a person opens without a command; empty: none.",
+    "Runs instead of the shell in sessions and panes that people open without a command; empty: none.",
   ),
   term: text(
     "xterm-256color",
@@ -44,13 +44,13 @@ const settings = {
   pane_base_index: integer(0, 0, most, "Index of a window's first pane."),
   renumber_windows: boolean(false, "Close gaps in the indexes of windows when one is closed."),
   login_shell: boolean(true, "Start a session's shell as a login shell."),
-  shell_integration: boolean(true, "Let the shell report where commands begin and end.", {
+  shell_integration: boolean(true, "Make shells report where commands begin and end.", {
     env: "WSH_SHELL_INTEGRATION",
   }),
   tmux: choice(
     ["agents", "on", "off"],
     "agents",
-    "Which new sessions answer the programs in them as tmux does (TMUX, and a `tmux` at the end of PATH): those that AI agents make over MCP, all or none.",
+    "Which new sessions answer the programs in them as tmux does (TMUX, and a `tmux` at the end of PATH): those that AI agents create over MCP, all or none.",
     { env: "WSH_TMUX" },
   ),
   exec_history: choice(
@@ -80,12 +80,12 @@ const settings = {
   agents_may: choice(
     ["own", "everything"],
     "own",
-    "What AI agents may change: only what they made themselves, or everything. For anything else they ask the person at a terminal, and are refused where nobody is attached.",
+    "What AI agents may change: only what they created, or everything. For anything else they ask the person at a terminal; if nobody is attached, they are refused.",
   ),
 
   confirm_close: boolean(
     true,
-    "Ask before a key, a menu or the palette ends programs that run, also in the background, or a session with its last pane.",
+    "Ask before a key, a menu or the palette ends running programs (also in the background) or a session's last pane.",
   ),
   keep_after_exit: boolean(false, "Keep a pane, if it is not the only one, after its program has exited."),
 
@@ -93,7 +93,7 @@ const settings = {
   size_policy: choice(["latest", "smallest"], "latest", "Attached terminal that determines a session's size."),
   prefix_key: text(
     "Ctrl+\\",
-    // Whether it is a key is for the attach client to say, which knows keys.
+    // The attach client, which knows keys, checks whether it is one.
     /^\S{1,32}$/,
     "a key such as Ctrl+\\ or C-a, or none",
     "Prefix key of wsh's own keys; pressed twice it detaches, and it takes the keyboard back. wsh --prefix KEY sets it too.",
@@ -104,11 +104,11 @@ const settings = {
     "wsh",
     "Keys to begin with: wsh's, or those of tmux: the prefix C-b, pressed twice to type it, and tmux's own table.",
   ),
-  repeat_time: integer(500, 0, 60_000, "Time after a key that repeats in which it needs no prefix.", { unit: "ms" }),
+  repeat_time: integer(500, 0, 60_000, "Time after a repeatable key in which it needs no prefix.", { unit: "ms" }),
   status: choice(
     ["auto", "on", "off"],
     "auto",
-    "Status line with the session's windows and their state; auto: if there are several windows or panes.",
+    "Status line with the session's windows and their state; auto: with several windows or panes.",
     { env: "WSH_STATUS" },
   ),
   border_titles: choice(
@@ -128,7 +128,7 @@ const settings = {
     10,
     1,
     86_400,
-    "Minimum duration of a command whose end is marked in a window that is not shown.",
+    "Minimum duration of a command whose end is marked in a hidden window.",
     { unit: "seconds" },
   ),
   alert: choice(
@@ -144,7 +144,7 @@ const settings = {
   notify_text: choice(
     ["full", "none"],
     "full",
-    "What the notices of [[notify]] tables say: names, commands and questions with their answers; or only of what kind they are.",
+    "What the notices of [[notify]] tables say: names, commands and questions with their answers; or only their kind.",
     { ifWrong: "none" },
   ),
   update_environment: list(
@@ -163,7 +163,7 @@ const settings = {
     10,
     0,
     5_000,
-    "Time after which Escape is a key, and not the beginning of a sequence of the terminal.",
+    "Time after which Escape is a key rather than the beginning of a terminal's sequence.",
     { unit: "ms" },
   ),
   word_separators: text(
@@ -278,7 +278,7 @@ const settings = {
     most,
     "Running sessions of an instance; as many ended ones stay readable, then the oldest is removed.",
   ),
-  max_agent_sessions: integer(128, 1, most, "Running sessions that one AI agent has made."),
+  max_agent_sessions: integer(128, 1, most, "Running sessions that one AI agent has created."),
   max_panes: integer(64, 1, most, "Panes of a session that has several."),
   max_all_panes: integer(512, 1, most, "Panes of all such sessions of an instance together."),
   max_clients: integer(64, 1, most, "Streaming clients of a session."),

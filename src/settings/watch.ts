@@ -31,7 +31,7 @@ export function watchConfig(path: string, changed: () => void): Disposable {
     changed();
   }
 
-  /** Watches the present directories. */
+  /** Watches the existing directories. */
   function follow(): void {
     const wanted = placesOf(path);
     const places = new Set(wanted.map(({ place }) => place));
@@ -43,7 +43,7 @@ export function watchConfig(path: string, changed: () => void): Disposable {
         const watcher = watchFile(directory, (file) => (file === null || file === name ? soon() : undefined), soon);
         watchers.push({ place, close: () => watcher.close() });
       } catch {
-        // The system's watches are used up, or it may not be read.
+        // The system's watches are exhausted, or the directory may not be read.
       }
     }
   }
@@ -57,7 +57,7 @@ export function watchConfig(path: string, changed: () => void): Disposable {
   };
 }
 
-/** The directories to watch, and the relevant entry of each; `place` changes when a directory is recreated. */
+/** The directories to watch, and the relevant entry of each; `place` changes when the directory is recreated. */
 function placesOf(path: string): { readonly place: string; readonly directory: string; readonly name: string }[] {
   const paths = new Set([path]);
   try {
@@ -76,7 +76,7 @@ function placesOf(path: string): { readonly place: string; readonly directory: s
   });
 }
 
-/** Undefined where there is no directory, or one of another user that may not be read. */
+/** Undefined if the directory does not exist, or belongs to another user and may not be read. */
 function inodeOf(directory: string): number | undefined {
   try {
     return fs.statSync(directory).ino;

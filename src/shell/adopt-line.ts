@@ -1,6 +1,6 @@
 /**
- * The line that makes a running shell load our integration with a new secret. The text checks first where it runs, and
- * reports by its exit code why it did nothing: typed into another shell, or as another user, it changes nothing.
+ * The line that makes a running shell load our integration with a new secret. The line first checks where it runs, and
+ * reports by its exit code why it did nothing: in another shell, or as another user, it changes nothing.
  */
 import type { IntegratedShell } from "./integration.ts";
 
@@ -36,7 +36,7 @@ export function adoptCommand(shell: IntegratedShell, { script, key }: AdoptFiles
   ].join("; ");
 }
 
-/** Paths of the state and runtime directories, for bash, zsh and fish alike. */
+/** Quotes paths of the state and runtime directories, for bash, zsh and fish alike. */
 function quoted(path: string): string {
   return `'${path.replaceAll("'", "'\\''")}'`;
 }

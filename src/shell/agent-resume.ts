@@ -1,8 +1,8 @@
-/** The command lines with which agents resume one of their conversations. Pure. */
+/** The command lines with which AI agents resume one of their conversations. Pure. */
 import { conversationIdPattern } from "../protocol/agent.ts";
 
 interface Resuming {
-  /** Words before the id; the last one ends in `=` where the id belongs to it. */
+  /** Words before the id; the last one ends in `=` if the id is part of it. */
   readonly words: readonly string[];
   /** Other spellings of the word before the id. */
   readonly also?: readonly string[];
@@ -19,7 +19,7 @@ const table: Readonly<Record<string, Resuming>> = {
   amp: { words: ["threads", "continue"] },
 };
 
-/** @param program how the agent is called @returns null for an agent whose command line is not known */
+/** @param program the name by which the agent is called @returns null for an agent whose command line is unknown */
 export function resumeLine(agent: string, program: string, id: string): string | null {
   const known = Object.hasOwn(table, agent) ? table[agent] : undefined;
   if (known === undefined || !conversationIdPattern.test(id)) return null;
@@ -27,7 +27,7 @@ export function resumeLine(agent: string, program: string, id: string): string |
   return `${program} ${words}${words.endsWith("=") ? "" : " "}${id}`;
 }
 
-/** The id of the conversation that an agent was started with; null without one. @param args argv[0] first */
+/** The id of the conversation that an agent was started with; null: there is none. @param args argv[0] first */
 export function resumedId(agent: string, args: readonly string[]): string | null {
   const known = Object.hasOwn(table, agent) ? table[agent] : undefined;
   if (known === undefined) return null;
@@ -41,7 +41,7 @@ export function resumedId(agent: string, args: readonly string[]): string | null
   return null;
 }
 
-/** Whether arguments only choose a conversation: nothing that would be done a second time. */
+/** Whether arguments only choose a conversation, so that running them again repeats no task. */
 export function onlyResumes(args: readonly string[]): boolean {
   return args.every((arg) => isId(arg) || isId(arg.slice(arg.indexOf("=") + 1)) || words.has(arg));
 }
@@ -51,7 +51,7 @@ const words: ReadonlySet<string> = new Set([
   ...["resume", "threads", "continue", "latest"],
 ]);
 
-/** An id, and no word of a task. */
+/** Whether a word is an id, not part of a task. */
 function isId(text: string): boolean {
   return text.length >= 16 && /\d/.test(text) && conversationIdPattern.test(text);
 }

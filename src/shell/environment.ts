@@ -16,13 +16,13 @@ export interface SessionIdentity {
   readonly executable: string | null;
   /** File with the variables of the terminal attached last, which shells read at their prompt. */
   readonly refreshed: string;
-  /** The AI agent that owns the pane: what runs there acts for it. */
+  /** The AI agent that owns the pane: programs there act for it. */
   readonly agent: string | null;
-  /** What makes programs take it for tmux, where it answers as tmux does. */
+  /** Variables that make programs take wsh for tmux, where it answers as tmux does. */
   readonly tmux: {
-    /** Path of its socket, the process that has it, and the session's number. */
+    /** Path of its socket, the process that serves it, and the session's number. */
     readonly at: string;
-    /** Where tmux looks for its default socket. */
+    /** The directory in which tmux looks for its default socket. */
     readonly directory: string;
     /** Directory of a `tmux` for machines without one. */
     readonly bin: string;
@@ -63,7 +63,7 @@ const foreign = new Set([
   "BUN_OPTIONS",
 ]);
 
-/** Families of the same. WSH_SHELL_ passes integration data to a shell, and is set by the plan alone. */
+/** Prefixes of more such variables. WSH_SHELL_ passes integration data to a shell; only the plan sets it. */
 const foreignPrefix =
   /^(?:TMUX(?:_|$)|ZELLIJ(?:_|$)|KITTY_|WEZTERM_|ITERM_|KONSOLE_|GHOSTTY_|VSCODE_|TERM_PROGRAM|TERM_FEATURES|BUN_INSTALL_CACHE|WSH_SHELL_|WSH_MCP_)/;
 
@@ -107,7 +107,7 @@ export function childEnvironment(
     const parts = env.PATH === undefined || env.PATH === "" ? [] : env.PATH.split(":");
     env.PATH = [...parts.filter((part) => part !== bin), bin].join(":");
     env.WSH_TMUX_BIN = bin;
-    // Sessions that are made from here are as this one.
+    // Sessions created from here behave like this one.
     env.WSH_TMUX = "on";
   }
   if (identity.executable === null) delete env.WSH_BIN;

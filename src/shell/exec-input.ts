@@ -9,7 +9,7 @@ import { WshError } from "../protocol/errors.ts";
 import type { ShellKind } from "./plan.ts";
 
 export interface ExecInput {
-  /** Bytes for the terminal, the Enter included. */
+  /** Bytes for the terminal, including the Enter. */
   readonly text: Uint8Array;
   /** The entry in the shell's history. */
   readonly line: string;
@@ -33,7 +33,7 @@ export interface PromptModes {
   readonly bracketedPaste: boolean;
   /** Enter runs the line only if it contains no newline, pasted or typed (ble.sh). */
   readonly oneLine?: boolean;
-  /** Begins with a blank, by which tools that record commands leave a line out. */
+  /** Begins with a blank, by which tools that record commands recognise a line to omit. */
   readonly indented?: boolean;
 }
 

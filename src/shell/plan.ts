@@ -153,7 +153,7 @@ function bareShell(file: string, kind: ShellKind, login: boolean): Omit<ShellPla
   return name === "pwsh" ? { ...plan, args: ["-Login"] } : { ...plan, argv0: `-${name}` };
 }
 
-/** Why integration cannot go in; null when it can. */
+/** Why the integration cannot be used; null: it can. */
 function integrationRefusal(kind: ShellKind, file: string, request: ShellRequest, facts: ShellFacts): string | null {
   if (!request.integration) return "disabled by the shell_integration setting";
   if (kind === "other") return `${baseName(file)} has no integration`;
@@ -165,13 +165,13 @@ function integrationRefusal(kind: ShellKind, file: string, request: ShellRequest
   return null;
 }
 
-/** Why a bash of this version gets no integration; null when it does, or when its version is not known. */
+/** Why a bash of this version gets no integration; null: it gets it, or its version is unknown. */
 export function oldBash(version: BashVersion | null): string | null {
   if (version === null || version.major * 100 + version.minor >= OLDEST_BASH) return null;
   return `bash ${version.major}.${version.minor} is older than 4.4`;
 }
 
-/** The same from our script's message, which any program could print; null for other text. */
+/** The same from our script's message, which any program could print; null: other text. */
 export function inactiveReason(words: string): string | null {
   const [, major, minor] = /^bash (\d{1,2})\.(\d{1,2})\S{0,40} is older than 4\.4$/.exec(words) ?? [];
   return major === undefined ? null : oldBash({ major: Number(major), minor: Number(minor) });
@@ -179,7 +179,9 @@ export function inactiveReason(words: string): string | null {
 
 type Injection = Pick<ShellPlan, "args" | "set" | "unset">;
 
-/** Variables and arguments that make the shell read our script, which undoes them before the user's files are read. */
+/**
+ * Variables and arguments that make the shell read our script; the script undoes them before the user's files are read.
+ */
 function injected(kind: ShellKind, login: boolean, facts: ShellFacts): Injection {
   const { env, keyFile, scriptsDir } = facts;
   const set: Record<string, string> = { WSH_SHELL_KEY: keyFile };
@@ -199,8 +201,8 @@ function injected(kind: ShellKind, login: boolean, facts: ShellFacts): Injection
       const script = `${scriptsDir}/${integrationNames.bash}`;
       set.WSH_SHELL_INJECT = "interactive";
       if (!login) return { args: ["--rcfile", script], set, unset: [] };
-      // In posix mode an interactive shell reads $ENV, also as a login shell; values that bash then presets
-      // differently, unless they were inherited, are put right by the script.
+      // In posix mode an interactive shell reads $ENV, also as a login shell. The script corrects values that bash then
+      // presets differently, unless they were inherited.
       const presets = [env.HISTFILE === undefined ? "histfile" : "", env.MAILCHECK === undefined ? "mailcheck" : ""];
       set.WSH_SHELL_INJECT = ["login", ...presets.filter((preset) => preset !== "")].join(" ");
       if (env.ENV !== undefined) set.WSH_SHELL_ENV = env.ENV;

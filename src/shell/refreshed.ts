@@ -1,10 +1,10 @@
 /**
- * What a shell reads at its prompt when another terminal is attached, and what `wsh env --shell` prints: assignments of
- * variables. Values are others' text: they are quoted, and never code. Pure.
+ * The assignments of variables that a shell reads at its prompt when another terminal is attached, and that `wsh env
+ * --shell` prints. Values come from outside: they are quoted and never executed. Pure.
  */
 export interface Refreshed {
   readonly name: string;
-  /** Null: to be removed. */
+  /** Null: the variable is removed. */
   readonly value: string | null;
 }
 
@@ -14,7 +14,9 @@ export function assignments(variables: readonly Refreshed[], syntax: ShellSyntax
   return variables.map((each) => `${assignment(each, syntax)}\n`).join("");
 }
 
-/** The same for a running shell, where only values that came from wsh are replaced. The first line tells it from others. */
+/**
+ * The same for a running shell, where only values that came from wsh are replaced. The first line identifies the file.
+ */
 export function refreshFile(
   variables: readonly (Refreshed & { readonly given: readonly string[] })[],
   syntax: ShellSyntax,

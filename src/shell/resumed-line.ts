@@ -1,6 +1,6 @@
 /**
- * Decides which command lines run again at once in a restored pane: those that only show something, or resume where
- * they were. Every other line is offered at the prompt, and the person decides. A line is safe as a whole or not at
+ * Decides which command lines run again at once in a restored pane: those that only show something, or that resume
+ * their work. Every other line is offered at the prompt, and the person decides. A line is safe as a whole or not at
  * all: one program with plain arguments, and no shell syntax but quotes. Pure.
  */
 
@@ -8,7 +8,7 @@ import { onlyResumes, resumeLine } from "./agent-resume.ts";
 
 export interface ResumedLine {
   readonly line: string;
-  /** Run at once; else inserted at the prompt, unsent. */
+  /** Whether the line runs at once; otherwise it is inserted at the prompt, unsent. */
   readonly runs: boolean;
 }
 
@@ -25,7 +25,7 @@ const tail: Rule = (args) => args.some((arg) => /^(-[a-zA-Z0-9]*[fF]\d*|--follow
 /** Options of ssh that take a value. */
 const sshValues = new Set([..."BbcDEeFIiJLlmOopQRSWw"].map((letter) => `-${letter}`));
 
-/** A login: without a command, which would run a second time. */
+/** A login without a command: a command would run a second time. */
 const login: Rule = (args) => {
   let hosts = 0;
   for (let index = 0; index < args.length; index++) {
@@ -60,15 +60,14 @@ const rules: Readonly<Record<string, Rule>> = {
   codex: resumes("codex resume --last"),
 };
 
-/** A line with a program that runs another one with fewer rights, or elsewhere. */
+/** Matches a line whose program runs another one with fewer rights, or elsewhere. */
 const confining =
   /(?:^|[\s/;&|("'])(?:bwrap|docker|podman|nerdctl|firejail|nsjail|sandbox-exec|systemd-run|unshare|chroot|sudo|su|doas|ssh|wsh)\s/;
 
 /**
- * The line that brings back the program that a line started.
+ * The line that restarts the program of an earlier line.
  * @param program name of the program that held the terminal, if known: one that the line does not name was started by
- * the
- *   line's program, and cannot be resumed
+ * the line's program, and cannot be resumed
  * @param own entries of the setting restore_programs
  * @param talk the conversation of the agent that the line started
  */
@@ -79,7 +78,7 @@ export function resumedLine(
   talk: { readonly agent: string; readonly id: string } | null = null,
 ): ResumedLine {
   const words = plainWords(line);
-  // What an agent does in a sandbox, a container or on another machine goes on there.
+  // The work of an agent in a sandbox, a container or on another machine is resumed there.
   const its = talk === null || confining.test(line) ? null : resumeLine(talk.agent, talk.agent, talk.id);
   if (words === null) return { line: its ?? line, runs: false };
   const [file = "", ...args] = words;
@@ -92,7 +91,7 @@ export function resumedLine(
   if (talk !== null && its !== null) {
     const isAgent = name === talk.agent && /^[\w./@+-]+$/.test(file);
     const resumed = isAgent ? resumeLine(talk.agent, file, talk.id) : its;
-    // A task in its line is not given a second time.
+    // A task in the line is not given again.
     return { line: resumed ?? its, runs: isAgent && onlyResumes(args) };
   }
   const rule = rules[name];

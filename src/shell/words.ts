@@ -1,4 +1,4 @@
-/** Words as shell text: a single word is shell text already, several are one argument each. */
+/** Words as shell text: a single word already is shell text; each of several words is one argument. */
 
 export function shellText(words: readonly string[]): string {
   const [only] = words;

@@ -1,7 +1,7 @@
 /**
  * A client's connection to a session process's socket: hello, requests with ids, events, and one stream. When the
- * connection ends, every pending request fails with an error that gives the reason. Messages are delivered in order;
- * `pause` stops reading, so that the session process sees a slow reader as a full socket.
+ * connection ends, every pending request fails with the reason. Messages are delivered in order; `pause` stops reading,
+ * so that the session process sees a slow reader as a full socket.
  */
 import * as v from "valibot";
 import {
@@ -32,7 +32,10 @@ import { Outbox } from "./outbox.ts";
 import { patience } from "./patience.ts";
 import { type Carrier, Wire, type WireEvents } from "./socket.ts";
 
-/** Opens a connection to a session process that has no socket path on this machine. @throws WshError why it cannot */
+/**
+ * Opens a connection to a session process without a socket path on this machine. @throws WshError the reason why it
+ * cannot
+ */
 export interface Dial {
   /** Its name in messages. */
   readonly called: string;
@@ -52,7 +55,7 @@ export type RequestContext = Pick<Request, "caller" | "access"> & {
   /** The target as the caller wrote it. */
   readonly target?: string;
   readonly signal?: AbortSignal;
-  /** The request waits for a person's leave. */
+  /** The request waits for a person's permission. */
   readonly waits?: ((waiting: WaitsForPerson) => void) | undefined;
 };
 
@@ -211,7 +214,7 @@ export class Connection {
     }
   }
 
-  /** @returns whether it is about a request that waits for a person */
+  /** @returns whether the message is about a request that waits for a person */
   private tells(message: WireMessage): boolean {
     if (![...this.waiting.values()].some(({ waits }) => waits !== undefined)) return false;
     const told = v.safeParse(WaitsForPersonSchema, messageJson(message));
@@ -238,7 +241,7 @@ export class Connection {
     if (this.closed) return;
     this.closed = true;
     this.outbox.clear();
-    // Not a session process: it has died, and only its socket was left.
+    // The session process has died, and only its socket remains.
     this.helloWaiter?.reject(
       isCut
         ? new WshError("machine_unreachable", `the connection to '${this.path}' was lost before it answered`)

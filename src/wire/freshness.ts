@@ -1,6 +1,6 @@
 /**
- * Whether a session's info is still valid, without asking its process, which reported how long it holds. The state of
- * the process is read too, since one that is stopped or hangs reports nothing.
+ * Whether a session's info is still valid, without asking its process: the process has reported how long the info
+ * holds. The state of the process is read too, since a stopped or hanging process reports nothing.
  */
 import { platform } from "../platform/platform.ts";
 import type { Listing } from "../protocol/control.ts";

@@ -13,8 +13,8 @@ const LOOK_MS = 250;
 /**
  * Calls `over` once the silence has lasted too long.
  * @param path socket at which the process listens
- * @param timeoutMs silence before the first look, in ms
- * @returns ends the wait: the process has answered
+ * @param timeoutMs silence before the first check, in ms
+ * @returns call it when the process has answered
  */
 export function patience(path: string, timeoutMs: number, over: () => void): () => void {
   const started = performance.now();

@@ -37,9 +37,9 @@ export interface PeerRequest {
   readonly access: Access;
   readonly signal: AbortSignal;
   readonly once?: RequestKey;
-  /** Unix time in ms after which it is not begun. */
+  /** Unix time in ms after which the request is not begun. */
   readonly deadline?: number;
-  /** Tells the caller that it waits for a person's leave. */
+  /** Tells the caller that the request waits for a person's permission. */
   readonly waits?: (waiting: WaitsForPerson) => void;
 }
 
@@ -61,7 +61,10 @@ export class Peer {
   private greeted = false;
   /** Whether the peer identified itself as a server; a server writes the audit records of its requests. */
   isServer = false;
-  /** The AI agent above the peer's process, by the kernel: its requests are that agent's, whatever they say. */
+  /**
+   * The AI agent among the ancestors of the peer's process, as the kernel reports it: its requests are that agent's,
+   * whatever they say.
+   */
   agent: string | null = null;
   private closed = false;
   private afterFlush: (() => void) | null = null;
@@ -73,7 +76,7 @@ export class Peer {
   constructor(
     private readonly wire: Carrier,
     private readonly handler: PeerHandler,
-    /** Looks for the agent above the process at the other end; asked once. */
+    /** Finds the agent among the ancestors of the peer's process; called once. */
     private readonly agentAt: () => string | null = () => null,
   ) {
     this.outbox = new Outbox((bytes) => this.wire.write(bytes));

@@ -22,7 +22,7 @@ export interface RequestMemoryLimits {
 
 export interface RequestCaller {
   readonly signal: AbortSignal;
-  /** Whether the caller's connection is lost; else an aborted signal means that the request was cancelled. */
+  /** Whether the caller's connection is lost; otherwise an aborted signal means that the request was cancelled. */
   readonly isGone: () => boolean;
 }
 
@@ -113,7 +113,7 @@ export class RequestMemory implements Disposable {
     const stop = new AbortController();
     const known: RememberedRequest = { digest, receivedAt: this.clock.wall(), work: null, answer: null, answeredAt: 0 };
     this.known.set(key, known);
-    // Begins in this turn: nothing that is asked after it comes before it.
+    // Begins in this turn: no later request overtakes it.
     const result = started(run, stop.signal).then(
       (value) => {
         this.settle(key, known, JSON.stringify({ result: value ?? {} }));
@@ -168,7 +168,7 @@ export class RequestMemory implements Disposable {
     known.work?.orphaned?.[Symbol.dispose]();
     known.work = null;
     known.answeredAt = this.clock.wall();
-    // Last of those that were answered.
+    // Moves it to the end of the answered requests.
     this.known.delete(key);
     this.known.set(key, known);
     known.answer = answer;

@@ -3,7 +3,9 @@
  * throws, its promise rejects, or that of `flush` does. An unhandled rejection would end this process.
  */
 
-/** Copies the bytes. @returns null when all was taken; else a promise until then, which fails without a reader */
+/**
+ * Copies the bytes. @returns null when all were taken; else a promise until then, which rejects if the reader is gone
+ */
 export function writeThrough(sink: Bun.FileSink, bytes: Uint8Array): Promise<void> | null {
   let written: number | Promise<number>;
   try {

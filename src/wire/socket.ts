@@ -37,7 +37,7 @@ export interface WireEvents {
 
 /** The transport of a connection's bytes. */
 export interface Carrier {
-  /** @returns how many bytes were taken; -1 when it is closed */
+  /** @returns the number of bytes taken; -1 when it is closed */
   write(bytes: Uint8Array): number;
   pause(): void;
   resume(): void;
@@ -86,7 +86,7 @@ export class Wire implements Carrier {
     error: (socket: BunSocket) => socket.data.ended(socket),
   };
 
-  /** @returns how many bytes were taken; -1 when the connection is closed */
+  /** @returns the number of bytes taken; -1 when the connection is closed */
   write(bytes: Uint8Array): number {
     return this.carrier?.write(bytes) ?? -1;
   }
@@ -102,13 +102,14 @@ export class Wire implements Carrier {
     this.carrier?.resume();
   }
 
-  /** Process id at the other end, by the kernel; null where it says nothing, or the connection rests. */
+  /**
+   * Process id at the other end, from the kernel; null where the kernel does not report it, or the connection rests.
+   */
   get peerPid(): number | null {
     const fd = descriptorOf(this.socket);
     return fd === null ? null : peerPid(fd);
   }
 
-  /** Closes the connection. */
   end(): void {
     this.isOpen = false;
     this.carrier?.end();

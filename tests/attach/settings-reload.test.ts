@@ -50,13 +50,13 @@ test("what wsh draws and keys change where they stand; a mistake leaves them, an
   await named("two", () => terminal.type(`${PREFIX}g`));
   // Mistakes.
   write('status_position = "left"');
-  await terminal.sees(/the old settings stay: config\.toml:1: status_position is "left", expected one of bottom, top/);
+  await terminal.sees(/the old settings remain in effect: config\.toml:1: status_position is "left", expected one of bottom, top/);
   expect((await gateway.run("config", "--changed")).stdout).toContain(
     "In force in session 'dev': status_position \"top\"",
   );
   expect(await gateway.run("config", "reload")).toMatchObject({ code: 1, stdout: "" });
   write('status_position = "bottom"', "[keys]", '"g" = "nonsense.op"');
-  await terminal.sees(/the old settings stay: config\.toml:3: .*nonsense\.op/);
+  await terminal.sees(/the old settings remain in effect: config\.toml:3: .*nonsense\.op/);
   // A setting that is right is in force although a key is wrong: each is as the file says, or as it was.
   write('status_position = "bottom"');
   await terminal.sees((text) => (text.split("\n")[19] ?? "").startsWith(" dev "));

@@ -191,7 +191,7 @@ test("a mistake is said with its line, value and what is allowed, and keeps nobo
   expect(made).toMatchObject({
     code: 0,
     stdout: "dev\n",
-    stderr: expect.stringMatching(/:4: \[\[on\]\] event .*: it is left out/),
+    stderr: expect.stringMatching(/:4: \[\[on\]\] event .*: it is ignored/),
   });
   expect(await other.ok("exec", "dev", "--", "echo here")).toBe("here\n");
   fs.writeFileSync(other.instance.configFile, '[[on]]\nevent = "bell"\ndo = "no.such thing=1"\n');

@@ -22,19 +22,19 @@ export interface HandlerContext {
   readonly sessionId: string;
   /** The session's questions to its person, from any pane. */
   readonly questions: Answers;
-  /** The pane that the target means. @throws WshError pane_not_found */
+  /** The pane that the target names. @throws WshError pane_not_found */
   readonly pane: () => string;
-  /** The paste buffers that the session sees. */
+  /** The paste buffers that the session can see. */
   readonly buffers: PasteBuffers;
   /** Stores a pasted image. @returns its path @throws WshError invalid_request */
   keepImage(bytes: Buffer, format: ImageFormat): Promise<string>;
   /** Shows a notice to the people at the pane. */
   readonly notice: Notice;
-  /** The program that listens on a port, if the caller may know of it. */
+  /** The program that listens on a port, if the caller may learn of it. */
   holderOf(port: number): Promise<PortHolder | null>;
-  /** The port that the session has on lease; null: none. */
+  /** The port that the session has on lease; null: it has none. */
   readonly leasedPort: number | null;
-  /** Unix time in ms after which nothing is begun. */
+  /** Unix time in ms after which the operation is not begun. */
   readonly deadline?: number;
   /** The target as the caller wrote it; absent when the connection determines it. */
   readonly target?: string;

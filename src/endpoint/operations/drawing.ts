@@ -92,7 +92,7 @@ function holderOf(caller: Caller): KeyboardOwner {
   return { id: caller.id, label: callerLabel(caller), connected: caller.connected, ...defined({ agent: maker }) };
 }
 
-/** The AI agent, as an owner. */
+/** The AI agent's name as an owner. */
 function makerOf(caller: Caller): string | undefined {
   return agentOfCaller(caller) === null ? undefined : ownerOf(caller).name;
 }

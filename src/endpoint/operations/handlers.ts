@@ -1,4 +1,4 @@
-/** Handlers of the operations on a session as a whole, whatever process has it; a missing one does not compile. */
+/** Handlers of the operations on a session as a whole, whichever process serves it; a missing one does not compile. */
 import { requireAllSessions } from "../../operations/rights.ts";
 import { type Caller, callerIdentity, callerLabel, NOTICE_TOKEN } from "../../protocol/caller.ts";
 import { ownerOf } from "../../protocol/owner.ts";
@@ -32,7 +32,7 @@ export const sessionHandlers: SessionHandlers = {
       last_key: focus.lastKey,
     })),
   "terminal.show": async ({ viewers }, { message, client, ...view }, context) => {
-    // The person's rights, not the caller's, would find the session.
+    // The session would be found with the person's rights, not with the caller's.
     if (view.view === "go") requireAllSessions(context, "terminal.show");
     return { terminals: message === undefined ? await viewers.open(view, client) : viewers.say(message, client) };
   },

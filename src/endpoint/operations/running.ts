@@ -1,4 +1,7 @@
-/** Programs in panes that would be lost with them, including background ones; not shells that wait at a prompt. */
+/**
+ * Finds the programs in panes that would be lost with them, including background ones, but not shells that wait at a
+ * prompt.
+ */
 import { jobsOf } from "../../platform/jobs.ts";
 import { automaticName, isStarting, type PaneInfo, type RunningProgram } from "../../protocol/session.ts";
 

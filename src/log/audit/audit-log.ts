@@ -1,8 +1,8 @@
 /**
  * The audit log: one JSON line per call, with its caller and its result. The process that executes the call writes it
  * before the answer is sent: the server, or a session process for direct calls. Input is logged only as a keyed digest
- * (HMAC-SHA-256) and its length: the instance's key can prove what was sent; from the log alone not even a short input
- * can be found by trying. The file is readable by its owner alone; the writer that finds it full rotates it.
+ * (HMAC-SHA-256) and its length: the instance's key can prove which input was sent; without it, not even a short input
+ * can be found by guessing. The file is readable by its owner alone; the writer that finds it full rotates it.
  */
 import { join } from "node:path";
 import type { Instance } from "../../instance/paths.ts";

@@ -11,7 +11,7 @@ import { type AuditLog, auditFile, auditLog } from "./audit-log.ts";
 /** Caller of the command line's own actions, and of its requests to a session process. */
 export const directly = { token: "direct", peer: null } as const;
 
-/** @returns the log to write now, null when there is none; called for each call */
+/** @returns the log to write now, or null; called for each call */
 export function directAudit(
   instance: Instance,
   { audit, audit_file }: { readonly audit: boolean; readonly audit_file: string },

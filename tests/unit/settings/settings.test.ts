@@ -149,7 +149,7 @@ describe("a mistake in config.toml", () => {
       "config.toml:2: notify_text is 1, expected one of full, none: none is used",
       'config.toml:1: accept is "al", expected one of none, named, placed: none is used',
       'config.toml:3: max_sessions is "x", expected an integer from 1 to 1000000: the default is used',
-      "config.toml:8: [[on]] unknown field 'rum': it is left out",
+      "config.toml:8: [[on]] unknown field 'rum': it is ignored",
     ]);
   });
 
