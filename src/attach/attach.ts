@@ -5,8 +5,8 @@
  * case the terminal is restored and the person sees how it ended.
  *
  * A session process that could open the terminal itself carries keys and the program's bytes without us, so an echo
- * crosses no other process. It gets the keys once our own questions are answered. It is notified whenever everything it
- * sent was written, since only then may it write itself. Rendering, size and restoring remain here.
+ * crosses no other process. It gets the keys once our own questions are answered. Whenever all its bytes are written,
+ * it is notified, since only then may it write itself. Rendering, size and restoring remain here.
  *
  * When a person stops us (`kill -TSTP`, `suspend` of a surrounding shell), the session process first releases the
  * restored terminal; back in the foreground, everything is repainted. SIGSTOP leaves no time for that: the session
@@ -47,9 +47,9 @@ export interface AttachOptions {
   readonly agent: string | null;
   /** Calls back when the settings have changed, for a session on another machine, whose process cannot see that. */
   readonly watch?: ((changed: () => void) => void) | undefined;
-  /** Socket of the session process; of another machine's, how it is reached. */
+  /** Socket of the session process; for another machine's session, a way to reach it. */
   readonly socket: string | Dial;
-  /** The session is on another machine, which may stop answering and return. */
+  /** The session is on another machine, which may stop answering and return later. */
   readonly far?: RemoteSession;
   /** Socket of the session that this process runs in; null outside. */
   readonly around: string | null;
@@ -74,7 +74,7 @@ export interface AttachOptions {
 }
 
 /**
- * Attaches and stays attached until it ends.
+ * Attaches, and resolves when the attachment ends.
  * @throws WshError when the session process refuses: session_not_found, session_unavailable, version_mismatch,
  * resource_limit_reached
  */
@@ -92,7 +92,7 @@ export async function attach(options: AttachOptions): Promise<AttachResult> {
   return { ...ended, terminalTakes };
 }
 
-/** Input typed before the session moved, to be typed after it. */
+/** Input that was typed before the session moved, to be typed after the move. */
 type TypedBefore = BoundKey | { readonly bytes: readonly number[] };
 
 type Ended = Pick<AttachResult, "outcome" | "name">;
@@ -115,11 +115,11 @@ class Client {
   private keysLeft = false;
   /** The process is stopped, or about to be. */
   private away = false;
-  /** Number of the session to which the person has switched; null: the attached one. */
+  /** Number of the session to which the person has switched; null: the one attached first. */
   private switched: number | null = null;
   /** How the person left, while the session process is asked to release the terminal. */
   private leaving: AttachOutcome | null = null;
-  /** Input typed while the session moves to another socket; null when it does not. */
+  /** Input typed while the session moves to another socket; null while it does not. */
   private early: Uint8Array[] | null = null;
 
   constructor(
@@ -198,7 +198,7 @@ class Client {
     } else void this.comeBack(far, () => again(this.switched));
   }
 
-  /** Attaches again when the session's machine answers; input in between is dropped. */
+  /** Attaches again when the session's machine answers; input in the meantime is dropped. */
   private async comeBack(far: RemoteSession, find: () => Promise<string | Dial | null>): Promise<void> {
     const { terminal } = this;
     this.early = [];
@@ -209,7 +209,7 @@ class Client {
       });
       if (opened !== null) this.takeUp(opened);
     } catch {
-      // It answers, and the session is gone.
+      // The machine answers, but the session is gone.
       this.over.resolve({ outcome: outcomeOf(null), name: null });
     }
   }
@@ -348,7 +348,7 @@ class Client {
     this.connection.pause();
     await this.probe.settled();
     await this.terminal.giveBack();
-    // As it would be without us; a session leader is not stopped, since no process could continue it.
+    // Stops as if wsh were not here; a session leader is not stopped, since no process could continue it.
     process.off("SIGTSTP", this.stop);
     process.kill(process.pid, "SIGTSTP");
     await Bun.sleep(STOP_MS);
@@ -375,16 +375,16 @@ class Client {
     }
   }
 
-  /** From now on the session process reads the keys; input begun here is finished first. */
+  /** From now on the session process reads the keys; an unfinished input sequence is completed here first. */
   private async leaveKeys(): Promise<void> {
     if (this.terminal.answers) await this.probe.answers();
     while (!this.keys.isAtRest && !this.connection.isClosed) await Bun.sleep(INPUT_POLL_MS);
     if (this.leaving !== null || this.connection.isClosed) return;
     await this.terminal.stopReading();
     this.keysLeft = true;
-    // The connection carries little now, and a person may stay for days.
+    // From now on the connection carries little, and a person may stay for days.
     this.connection.rest();
-    // Not while another process has the terminal; it is then sent on return.
+    // Not while another process has the terminal; the request is then sent on return.
     if (!this.away) this.tell("peer.keys", {});
   }
 

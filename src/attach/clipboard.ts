@@ -1,7 +1,7 @@
 /**
  * Passes texts that programs copy (OSC 52) to the system's clipboard: Apple's Terminal ignores the sequence. Only on
  * the person's own machine, and only when the session process reports that this client is the active one. One copy runs
- * at a time, for a limited time; of those that arrive meanwhile the newest follows.
+ * at a time, for a limited time; the newest of those that arrive meanwhile follows.
  */
 
 /** Time after which a copy that does not end is given up, in ms. */

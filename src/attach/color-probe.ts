@@ -1,9 +1,9 @@
 /**
- * What the person's terminal reports about itself: its colours, so that programs that ask get a true answer from the
- * session process; for rendering, its number of colours and its widths of disputed characters; and kitty's keyboard
- * flags, to be restored. Asked once at the start and never awaited: the answers arrive among the keys, are filtered out
- * there, and are reported after the last one. Every terminal answers the last question (its device attributes), in
- * order, so that answer shows that the earlier ones are complete or will never come.
+ * Asks the person's terminal about itself: its colours, so that programs that ask get a true answer from the session
+ * process; for rendering, its number of colours and its widths of disputed characters; and kitty's keyboard flags, to
+ * be restored. The questions are sent once, at the start, and never awaited: the answers arrive among the keys, are
+ * filtered out there, and are reported after the last one. Every terminal answers the last question (its device
+ * attributes), in order, so that answer shows that the earlier ones are complete or will never come.
  */
 import type { TerminalColors } from "../protocol/attach.ts";
 import { present } from "../protocol/defined.ts";
@@ -16,7 +16,7 @@ import { askWidths, type OuterWidths, reportedColumn, widthsOf } from "./width-p
 const QUESTIONS = "\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b]12;?\x1b\\\x1b[?u\x1b[16t";
 /** XTGETTCAP of RGB and Co; DECRQSS of a colour that only a true-colour terminal keeps. */
 const DEPTH_QUESTIONS = "\x1bP+q524742;436f\x1b\\\x1b[38;2;1;2;3m\x1bP$qm\x1b\\\x1b[m";
-/** Kitty's graphics protocol: a pixel that is not kept. */
+/** Kitty's graphics protocol: a pixel that is not stored. */
 const GRAPHICS_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\";
 /** Among the device attributes: it has sixel graphics. */
 const SIXEL = "4";
@@ -24,8 +24,8 @@ const DEVICE_ATTRIBUTES = "\x1b[c";
 /** Number of colours that a terminal with 24 bits per colour reports (Co). */
 const TRUE_COLORS = 2 ** 24;
 /**
- * Longest wait for an answer when wsh ends, in ms, and how long after the question it applies: a later answer would be
- * typed into the person's shell.
+ * Longest wait for an answer when wsh ends, in ms, counted from the question: a later answer would be typed into the
+ * person's shell.
  */
 const LAST_WAIT_MS = 150;
 const RECENT_MS = 2_000;

@@ -1,6 +1,6 @@
 /**
- * A session of another machine whose link was lost: the notice while that machine does not answer, and reconnecting,
- * however long that takes.
+ * Reconnects to a session of another machine whose link was lost, however long that takes, and shows a notice while the
+ * machine does not answer.
  */
 import { WshError } from "../protocol/errors.ts";
 import type { Size } from "../protocol/size.ts";
@@ -14,7 +14,7 @@ const NOTICE_MS = 1_000;
 /** The name for a session of another machine in messages. */
 export interface RemoteSession {
   readonly machine: string;
-  /** How to leave; empty without a prefix key. */
+  /** How the person can leave; empty without a prefix key. */
   readonly leave: string;
 }
 

@@ -2,7 +2,7 @@
 import os from "node:os";
 import type { StreamEnd } from "../protocol/control.ts";
 
-/** Signals that end a process which does not handle them: on each, the terminal is restored first. */
+/** Signals that end a process unless it handles them; the terminal is restored first. */
 export const endSignals = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGALRM", "SIGUSR1", "SIGUSR2"] as const;
 export type EndSignal = (typeof endSignals)[number];
 
@@ -13,7 +13,7 @@ export type AttachOutcome =
   | { readonly kind: "signalled"; readonly signal: EndSignal }
   | { readonly kind: "exited"; readonly code: number | null; readonly signal: string | null }
   | { readonly kind: "killed" }
-  /** It is private now, which an AI agent may not see. */
+  /** The session became private, so an AI agent may no longer see it. */
   | { readonly kind: "private" }
   | { readonly kind: "stopped" }
   | { readonly kind: "crashed" };

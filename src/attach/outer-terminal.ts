@@ -41,7 +41,7 @@ export interface TerminalOptions {
 export interface TerminalInput {
   /** Receives typed bytes; the returned promise is awaited before more is read. */
   bytes(bytes: Uint8Array): Promise<void> | null;
-  /** No more input will come: it has ended, or the terminal is gone. */
+  /** No more input follows: it has ended, or the terminal is gone. */
   ended(): void;
 }
 
@@ -55,12 +55,12 @@ export class OuterTerminal {
   private reader: ByteReader | null = null;
   private restored = false;
   private left = false;
-  /** Another process has the terminal, restored. */
+  /** The terminal was restored for another process, which has it now. */
   private given = false;
   private knownSize: Size = sizeNow(FALLBACK_SIZE);
   /** Lasting changes by the session's programs, to be undone. */
   private readonly changes = new Set<LastingChange>();
-  /** Images that the session has put there. */
+  /** Images that the session has displayed there. */
   images: readonly number[] = [];
   /** Kitty's keyboard flags before we started. */
   keyboardFlags = 0;
@@ -90,7 +90,7 @@ export class OuterTerminal {
     for (const change of changes) this.changes.add(change);
   }
 
-  /** The terminal shows another session. */
+  /** Removes the images of a session before the terminal shows another one. */
   removeImages(): void {
     this.output.write(new TextEncoder().encode(removeImages(this.images)));
     this.images = [];
@@ -271,7 +271,7 @@ function sameDevice(input: number, output: number): PersonDevice | null {
   return { path, device: dev, inode: ino, number: rdev, pid: process.pid };
 }
 
-/** @param before the result when it can no longer be read: a terminal that has gone continues its client first */
+/** @param before returned when the size can no longer be read: the client notices later that its terminal is gone */
 function sizeNow(before: Size): Size {
   for (const fd of [1, 0]) {
     if (!tty.isatty(fd)) continue;

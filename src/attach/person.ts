@@ -1,4 +1,4 @@
-/** The person's settings at this terminal, which are read again when they change: keys, colours and underlines. */
+/** The person's settings for this terminal, read again when they change: keys, colours and underlines. */
 import type { Prefix } from "../keys/prefix.ts";
 import { type KeyChanges, KeyTables } from "../keys/tables.ts";
 import type { PersonSettings } from "../protocol/attach.ts";
@@ -9,7 +9,7 @@ export interface Person extends StyleSettings {
   readonly prefix: Prefix | null;
   /** Changes to the tables of bindings, flat. */
   readonly bindings: KeyChanges;
-  /** Time after a key that repeats in which it needs no prefix, in ms. */
+  /** Time after a repeatable key in which it needs no prefix, in ms. */
   readonly repeatMs: number;
   /** The key bindings of copy mode. */
   readonly modeKeys: CopyModeInput["keys"];
@@ -24,7 +24,7 @@ export class PersonHere {
 
   constructor(
     private current: Person,
-    /** Reads the present settings, or returns the fault: then the old ones remain valid. */
+    /** Reads the current settings, or returns the error: then the old ones remain in effect. */
     private readonly read: () => Promise<Person | { readonly fault: string }>,
   ) {
     this.tables = new KeyTables(current.bindings);
@@ -51,14 +51,14 @@ export class PersonHere {
     return capsFor(process.env, this.current);
   }
 
-  /** How it is rendered now. @param depth colours that it has reported */
+  /** Rendering settings. @param depth colours that the terminal has reported */
   styles(depth = this.depth): Pick<OuterCaps, "colors" | "underlineStyles"> {
     this.depth = depth;
     const { colors, underlineStyles } = this.caps;
     return { colors: this.current.colors === "auto" ? (depth ?? colors) : colors, underlineStyles };
   }
 
-  /** For the session's process. */
+  /** The settings for the session's process. */
   get settings() {
     const { prefix, bindings, modeKeys, repeatMs, escapeMs, keyHelpMs, colors, underlines } = this.current;
     return {

@@ -8,7 +8,7 @@ import { outerName } from "./outer-name.ts";
 import type { PersonHere } from "./person.ts";
 import { showsUtf8 } from "./render/modes.ts";
 
-/** Longest value of a variable that is brought, in characters. */
+/** Longest value of a variable that the terminal brings, in characters. */
 const MAX_VALUE = 4_096;
 
 interface Options {
@@ -16,10 +16,10 @@ interface Options {
   readonly size: Size;
   readonly device: PersonDevice | null;
   readonly scrollback: ScrollbackChoice;
-  /** The client puts copies into the system's clipboard. */
+  /** The client copies texts of programs to the system's clipboard. */
   readonly copies: boolean;
   readonly independent?: boolean;
-  /** Its size counts only while no other terminal's does. */
+  /** The terminal's size counts only while no other terminal's does. */
   readonly follow?: boolean;
   readonly readOnly: boolean;
   readonly altScreen: boolean;

@@ -35,12 +35,12 @@ export class SessionView {
   private latest: Frame | null = null;
   /** The terminal does not show `latest` yet. */
   private due = false;
-  /** Additions that came with pictures not rendered yet. */
+  /** Scrolled lines of pictures that are not rendered yet. */
   private scrolled: Row[] = [];
   private bell = false;
   private clipboard: FrameEvents["clipboard"] = null;
   private restoring = false;
-  /** Of a terminal that has sixel graphics alone. */
+  /** Set for a terminal that supports only sixel graphics. */
   private sixel: Sixel.SixelPictures | null = null;
 
   constructor(
@@ -80,7 +80,7 @@ export class SessionView {
     return this.terminal.size;
   }
 
-  /** The program's bytes follow, its whole screen first. @returns how many came */
+  /** The program's bytes follow, beginning with its whole screen. @returns the number of bytes so far */
   passThroughBegins(): 0 {
     this.renderLatest();
     this.shown = null;
@@ -125,7 +125,7 @@ export class SessionView {
       const { rows, cols } = this.terminal.size;
       const known = !this.due && this.shown !== null && this.shown === before;
       this.shown = known && view.rows === rows && view.cols === cols ? view : null;
-      // The contents were unknown to the session process: everything is repainted.
+      // The session process did not know the contents: everything is repainted.
       if (this.shown !== null) return false;
     }
     this.scrolled = [...this.scrolled, ...events.scrolled].slice(-MAX_SCROLLED);
@@ -143,7 +143,7 @@ export class SessionView {
     if (!this.due || latest === null) return;
     this.due = false;
     const { rows, cols } = this.terminal.size;
-    // Made before the session process knew of a new size: the next one is complete.
+    // The picture was composed before the session process knew a new size: the next one is complete.
     if (latest.rows !== rows || latest.cols !== cols) {
       this.shown = null;
       return;
@@ -160,7 +160,7 @@ export class SessionView {
 
   private pictured(latest: Frame, events: FrameEvents): Uint8Array {
     const { sixel, caps } = this;
-    // Lines pushed out of the screen take pictures with them.
+    // Lines that leave the screen take pictures with them.
     const shown = events.scrolled.length > 0 ? null : this.shown;
     const [before, next] = sixel?.beneath(shown, latest) ?? [shown, latest];
     const drawn = sixel?.draw(shown, latest) ?? "";

@@ -36,12 +36,12 @@ export interface SubscribeOptions {
 }
 
 export interface WindowOptions {
-  /** What to hear: `layout`, `frames`. Default: both. */
+  /** Kinds of events to receive: `layout`, `frames`. Default: both. */
   readonly events?: readonly (typeof windowEventNames)[number][];
   /** The window whose frames are sent, by id, index or name. Default: the active one. */
   readonly window?: string;
   readonly format?: Format;
-  /** With what is drawn over and beside the window. Default: true. */
+  /** Whether frames include overlays and panels of the window. Default: true. */
   readonly elements?: boolean;
   /** Shortest time between two frames, in ms. Default 100. */
   readonly interval_ms?: number;
@@ -72,7 +72,7 @@ export async function connect(options: ConnectOptions = {}): Promise<WshClient> 
   const opened = Promise.withResolvers<void>();
   socket.addEventListener("open", () => opened.resolve(), { once: true });
   socket.addEventListener("close", () => opened.reject(unavailable(options)), { once: true });
-  // A server that is about to end accepts, and answers no more.
+  // A server that is about to end still accepts connections but no longer answers.
   const late = setTimeout(() => {
     opened.reject(unavailable(options));
     socket.close();
@@ -86,7 +86,7 @@ export class WshClient implements Disposable {
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
   private readonly waiting = new Map<number, Waiting>();
   private readonly lifecycleListeners = new Set<(event: LifecycleEvent) => void>();
-  /** By the session's current name. */
+  /** By the current name of the session. */
   private readonly subscriptions = new Map<string, (event: SubscribedEvent) => void>();
   private readonly windows = new Map<string, (event: SubscribedWindowEvent) => void>();
   private nextId = 1;
@@ -105,7 +105,7 @@ export class WshClient implements Disposable {
   }
 
   /**
-   * Calls an operation; those of a session take its name or id last.
+   * Calls an operation; operations on a session take its name or id last.
    * @throws WshError of the operation, server_unavailable when the connection ends first
    */
   call<N extends ServerOperationName>(operation: N, input: OperationInput<N>): Promise<OperationOutput<N>>;
@@ -129,8 +129,8 @@ export class WshClient implements Disposable {
   }
 
   /**
-   * Subscribes to a window of a session and to what happens to its windows and panes, beginning with `windows`; replaces
-   * an earlier such subscription. @returns a disposable that ends it
+   * Subscribes to a window of a session and to events of its windows and panes, beginning with `windows`; replaces an
+   * earlier such subscription. @returns a disposable that ends it
    */
   subscribeWindow(
     session: string,
@@ -162,7 +162,7 @@ export class WshClient implements Disposable {
         try {
           await this.request(method, { events: [] }, name);
         } catch (error) {
-          // Once its session or connection is gone, nothing remains subscribed.
+          // When the session or connection is gone, no subscription remains to be ended.
           const { code } = WshError.from(error);
           if (code !== "session_not_found" && code !== "server_unavailable") throw error;
         }
@@ -228,7 +228,7 @@ export class WshClient implements Disposable {
   }
 }
 
-/** Terminals as `wsh script` drives them (skills/script), over a connection. */
+/** Terminals for `wsh script` (skills/script), over a connection. */
 export function terminals(client: Pick<WshClient, "call">, options: LanguageOptions = {}): Language {
   return language(
     (name, input, session) =>
@@ -237,7 +237,7 @@ export function terminals(client: Pick<WshClient, "call">, options: LanguageOpti
   );
 }
 
-/** Events of windows' streams; a notice that some were missed goes to both kinds. */
+/** Events of windows' streams; a notice about missed events goes to both kinds. */
 const ofWindows: ReadonlySet<unknown> = new Set(["windows", "frame", ...layoutEventNames]);
 
 function nameOf<L>(listeners: ReadonlyMap<string, L>, listener: L): string | undefined {

@@ -17,7 +17,7 @@ export type OpenedView = Extract<ViewMessage, { type: "opened" }>;
 /** How a view ended: with its session, or null with its connection alone. */
 export type ViewEnd = Extract<ViewMessage, { type: "end" }> | null;
 
-/** Size of a view, and whether it takes part in the session's own: `follow` is shown the session in its size. */
+/** Size of a view, and whether it takes part in sizing the session: `follow` shows the session in its own size. */
 export interface ViewSize {
   readonly rows: number;
   readonly cols: number;
@@ -25,7 +25,7 @@ export interface ViewSize {
 }
 
 export interface ViewOptions extends ConnectOptions, ViewSize {
-  /** False: the prefix key is typed like any other. Default: the session reads it. */
+  /** False: the prefix key is typed like any other key. Default: the session interprets it. */
   readonly prefix?: boolean;
   /** Shown to others in lists of viewers. */
   readonly name?: string;
@@ -34,9 +34,9 @@ export interface ViewOptions extends ConnectOptions, ViewSize {
 }
 
 export interface ViewListener {
-  /** @param update what changed, with the places of panes where those did */
+  /** @param update the changes, with the positions of panes if those changed */
   frame?(frame: Frame, events: FrameEvents, update: FrameUpdate): void;
-  /** A caller has the keyboard, or has given it back. */
+  /** A caller has captured the keyboard, or has released it. */
   keyboard?(captured: boolean): void;
   /** The person pressed a key that asks the page for something: `view.sessions`, `view.keys` and the like. */
   wanted?(operation: string): void;
@@ -50,7 +50,7 @@ interface Piece {
   lost(error: WshError): void;
 }
 
-/** Reasons for which a view ends, and its session may not. */
+/** Reasons for which a view ends although its session may continue. */
 const survivors: ReadonlySet<string> = new Set(["server_stopped", "session_crashed", "host_crashed", "detached"]);
 
 /** Most bytes of input that wait for the session. */
@@ -77,7 +77,7 @@ export class SessionView implements Disposable {
   private readonly client: string;
   private readonly waiting: Piece[];
   private next: number;
-  /** Newest piece that was sent, over any connection, and the name of the session's record of them. */
+  /** Number of the newest piece sent over any connection, and the name under which the session remembers the pieces. */
   private sent: number;
   private record: string | null;
   private isOpen = false;
@@ -125,7 +125,7 @@ export class SessionView implements Disposable {
     });
     socket.addEventListener("close", () => {
       this.isOpen = false;
-      // It never took that one's place: another may.
+      // The view never replaced that one: another may.
       if (!wasOpen) instead?.waiting.push(...this.waiting.splice(0));
       opened.reject(unavailable(to));
       if (end !== null && !survivors.has(end.reason)) this.drop("session_ended", "the session has ended");
@@ -157,7 +157,7 @@ export class SessionView implements Disposable {
     this.tell({ type: "size", rows, cols, size });
   }
 
-  /** The person looks at the view, or no longer. */
+  /** The person looks at the view, or no longer does. */
   focus(on: boolean): void {
     this.tell({ type: "focus", on });
   }

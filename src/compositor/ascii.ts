@@ -1,4 +1,4 @@
-/** Our signs on a terminal without UTF-8. Pure. */
+/** Wsh's own signs for a terminal without UTF-8. Pure. */
 
 const plainSigns: Readonly<Record<string, string>> = {
   "─": "-",
@@ -18,7 +18,7 @@ const plainSigns: Readonly<Record<string, string>> = {
   "—": "-",
 };
 
-/** Replaces our signs with ASCII characters of the same width. */
+/** Replaces wsh's signs with ASCII characters of the same width. */
 export function inAscii(text: string): string {
   return text.replace(/[─│╭╮╰╯↑↓↕↻·…•–—]/g, (sign) => plainSigns[sign] ?? sign);
 }

@@ -10,7 +10,7 @@ import { type Cluster, cleanText, clusters } from "./graphemes.ts";
 /** Contents of the line above a pane. */
 export interface PaneLabel {
   readonly title: string;
-  /** The last is left out first. */
+  /** State and writer; the last part is omitted first. */
   readonly says: readonly string[];
 }
 

@@ -1,10 +1,10 @@
 /**
  * The frame that an attached terminal shows: the program's screen with panels around it and overlays above it.
  *
- * Pure. Everything is redrawn for each frame, so what an overlay covered reappears when it goes. What must
- * stay true: the frame has exactly the size of the client's terminal, whatever the session's; elements are clipped to
- * their box and the screen; an element's text can only be displayed. Rows on which nothing changed are the
- * same objects as before when the grid's were, so that two frames are compared quickly. Runs once per frame rendered.
+ * Pure. Everything is redrawn for each frame, so cells under an overlay reappear when it is removed. Invariants: the
+ * frame has exactly the size of the client's terminal, whatever the session's; elements are clipped to their box and
+ * the screen; an element's text can only be displayed. Rows on which nothing changed are the same objects as before
+ * when the grid's were, so that two frames are compared quickly. Runs once per frame rendered.
  */
 import type { ElementColor, ElementSpan, ElementText, Overlay, Panel } from "../protocol/drawing.ts";
 import { elementColorNames } from "../protocol/drawing-limits.ts";
@@ -39,15 +39,15 @@ interface FrameInput {
   readonly status?: readonly ThemedSpan[] | null;
   /** Size of this client's terminal. */
   readonly outer: Size;
-  /** A line of ours above everything else, on the client's last row: the keyboard's holder, or help. */
+  /** A line of wsh above everything else, on the client's last row: the keyboard's holder, or help. */
   readonly sign?: string | null;
   /** Whether the session's size is shown even where it covers a corner of the program's last row. */
   readonly note?: boolean;
-  /** The line around a smaller session is of ASCII characters. */
+  /** Whether the line around a smaller session is drawn with ASCII characters. */
   readonly ascii?: boolean;
 }
 
-/** No terminal of ours is higher (docs/protocol.md, Limits), so no text needs more lines. */
+/** Maximum rows of a terminal (docs/protocol.md, Limits), so no text needs more lines. */
 const MAX_ROWS = 1000;
 
 const nothingCut: Offset = { top: 0, left: 0 };
@@ -127,7 +127,7 @@ function drawSpans(canvas: Canvas, spans: Drawn["spans"], background: Color | nu
         col = box.col;
       }
       if (row >= bottom) return;
-      // Nothing shows right of the box until the next line, so nothing needs measuring.
+      // Nothing right of the box is shown until the next line, so nothing needs measuring.
       if (col >= right) continue;
       const pieces = clusters(line.slice(0, longestNeeded(box.col + box.width - col)));
       canvas.text(row, col, pieces, style, box);
@@ -157,7 +157,7 @@ function toColor(color: ElementColor): Color {
   return { indexed: elementColorNames.indexOf(color) };
 }
 
-/** Text of ours in an element, which has a look of the theme. */
+/** Text of wsh in an element, with a style of the theme. */
 export interface ThemedSpan extends ElementSpan {
   readonly role: ThemeRole;
 }
@@ -184,7 +184,10 @@ function readableOn(bg: Color): Color {
   return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) > BRIGHT ? black : white;
 }
 
-/** Text without its own background uses the element's; without a colour of its own, one that is read on that. */
+/**
+ * Text without its own background uses the element's; text without its own colour, one that is readable on that
+ * background.
+ */
 function toStyle(text: ElementText, background: Color | null): Style {
   if (hasRole(text)) return theme[text.role];
   const bg = text.bg === undefined ? background : toColor(text.bg);
@@ -197,10 +200,10 @@ function toStyle(text: ElementText, background: Color | null): Style {
 }
 
 /**
- * The session's frame on a terminal of another size. A larger frame is cut so that the cursor stays in view; a
- * smaller one stands at the top left within a line. The session's size stands below that line; where there is no room
- * below, it covers a corner of the last row, if `note` says so. The client's own status line is at the edge, whole, in
- * place of the session's in the row `own`.
+ * The session's frame on a terminal of another size. A larger frame is cut so that the cursor stays in view; a smaller
+ * one is at the top left, with a line around it. The session's size is written below that line; without room below, it
+ * covers a corner of the last row if `note` is set. The client's own status line is complete at the edge, in place of
+ * the session's in the row `own`.
  */
 function fitToClient(whole: Grid, own: number | null, input: FrameInput): ClientFrame {
   const { outer, note = false, ascii = false, status } = input;

@@ -3,8 +3,8 @@
  * dimmed.
  *
  * Pure, except for cached dimmed rows. Invariants: the dialog fits any terminal, and the answer part is the last to be
- * left out; foreign text is cleaned and can neither hide that part nor leave its box; it needs no colours. Runs once
- * per frame while a dialog is open.
+ * omitted; foreign text is cleaned and can neither hide that part nor leave its box; it needs no colours. Runs once per
+ * frame while a dialog is open.
  */
 import { type Cell, FAINT, type Grid, type Row, type Style } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
@@ -25,7 +25,7 @@ const BORDERS = 2;
 const FRAMED: Size = { rows: 10, cols: NARROWEST + BESIDE };
 /** Lines of one fact; the rest of a longer one is cut, so that nothing pushes the others away. */
 const FACT_LINES = 2;
-/** Rows of choices that a long text leaves. */
+/** Least rows for choices beside a long text. */
 const LEAST_ITEMS = 3;
 
 export interface DialogContent {
@@ -152,7 +152,7 @@ function itemLines(items: DialogContent["items"], clean: (text: string) => strin
   });
 }
 
-/** Says that there is more above or below. */
+/** A mark for more lines above or below. */
 function arrowOf(up: boolean, down: boolean): string {
   return up && down ? "↕" : up ? "↑" : "↓";
 }
@@ -185,7 +185,7 @@ export function layoutDialog(content: DialogContent, size: Size): DialogLayout {
   // Arrows beside the items indicate more.
   const items = whole.length > rows.items ? itemLines(content.items, clean, Math.max(1, width - 2)) : whole;
   const used = rows.title + rows.body + rows.facts + rows.items + rows.input + rows.buttons + rows.hint;
-  // Blank rows above the answer and above the hints, unless something would have to be left out for them.
+  // Blank rows above the answer and above the hints, unless they would displace other parts.
   const gap = framed && used + BORDERS + 2 <= size.rows ? 1 : 0;
   const height = used + 2 * gap;
   const box = framed
@@ -267,12 +267,12 @@ export function layoutDialog(content: DialogContent, size: Size): DialogLayout {
 export function visibleInput({ before, after }: { readonly before: string; readonly after: string }, cells: number) {
   const ahead = clusters(before);
   let width = widthOf(ahead);
-  // No cell may be left at all.
+  // There may be no cell left.
   while (width > Math.max(0, cells - 1)) width -= ahead.shift()?.width ?? width;
   return { text: textOf(ahead) + textOf(clusters(after)), caret: width };
 }
 
-/** Dimmed copies of rows, which stay the same objects while a program prints nothing there. */
+/** Dimmed copies of rows, which stay the same objects while the program does not change those rows. */
 const dimmed = new WeakMap<Row, Row>();
 
 function dim(row: Row): Row {

@@ -28,7 +28,7 @@ const sequences = new RegExp(
 /** C0 except newline and tab, DEL, C1, line separators, bidirectional controls, and unpaired surrogates. */
 const controls = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\p{Cs}]/gu;
 
-/** Removes everything that could do more than show. Newlines and tabs stay. */
+/** Removes every character that could do more than show. Newlines and tabs stay. */
 export function cleanText(text: string): string {
   if (/^[\x20-\x7e\n]*$/.test(text)) return text;
   return text.replace(/\r\n/g, "\n").replace(sequences, "").replace(controls, "");

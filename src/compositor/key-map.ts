@@ -31,7 +31,7 @@ export interface KeyMapOptions {
 
 /** Cells between two columns, and between a key and its description. */
 const GAP = 2;
-/** Cells of the narrowest column that is worth a try. */
+/** Narrowest useful column, in cells. */
 const NARROWEST = 20;
 /** Cells of a description: two columns fit a terminal of 80. */
 const LONGEST = 24;
@@ -93,7 +93,7 @@ function shownLines(lines: number, rows: number, { whole, from: asked = 0 }: Pic
   return { shown, from: Math.max(0, Math.min(asked, lines - shown)), top: rows - shown - 1 };
 }
 
-/** The row of the table that is drawn at a cell; null: none is. */
+/** The row of the table that is drawn at a cell; null: there is none. */
 export function keyMapRowAt(
   table: readonly KeyMapRow[],
   options: Pick<KeyMapOptions, "whole" | "from">,

@@ -23,7 +23,7 @@ export class KeptFrame {
     this.last = null;
   }
 
-  /** @param frame one without an overlay or a sign */
+  /** @param frame a frame without overlays and signs */
   keep(frame: ClientFrame, grid: Grid, layout: Layout): void {
     const fits = frame.rows === layout.top + layout.ptyRows + layout.bottom && frame.cols === layout.ptyCols;
     this.last = fits ? { frame, grid, layout } : null;

@@ -2,7 +2,7 @@
  * The few lines that wsh itself shows above everything: who holds the keyboard, and messages.
  *
  * Pure. Invariant: the sign always names the key that takes the keyboard back; foreign text (a holder's name) is
- * cleaned and cut, and can neither hide that nor fill the screen.
+ * cleaned and cut, and can neither hide that key nor fill the screen.
  */
 import type { Grid } from "../protocol/grid.ts";
 import { inAscii } from "./ascii.ts";

@@ -89,7 +89,7 @@ export function withStatus(position: PanelPosition, outer: Size, layoutOf: (rest
   return { ...layout, panels: [...lower, { id, row: 0, height: 1, visible: true }], top: layout.top + 1 };
 }
 
-/** The same panels around a program's screen of another size, for instance that of a window that is not shown. */
+/** The same panels around a program's screen of another size, for example of a hidden window. */
 export function around(layout: Layout, { rows, cols }: Size): Layout {
   const lower = rows - layout.ptyRows;
   if (lower === 0 && cols === layout.ptyCols) return layout;

@@ -1,8 +1,8 @@
 /**
- * The looks of wsh's own elements, by role (`src/protocol/theme.ts`). They are set once, when a process starts and
- * before anything is drawn; a look without colours takes those of its background.
+ * The styles of wsh's own elements, by role (`src/protocol/theme.ts`). They are set once, when a process starts and
+ * before anything is drawn; a style without colours uses those of its background.
  *
- * A terminal with NO_COLOR gets them without colours (`withoutColors`): our cells differ from a program's by their
+ * A terminal with NO_COLOR gets them without colours (`withoutColors`): cells of wsh differ from a program's by their
  * style, which is one of these objects.
  */
 import { type Cell, INVERSE, type Row, type Style } from "../protocol/grid.ts";
@@ -17,7 +17,7 @@ const bases: readonly (readonly [front: string, base: ThemeRole])[] = [
   ["title", "border"],
 ];
 
-/** The looks of all roles, with the changes from the settings. */
+/** The styles of all roles, with the changes from the settings. */
 export function themeOf(changes: Partial<Readonly<Record<ThemeRole, StyleSpec>>>): Record<ThemeRole, Style> {
   const own = (role: ThemeRole): StyleSpec =>
     changes[role] ?? parseStyle(themeRoles[role][0]) ?? { fg: null, bg: null, flags: 0 };
@@ -35,28 +35,28 @@ export function themeOf(changes: Partial<Readonly<Record<ThemeRole, StyleSpec>>>
 
 const looks = themeOf({});
 export const theme: Theme = looks;
-/** Each of our looks, without colours. */
+/** Each style of wsh, without colours. */
 const colorless = new Map<Style, Style>();
 
-/** Sets the looks of this process. */
+/** Sets the styles of this process. */
 export function useTheme(changes: Partial<Readonly<Record<ThemeRole, StyleSpec>>>): void {
   Object.assign(looks, themeOf(changes));
   colorless.clear();
   for (const role of themeRoleNames) {
     const style = looks[role];
-    // A look that differs by colours alone gets the default look's attributes.
+    // A style that differs only in its colours gets the default style's attributes.
     const flags = style.flags || (parseStyle(themeRoles[role][0])?.flags ?? 0);
     colorless.set(style, { ...style, fg: null, bg: null, flags });
   }
 }
 useTheme({});
 
-/** One of our looks without its colours. */
+/** A style of wsh without its colours. */
 export function plainLook(style: Style): Style {
   return colorless.get(style) ?? style;
 }
 
-/** A program's cell in one of our looks: inverse toggles. */
+/** A program's cell in a style of wsh: inverse toggles. */
 export function inLook(found: Cell, { fg, bg, flags }: Style): Cell {
   // The colour of a picture's part is its number.
   const cell = withoutPicture(found);
@@ -67,7 +67,7 @@ export function inLook(found: Cell, { fg, bg, flags }: Style): Cell {
 
 const plainRows = new WeakMap<Row, Row>();
 
-/** A row with our cells stripped of colours; the same object without such cells. Runs once per new row. */
+/** A row whose wsh cells have no colours; the same object if it has none. Runs once per new row. */
 export function withoutColors(row: Row): Row {
   const known = plainRows.get(row);
   if (known !== undefined) return known;

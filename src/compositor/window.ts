@@ -22,11 +22,11 @@ export interface Rectangle extends Size {
 export interface PlacedPane {
   readonly id: string;
   readonly box: Rectangle;
-  /** Said in the line above it, where there is one; absent: nothing. */
+  /** Text in the line above the pane, if it has one; absent: none. */
   readonly label?: PaneLabel;
-  /** Said in the pane itself, of a program that has ended. */
+  /** Text in the pane itself, for a program that has ended. */
   readonly end?: PaneLabel;
-  /** It floats above those before it: its cells with its frame, if it has one. */
+  /** The pane floats above those before it: its cells with its frame, if it has one. */
   readonly float?: { readonly outer: Rectangle; readonly framed: boolean };
 }
 
@@ -57,7 +57,7 @@ export class WindowCanvas {
   private rows: readonly (readonly Part[])[] = [];
   private made: { readonly sources: readonly (Row | undefined)[]; readonly row: Row }[] = [];
   private places: WindowPlaces | null = null;
-  /** Rows in which panes say how their programs ended, and the rows without that. */
+  /** Rows with the end notices of panes, and the rows without them. */
   private readonly ends = new Map<string, { readonly from: Row | undefined; readonly row: Row }>();
 
   /** @param ascii for a terminal that shows no UTF-8 */
@@ -108,7 +108,7 @@ export class WindowCanvas {
     return isUnder ? { ...cursor, visible: false } : cursor;
   }
 
-  /** Behind what the program printed, or in a corner of its last row. */
+  /** After the program's output, or in a corner of its last row. */
   private ended({ id, box, end }: PlacedPane, picture: Grid | null): Grid | null {
     if (end === undefined || picture === null) return picture;
     const { cursor, lines } = picture;
@@ -159,7 +159,7 @@ interface Float {
   readonly frame: readonly Row[] | null;
 }
 
-/** The parts of a row, with a floating pane's in place of those below it. */
+/** The parts of a row, with a floating pane's replacing those below it. */
 function covered(below: readonly Part[], { id, box, outer, frame }: Float, row: number): Part[] {
   if (row < outer.row || row >= outer.row + outer.rows) return [...below];
   const own: Part[] = [];

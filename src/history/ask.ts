@@ -22,7 +22,7 @@ import { takeInto } from "./take-in.ts";
 
 export interface Deleted {
   readonly deleted: number;
-  /** Why commands to be deleted may remain. */
+  /** Why deleted commands may remain in files. */
   readonly warnings?: string[];
 }
 
@@ -31,7 +31,7 @@ const DELETE_BATCH = 10_000;
 
 export class History implements Disposable {
   private readonly db: Database;
-  /** Why nothing can be written; null when it can. */
+  /** Why the database cannot be written; null: it can. */
   private readonly readOnly: string | null;
   /** Why the newest commands may be missing. */
   readonly warnings: string[] = [];
@@ -40,7 +40,7 @@ export class History implements Disposable {
   constructor(
     private readonly places: HistoryPlaces,
     private readonly retention: Retention,
-    /** What the AI agent that asks may not know; null: another caller. */
+    /** Limits on the AI agent that asks; null: another caller. */
     private readonly concealment: Concealment | null = null,
   ) {
     const { db, failed } = opened(places);
@@ -54,7 +54,7 @@ export class History implements Disposable {
     this.db.close();
   }
 
-  /** Imports lines written since. A full disk leaves the journals unchanged. */
+  /** Imports new lines. A full disk leaves the journals unchanged. */
   takeIn(): void {
     try {
       takeInto(this.db, journalsIn(this.places.journals), this.retention);
@@ -95,7 +95,7 @@ export class History implements Disposable {
     return { deleted, ...this.warned() };
   }
 
-  /** Takes another program's history in. @returns how many commands are new */
+  /** Imports another program's history. @returns how many commands are new */
   import(source: ImportSource, records: readonly HistoryRecord[], before: number): number {
     this.requireWritable();
     return this.guarded(() => takeImport(this.db, source, records, before));

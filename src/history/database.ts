@@ -26,21 +26,21 @@ const OPTIONAL = { throwIfNoEntry: false } as const;
 const CACHE_KIB = 32 * 1024;
 
 /**
- * Words that the index collects before it writes them, in bytes. With FTS5's own megabyte, half of the time of taking in
- * is spent on merging small pieces.
+ * Words that the index collects before it writes them, in bytes. With FTS5's own megabyte, half of an import's time is
+ * spent on merging small pieces.
  */
 const INDEX_BATCH_BYTES = 16 * 1024 * 1024;
 
 /**
- * Segments of the index that are merged at a time: with FTS5's four, words are written once more while much is taken in;
- * with more, a search looks into as many more.
+ * Segments of the index that are merged at a time: with FTS5's four, words are written once more during large imports;
+ * with more, a search reads as many more.
  */
 const MERGED_SEGMENTS = 8;
 
 /**
  * A command's directory, and its session, pane, shell and actor, are stored once in separate tables: a row, and its
- * words in the index (facets.ts), carry their numbers. The index stores no text and no lengths: to remove a row from
- * it, its words are given again.
+ * words in the index (facets.ts), carry their numbers. The index stores no text and no lengths: a row is removed by
+ * giving its words again.
  */
 const commandTables = `
 CREATE TABLE directories (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
@@ -87,7 +87,7 @@ INSERT INTO sessions SELECT session_id, session, max(id) FROM commands
   WHERE session_id IS NOT NULL AND session IS NOT NULL GROUP BY session_id, session;
 `;
 
-/** From version 2, in which each command carried all of its texts. Their words follow. */
+/** From version 2, whose rows contained all their texts. Their words follow. */
 const splitCommands = `
 ALTER TABLE commands RENAME TO old_commands;
 DROP INDEX imported;
@@ -131,8 +131,8 @@ export function openHistory(places: HistoryPlaces): Database {
 }
 
 /**
- * The database unmodified, for reading alone: on a full disk, which has no room for SQLite's own files. Null when
- * changes wait beside it, or its tables are of another version.
+ * The database unmodified, for reading only: on a full disk there is no room for SQLite's own files. Null when changes
+ * wait beside it, or its tables have another version.
  */
 export function openToRead(places: HistoryPlaces): Database | null {
   try {

@@ -24,7 +24,7 @@ export function exitFacet(code: number): string {
 /** Durations rare enough to search for, in ms. A command has a token for each that it reached. */
 const LONG_MS = [10_000, 60_000, 600_000, 3_600_000];
 
-/** @returns the token that every command of this duration or a longer one has; null when it would find nearly all */
+/** @returns the token of every command of this duration or longer; null: nearly all commands would match */
 export function durationFacet(ms: number): string | null {
   const reached = LONG_MS.findLast((long) => long <= ms);
   return reached === undefined ? null : `l${reached}`;
@@ -44,7 +44,7 @@ export interface Indexed extends Pick<HistoryRecord, "exit_code" | "signal" | "b
 export function facetsOf({ directory, origin, by, exit_code, signal, duration_ms }: Indexed): string {
   let facets = originFacet(origin);
   if (directory !== null) facets += ` ${directoryFacet(directory)}`;
-  // Nearly every command is a person's: the index is useless for those.
+  // Nearly every command is a person's: the index would not narrow those.
   if (by !== "person") facets += ` ${actorFacet(by)}`;
   const hasFailed = exit_code !== null && exit_code !== 0;
   if (signal !== null || hasFailed) facets += ` ${failedFacet}`;

@@ -10,7 +10,7 @@ type Search = Omit<HistorySearch, "limit" | "before" | "output">;
 
 /**
  * The filters of a deletion.
- * @throws WshError invalid_request: also when nothing is chosen
+ * @throws WshError invalid_request, also when no filter is given
  */
 export function chosenOf({ id, all, ...filters }: HistoryDeleteInput): Search {
   const search = searchOf(filters);

@@ -11,12 +11,12 @@ import { type HistoryRecord, kindOf, readNamed } from "./record.ts";
 
 /**
  * Bytes of a journal that are read at a time: some 70 commands. Journals of the same time are read in turns. Larger
- * pieces take more memory at the most (128 KiB: 160 to 212 MB, this: 155) and are no faster.
+ * pieces raise peak memory (128 KiB: 160 to 212 MB, this: 155) and are not faster.
  */
 export const PIECE_BYTES = 32 * 1024;
 /** Longest line of a journal, in bytes: a command and its output, escaped. */
 const MAX_LINE_BYTES = 1024 * 1024;
-/** Bytes that are searched for the time of the next command: after a longer command line it is not found. */
+/** Bytes that are searched for the time of the next command: behind a longer command line it is not found. */
 const PEEK_BYTES = 4 * 1024;
 const NEWLINE = 0x0a;
 
@@ -41,7 +41,7 @@ export class JournalReader {
   atEnd = false;
   private readonly lines = new LineReader();
 
-  /** @param seq of the last command that was taken in */
+  /** @param seq number of the last imported command */
   constructor(
     private readonly fd: number,
     public offset: number,
@@ -56,9 +56,9 @@ export class JournalReader {
   }
 
   /**
-   * Hands the next lines out. @param bytes to read into
+   * Returns the next lines to the taker. @param bytes buffer to read into
    * @returns how many bytes were read
-   * @throws the system's error; then nothing was handed out
+   * @throws the system's error; then the taker got nothing
    */
   read(bytes: Buffer, taker: Taker): number {
     const count = fs.readSync(this.fd, bytes, 0, bytes.length, this.offset);
@@ -67,7 +67,7 @@ export class JournalReader {
     if (last === -1) {
       if (!this.atEnd && bytes.length <= MAX_LINE_BYTES)
         return this.read(Buffer.allocUnsafe(MAX_LINE_BYTES + 1), taker);
-      // A line without end is left for later, unless it is longer than any can be.
+      // A line without an end is read later, unless it is longer than any valid one.
       if (count > MAX_LINE_BYTES) this.offset += count;
       return count;
     }
@@ -79,7 +79,7 @@ export class JournalReader {
   private take(bytes: Buffer, text: string, taker: Taker): void {
     /** Numbers and lines of begun commands. */
     const begun = new Map<number, number>();
-    /** The newest of them, which usually ends next; 0 without one. */
+    /** The newest of them, which usually ends next; 0: there is none. */
     let newest = 0;
     let newestAt = 0;
     const end = (seq: number): void => {
@@ -94,7 +94,7 @@ export class JournalReader {
       if (kind === null) this.takeLine(text.slice(i, behind), end, taker);
       else if (kind.kind === "moved") end(kind.begun);
       else {
-        // Its own number may come again, when the first writing was cut.
+        // The command's own number may occur again if its first line was cut.
         if (kind.begun === this.seq && !this.begun.delete(kind.begun)) taker.ended(kind.begun);
         if (kind.begun >= this.seq) {
           if (newest !== 0 && newest !== kind.begun) begun.set(newest, newestAt);
@@ -128,7 +128,7 @@ export class JournalReader {
   }
 }
 
-/** Counted in bytes: text that is no UTF-8 is of another length once it is read. */
+/** Counted in bytes: text that is not UTF-8 changes its length when decoded. */
 function startOfLine(bytes: Buffer, index: number): number {
   let start = 0;
   for (let line = 0; line < index; line++) start = bytes.indexOf(NEWLINE, start) + 1;

@@ -3,14 +3,14 @@
  * (take-in.ts). The process holds a lock on its journal while it may still append, so a journal whose lock is free is
  * complete.
  *
- * Invariants: a written line never changes, until it is in the database and commands are deleted there: then it is
- * blanked, also while the writer appends; a line that a full disk cut is ended by the next write and written again
+ * Invariants: a written line changes only after it is in the database and commands are deleted there: then it is
+ * blanked, even while the writer appends; a line that a full disk cut is ended by the next write and written again
  * under the same number. Commands wait in memory while nothing can be written, up to a limit; past it the oldest are
  * dropped. Nothing is opened before the first command.
  *
- * A command may be recorded at its start: if its end never comes, since the process was killed, that much remains. The
- * line of its end is complete in itself, and refers to the other. Both are in one journal: when one is full, running
- * commands move to the next.
+ * A command may be recorded at its start: if its end never comes, because the process was killed, this record remains.
+ * The line of its end is complete in itself, and refers to the other. Both are in one journal: when one is full,
+ * running commands move to the next.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ import { ensureOwnDir } from "../instance/owned-files.ts";
 import { tryFlock } from "../platform/descriptors.ts";
 import { type HistoryRecord, writeBegin, writeLine, writeMoved, writeNamed } from "./record.ts";
 
-/** Length at which a journal is closed and another one begun, in bytes: a second of taking in. */
+/** Length at which a journal is closed and another one begun, in bytes: an import takes a second. */
 const ROTATE_BYTES = 4 * 1024 * 1024;
 /** Maximum bytes that wait in memory while the disk is full. */
 const MAX_PENDING_BYTES = 256 * 1024;
@@ -28,7 +28,7 @@ const SUFFIX = ".jsonl";
 const STALE_MS = 30 * 24 * 3600 * 1000;
 
 export interface JournalEvents {
-  /** A journal was begun: there may be many by now. */
+  /** A journal was begun: there may be many. */
   begun(): void;
   /** Writing failed for the first time since it last worked. */
   failed(error: unknown): void;
@@ -77,7 +77,7 @@ export class Journal {
     this.write(writeLine({ seq: ++this.seq, begun: begun?.seq, record }));
   }
 
-  /** A begun command is not to be recorded after all. */
+  /** Discards a begun command that must not be recorded. */
   forget(begun: JournaledCommand): void {
     if (this.begun.delete(begun)) this.write(writeMoved(++this.seq, begun.seq));
   }
@@ -87,7 +87,7 @@ export class Journal {
     if (this.isUsed) this.write(writeNamed(id, name, at));
   }
 
-  /** Goes on in another journal when this one is long enough. */
+  /** Continues in another journal when this one is long enough. */
   private rotate(): void {
     if (this.bytes < ROTATE_BYTES || this.pending.length > 0) return;
     for (const each of this.begun) this.write(writeMoved(++this.seq, each.seq));
@@ -133,7 +133,7 @@ export class Journal {
     }
   }
 
-  /** @throws the system's error; then the line is not, or not wholly, in the file */
+  /** @throws the system's error; then the file has nothing of the line, or a part */
   private put(line: string): void {
     this.fd ??= this.open();
     const bytes = Buffer.from(this.torn ? `\n${line}` : line);
@@ -177,10 +177,10 @@ export function journalsIn(directory: string): string[] {
   }
 }
 
-/** A journal as a reader has it open. */
+/** A journal that a reader has opened. */
 export interface OpenJournal extends Disposable {
   readonly fd: number;
-  /** It gets no more lines, also not while it is open here. */
+  /** It gets no more lines, not even while it is open here. */
   readonly complete: boolean;
 }
 

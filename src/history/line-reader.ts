@@ -1,12 +1,12 @@
 /**
- * Reads the lines of one journal. After the exit code most lines equal the one before: reading those takes half of the
+ * Reads the lines of one journal. After the exit code most lines equal the previous one: reading those takes half the
  * time of JSON.parse. Pure.
  *
  * Invariant: a line gives the same result as in readLine, or is passed to it.
  */
 import { type HistoryRecord, readLine } from "./record.ts";
 
-/** The fields that a line ends with, as a journal writes them. */
+/** The last fields of a line, in a journal's order. */
 type LastFields = Pick<HistoryRecord, "signal" | "session" | "session_id" | "pane_id" | "shell" | "by" | "output">;
 
 const SEQ = '{"seq":';
@@ -52,7 +52,7 @@ export class LineReader {
     this.last = line.endsWith(text) ? { text, fields } : null;
   }
 
-  /** Returns null for a line that is not written exactly as most are. */
+  /** Returns null for a line that differs from the usual form. */
   private quickly(line: string, lastLength: number, last: LastFields): HistoryRecord | null {
     this.at = 0;
     this.seq = this.number(line, SEQ);

@@ -7,7 +7,7 @@ export interface HistoryPlaces {
   /** Directory of the journals. */
   readonly journals: string;
   readonly database: string;
-  /** Directory of the journal of events, which has command lines, too; absent: none. */
+  /** Directory of the journal of events, which contains command lines too; absent: there is none. */
   readonly events?: string;
 }
 

@@ -1,4 +1,4 @@
-/** A command as the history keeps it, and as a line of a journal. Types, and the form of a line. Pure. */
+/** A command in the history, and as a line of a journal: types and the form of a line. Pure. */
 import { defined } from "../protocol/defined.ts";
 
 /** Longest stored command line, in UTF-16 units: longer ones are scripts, found by their beginning. */
@@ -22,7 +22,7 @@ export interface HistoryRecord {
   readonly pane_id: string | null;
   readonly shell: string | null;
   readonly by: (typeof historyActors)[number];
-  /** Its output, cut to head and tail. */
+  /** Output, cut to head and tail. */
   readonly output: string | null;
 }
 
@@ -38,7 +38,7 @@ export function writeLine({ seq, begun, record }: JournalLine): string {
   return `${JSON.stringify({ seq, ...defined({ begun }), ...record })}\n`;
 }
 
-/** A command that has begun: it is read only when its end never came. */
+/** A command that has begun: this line is read only if the line of its end is missing. */
 const BEGIN = '{"begin":';
 const CLOSING_BRACE = 0x7d;
 /** Position of the letter that identifies these lines: most others have an `s` there. */
@@ -56,7 +56,7 @@ export function writeMoved(seq: number, begun: number): string {
   return `${MOVED}${begun},"seq":${seq}}\n`;
 }
 
-/** A session has another name. */
+/** A session was renamed. */
 const NAMED = '{"named":';
 
 /** @param at Unix time in ms */
@@ -120,7 +120,7 @@ export function readLine(text: string): JournalLine | null {
 const texts = ["cwd", "signal", "session", "session_id", "pane_id", "shell", "output"] as const;
 const numbers = ["started_at", "duration_ms", "exit_code"] as const;
 
-/** Checked by hand: a schema would take as long as the rest of taking a command in. */
+/** Checked by hand: a schema would take as long as the rest of an import. */
 function isLine(value: unknown): value is HistoryRecord & { readonly seq: number; readonly begun?: number } {
   if (typeof value !== "object" || value === null) return false;
   const line = value as Readonly<Record<string, unknown>>;

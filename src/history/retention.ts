@@ -90,7 +90,7 @@ export function removeAllRows(db: Database): number {
     .immediate();
 }
 
-/** Removes commands, of which the files hold pieces until eraseRemoved. */
+/** Removes the rows of commands, of which the files contain pieces until eraseRemoved. */
 export function removeRows(db: Database, ids: readonly number[]): number {
   return db.transaction(() => removeFrom(db, ids)).immediate();
 }

@@ -9,7 +9,7 @@ import { facetsOf, type Indexed } from "./facets.ts";
 import { idAt } from "./ids.ts";
 import type { HistoryRecord } from "./record.ts";
 
-/** The line that an imported command is known by. */
+/** The line that identifies an imported command. */
 interface ImportedKey {
   readonly journal: number;
   readonly seq: number;
@@ -32,12 +32,12 @@ export class RowWriter {
   private readonly name;
   /** Sessions that these commands ran in, by id and name. */
   private readonly names = new Map<string, SessionName>();
-  /** Of the command before: most are of the same session. */
+  /** Name of the previous command's session: most commands follow in the same session. */
   private latest: SessionName | null = null;
   private readonly directories = new Map<string, number>();
   private readonly origins = new Map<string, number>();
   private latestOrigin: { readonly of: Origin; readonly id: number } | null = null;
-  /** First id of a time, and the next free one after those that this writer used, for several commands at once. */
+  /** First id of a time, and the next free one after those used by this writer, for several commands at once. */
   private readonly taken = new Map<number, number>();
 
   constructor(private readonly db: Database) {
@@ -70,7 +70,7 @@ export class RowWriter {
     if (record.output !== null) this.print.run(id, record.output);
   }
 
-  /** @returns whether the id was free. Without lists of values, which take as long again as reading the command. */
+  /** @returns whether the id was free. Builds no lists of values, which would take as long as reading the command. */
   private put(id: number, record: HistoryRecord, row: Indexed, from: ImportedKey | null): boolean {
     const { changes } = this.insert.run(
       id,
@@ -94,7 +94,7 @@ export class RowWriter {
     this.latest = null;
   }
 
-  /** @param command id of one that ran under that name, or of its time */
+  /** @param command id of a command under that name, or of its time */
   named(id: string, name: string, command: number): void {
     let known = this.latest;
     if (known === null || known.id !== id || known.name !== name) {
@@ -164,13 +164,13 @@ type Row = Indexed & { readonly id: number; readonly command: string };
 const ROW = `SELECT c.id, c.command, c.directory, c.origin, c.exit_code, c.signal, c.duration_ms, o.by
   FROM commands c CROSS JOIN origins o ON o.id = c.origin`;
 
-/** Writes the words of every row into an index that is empty. */
+/** Writes the words of every row into an empty index. */
 export function indexAll(db: Database): void {
   const index = db.query("INSERT INTO words (rowid, command, facets) VALUES (?, ?, ?)");
   for (const row of db.query<Row, []>(`${ROW} ORDER BY c.id`).iterate()) index.run(row.id, row.command, facetsOf(row));
 }
 
-/** @returns the number of these commands. Pieces of them stay in the files: see eraseRemoved */
+/** @returns the number of these commands. Pieces of them remain in the files: see eraseRemoved */
 export function removeFrom(db: Database, ids: readonly number[]): number {
   const find = db.query<Row, [number]>(`${ROW} WHERE c.id = ?`);
   const words = db.query("INSERT INTO words (words, rowid, command, facets) VALUES ('delete', ?, ?, ?)");

@@ -46,7 +46,7 @@ const COLUMNS = `c.id, c.command, d.path AS cwd, c.started_at, c.duration_ms, c.
  */
 const MAX_FACETS = 500;
 
-/** Returns one more than the limit when there are more. */
+/** Returns one more than the limit if there are more. */
 export function searchHistory(db: Database, search: HistorySearch): FoundCommand[] {
   // One view of the database: index queries depend on the words in it.
   return db.transaction(() => found(db, search)).deferred();
@@ -93,7 +93,7 @@ function found(db: Database, search: HistorySearch): FoundCommand[] {
   if (search.exit_code !== undefined) add("c.exit_code = ?", search.exit_code);
   if (search.min_duration_ms !== undefined) add("c.duration_ms >= ?", search.min_duration_ms);
   for (const part of rest) add("instr(lower(c.command), lower(?)) > 0", part);
-  // CROSS: the newest come first only while commands are gone through in their own order.
+  // CROSS: the newest come first only while commands are read in their own order.
   const source = `${match.length > 0 ? "words CROSS JOIN commands c ON c.id = words.rowid" : "commands c"}
     CROSS JOIN origins o ON o.id = c.origin LEFT JOIN directories d ON d.id = c.directory`;
   const output = search.output === true ? ", (SELECT text FROM outputs o WHERE o.id = c.id) AS output" : "";
@@ -164,7 +164,7 @@ function quoted(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;
 }
 
-/** What an AI agent may know of commands. @param concealment null: another caller */
+/** The fields of commands that an AI agent may see. @param concealment null: another caller */
 export function commandsSeen<T extends { readonly session_id?: string | null | undefined }>(
   commands: readonly T[],
   concealment: Concealment | null,

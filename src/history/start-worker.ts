@@ -9,7 +9,7 @@ import type { HistoryWork } from "./worker.ts";
 
 /** Number of journals that starts an import without a request: the next question stays quick. */
 const MANY_JOURNALS = 16;
-/** Longest wait for an answer, in ms: a database that was not used for long takes in all that came meanwhile. */
+/** Longest wait for an answer, in ms: a database that was not used for long first imports everything since. */
 const PATIENCE_MS = 20_000;
 
 /** @throws WshError of the worker, history_unavailable when it died or was silent */
@@ -44,7 +44,7 @@ function checkRequest(request: HistoryWork["request"]): void {
   else if (request.do === "delete") chosenOf(request.input);
 }
 
-/** Has journals taken in, in the background, if there are many. */
+/** Imports journals in the background if there are many. */
 export function takeInWhenMany(places: HistoryPlaces, retention: Retention): void {
   if (journalsIn(places.journals).length < MANY_JOURNALS) return;
   start({ ...places, retention, request: { do: "take_in" } }, "ignore").unref();

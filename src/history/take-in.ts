@@ -21,7 +21,7 @@ import { type HistoryRecord, readLine } from "./record.ts";
 import { keepWithin, type Retention } from "./retention.ts";
 import { RowWriter } from "./rows.ts";
 
-/** Bytes of journals that one transaction takes in: some 30,000 commands, less than half a second. */
+/** Bytes of journals that one transaction imports: some 30,000 commands, less than half a second. */
 const BATCH_BYTES = 16 * 1024 * 1024;
 /** Journals that are open at once: below the 256 files that macOS gives a process. */
 const GROUP = 128;
@@ -32,7 +32,7 @@ export interface TakenIn {
   readonly journals: number;
 }
 
-/** @throws WshError history_unavailable; or SQLite's error (a full disk): then unread lines stay in their journals */
+/** @throws WshError history_unavailable; or SQLite's error (a full disk): then unread lines remain in their journals */
 export function takeIn(places: HistoryPlaces, retention: Retention): TakenIn {
   const names = journalsIn(places.journals);
   const db = openHistory(places);
@@ -43,7 +43,7 @@ export function takeIn(places: HistoryPlaces, retention: Retention): TakenIn {
   }
 }
 
-/** As takeIn, with the database open. */
+/** Like takeIn, with an open database. */
 export function takeInto(db: Database, journals: readonly string[], retention: Retention): TakenIn {
   const taken = { records: 0, journals: 0 };
   const failures: unknown[] = [];
@@ -54,7 +54,10 @@ export function takeInto(db: Database, journals: readonly string[], retention: R
   return taken;
 }
 
-/** @param failures gets why a journal cannot be read, which stops no other; an unwritable database stops all */
+/**
+ * @param failures receives why a journal cannot be read, which does not affect others; an unwritable database ends the
+ * import
+ */
 function takeGroup(
   db: Database,
   paths: readonly string[],
@@ -76,7 +79,7 @@ function takeGroup(
   });
   while (open.length > 0) {
     const { records, unfinished } = takeBatch(db, open, failures);
-    // Memory grows by each batch; a collection that is waited for takes as long as the taking in itself.
+    // Memory grows with each batch; waiting for a collection would take as long as the import itself.
     if (unfinished.length > 0) Bun.gc(false);
     sum.records += records;
     open = unfinished;
@@ -96,11 +99,11 @@ interface ImportSource {
   readonly name: string;
   readonly journal: OpenJournal;
   failed: boolean;
-  /** When the newest command began that was read, in ms of Unix time, or the next one; null before it is known. */
+  /** Time at which the newest command read, or the next one, began, in ms of Unix time; null: unknown so far. */
   reached: number | null;
 }
 
-/** The next lines of the journals, from the oldest command on, in one transaction. */
+/** Imports the next lines of the journals, beginning with the oldest command, in one transaction. */
 function takeBatch<S extends ImportSource>(
   db: Database,
   sources: readonly S[],
@@ -142,7 +145,7 @@ function takeBatch<S extends ImportSource>(
     .immediate();
 }
 
-/** A journal that cannot be read holds up no other. @throws SQLite's error: that holds up all */
+/** A journal that cannot be read does not stop others. @throws SQLite's error, which stops all */
 function attempt(source: ImportSource, failures: unknown[], act: () => void): void {
   try {
     act();
@@ -153,7 +156,7 @@ function attempt(source: ImportSource, failures: unknown[], act: () => void): vo
   }
 }
 
-/** A journal, read on from the end of the last import. */
+/** A journal, read from the end of the last import. */
 interface Reading<S extends ImportSource> {
   /** The journal's number in the database. */
   readonly id: number;
@@ -162,13 +165,13 @@ interface Reading<S extends ImportSource> {
   readonly from: number;
 }
 
-/** Runs in the transaction: the importing process removes a journal first and deletes its progress then. */
+/** Runs in the transaction: the importing process first removes a journal and then deletes its progress. */
 function readingOf<S extends ImportSource>(db: Database, source: S): Reading<S>[] {
   const progress = db.query<{ id: number; offset: number; seq: number }, [string]>(
     "SELECT id, offset, seq FROM journals WHERE name = ?",
   );
   if (progress.get(source.name) === null) {
-    // Another process has taken it in since it was opened here.
+    // Another process has imported it since it was opened here.
     if (!isThere(source)) return [];
     db.query("INSERT INTO journals (name, offset, seq) VALUES (?, 0, 0)").run(source.name);
   }
@@ -197,7 +200,7 @@ function keepProgress(db: Database, { id, reader, from }: Reading<ImportSource>)
   }
 }
 
-/** Takes in the commands of a complete journal that began and never ended: the process that wrote it was killed. */
+/** Imports the commands of a complete journal that began and never ended: the process that wrote it was killed. */
 function takeLost(db: Database, name: string, journal: OpenJournal): number {
   const left = db.query<{ journal: number; seq: number; offset: number; length: number }, [string]>(
     "SELECT begun.* FROM begun JOIN journals ON journals.id = begun.journal WHERE journals.name = ? ORDER BY begun.seq",
@@ -211,7 +214,7 @@ function takeLost(db: Database, name: string, journal: OpenJournal): number {
       for (const { offset, length } of lost) {
         const bytes = Buffer.alloc(length);
         const line = readLine(bytes.toString("utf8", 0, fs.readSync(journal.fd, bytes, 0, length, offset)));
-        // Blanked since: it was deleted.
+        // The line was blanked meanwhile: its command was deleted.
         if (line === null) continue;
         writer.write(line.record, null);
         records++;

@@ -22,7 +22,7 @@ export class Terms {
 
   /**
    * @param word as the index splits it: words joined by punctuation are a phrase, whose last word is a prefix
-   * @returns the phrases it stands for; null when there are too many, or they cannot be determined here
+   * @returns the phrases that it matches; null when there are too many, or they cannot be determined here
    */
   beginningWith(word: string): string[] | null {
     if (!ASCII.test(word)) return null;

@@ -21,7 +21,7 @@ export interface Binding extends BoundCall {
   readonly further?: BoundCall[] | undefined;
   /** A short description; keys with similar actions share one, and a row of every list. */
   readonly says: string;
-  /** For a moment, the key repeats without the prefix. */
+  /** Within the repeat time the key needs no prefix. */
   readonly repeat?: boolean | undefined;
 }
 
@@ -40,7 +40,7 @@ export function viewCall(operation: ViewOperation, parameters: Readonly<Record<s
   return typeof target === "string" ? { operation, input: rest, target } : { operation, input };
 }
 
-/** What a call does, in a few words. */
+/** Describes a call in a few words. */
 export function callInWords({ operation, input, target }: BoundCall): string {
   if (operation === "view.go") return `go to ${target}`;
   if (isViewOperation(operation) && Object.keys(viewParameters(operation)).length === 0) return viewSays(operation);
@@ -77,7 +77,7 @@ function view(operation: ViewOperation, ...keys: readonly string[]): [string, Bi
   );
 }
 
-/** A key that asks for a text first. */
+/** A key that first asks for a text. */
 function asking(
   says: string,
   key: string,
@@ -236,7 +236,7 @@ export interface BindingRow {
 const digits = "0123456789";
 const fourArrows = ["Left", "Right", "Up", "Down"];
 
-/** The table as a person reads it: keys that do much the same in one row. */
+/** The table for readers: keys with similar actions in one row. */
 export function bindingRows(bindings: Bindings): BindingRow[] {
   const rows = new Map<string, string[]>();
   for (const [name, { says }] of bindings) rows.set(says, [...(rows.get(says) ?? []), keyLabel(name)]);

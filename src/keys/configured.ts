@@ -24,15 +24,15 @@ export interface ConfiguredKey {
   readonly line: number;
 }
 
-/** Longest description, and most operations of one key. */
+/** Longest description in characters, and most operations of one key. */
 const MAX_SAYS = 256;
 const MAX_CALLS = 16;
 
-/** Reads calls of operations. Both throw a WshError for an operation that does not exist or take the input. */
+/** Reads calls of operations. Both throw a WshError for an unknown operation or an invalid input. */
 export interface OperationReader {
   line(line: CommandLine): BoundCall;
   check(operation: string, input: Readonly<Record<string, unknown>>): void;
-  /** Takes an entry's fault instead of an error: the key then keeps its binding. */
+  /** Receives an entry's error instead of throwing it: the key then keeps its binding. */
   fault?(message: string): void;
 }
 
@@ -80,7 +80,7 @@ export function nameOf({ key, modifiers }: Key): string {
   return keyName({ key: "char" in key ? key.char : key.named, modifiers: held });
 }
 
-/** @throws WshError where a binding means nothing in its table */
+/** @throws WshError for a binding that has no effect in its table */
 function requireFits(binding: Binding, table: string, tables: ReadonlySet<string>): void {
   const calls = callsOf(binding);
   for (const { operation, input } of calls) {
@@ -107,7 +107,7 @@ export function bindingOfLine(
   return ofCalls([callOfLine(text, reader, answer)], {});
 }
 
-/** @param answer is a part of values alone, whatever characters it has */
+/** @param answer the text that replaces `%%` in values, whatever characters it has */
 function callOfLine(text: string, reader: Pick<OperationReader, "line">, answer: string | null = null): BoundCall {
   const written = parseCommandLine(text);
   const filled = Object.entries(written.parameters).map(([name, value]) => [
@@ -127,7 +127,7 @@ function callsIn(lines: readonly unknown[], reader: OperationReader): BoundCall[
     throw new WshError("invalid_setting", `a list has 1 to ${MAX_CALLS} operations`);
   return lines.map((line) => {
     if (typeof line === "string") return callOfLine(line, reader);
-    throw new WshError("invalid_setting", "a list is one of lines");
+    throw new WshError("invalid_setting", "a list consists of lines");
   });
 }
 

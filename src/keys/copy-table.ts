@@ -170,7 +170,7 @@ export function isCopyModeAction(name: string): name is CopyModeAction {
   return Object.hasOwn(copyModeActions, name);
 }
 
-/** @param changes by key: an action, or null for none; one that this version does not know does nothing */
+/** @param changes by key: an action, or null for none; an action that this version does not know has no effect */
 export function copyModeKeys(
   mode: ModeKeys,
   changes: Readonly<Record<string, string | null>> = {},

@@ -76,7 +76,7 @@ function split(state: KeyState, bytes: Uint8Array, flush: boolean): { events: In
     });
     offset += step.length;
     pasting = step.open === true;
-    // The rest may be the beginning of the paste's end.
+    // The rest may contain the beginning of the paste's end.
     if (pasting) break;
   }
   return { events, state: { rest: new Uint8Array(all.subarray(offset)), pasting } };
@@ -89,7 +89,7 @@ function next(bytes: Buffer, offset: number, flush: boolean): DecodedInput {
   return nextCharacter(bytes, offset, flush);
 }
 
-/** A single byte, as docs/keys.md, In events, has it. */
+/** Parses a single byte (docs/keys.md, In events). */
 function parseByte(byte: number): ParsedKey | null {
   if (byte === 0x09) return plain("Tab");
   if (byte === 0x0d) return plain("Enter");

@@ -4,8 +4,8 @@
  *
  * Pure state machine, one per attached terminal, fed with decoded events. Invariants: while the keyboard is captured,
  * one press always takes it back (of the default key if the person has set none), and nothing else is looked up; an
- * unbound key after the prefix, or in an own table, goes nowhere, and the person is told. Mouse reports, focus changes,
- * replies, key releases and modifier keys do not count as keys.
+ * unbound key after the prefix, or in an own table, is dropped, and the person is notified. Mouse reports, focus
+ * changes, replies, key releases and modifier keys do not count as keys.
  */
 import { WshError } from "../protocol/errors.ts";
 import { type Binding, type BoundCall, callsOf, keyName, pressedName } from "./bindings.ts";
@@ -29,15 +29,18 @@ export interface ActiveTable {
   readonly name: string;
   /** Until when, on the caller's clock in ms. */
   readonly until: number;
-  /** What became of it: one key; keys until one that it does not have; or repeatable keys alone, any other is the program's. */
+  /**
+   * Which keys it takes: one; keys until one that is not in the table; or only repeatable keys, while any other goes to
+   * the program.
+   */
   readonly takes: "one" | "many" | "repeatable";
   /** Time that a key adds in a table of many, in ms. */
   readonly timeout: number;
-  /** The bytes of the prefix key that led there; empty: none. */
+  /** The bytes of the prefix key that entered the table; empty: none. */
   readonly pressed: Uint8Array;
 }
 
-/** Null: keys are the program's, but for the prefix key and those of the table `root`. */
+/** Null: keys go to the program, except the prefix key and those of the table `root`. */
 export type TableState = ActiveTable | null;
 
 export interface PressedKey {
@@ -144,7 +147,7 @@ export function prefixKey(
   }
   // Pasted text is text, whatever was pressed before.
   if (kind === "paste") return { state: null, action: { type: "forward", raw } };
-  // One that the settings have removed is left by the next key.
+  // A table that the settings have removed is left at the next key.
   const active = state !== null && now < state.until ? state : null;
   const table = active === null ? undefined : tables.get(active.name);
   const found = name === null ? undefined : table?.get(name);
@@ -164,7 +167,7 @@ export function prefixKey(
   }
   const waits = active !== null && table !== undefined && active.takes !== "repeatable";
   if (waits && (active.name === "prefix" || name === null || name === "Escape")) return unbound(active.name, name, raw);
-  // As in tmux, a key that an own table does not have is looked up without it, and never typed.
+  // As in tmux, a key that is not in an own table is looked up without it, and never typed.
   if (isFree && name !== null && (tables.root.has(name) || tables.copy.has(name))) {
     const binding = tables.root.get(name);
     if (binding === undefined || !entersTable(binding))
@@ -190,7 +193,7 @@ function pressed(
 ): { state: TableState; action: PrefixAction } {
   const entered = callsOf(binding).findLast(({ operation }) => operation === "view.table");
   const state = entered === undefined ? after(active, binding, { now, repeatMs }) : tableEntered(entered, now);
-  // What leads elsewhere is done here, where the next key may already wait.
+  // A binding that enters another table is handled here, where the next key may already wait.
   if (binding.further === undefined) {
     if (entered !== undefined) return { state, action: { type: "wait" } };
     if (binding.operation === "view.detach") return { state: null, action: { type: "detach" } };

@@ -8,7 +8,7 @@ import { type Prefix, type PressedKey, prefixKey, type TableState } from "./pref
 import type { KeyTables } from "./tables.ts";
 import type { InputEvent } from "./types.ts";
 
-/** How long the beginning of a sequence, which came apart on its way (ssh), is waited for at least, in ms. */
+/** Least wait for the rest of a sequence that arrived in parts (ssh), in ms. */
 const SEQUENCE_MS = 50;
 
 export interface KeyActions {
@@ -16,11 +16,11 @@ export interface KeyActions {
   /** A report of the terminal. It answers our own queries; the session process answers those of programs. */
   reply(bytes: Uint8Array): void;
   detach(): void;
-  /** A table waits for its key: an operation is likely to follow. */
+  /** A table waits for its key: an operation probably follows. */
   waits?(): void;
-  /** Show the keys of a table, which may follow; null: one was pressed, or the table's time is over. */
+  /** Show the keys of a table, one of which may follow; null: a key was pressed, or the table's time has ended. */
   help(table: string | null): void;
-  /** A key of a table was pressed, or one that it does not have. */
+  /** A key of a table was pressed, or one that is not in it. */
   bound(pressed: PressedKey): void;
   /** Whether keys without the prefix may be bound now; absent: always. */
   isFree?(): boolean;
@@ -32,9 +32,9 @@ export interface KeySettings {
   readonly key: Prefix | null;
   readonly tables: KeyTables;
   readonly repeatMs: number;
-  /** How long a lone Escape may be the beginning of a sequence, in ms. */
+  /** Time during which a lone Escape may begin a sequence, in ms. */
   readonly escapeMs: number;
-  /** Time after the prefix key, or another that leads to a table, until a map of its keys is shown, in ms. */
+  /** Time after a key that enters a table (such as the prefix key) until the map of its keys is shown, in ms. */
   readonly keyHelpMs: number;
 }
 
@@ -45,7 +45,7 @@ export class KeyReader {
   private table: TableState = null;
   private timer: Timer | null = null;
   private mapTimer: Timer | null = null;
-  /** Ends a table whose time is over. */
+  /** Ends a table when its time has ended. */
   private tableTimer: Timer | null = null;
   private helping: string | null = null;
 
@@ -55,7 +55,7 @@ export class KeyReader {
     private readonly actions: KeyActions,
   ) {}
 
-  /** Whether no key press waits for more bytes: another reader can take over then. */
+  /** Whether no key waits for more bytes, so that another reader can take over. */
   get isAtRest(): boolean {
     return !isWaiting(this.keys) && (this.table === null || this.table.takes === "repeatable");
   }
@@ -73,14 +73,14 @@ export class KeyReader {
     this.arm();
   }
 
-  /** Ends its timers: nothing is read any more. */
+  /** Ends its timers: nothing is read afterwards. */
   dispose(): void {
     clearTimeout(this.timer ?? undefined);
     clearTimeout(this.mapTimer ?? undefined);
     clearTimeout(this.tableTimer ?? undefined);
   }
 
-  /** Sends on the pending beginning of a sequence. */
+  /** Sends the pending beginning of a sequence. */
   flush(): void {
     this.timer = null;
     const { events, state } = flushKeys(this.keys);
@@ -139,7 +139,7 @@ export class KeyReader {
         if (action.type === "bound" || action.type === "unbound") {
           if (action.pressed !== null) this.actions.bound(action.pressed);
         } else {
-          // At once, not on the session process's report: the next press is already meant for the program.
+          // Set at once, without waiting for the session process's report: the next press already goes to the program.
           this.captured = false;
           this.actions.release();
         }
@@ -148,7 +148,7 @@ export class KeyReader {
     send();
   }
 
-  /** The next key is looked up there. Timers run only while a table waits for one. */
+  /** The next key is looked up in this table. Timers run only while a table waits for one. */
   private entered(state: TableState, now: number): void {
     const before = this.table;
     this.table = state;

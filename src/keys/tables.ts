@@ -15,7 +15,7 @@ const tableName = /^[a-z][a-z0-9_-]{1,31}$/;
 const qualified = /^([a-z][a-z0-9_-]{1,31}):(.+)$/s;
 /** Keys that text consists of. */
 const isTyped = /^(?:[^+]|\+|Enter|Tab|Backspace|ctrl\+j|[^\x00-\x7f]+)$/s;
-/** Keys that every shell and program needs, besides those of text: arrows and the like alone, Escape, Ctrl with a letter. */
+/** Other keys that every shell and program needs: arrows and the like, Escape, Ctrl with a letter. */
 const isNeeded = /^(?:(?:ctrl\+)?[a-z]|Arrow\w+|Home|End|Page\w+|Insert|Delete|Escape)$/;
 
 /** Prefix of the operations of copy mode. */
@@ -45,13 +45,13 @@ export function copyModeActionOf(operation: string): CopyModeAction | null {
 const none: Bindings = new Map();
 
 export class KeyTables {
-  /** After the prefix, without it, and in copy mode: of the last only keys that are not actions of copy mode. */
+  /** After the prefix, without it, and in copy mode; the last contains only keys that are not actions of copy mode. */
   readonly prefix: Bindings;
   readonly root: Bindings;
   readonly copy: Bindings;
   /** Changes to copy mode's own actions. */
   readonly look: Readonly<Record<string, CopyModeAction | null>>;
-  /** Without the prefix, keys are looked up at all; and those of text are among them. */
+  /** Whether keys are looked up without the prefix at all, and whether keys of text are among them. */
   readonly hasRoot: boolean;
   readonly takesText: boolean;
   private readonly tables = new Map<string, Map<string, Binding>>();
@@ -69,7 +69,7 @@ export class KeyTables {
     this.prefix = this.get("prefix") ?? none;
     this.root = this.get("root") ?? none;
     this.copy = this.get("copy") ?? none;
-    // A key that is bound otherwise does nothing of copy mode's.
+    // A key with another binding loses its action of copy mode.
     for (const key of this.copy.keys()) look[key] = null;
     this.look = look;
     const first = [...this.root.keys(), ...this.copy.keys()];
@@ -81,7 +81,7 @@ export class KeyTables {
     return this.tables.get(table);
   }
 
-  /** Every table with its name: the prefix's first, then the root's. */
+  /** Every table by its name: the prefix's first, then the root's. */
   get all(): ReadonlyMap<string, Bindings> {
     const order = ["prefix", "root"];
     const named = [...this.tables].toSorted(
@@ -90,7 +90,7 @@ export class KeyTables {
     return new Map(named);
   }
 
-  /** Keys without the prefix that no program gets any more, though programs need them. */
+  /** Keys bound without the prefix although programs need them, which no program receives. */
   get missed(): readonly string[] {
     return [...this.root.keys()].filter((key) => isTyped.test(key) || isNeeded.test(key));
   }

@@ -1,4 +1,4 @@
-/** What the setting `prefix_preset = "tmux"` changes in the default bindings: the keys that tmux 3.3a has otherwise. */
+/** Changes of the setting `prefix_preset = "tmux"` to the default bindings: the keys that differ in tmux 3.3a. */
 import { type Binding, callInWords, defaultBindings } from "./bindings.ts";
 
 function bound(operation: string, input: Readonly<Record<string, unknown>> = {}, says?: string): Binding {

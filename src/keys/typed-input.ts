@@ -24,7 +24,7 @@ export interface Typing {
 
 export interface InputModes extends KeyModes {
   readonly bracketedPaste: boolean;
-  /** Lines are one text: at a shell's prompt each is a command. */
+  /** Whether each line is a text of its own: at a shell's prompt each is a command. */
   readonly takesLines: boolean;
 }
 

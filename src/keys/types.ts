@@ -16,7 +16,7 @@ export type InputKind = "key" | "release" | "modifier" | "mouse" | "paste" | "fo
 
 export interface InputEvent {
   readonly raw: Uint8Array;
-  /** null when the bytes are not a key, or not one with a name. */
+  /** Null when the bytes are not a key, or a key without a name. */
   readonly parsed: ParsedKey | null;
   readonly kind: InputKind;
 }

@@ -1,4 +1,4 @@
-/** The operations of an attached terminal itself, which keys, the palette and menus call, with their parameters. Pure. */
+/** The operations of an attached terminal itself, with their parameters, for keys, the palette and menus. Pure. */
 import { WshError } from "../protocol/errors.ts";
 import { TARGET_PARAMETER } from "./line.ts";
 
@@ -59,7 +59,7 @@ const table = {
   "view.unmark": { says: "clear the mark" },
   "view.swap_marked": { says: "swap the pane with the marked one" },
   "view.join_marked": { says: "move the marked pane here" },
-  "view.info": { says: "say where this is" },
+  "view.info": { says: "show session, window and pane" },
   "view.redraw": { says: "redraw the terminal" },
   "view.menu": {
     says: "menu",
@@ -70,7 +70,7 @@ const table = {
     parameters: {
       table: { kind: "text", says: "the table, [keys.NAME] of the settings", required: true },
       timeout: { kind: "number", says: "time until it is left, in ms (default: none)" },
-      stay: { kind: "flag", says: "until a key that it does not have, instead of one key" },
+      stay: { kind: "flag", says: "stay until a key that is not in the table, instead of for one key" },
     },
   },
   "view.run": {

@@ -9,8 +9,8 @@
 export const QUANTUM_BYTES = 256 * 1024;
 
 /**
- * Wait for a program's answer to a key, in µs: an editor answers in 60 to 200 (m), and half a millisecond delays no
- * request noticeably.
+ * Wait for a program's answer to a key, in µs: an editor answers in 60 to 200 (measured), and half a millisecond delays
+ * no request noticeably.
  */
 export const ANSWER_US = 500;
 
@@ -21,7 +21,7 @@ export interface PtySpawn {
   readonly args: readonly string[];
   /** argv[0] when it is not `file` (a login shell's is "-bash"). */
   readonly argv0?: string;
-  /** An existing directory. */
+  /** Absolute path of an existing directory. */
   readonly cwd: string;
   /** The child's whole environment. */
   readonly env: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export interface PtySpawn {
   readonly inputLimitBytes?: number;
 }
 
-/** How the child ended: a code, or the name of the signal that ended it ("SIGKILL"). Null when unknown. */
+/** How the child ended: a code, or the name of the signal that ended it ("SIGKILL"). Null: unknown. */
 export interface PtyExit {
   readonly code: number | null;
   readonly signal: string | null;
@@ -99,7 +99,7 @@ export interface Pty {
   signal(name: NodeJS.Signals, to: SignalTarget): boolean;
   /** Process group that holds the terminal; null when unknown. */
   foreground(): number | null;
-  /** Hangs up and frees everything; does not wait for the child, and no event comes any more. Idempotent. */
+  /** Hangs up and frees everything; does not wait for the child, and no further event follows. Idempotent. */
   dispose(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Starts that fail: found before, reported by the system, or seen in how the child ended. */
+/** Starts that fail: detected before the start, reported by the system, or recognised by how the child ended. */
 
 import { startError, startFault } from "../platform/executable.ts";
 import { WshError } from "../protocol/errors.ts";

@@ -1,8 +1,8 @@
 /**
  * Reads a terminal's master descriptor on the event loop, on systems whose kernel does not signal output (turns.ts).
- * Bun's stream of a file does it best: it waits without a thread, delivers a read in the same turn (an echo takes 0.03
- * ms, through a thread and back 0.07), takes up to 128 KB in one turn of a flood, and reads no further ahead until more
- * is requested.
+ * Bun's stream of a file suits this best: it waits without a thread, delivers a read in the same turn (an echo takes
+ * 0.03 ms, through a thread and back 0.07), takes up to 128 KB in one turn of a flood, and reads no further ahead until
+ * more is requested.
  *
  * A terminal that no process has open on the other side hangs up: its stream ends. A new one is tried now and then,
  * since a child may close its terminal and reopen it. Paused or closed, nothing is delivered.
@@ -47,8 +47,8 @@ export class StreamReader {
   }
 
   /**
-   * Everything that the stream read was delivered: bytes read elsewhere follow. Bun runs the continuation of a read
-   * before it checks the next descriptor, so nothing is between its buffer and us.
+   * Whether everything that the stream read was delivered, so that bytes read elsewhere follow. Bun runs the
+   * continuation of a read before it checks the next descriptor, so no bytes are between its buffer and us.
    */
   get isWaiting(): boolean {
     return this.#waiting;
@@ -60,7 +60,7 @@ export class StreamReader {
   /** Only used when one loop reads all terminals. */
   typed(): void {}
 
-  /** The stream ends without help. */
+  /** The stream needs no help to end. */
   ending(): void {}
 
   pause(): void {

@@ -25,16 +25,21 @@ const { F_GETFL, F_SETFL, F_SETOWN, F_SETSIG, O_ASYNC, SIGURG, POLLIN } = system
 /** Work of one read while a person types, and otherwise, in ms: an echo waits no longer for a read that has begun. */
 const SLICE_MS = 1;
 const CALM_SLICE_MS = 2;
-/** Work of one turn of the event loop, in ms: a call waits for one or two (m: of 4 they took twice as long, floods no less). */
+/**
+ * Work of one turn of the event loop, in ms: a call waits for one or two (measured: with 4 ms, calls took twice as long
+ * and floods no less).
+ */
 const TURN_MS = 2;
 /** Least and most bytes of one read. The kernel gives at most 4 KB at a time when the program writes no faster. */
 const LEAST_BYTES = 4 * 1024;
 const MOST_BYTES = 128 * 1024;
 /** Assumed bytes parsed per ms before a measurement: those of a screen full of colours. */
 const FIRST_RATE = 16 * 1024;
-/** How much of the rate is the newest read's. */
+/** Weight of the newest read in the measured rate. */
 const NEWEST = 0.3;
-/** How long after a key the other panes leave the processor to its echo, in ms: longer than a pause within a word. */
+/**
+ * Time after a key during which other panes leave the processor to its echo, in ms: longer than a pause within a word.
+ */
 const TYPED_MS = 250;
 /** Portion of another pane meanwhile: bytes per interval in ms, 0.4 MB a second, more than anyone reads. */
 const DROP_BYTES = 8 * 1024;
@@ -63,14 +68,14 @@ export function beforeEachRead(look: () => void): void {
 }
 
 export class TurnReader {
-  /** It has more output than was read, and is polled in each turn instead of signalled. */
+  /** Whether it has more output than was read: it is polled in each turn instead of signalled. */
   isBusy = true;
   isPaused = false;
   isHungUp = false;
   /** Bytes that are parsed in a ms, as measured. */
   rate = FIRST_RATE;
   readAt = 0;
-  /** Its program has ended. */
+  /** Whether its program has ended. */
   isEnding = false;
   private isSignalled = false;
   private isClosed = false;
@@ -134,13 +139,13 @@ export class TurnReader {
     if (readers.size === 0) process.off(SIGNAL, run);
   }
 
-  /** It is empty: further output is signalled. */
+  /** Its output is read: the kernel signals more. */
   rest(): void {
     this.isBusy = false;
     this.signal(true);
   }
 
-  /** It has more than is read now. */
+  /** It has more output than this turn reads. */
   flow(): void {
     this.isBusy = true;
     this.signal(false);
@@ -155,7 +160,7 @@ export class TurnReader {
   }
 }
 
-/** Runs `ms` from now, unless that is sooner already. */
+/** Schedules a turn in `ms`, unless one is due sooner. */
 function soon(ms: number): void {
   if (isRunning) return;
   const at = performance.now() + ms;
@@ -257,7 +262,7 @@ function read(reader: TurnReader, isTyping: boolean): void {
   reader.readAt = began;
   const length = libc().read(reader.fd, buffer, Math.min(most, Math.max(LEAST_BYTES, size)));
   if (length <= 0) {
-    // Empty or hung up: which of both is determined once its program has ended.
+    // Empty or hung up: which of the two is determined once its program has ended.
     reader.rest();
     return;
   }

@@ -2,12 +2,12 @@
  * The next ids of panes, sessions and windows, and the next automatic name, in NAME.counters of the state directory: no
  * id is given twice, even after a reboot that empties the runtime directory. The file is its own lock, since two
  * runtime directories of one user may share the state directory. One line of fixed width is overwritten in place, which
- * needs no room on a full disk and is never left half written. Ids in the registry and in checkpoints count too, so a
- * file that was set back gives no id in use. After its damage or loss, and where nothing is registered (the machine may
- * have lost power with the newest numbers unwritten), numbers continue above everything known of older ones: also
- * deleted sockets that are still open, and sessions that tokens are limited to. If the file cannot be written, no id is
- * given. Without a state directory of our own (sudo without -H), nothing that could name an
- * id survives a reboot: the file is beside the sockets then.
+ * needs no room on a full disk and is never left half written. Ids in the registry and in checkpoints count too, so an
+ * old copy of the file gives no id in use. After its damage or loss, and if nothing is registered (the machine may have
+ * lost power with the newest numbers unwritten), numbers continue above everything known of older ones: also deleted
+ * sockets that are still open, and sessions that tokens are limited to. If the file cannot be written, no id is given.
+ * Without a state directory of our own (sudo without -H), nothing that could name an id survives a reboot: the file is
+ * beside the sockets then.
  */
 
 import fs from "node:fs";
@@ -52,7 +52,7 @@ export async function withCounters<T>(
     if (!hasStateDir(instance)) file = beside;
     return await withLock(file, async (fd) => {
       const stored = read(fd);
-      // Counted there while there was no state directory.
+      // The counters from a time without a state directory.
       const other = file === beside ? null : readAt(beside);
       const next = highest(await aboveKnown(instance, files, stored), other);
       requireLeft(instance, file, next);
@@ -71,7 +71,9 @@ export async function withCounters<T>(
   }
 }
 
-/** @returns null when the file holds no counters. @throws the system's error, or that not a file */
+/**
+ * @returns null when the file contains no counters. @throws the system's error, or an error if the path is not a file
+ */
 function read(fd: number): Counters | null {
   if (!fs.fstatSync(fd).isFile()) throw new Error("not a file");
   const bytes = Buffer.alloc(READ_BYTES);
@@ -112,7 +114,7 @@ function highest(some: Counters, other: Counters | null): Counters {
 function write(fd: number, { pane, session, window, name }: Counters): void {
   if (Math.max(pane, session, window) > LAST_ID) throw new Error("all ids are used");
   const [p, s, w] = [pane, session, window].map(digits);
-  // A name in use is skipped, so this number may stay the same where an id's must not.
+  // A name in use is skipped, so this number may repeat, unlike an id.
   const text = `pane ${p} session ${s} window ${w} name ${digits(Math.min(name, LAST_ID))}\n`;
   const bytes = Buffer.from(text);
   if (fs.writeSync(fd, bytes, 0, bytes.length, 0) !== bytes.length) throw new Error("ENOSPC: no space left on device");
@@ -133,7 +135,7 @@ function requireLeft(instance: Instance, file: string, next: Counters): void {
 }
 
 /**
- * Numbers above the stored ones and everything known. Where the stored ones are lost or were set back, all three kinds
+ * Numbers above the stored ones and everything known. If the stored ones are lost or were set back, all three kinds
  * continue alike: a session has a window and a window a pane, so a known id of one is a bound for the others.
  */
 async function aboveKnown(instance: Instance, files: FileNames, stored: Counters | null): Promise<Counters> {
@@ -169,7 +171,7 @@ function isSocket(path: string): boolean {
   return fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
 }
 
-/** Sessions that tokens are limited to: a new one with the same id would be open to the token. */
+/** Sessions to which tokens are limited: a new session with the same id would be open to the token. */
 async function limitedSessions(instance: Instance): Promise<number[]> {
   const { readTokens } = await import("../secrets/named-tokens.ts");
   try {

@@ -16,15 +16,15 @@ import { boundIn } from "./liveness.ts";
 const socketPattern = /^(0|[1-9][0-9]{0,8})\.sock$/;
 const lockPattern = /^(0|[1-9][0-9]{0,8})\.lock$/;
 /**
- * No session process that has lost its socket has a larger id: in a file system of their own another user can bind any
- * path, and must not use up the numbers.
+ * No session process that has lost its socket has a larger id. In its own file system another user can bind any path,
+ * and must not use up the numbers.
  */
 const MAX_BOUND_ID = 99_999_999;
 /** How often a registry that changes while it is read is read again: a change takes less time than a reading. */
 const SNAPSHOT_TRIES = 5;
 const endedPattern = /^(.+)~(\d+)$/;
 const panePattern = /^@s([1-9][0-9]{0,8})\.p([1-9][0-9]{0,8})$/;
-/** `@s3~7`: process 7 has no session any more, and panes of session 3. */
+/** `@s3~7`: process 7 has no session any more, only panes of session 3. */
 const memberPattern = /^@s([1-9][0-9]{0,8})~([1-9][0-9]{0,8})$/;
 const idsPattern = /^@s([1-9][0-9]{0,8})\.w([1-9][0-9]{0,8})$/;
 
@@ -52,7 +52,7 @@ export interface SessionEntry {
   readonly name: string | null;
   /** The session's program has ended; the session stays readable, and its name is free. */
   readonly ended: boolean;
-  /** It has panes of another session alone, and no name. */
+  /** The process has only panes of another session, and no name. */
   readonly isMember: boolean;
 }
 
@@ -115,7 +115,7 @@ export function processIds(instance: Instance): readonly number[] {
   return ids.map(Number).sort((a, b) => a - b);
 }
 
-/** Ids of all links to locks, those of processes without a socket included. */
+/** Ids of all links to locks, including those of processes without a socket. */
 export function lockIds(instance: Instance): readonly number[] {
   return readDir(instance.sessionsDir)
     .flatMap((file) => lockPattern.exec(file)?.[1] ?? [])
@@ -166,7 +166,7 @@ export function snapshot(instance: Instance): Snapshot {
     const processes = new Set(seen.entries.map(({ id }) => id));
     const leadsAway = ({ owner }: RegistryLink): boolean => !processes.has(owner);
     const isTorn = isGone || [...seen.links, ...seen.ids, ...seen.panes].some(leadsAway);
-    // Links of dead processes lead nowhere, too.
+    // Links of dead processes do not resolve either.
     if (!isTorn || left === 0 || (!isGone && String(processIds(instance)) === String(ids))) return seen;
   }
 }
@@ -220,12 +220,12 @@ function snapshotOf(instance: Instance, bound: readonly number[]): Snapshot & { 
   return { entries, links, ids, panes, isGone };
 }
 
-/** What a link contains that leads from the names directory to the socket with this id. */
+/** Target of a link in the names directory to the socket with this id. */
 export function linkTarget(id: number): string {
   return `../${id}.sock`;
 }
 
-/** The id of the process that a file of the names directory leads to; undefined when it is no link to a process. */
+/** The id of the process that a file of the names directory leads to; undefined if it is not a link to a process. */
 export function processOfLink(instance: Instance, file: string): number | undefined {
   const target = readLink(join(instance.namesDir, file));
   const id = target?.startsWith("../") === true ? socketPattern.exec(target.slice(3))?.[1] : undefined;

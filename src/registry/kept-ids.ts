@@ -1,6 +1,6 @@
 /**
- * Ids in use by checkpoints on disk, by the names of files alone (checkpoints/files/places.ts): `s3` and `s3.label` of
- * session 3, in them `p7.12.state` of pane 7.
+ * Ids used by checkpoints on disk, from file names alone (checkpoints/files/places.ts): `s3` and `s3.label` of session
+ * 3, containing `p7.12.state` of pane 7.
  */
 import fs from "node:fs";
 import { join } from "node:path";

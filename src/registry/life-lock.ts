@@ -4,7 +4,7 @@
  * /tmp. Beside the process's socket is a link to it (`7.lock`), so the lock is found with the socket from any state
  * directory. Held by one descriptor, closed on exec: no shell has it. A file's name is never reused:
  * `INSTANCE.ID.BOOT.PID.RANDOM.lock`. If the file is lost, its process makes a new one (own-files-watch.ts); until then
- * BOOT and PID of the link decide, and in doubt it is alive.
+ * BOOT and PID of the link decide, and in doubt it counts as alive.
  */
 
 import fs from "node:fs";
@@ -19,15 +19,15 @@ import { tryFlock } from "../platform/descriptors.ts";
 import { onFirstUse } from "../platform/libc.ts";
 import { platform } from "../platform/platform.ts";
 
-/** `none`: no process has ever linked a lock there. */
+/** `none`: no process has ever linked a lock at the path. */
 export type LockState = "held" | "free" | "none";
 
 export interface LifeLock extends Disposable {
   /** The lock file. */
   readonly path: string;
-  /** Whether the link beside the socket leads to the file: another process that has taken the place leads it away. */
+  /** Whether the link beside the socket leads to the file: another process that took over the socket redirects it. */
   readonly isLinked: boolean;
-  /** Whether others still find it: it is linked, and the file is the locked one. */
+  /** Whether others can still find it: it is linked, and the file at the path is the locked one. */
   readonly isFound: boolean;
   /** Removes file and link, if they are still this lock's. The process counts as gone from then on. */
   discard(): void;
@@ -38,9 +38,11 @@ const KEPT_DIR = "locks";
 const BOOT_LENGTH = 10;
 const RANDOM_LENGTH = 10;
 const filePattern = /^([^.]+)\.[a-z0-9]+\.([a-z0-9]+)\.([1-9][0-9]*)\.[A-Za-z0-9]+\.lock$/;
-/** Age of a file without a holder, in ms, at which it is left over: it is locked some microseconds after it was made. */
+/**
+ * Age of a file without a holder, in ms, at which it is a leftover: it is locked some microseconds after its creation.
+ */
 const UNLOCKED_MS = 60_000;
-/** As UNLOCKED_MS for files of another boot or machine: a month. */
+/** Like UNLOCKED_MS, for files of another boot or machine: a month. */
 const FOREIGN_MS = 30 * 24 * 3_600_000;
 
 /** The link to the lock of the process that has this socket: `7.lock` beside `7.sock`. */
@@ -134,7 +136,7 @@ export function removeLeftLocks(instance: Instance): void {
   for (const path of directories.flatMap((directory) => filesIn(directory))) {
     const parts = partsOf(path);
     if (parts === null || parts.instance !== instance.fileName) continue;
-    // Another machine that shares the directory need not see our locks, nor we its.
+    // Machines that share the directory need not see each other's locks.
     const oldMs = parts.boot === boot() ? UNLOCKED_MS : FOREIGN_MS;
     if (ageMs(path) > oldMs && stateOfFile(path) === "free") removeEmpty(path);
   }

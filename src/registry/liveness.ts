@@ -26,7 +26,7 @@ export function processState(socket: string, link: string = lockBeside(socket)):
   }
 }
 
-/** A socket without a lock; a busy one, too, refuses on macOS. */
+/** Whether a socket without a lock refuses connections; on macOS a busy one does too. */
 function isRefused(path: string): boolean {
   if (Buffer.byteLength(path) > maxSocketPathBytes) return false;
   return platform().sockets.connect(path).kind === "refused";

@@ -1,7 +1,7 @@
 /**
  * Maps requests with an id to the sessions made for them (protocol/requests.ts), one file each in NAME.requests/ of the
  * state directory. The session process exclusively creates the file before it registers: of two processes started for
- * one request, one makes the session and the other ends, even if the servers that started them have died. Files are
+ * one request, one makes the session and the other exits, even if the servers that started them have died. Files are
  * removed REMEMBERED_MS after they were written, by the next request.
  */
 import fs from "node:fs";
@@ -20,19 +20,19 @@ const LOOK_MS = 50;
 
 const MadeSchema = v.object({
   digest: v.string(),
-  /** Of the session process. */
+  /** Pid of the session process. */
   pid: v.number(),
-  /** Once the session is made. */
+  /** Set once the session is made. */
   info: v.optional(SessionInfoSchema),
 });
 
 export interface MadeRequest {
   made(info: SessionInfo): void;
-  /** The session was not made after all, and nothing was run. */
+  /** The session was not made after all, and nothing ran. */
   undone(): void;
 }
 
-/** The session process takes the request for itself. @throws WshError request_conflict when another one has it */
+/** The session process claims the request. @throws WshError request_conflict when another one has it */
 export function takeRequest(instance: Instance, once: Pick<RequestKey, "key" | "digest">): MadeRequest {
   prepareStateDir(instance);
   ensureOwnDir(instance.requestsDir);
@@ -42,7 +42,7 @@ export function takeRequest(instance: Instance, once: Pick<RequestKey, "key" | "
   const temporary = `${path}.${process.pid}.new`;
   fs.writeFileSync(temporary, JSON.stringify(taken), { mode: 0o600 });
   try {
-    // A link is made whole or not at all.
+    // A link is created completely or not at all.
     fs.linkSync(temporary, path);
   } catch (thrown) {
     if (errorCode(thrown) !== "EEXIST") throw thrown;
@@ -57,7 +57,7 @@ export function takeRequest(instance: Instance, once: Pick<RequestKey, "key" | "
 }
 
 /**
- * The session that was made for a request, as it was then; null: none was, and none is being made.
+ * The session that was made for a request, as it was then; null: none was made, and none is being made.
  * @throws WshError request_conflict for another request's id, outcome_unknown when its process died while making it
  */
 export async function madeFor(instance: Instance, once: RequestKey, patienceMs: number): Promise<SessionInfo | null> {
@@ -68,7 +68,7 @@ export async function madeFor(instance: Instance, once: RequestKey, patienceMs: 
     if (made.digest !== once.digest) throw new WshError("request_conflict", "another request used the same id");
     if (made.info !== undefined) return made.info;
     if (!isAlive(made.pid) || performance.now() > until) {
-      // It may have ended between the two looks.
+      // The process may have ended between the two reads.
       const last = read(fileOf(instance, once.key));
       if (last?.info !== undefined) return last.info;
       throw new WshError("outcome_unknown", "the session's process died at its start");

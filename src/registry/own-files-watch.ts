@@ -1,7 +1,7 @@
 /**
- * Watches the two files by which others find our process and know that it lives: its socket, and its lock. Either may
- * be deleted under it (a cleaner of /tmp, the end of a login session, an emptied state directory). The files themselves
- * are watched, not their directories, so that other sessions cause no wake-ups; only its own renames do.
+ * Watches the two files by which others find this process and recognise that it is alive: its socket, and its lock.
+ * Either may be deleted under it (a cleaner of /tmp, the end of a login session, an emptied state directory). The files
+ * themselves are watched, not their directories, so that other sessions cause no wake-ups; only its own renames do.
  */
 
 import fs from "node:fs";
@@ -21,13 +21,13 @@ const blindPollMs = 10_000;
 
 export interface OwnFiles {
   readonly socket: string;
-  /** The lock that the process holds now: another one after a loss. */
+  /** The lock that the process holds now; after a loss, another one. */
   readonly life: LifeLock;
 }
 
 /**
- * Calls `lost` when the socket is gone, or the lock is gone or another process's, and again, ever less often, until both
- * are there; then watches the new ones. Runs until disposed; keeps no process alive.
+ * Calls `lost` when the socket is gone, or the lock is gone or another process's, and again at growing intervals until
+ * both exist; then watches the new ones. Runs until disposed; keeps no process alive.
  */
 export function watchOwnFiles(own: OwnFiles, lost: () => void): Disposable {
   let watchers: { close(): void }[] = [];

@@ -14,18 +14,18 @@ import { unoccupied } from "./register.ts";
 import { cleanStaleLocked, type KnownLinks, link, relink, unlinkName } from "./registry.ts";
 
 export interface PaneClaim {
-  /** Id of the process that has it, and number of its session. */
+  /** Id of its process, and number of its session. */
   readonly owner: number;
   readonly session: number;
-  /** Panes that the session has, and the most that it, and the instance, may have. */
+  /** Number of the session's panes, and the limits of session and instance. */
   readonly own: number;
   readonly maxPanes: number;
   readonly maxAll: number;
 }
 
 /**
- * Gives a session's new pane an id, by which it is found.
- * @throws WshError resource_limit_reached when the session, or all sessions together, have as many as they may
+ * Gives a session's new pane an id by which it can be found.
+ * @throws WshError resource_limit_reached when the session, or all sessions together, are at their limit
  */
 export async function claimPane(instance: Instance, claim: PaneClaim): Promise<number> {
   const { owner, session, own, maxPanes, maxAll } = claim;
@@ -57,7 +57,7 @@ function tooMany(what: string): WshError {
   return new WshError("resource_limit_reached", `${what} panes already`);
 }
 
-/** The pane is found no more. */
+/** Removes the links of a pane. */
 export async function releasePane(instance: Instance, owner: number, session: number, pane: number): Promise<void> {
   await withDirectoryLock(instance.sessionsDir, () => {
     const file = paneFile(session, pane);
@@ -65,7 +65,7 @@ export async function releasePane(instance: Instance, owner: number, session: nu
   });
 }
 
-/** Gives out the id of a new window. */
+/** Issues the id of a new window. */
 export function takeWindowId(instance: Instance): Promise<number> {
   return withDirectoryLock(instance.sessionsDir, () =>
     withCounters(instance, fileNames(instance), (next) => ({
@@ -75,7 +75,7 @@ export function takeWindowId(instance: Instance): Promise<number> {
   );
 }
 
-/** A window that its session has made can be found by its id; or no more. */
+/** Makes a session's window findable by its id, or no longer. */
 export async function linkWindow(
   instance: Instance,
   window: { readonly id: number; readonly session: number; readonly window: number },
@@ -88,7 +88,7 @@ export async function linkWindow(
   });
 }
 
-/** All windows and further panes of a session can be found: it was restored, or its links were deleted. */
+/** Makes all windows and further panes of a session findable: it was restored, or its links were deleted. */
 export async function linkAll(
   instance: Instance,
   ids: {
@@ -105,12 +105,15 @@ export async function linkAll(
   });
 }
 
-/** A pane that another session's process runs can be found in this session. */
+/** Makes a pane that another session's process runs findable in this session. */
 export async function linkPane(instance: Instance, owner: number, session: number, pane: number): Promise<void> {
   await withDirectoryLock(instance.sessionsDir, () => relink(instance, owner, paneFile(session, pane)));
 }
 
-/** A session is over, and its process continues with panes of another session: it is found by its socket alone. */
+/**
+ * The session has ended, while its process continues with panes of another session: the process is then found only by
+ * its socket.
+ */
 export async function leaveAsCarrier(instance: Instance, known: KnownLinks, of: number): Promise<void> {
   await withDirectoryLock(instance.sessionsDir, () => {
     const { links, ids, panes } = snapshot(instance);

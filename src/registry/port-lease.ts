@@ -1,6 +1,7 @@
 /**
- * A TCP port for the programs of one session: free when it was taken, and given to no other session of the account while
- * its process lives. The lease is a lock on a file, which the kernel frees with the process; nothing is bound.
+ * A TCP port for the programs of one session: free at the time of the lease, and not given to another session of the
+ * account while its process is alive. The lease is a lock on a file, which the kernel frees with the process; nothing
+ * is bound.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -13,7 +14,7 @@ import { WshError } from "../protocol/errors.ts";
 const FIRST = 20_000;
 const COUNT = 10_000;
 
-/** Until this process ends. @param wanted this one if it can be had @throws WshError resource_limit_reached */
+/** Leases a port until this process ends. @param wanted preferred port @throws WshError resource_limit_reached */
 export function leasePort(instance: Instance, wanted?: number): number {
   const dir = leasedPortsDir(instance);
   ensureOwnDir(dir);
@@ -42,7 +43,7 @@ function isFree(port: number): boolean {
       Bun.listen({ hostname, port, socket: { data() {} } }).stop(true);
       return true;
     } catch (error) {
-      // A machine without that family has nobody there.
+      // A machine without that address family has no listener there.
       return (error as NodeJS.ErrnoException).code !== "EADDRINUSE";
     }
   });

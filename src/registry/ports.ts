@@ -16,11 +16,11 @@ export interface PortsAsked {
   readonly port?: number | undefined;
   /** Also programs outside sessions. */
   readonly all: boolean;
-  /** Id of the only session that the caller may know of. */
+  /** Id of the only session of which the caller may learn. */
   readonly only?: string | undefined;
 }
 
-/** @returns null where the system does not show listeners */
+/** @returns null if the system does not show listeners */
 export function listPorts(instance: Instance, { port: wanted, all, only }: PortsAsked): PortHolder[] | null {
   const { listeners, processes } = platform();
   const sockets = listeners?.listening(process.pid) ?? null;
@@ -56,7 +56,7 @@ export function listPorts(instance: Instance, { port: wanted, all, only }: Ports
   return [...found.values()].sort((a, b) => a.port - b.port || (a.pid ?? 0) - (b.pid ?? 0));
 }
 
-/** As the operation answers it. */
+/** The answer of the operation. */
 export function portsAnswer(
   instance: Instance,
   asked: PortsAsked,
@@ -68,7 +68,7 @@ export function portsAnswer(
     : { ports: holdersSeen(ports, concealment, asked.port !== undefined) };
 }
 
-/** The pane of an environment, if it is of this instance and its session is there. */
+/** The pane named by an environment, if it belongs to this instance and its session exists. */
 function placeOf(
   instance: Instance,
   entries: ReturnType<typeof listSessions>,

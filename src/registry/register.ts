@@ -1,7 +1,7 @@
 /**
  * How a session process registers: ids that were never given before (counters.ts), a bound socket and a name, all under
- * the registry's lock, or nothing. The session limit counts live sessions. As many ended ones may be kept for reading;
- * beyond that the oldest are removed, so that quick commands never prevent a new session.
+ * the registry's lock, or nothing. The session limit counts live sessions. The same number of ended sessions may be
+ * kept for reading; beyond that the oldest are removed, so that quick commands never prevent a new session.
  */
 
 import fs from "node:fs";
@@ -44,7 +44,7 @@ export interface ClaimRequest {
 export interface Claim extends SessionIds {
   readonly name: string;
   readonly socket: string;
-  /** Held as long as the process lives. */
+  /** Held while the process is alive. */
   readonly life: LifeLock;
 }
 
@@ -121,7 +121,7 @@ export async function restoreSession(
       };
       return { result: chosen.text, after };
     }).catch((error: unknown) => {
-      // A session that keeps its ids and its name takes its place even if no new one could be made.
+      // A session that keeps its ids and its name replaces its old lock, even if no new session could be made.
       if (isTaken) throw error;
       return session.name;
     });
@@ -152,7 +152,7 @@ export async function claimCrashed(
     }
     const files = ended ? fileNames(instance) : withinLimit(instance, maxSessions);
     if (!ended) refuseConflict(instance, files, name);
-    // Ids from another state directory are not issued a second time.
+    // Ids from another state directory are not issued again.
     await withCounters(instance, files, (next) => ({
       result: null,
       after: {
@@ -225,7 +225,7 @@ function hasRoom(entries: readonly SessionEntry[], maxSessions: number): boolean
   return entries.filter((entry) => !entry.ended && !entry.isMember).length < maxSessions;
 }
 
-/** The ended sessions beyond the limit, the earliest ended first: its name was changed then. */
+/** The ended sessions beyond the limit, earliest ended first: their names were changed at the end. */
 function tooOld(instance: Instance, maxSessions: number): readonly SessionEntry[] {
   const { entries, links } = snapshot(instance);
   const ended = entries.filter((entry) => entry.ended);
@@ -327,14 +327,14 @@ export async function bindAnd(
   }
 }
 
-/** Other files may have a socket's name: they stay, and that id is not issued. */
+/** Other files may have a socket's name: they are kept, and that id is not issued. */
 export function unoccupied(instance: Instance, first: number): number {
   let id = first;
   while (isOccupied(sessionSocket(instance, id))) id += 1;
   return id;
 }
 
-/** A living process may have lost its socket for the moment. */
+/** A living process may have lost its socket temporarily. */
 function isOccupied(socket: string): boolean {
   return fs.lstatSync(socket, { throwIfNoEntry: false }) !== undefined || lockState(lockBeside(socket)) === "held";
 }

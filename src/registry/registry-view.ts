@@ -55,7 +55,7 @@ export class RegistryView {
     this.sessions = new Reading([sessionsDir, namesDir], () => listSessions(instance));
   }
 
-  /** Ids of everything that is named like a session process's socket, in order of creation, as of now. */
+  /** Ids of all files named like a session process's socket, in order of creation, as of now. */
   ids(): readonly number[] {
     return checkRuntimeDir(this.instance) ? this.processes.now() : [];
   }

@@ -51,7 +51,8 @@ export function watchRegistry(instance: Instance, changed: () => void): Disposab
     if (returning !== null || isDisposed) return;
     returning = setInterval(() => {
       const isWatching = startWatching();
-      // It exists but cannot be watched (the system's watches are used up): a check per second must do.
+      // The directory exists but cannot be watched (the system's watches are exhausted): it is checked once a second
+      // instead.
       if (isWatching || fs.existsSync(instance.namesDir)) notice();
       if (!isWatching) return;
       clearInterval(returning ?? undefined);
@@ -104,7 +105,7 @@ function times(instance: Instance): string {
   return stats.map((stat) => (stat === undefined ? "absent" : `${stat.ino}:${stat.mtimeNs}`)).join(" ");
 }
 
-/** Identifies the directories now at the paths: a recreated one differs, and is not being watched. */
+/** Identifies the directories that are now at the paths: a recreated one differs and is not watched. */
 function identity(instance: Instance): string {
   return [instance.sessionsDir, instance.namesDir]
     .map((path) => {

@@ -2,11 +2,10 @@
  * The file system is the registry. A session process is the socket NAME/ID.sock, with the lock of its process beside it
  * (life-lock.ts); its session's name is a symbolic link to that socket in NAME/names. `dev` is the name of a live
  * session; `dev~7` is the name of the session with pane 7, whose program has ended: `dev` can be taken again. `@s3.w5`,
- * another link, is the ids of the session process's session and window; `@s3.p9` is a pane that it
- * has besides its first, whose id is the session process's (panes.ts).
- * Everything that changes the registry runs under flock on the directory NAME; reading takes no lock and tolerates what
- * changes meanwhile (between the two steps of a rename a session process has
- * two names for a moment). The socket of a dead process, and a link that leads to no socket of a living one, may be
+ * another link, has the ids of the process's session and window; `@s3.p9` is a pane that it has besides its first,
+ * whose id is the session process's (panes.ts). Everything that changes the registry runs under flock on the directory
+ * NAME; reading takes no lock and tolerates what changes meanwhile (between the two steps of a rename a session process
+ * has two names for a moment). The socket of a dead process, and a link that leads to no socket of a living one, may be
  * removed by anyone who holds the lock; what is neither socket nor link is never removed.
  */
 
@@ -41,14 +40,14 @@ export function listSessions(instance: Instance): readonly SessionEntry[] {
   return listProcesses(instance).filter(({ isMember }) => !isMember);
 }
 
-/** As listSessions, with the processes of panes that belong to a session. */
+/** Like listSessions, including the processes of panes that belong to another session. */
 export function listProcesses(instance: Instance): readonly SessionEntry[] {
   return checkRuntimeDir(instance) ? snapshot(instance).entries : [];
 }
 
 /**
- * The session process that a target addresses. Of several sessions that had a name the live one is meant, else the newest ended.
- * Window and pane are the session process's to find. WshError session_not_found when there is none.
+ * The session process that a target addresses. If several sessions had a name, the live one is returned, else the
+ * newest ended one. The session process finds window and pane. WshError session_not_found when there is none.
  */
 export function findSession(instance: Instance, target: Target): SessionEntry {
   const found = lookUp(listProcesses(instance), target);
@@ -63,7 +62,7 @@ export function sessionIdOf(instance: Instance, target: string): string {
   throw new WshError("version_mismatch", `the session with pane ${paneId(id)} has no id`);
 }
 
-/** As findSession, over a list that the caller has already; undefined when there is none. */
+/** Like findSession, over a list that the caller already has; undefined: no session matches. */
 export function lookUp(entries: readonly SessionEntry[], target: Target): SessionEntry | undefined {
   switch (target.kind) {
     case "pane":
@@ -86,8 +85,8 @@ export function isRegistered(instance: Instance, id: number): boolean {
 }
 
 /**
- * Renames a session. Its current name is a success without effect; a live session's name is session_name_conflict, an
- * ended session's is free.
+ * Renames a session. Its current name succeeds without effect; a live session's name is session_name_conflict; an ended
+ * session's name is free.
  */
 export async function renameSession(instance: Instance, id: number, given: string): Promise<string> {
   const name = checkSessionName(given);
@@ -100,29 +99,29 @@ export async function renameSession(instance: Instance, id: number, given: strin
   return name;
 }
 
-/** What a session process knows of its own links, so that the directories need not be read. */
+/** A session process's knowledge of its own links, so that the directories need not be read. */
 export interface KnownLinks extends SessionIds {
   readonly name: string;
-  /** It has had several windows or panes. */
+  /** Whether it has had several windows or panes. */
   readonly hasMore?: boolean;
 }
 
 /**
  * Marks a session as ended: it keeps its name for readers, but a new session may take it.
- * @param session its pane's id, or all that its own process knows
+ * @param session its pane's id, or its own process's knowledge
  */
 export async function markEnded(instance: Instance, session: number | KnownLinks): Promise<void> {
   await setEnded(instance, session, true);
 }
 
-/** Takes the name back for a session whose program was started again; session_name_conflict when it is taken. */
+/** Restores the name of a session whose program was started again; session_name_conflict when the name is taken. */
 export async function markLive(instance: Instance, id: number): Promise<void> {
   await setEnded(instance, id, false);
 }
 
 /**
  * Removes a session's names, ids and socket: it is gone for everyone. Repeating it changes nothing.
- * @param session its pane's id, or all that its own process knows
+ * @param session its pane's id, or its own process's knowledge
  */
 export async function releaseSession(instance: Instance, session: number | KnownLinks): Promise<void> {
   const id = typeof session === "number" ? session : session.id;
@@ -135,8 +134,8 @@ export async function releaseSession(instance: Instance, session: number | Known
 }
 
 /**
- * Removes the files of dead processes, and names that lead to none; `ids` limits it to those processes. Returns what was
- * removed. A stopped or overloaded process is not dead, and neither is one that has lost its socket for the moment.
+ * Removes the files of dead processes, and names that lead to no process; `ids` limits it to those processes. Returns
+ * what was removed. A stopped or overloaded process is not dead, nor is one that has temporarily lost its socket.
  */
 export async function cleanStale(instance: Instance, ids?: readonly number[]): Promise<SessionEntry[]> {
   if (!checkRuntimeDir(instance) || !fs.existsSync(instance.sessionsDir)) return [];
@@ -168,11 +167,14 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
   return dead;
 }
 
-/** Nobody else can tell that a session's process has died: it is recorded where its entry is removed, once. */
+/**
+ * Records a crash. Nobody else can tell that a session's process has died, so it is recorded once, where its entry is
+ * removed.
+ */
 function recordCrash(instance: Instance, { session, name, isMember }: SessionEntry): void {
   if (session === null || isMember) return;
   const journal = new EventJournal(eventsDir(instance), () => {});
-  // One that died at its very end has said so itself.
+  // A process that died at its very end has recorded its end itself.
   if (lastEventOf(eventsDir(instance), sessionId(session)) === "session_destroyed") return;
   const fields = { session: name ?? sessionId(session), session_id: sessionId(session), tags: [] };
   const end = { reason: "session_crashed", exit_code: null, signal: null };
@@ -197,8 +199,8 @@ export function linkName(instance: Instance, owner: Pick<SessionEntry, "id">, na
 }
 
 /**
- * Links the ids of session and window to the socket; the caller holds the lock. A link that is there already is that of
- * a session that has the same ids: WshError session_create_failed.
+ * Links the ids of session and window to the socket; the caller holds the lock. An existing link belongs to a session
+ * with the same ids: WshError session_create_failed.
  */
 export function linkIds(instance: Instance, ids: SessionIds): void {
   const file = idsFile(ids);
@@ -221,8 +223,8 @@ export function unlinkIds(instance: Instance, ids: SessionIds): void {
 }
 
 /**
- * Removes what is left of a session process that registers again: its socket, its ids, and the name if no session process has it any more.
- * The caller holds the lock and knows that no other live session has the name.
+ * Removes what is left of a session process that registers again: its socket, its ids, and the name if no other session
+ * process has it. The caller holds the lock and knows that no other live session has the name.
  */
 export function removeOwn(instance: Instance, ids: SessionIds, name: string): void {
   removeEntry(instance, ids.id, snapshot(instance));
@@ -230,7 +232,7 @@ export function removeOwn(instance: Instance, ids: SessionIds, name: string): vo
   removeNamed(instance, name);
 }
 
-/** Sockets of other servers that are beside ours stay. */
+/** Sockets of other servers beside ours are kept. */
 function removeTmux(instance: Instance, id: number): void {
   const { directory, socket } = tmuxPlaces(instance, id);
   unlinkSocket(socket);
@@ -238,12 +240,12 @@ function removeTmux(instance: Instance, id: number): void {
     try {
       fs.rmdirSync(each);
     } catch {
-      // Never made, or not empty.
+      // It was never created, or is not empty.
       return;
     }
 }
 
-/** Removes a socket if there is one; any other file at the path stays. */
+/** Removes a socket, if there is one; any other file at the path is kept. */
 export function unlinkSocket(path: string): void {
   if (fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket()) fs.rmSync(path, { force: true });
 }
@@ -268,13 +270,13 @@ function ownLinks(instance: Instance, id: number): { entry: SessionEntry; own: r
   return { entry, own: links.filter(({ owner }) => owner === id) };
 }
 
-/** A rename, which needs no room: on a full disk, too, an ended session's name is free. */
+/** Ends a name by a rename, which needs no room: an ended session's name becomes free on a full disk too. */
 function endName(instance: Instance, id: number, file: string): void {
   const live = join(instance.namesDir, file);
   fs.renameSync(live, `${live}~${id}`);
 }
 
-/** As setEnded, for a session process that has this name. @returns false when that is not so */
+/** Like setEnded, for a session process that has this name. @returns false if it does not have it */
 function endKnown(instance: Instance, { id, name }: KnownLinks): boolean {
   const file = nameFile(name);
   if (processOfLink(instance, file) !== id) return false;
@@ -282,7 +284,10 @@ function endKnown(instance: Instance, { id, name }: KnownLinks): boolean {
   return true;
 }
 
-/** As removeEntry, for a session process that has one window and pane, and this name. @returns false when it has not that name */
+/**
+ * Like removeEntry, for a session process that has one window and pane, and this name. @returns false if it does not
+ * have that name
+ */
 function removeKnown(instance: Instance, known: KnownLinks): boolean {
   const { id, name } = known;
   if (known.hasMore === true) return false;
@@ -295,13 +300,13 @@ function removeKnown(instance: Instance, known: KnownLinks): boolean {
   return true;
 }
 
-/** Removes one session process's names and ids, then its socket: a name never outlives what it names. */
+/** Removes one session process's names and ids, then its socket: a name never outlives its session. */
 function removeEntry(instance: Instance, id: number, { links, ids, panes }: Snapshot): void {
   for (const { file, owner } of [...links, ...ids, ...panes]) if (owner === id) unlinkName(instance, file);
   removeProcess(instance, id);
 }
 
-/** The socket, then the lock: nobody ever sees a socket without one. */
+/** Removes the socket, then the lock: a socket without a lock is never visible. */
 export function removeProcess(instance: Instance, id: number): void {
   const socket = sessionSocket(instance, id);
   unlinkSocket(socket);
@@ -318,7 +323,7 @@ function removeNamed(instance: Instance, name: string): void {
   if (isOrphan(instance, file, owner)) unlinkName(instance, file);
 }
 
-/** Whether a link leads to no socket, and to no process that has lost its socket for the moment. */
+/** Whether a link leads neither to a socket nor to a process that has temporarily lost its socket. */
 export function isOrphan(instance: Instance, file: string, owner = processOfLink(instance, file)): boolean {
   if (owner === undefined) return false;
   const socket = sessionSocket(instance, owner);
@@ -341,7 +346,7 @@ function isThere(instance: Instance, file: string): boolean {
   return fs.lstatSync(join(instance.namesDir, file), { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Removes a name or ids; a file that is not a link to a process stays. */
+/** Removes a name or ids; a file that is not a link to a process is kept. */
 export function unlinkName(instance: Instance, file: string): void {
   if (processOfLink(instance, file) !== undefined) fs.rmSync(join(instance.namesDir, file), { force: true });
 }

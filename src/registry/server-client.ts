@@ -1,4 +1,4 @@
-/** The server's own operations, asked over its Unix socket. */
+/** Requests to the server's own operations, over its Unix socket. */
 
 import { errorCode } from "../base/errno.ts";
 import type { Instance } from "../instance/paths.ts";
@@ -8,12 +8,12 @@ import { WshError } from "../protocol/errors.ts";
 import { ACTING_HEADER, AGENT_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
 import { readServerInfo } from "./server-info.ts";
 
-/** Nothing was sent: no listener. */
+/** Errors of a connection without a listener: nothing was sent. */
 const nobody: ReadonlySet<string> = new Set(["ENOENT", "ECONNREFUSED"]);
 
 /**
- * @throws WshError server_unavailable when none runs, outcome_unknown when it ended before it answered to what changes
- * something, else the server's error
+ * @throws WshError server_unavailable when no server runs, outcome_unknown when it ended before it answered a request
+ * that changes something, else the server's error
  */
 export async function askServer(
   instance: Instance,
@@ -29,9 +29,9 @@ export async function askServer(
     readonly body?: object;
     readonly patienceMs?: number;
     readonly signal?: AbortSignal;
-    /** The caller, whose rights apply. */
+    /** The caller, whose rights apply to the request. */
     readonly by?: Acting;
-    /** By which it can be asked again: it is done once. */
+    /** Identifies a repeated request, which is carried out once. */
     readonly request?: { readonly id: string; readonly firstAt?: number | undefined };
   } = {},
 ): Promise<unknown> {

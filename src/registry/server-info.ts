@@ -1,6 +1,6 @@
 /**
  * NAME.json: the server's public description for processes that find it by its files. Written by the server only,
- * completely and renamed into place, so that a reader never sees half of it. It stays when the server ends: `persist`
+ * completely and renamed into place, so that a reader never sees half of it. It remains when the server ends: `persist`
  * is a lasting choice of the person; pid and addresses are then empty. An invalid file counts as missing: the server
  * writes a new one.
  *
@@ -31,15 +31,15 @@ const serverInfoSchema = v.object({
   addresses: v.array(v.string()),
   /** Path before every route, "" for none. */
   base_prefix: v.optional(v.string(), ""),
-  /** Its address for others, behind a proxy; absent: unknown. */
+  /** Its address for others, behind a proxy; absent: it is not known. */
   public_url: v.optional(v.string()),
   /** Whether the server stays when its last session has ended. */
   persist: v.boolean(),
-  /** Its audit log; session processes write to it too. Null: none. */
+  /** Its audit log, to which session processes write too. Null: it has none. */
   audit_file: v.optional(v.nullable(v.string()), null),
 });
 
-/** Decides whether the file of another place is still useful. */
+/** Identifies the file's place, to decide whether another place's file is still useful. */
 const placeSchema = v.object({
   runtime_dir: v.string(),
   pid: serverInfoSchema.entries.pid,
@@ -53,7 +53,7 @@ export function readServerInfo(instance: Instance): ServerInfo | null {
   return read(instance.infoFile);
 }
 
-/** Like readServerInfo, or the last description of this place, whose link is lost (after a reboot). */
+/** Like readServerInfo; if the link is lost (after a reboot), the last description of this place. */
 export function readLastServerInfo(instance: Instance): ServerInfo | null {
   return readServerInfo(instance) ?? read(join(keptDirs(instance, "servers")[0], nameHere(instance)));
 }
@@ -78,7 +78,7 @@ function readAs<T>(schema: v.GenericSchema<unknown, T>, path: string): T | null 
   }
 }
 
-/** Replaces the file. The runtime directory must exist. @throws WshError runtime_dir_unusable; the old one stays */
+/** Replaces the file. The runtime directory must exist. @throws WshError runtime_dir_unusable; the old one is kept */
 export function writeServerInfo(instance: Instance, info: ServerInfo): void {
   try {
     inKeptDir(instance, "servers", (directory) => {
@@ -92,8 +92,8 @@ export function writeServerInfo(instance: Instance, info: ServerInfo): void {
 }
 
 /**
- * Removes descriptions by servers of this machine whose runtime directory is gone. Files with a choice stay: an
- * account's directory may be recreated at each login.
+ * Removes descriptions by servers of this machine whose runtime directory is gone. Files with a choice of `persist` are
+ * kept: an account's directory may be recreated at each login.
  */
 export function sweepServerInfos(instance: Instance): void {
   const [directory] = keptDirs(instance, "servers");

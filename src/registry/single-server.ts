@@ -1,5 +1,5 @@
 /**
- * One server per instance: binding happens under the registry's lock, after it is certain that no server holds the lock
+ * One server per instance: binding happens under the registry's lock, after checking that no server holds the lock
  * beside the sockets (life-lock.ts). Files of a dead server are removed there; a path that is not a socket stops the
  * start. Unlinking at the end is under the same lock and spares a successor's files.
  */
@@ -58,8 +58,8 @@ export async function clearDeadServer(instance: Instance): Promise<void> {
 }
 
 /**
- * The same, for a caller that starts one otherwise: a killed server holds its lock until its last thread has ended, and
- * as long as a child of it has not executed its own program. That is waited for.
+ * The same, for a caller that otherwise starts a server. A killed server holds its lock until its last thread has
+ * ended, and until every child of it has executed its own program: that is awaited.
  */
 export async function isServerRunning(instance: Instance): Promise<boolean> {
   if (!isServerAlive(instance)) return false;
@@ -77,14 +77,16 @@ export function serverState(instance: Instance, socket: string): ProcessState {
   return processState(socket, lockBeside(instance.httpSocket));
 }
 
-/** Whether no other server has taken the place: the link to the lock is ours, or was deleted with our socket there. */
+/**
+ * Whether no other server has taken over: the link to the lock is ours, or was deleted while our socket is still there.
+ */
 function isOurs({ httpSocket }: Instance, own: LifeLock): boolean {
   return own.isLinked || (lockState(lockBeside(httpSocket)) === "none" && listenerPid(httpSocket) === process.pid);
 }
 
 /**
  * Binds a listener beside the path, which must be free, and moves its socket there, readable by its owner alone. When a
- * listener stops, Bun unlinks the path that it bound: by then a successor's socket may be there.
+ * listener stops, Bun unlinks the path that it bound: a successor's socket may be there by then.
  */
 export function bindAside<T extends { stop(): unknown }>(path: string, bind: (aside: string) => T): T {
   const aside = besides(path);
@@ -127,18 +129,21 @@ async function orphanGone(path: string, link: string): Promise<void> {
   while (performance.now() < deadline && isOrphan(path, link)) await Bun.sleep(LOOK_MS);
 }
 
-/** Whether the process that took the lock has ended, and the lock is held all the same. */
+/** Whether the process that took the lock has ended although the lock is still held. */
 function isOrphan(path: string, link: string): boolean {
   const owner = lockOwner(link);
   if ((owner !== null && isRunning(owner)) || processState(path, link) !== "alive") return false;
   if (Buffer.byteLength(path) > maxSocketPathBytes) return false;
   const outcome = platform().sockets.connect(path);
   if (outcome.kind === "refused") return owner !== null;
-  // A process of another namespace has another number there, which the kernel does not tell.
+  // A process of another pid namespace has another number there, which the kernel does not report.
   return outcome.kind === "connected" && (outcome.pid ?? 0) > 0 && !isRunning(outcome.pid ?? 0);
 }
 
-/** Not a zombie, nor a process that ends: it has lost its arguments with its memory, and its files close after that. */
+/**
+ * Whether a process runs: it is neither a zombie nor ending. An ending process loses its arguments with its memory; its
+ * files close after that.
+ */
 function isRunning(pid: number): boolean {
   const { processes } = platform();
   return processes.isAlive(pid) && processes.stat(pid)?.state !== "ended" && processes.args(pid).length > 0;
@@ -149,7 +154,7 @@ function allSockets(instance: Instance): readonly string[] {
   return serverSockets(instance).flatMap((path) => [path, besides(path)]);
 }
 
-/** Removes the lock of a server that is dead. */
+/** Removes a dead server's lock. */
 function removeFreeLock({ httpSocket }: Instance): void {
   const link = lockBeside(httpSocket);
   if (lockState(link) === "free") removeLock(link);

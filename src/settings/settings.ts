@@ -34,6 +34,7 @@ import { isSettingName, type SettingName, type Settings, settingNames, settingOf
 
 /** Largest config.toml, in bytes: a larger file is there by mistake. */
 const largestConfigBytes = 256 * 1024;
+/** Shortest part of a setting's name that suggests it, in characters. */
 const shortestPart = 3;
 /** The table of key bindings, and the table of styles of wsh's own elements. */
 const KEYS = "keys";

@@ -50,7 +50,9 @@ test("what wsh draws and keys change where they stand; a mistake leaves them, an
   await named("two", () => terminal.type(`${PREFIX}g`));
   // Mistakes.
   write('status_position = "left"');
-  await terminal.sees(/the old settings remain in effect: config\.toml:1: status_position is "left", expected one of bottom, top/);
+  await terminal.sees(
+    /the old settings remain in effect: config\.toml:1: status_position is "left", expected one of bottom, top/,
+  );
   expect((await gateway.run("config", "--changed")).stdout).toContain(
     "In force in session 'dev': status_position \"top\"",
   );

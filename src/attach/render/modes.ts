@@ -17,7 +17,7 @@ export interface OuterCaps {
   readonly colors: ColorDepth;
   /** DEC 2026: shows a frame at once. */
   readonly synchronized: boolean;
-  /** Erasing fills with the background colour. */
+  /** Erasing fills cells with the background colour. */
   readonly bce: boolean;
   /** Blanks are written: xterm keeps the pixels of a picture below cells that were only erased, and may show them again. */
   readonly writesBlanks?: boolean;
@@ -98,12 +98,12 @@ export function takesControlStrings(env: Readonly<Record<string, string | undefi
   return !screen && env.TERM_PROGRAM !== "Apple_Terminal";
 }
 
-/** Whether application commands are ignored, if not known; multiplexers make them a title. */
+/** Whether application commands are ignored, if unknown sequences are; multiplexers use them as a title. */
 export function takesApplicationCommands(env: Readonly<Record<string, string | undefined>>): boolean {
   return !/^(screen|tmux)/.test(env.TERM ?? "") && takesControlStrings(env) && showsUtf8(env);
 }
 
-/** Bytes that remove images from the terminal's screen in use. */
+/** Bytes that remove images from the terminal's current screen. */
 export function removeImages(ids: readonly number[]): string {
   return ids.map((id) => `\x1b_Ga=d,d=I,i=${id},q=2\x1b\\`).join("");
 }

@@ -34,19 +34,19 @@ export class Pen {
     readonly rows: number,
     readonly cols: number,
     readonly caps: OuterCaps,
-    /** Where the terminal's cursor is; null when unknown. */
+    /** The terminal's cursor; null: unknown. */
     start: { readonly row: number; readonly col: number } | null,
   ) {
     this.#row = start?.row ?? -1;
     this.#col = start?.col ?? -1;
   }
 
-  /** How often the cursor was moved. */
+  /** How many times the cursor was moved. */
   get moves(): number {
     return this.#moves;
   }
 
-  /** Whether the terminal's cursor is known to be there. */
+  /** Whether the terminal's cursor is certainly there. */
   isAt(row: number, col: number): boolean {
     return this.#row === row && this.#col === col;
   }

@@ -1,9 +1,11 @@
 /**
- * Pictures of programs on a terminal that has sixel graphics and no other: they are pixels of its screen, gone with what
- * is written over them. So after each painted frame, those parts are drawn again whose rows may have been written.
+ * Pictures of programs on a terminal that supports only sixel graphics: they are pixels of its screen, and disappear
+ * when text is written over them. So after each rendered frame, the parts on rows that may have been written are drawn
+ * again.
  *
- * Owns the images, as the session process sends them to any terminal, and knows no terminal. Cells of the frames say
- * which part they show (`numbered.ts`). Only images of programs' own sixel graphics are drawn: no other is decoded here.
+ * Owns the images, as the session process sends them to any terminal, and does not access the terminal. Cells of the
+ * frames say which part they show (`numbered.ts`). Only images of programs' own sixel graphics are drawn: no others are
+ * decoded here.
  */
 import type { Frame } from "../../protocol/frame.ts";
 import type { Row } from "../../protocol/grid.ts";
@@ -13,7 +15,7 @@ import type { Pixels } from "../../terminal/pictures/pixels.ts";
 import { type Drawn, decodePng } from "../../terminal/pictures/png.ts";
 
 const BAND = 6;
-/** Images that are kept decoded: those on a screen. */
+/** Images whose decoded form is kept: those on a screen. */
 const MAX_DECODED = 8;
 
 interface Cell {
@@ -38,18 +40,18 @@ export class SixelPictures {
 
   constructor(private readonly cell: Cell) {}
 
-  /** There has been a picture. */
+  /** Whether a picture was ever received. */
   get isUsed(): boolean {
     return this.images.version > 0;
   }
 
-  /** @param commands as for a terminal with kitty's protocol */
+  /** @param commands in the form for a terminal with kitty's protocol */
   take(commands: Uint8Array): void {
     this.images.take(commands);
   }
 
   /**
-   * The two frames as they are painted: blanks in place of pictures, and whatever showed one is written again.
+   * The two frames as rendered: pictures are blanks, and cells that showed one are written again.
    * @param prev null: unknown contents
    */
   beneath(prev: Frame | null, next: Frame): readonly [Frame | null, Frame] {
@@ -58,7 +60,7 @@ export class SixelPictures {
     return [prev === null || before === undefined ? null : { ...prev, lines: before }, { ...next, lines }];
   }
 
-  /** What draws the parts in rows that differ; empty for nothing. Leaves the cursor where it is. */
+  /** Draws the parts on rows that differ; empty: nothing to draw. Leaves the cursor unchanged. */
   draw(prev: Frame | null, next: Frame): string {
     const isSame = prev !== null && prev.modes.alternate === next.modes.alternate && prev.rows === next.rows;
     const drawn = blocks(next.lines, (y) => !isSame || prev.lines[y] !== next.lines[y]).map((block) => {
@@ -78,7 +80,7 @@ export class SixelPictures {
     const { cell } = this;
     const width = cols * cell.width;
     const whole = rows * cell.height;
-    // xterm scrolls when no further band has room on the screen.
+    // xterm scrolls when the screen has no room for a further band.
     const height = y + rows < screenRows ? whole : Math.max(0, Math.floor(whole / BAND) - 1) * BAND;
     const scale = Math.min((place.cols * cell.width) / image.width, (place.rows * cell.height) / image.height);
     const left = fromCol * cell.width - (place.cols * cell.width - image.width * scale) / 2;
@@ -106,7 +108,7 @@ export class SixelPictures {
   }
 }
 
-/** The parts in these rows, from the top. */
+/** The parts in these rows, from top to bottom. */
 function blocks(lines: readonly Row[], isWanted: (y: number) => boolean): Block[] {
   const all: Block[] = [];
   let above: Block[] = [];
@@ -154,7 +156,7 @@ function partAt(row: Row, x: number): readonly [id: number, row: number, col: nu
   return [id, line, col];
 }
 
-/** Sixel graphics; what is transparent stays. @returns empty for nothing */
+/** Encodes sixel graphics; transparent pixels leave the screen unchanged. @returns empty: nothing to draw */
 export function encodeSixel({ width, height, numbers, colors }: Drawn): string {
   let palette = "";
   const registers = new Map<number, number>();
@@ -181,7 +183,7 @@ export function encodeSixel({ width, height, numbers, colors }: Drawn): string {
   return palette === "" ? "" : `\x1bP0;1q"1;1;${width};${height}${palette}${bands.replace(/[$-]+$/, "")}\x1b\\`;
 }
 
-/** In percent. */
+/** Colour components, in percent. */
 function define(register: number, color: number): string {
   const levels = [16, 8, 0].map((shift) => Math.round((((color >> shift) & 0xff) * 100) / 255));
   return `#${register};2;${levels.join(";")}`;

@@ -7,7 +7,7 @@ import type { Screen } from "./screen.ts";
 /** With several conditions, the first one that holds ends the wait. */
 export interface Awaited {
   readonly prompt?: boolean;
-  /** Shown now, or printed from now on. */
+  /** Text on the screen now, or printed from now on. */
   readonly text?: string;
   readonly regex?: RegExp | string;
   /** Silence in ms. */
@@ -24,7 +24,7 @@ export interface Awaited {
   readonly screen?: (screen: Screen) => boolean;
 }
 
-/** A match with its groups, as of a RegExp. */
+/** A match with its groups, like a RegExp's. */
 export type Matched = (string | null)[] & { readonly text: string; readonly cursor: number };
 
 export function conditionOf(what: string | RegExp) {
@@ -52,7 +52,7 @@ export function conditionsOf(wanted: Awaited): ConditionInput[] {
 
 const states = new Set(["prompt", "exit", "finished", "input", "password", "fullscreen"]);
 
-/** A word that names a state means that state; any other is a text. */
+/** A word that names a state stands for that state; any other is a text to wait for. */
 export function named(what: string): Awaited {
   return states.has(what) ? { [what]: true } : { text: what };
 }
@@ -68,7 +68,7 @@ export function patternOf(grep: string | RegExp): string {
   return flags === "" ? grep.source : `(?${flags})${grep.source}`;
 }
 
-/** True as soon as one is true, false once all are false; a failure before that fails it. */
+/** Resolves true as soon as one wait is true, false once all are false; rejects if one fails before. */
 export async function firstTrue(waits: readonly Promise<boolean>[]): Promise<boolean> {
   const isTrue = Promise.withResolvers<boolean>();
   const all = Promise.all(waits.map((wait) => wait.then((holds) => holds && isTrue.resolve(true))));

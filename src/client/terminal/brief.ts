@@ -1,23 +1,23 @@
 /**
- * How results print: `print`, console.log, `return` and JSON show what most answers need of them, without ids, places,
- * times and what is not set. Everything is theirs all the same: `{ ...result }` is the whole.
+ * How results print: `print`, console.log, `return` and JSON show the fields that most programs need, without ids,
+ * places, times and unset fields. All fields remain accessible: `{ ...result }` prints them all.
  */
 
 const INSPECT = Symbol.for("nodejs.util.inspect.custom");
-/** Characters of an output that is printed with its result; JSON has all of it. */
+/** Characters of an output that are printed with its result; JSON has all of it. */
 const MAX_OUTPUT = 2_000;
 
-/** A result's output is cut while this holds. */
+/** While true, a result's output is cut. */
 let isPrinting = false;
 
-/** Fields that are printed only of `{ ...result }`. */
+/** Fields that only `{ ...result }` prints. */
 const quiet: ReadonlySet<string> = new Set([
   ...["session", "pane", "command_id", "cwd", "duration_ms", "started_at", "ended_at", "ran", "sent"],
   ...["output_cursor", "output_start", "output_end", "first_line_id", "last_line_id", "output_lines", "total_lines"],
 ]);
 const usual: Readonly<Record<string, unknown>> = { state: "finished", verified: true, omitted_lines: 0, signal: null };
 
-/** A result that prints without quiet and usual fields. @param also further fields that are not printed */
+/** A result that prints without quiet fields and usual values. @param also further fields to omit */
 export function brief<T extends object>(result: T, ...also: readonly string[]): T {
   return printedAs(result, () =>
     Object.fromEntries(
@@ -28,7 +28,7 @@ export function brief<T extends object>(result: T, ...also: readonly string[]): 
   );
 }
 
-/** A result that prints those fields that are set. */
+/** A result that prints only its fields with a value. */
 export function briefOf<T extends object>(result: T, ...keys: readonly (keyof T & string)[]): T {
   return printedAs(result, () => {
     const isSet = (value: unknown): boolean => value !== null && value !== undefined && value !== false;
@@ -40,7 +40,7 @@ export function briefOf<T extends object>(result: T, ...keys: readonly (keyof T 
   });
 }
 
-/** A value that prints as another one does. */
+/** A value that prints like another one. */
 export function printedAs<T extends object>(value: T, shown: () => unknown): T {
   const inspected = (): unknown => {
     const text = shown();
@@ -50,7 +50,7 @@ export function printedAs<T extends object>(value: T, shown: () => unknown): T {
   return Object.defineProperty(value, INSPECT, { value: inspected, configurable: true });
 }
 
-/** A value as a program prints it. */
+/** A value as text, as a program prints it. */
 export function printedText(value: unknown): string {
   if (typeof value === "string") return value;
   try {

@@ -7,10 +7,10 @@ import type { Screen } from "./screen.ts";
 const MAX_SCREEN = 3_000;
 
 export interface FailureFacts {
-  /** The error's code when an operation failed, else `not_met`. */
+  /** The error's code if an operation failed, else `not_met`. */
   readonly code: string;
   readonly session: string;
-  /** State of the program, and the fact that it rests on. */
+  /** State of the program, and its evidence. */
   readonly state?: string;
   readonly why?: string;
   readonly screen?: Screen;
@@ -57,7 +57,7 @@ export function pictured(session: string, screen: Screen): string {
   ].join("\n");
 }
 
-/** Without long runs of blank rows, and without the middle of a large screen. */
+/** The rows without long runs of blank ones, and without the middle of a large screen. */
 function bounded(rows: readonly string[]): readonly string[] {
   const text = rows.join("\n").replace(/(?<=\n)\n{3,}/g, (blank) => `[… ${blank.length} blank rows]\n`);
   if (text.length <= MAX_SCREEN) return text.split("\n");

@@ -13,7 +13,7 @@ export type { RecordedStep as Step, StepDoubt, StepWatcher } from "./steps.ts";
 export { type Call, Terminal } from "./terminal.ts";
 
 export interface OpenOptions {
-  /** Make the session, with a shell, if none has that name. */
+  /** Create the session, with a shell, if no session has that name. */
   readonly create?: boolean;
   /** For a new session: its command instead of a shell, its directory, and its size. */
   readonly command?: string;
@@ -87,7 +87,7 @@ export function language(call: Call, { watch, doubt, opened: hear, made = {} }: 
     return terminal;
   }
 
-  /** A name alone is followed by the pane's id, so that renaming does not lose it. */
+  /** The pane's id is used instead of the name, so that the terminal follows a renamed session. */
   async function existing(name: string, mayCreate: boolean): Promise<{ name: string; target: string } | null> {
     try {
       const info = await call("session.get", {}, name);

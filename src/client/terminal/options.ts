@@ -1,4 +1,4 @@
-/** What a program gives to a terminal's steps, and how commands end. */
+/** The options of a terminal's steps, and how commands end. */
 import type { OperationOutput } from "../../operations/table.ts";
 
 export interface StepOptions {
@@ -7,7 +7,7 @@ export interface StepOptions {
 }
 
 export interface ExpectOptions extends StepOptions {
-  /** A cursor: only what came after it. */
+  /** An output cursor: only later output counts. */
   readonly since?: number;
   readonly orEnd?: boolean;
 }
@@ -22,13 +22,13 @@ export interface ExecOptions extends StepOptions {
   readonly output_limit?: number;
 }
 
-/** How a command ended, as everywhere in wsh. */
+/** How a command ended, as in all interfaces of wsh. */
 export type ExecOutcome = Omit<OperationOutput<"exec">, "exit_code" | "output"> & {
   readonly exit_code: number | null;
   readonly output: string;
 };
 
-/** How a command ended, or the session's program, which has no `id` and `command`. */
+/** How a command ended, or the session's program (without `id` and `command`). */
 export interface CommandOutcome {
   readonly exit_code: number | null;
   readonly signal: string | null;

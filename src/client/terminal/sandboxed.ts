@@ -1,4 +1,4 @@
-/** Bundle for the interpreter of `wsh_script`: the language, with no access to anything else. */
+/** Bundle for the interpreter of `wsh_script`: the language, without access to anything else. */
 import { WshError } from "../../protocol/errors.ts";
 import { printedJson, printedText } from "./brief.ts";
 import { language, TerminalFailure } from "./language.ts";

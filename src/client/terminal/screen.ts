@@ -8,9 +8,9 @@ import { briefOf, compact, printedAs } from "./brief.ts";
 export type { DialogRow as Found, SpanStyle } from "../../protocol/selected.ts";
 
 export class Screen {
-  /** Each row as text, without blanks at its end. */
+  /** Each row as text, without trailing blanks. */
   readonly rows: readonly string[];
-  /** The rows, without blank ones at the end. */
+  /** The rows, without trailing blank ones. */
   readonly text: string;
   /** Each row as spans with their styles. */
   readonly styles: readonly (readonly Span[])[];
@@ -20,7 +20,7 @@ export class Screen {
   readonly alternate: boolean;
   readonly title: string;
   readonly state: string;
-  /** The place in the output that has been seen. */
+  /** The output cursor of this screen. */
   readonly output_cursor: number;
   readonly generation: number;
 
@@ -48,7 +48,7 @@ export class Screen {
     return this.text;
   }
 
-  /** The first place of a text, or of a match within a row. */
+  /** The first position of a text, or of a match within a row. */
   find(what: string | RegExp): DialogRow | null {
     return this.findAll(what)[0] ?? null;
   }

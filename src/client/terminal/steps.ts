@@ -1,18 +1,18 @@
 /**
- * A program's steps on a terminal, for traces and failures: the action, the program's line, and the end. The place is
- * taken when the step begins, since code after an `await` has no line in the stack.
+ * A program's steps on a terminal, for traces and failures: the action, the program's line, and the end. The line is
+ * determined when the step begins, since code after an `await` has no line in the stack.
  */
 import { WshError } from "../../protocol/errors.ts";
 import { type FailureFacts, TerminalFailure } from "./failure.ts";
 
 export interface RecordedStep {
-  /** As the program writes it, such as `expect(/ready/)`. */
+  /** The step as the program writes it, such as `expect(/ready/)`. */
   readonly text: string;
-  /** The call stack at its beginning. */
+  /** The call stack at the step's beginning. */
   readonly stack: string;
 }
 
-/** Called for every step; its result is called at the step's end. */
+/** Called for every step; the function that it returns is called at the step's end. */
 export type StepWatcher<T> = (terminal: T, step: RecordedStep) => Promise<(failure: Error | null) => Promise<void>>;
 
 export interface StepOrigin<T> {
@@ -21,11 +21,11 @@ export interface StepOrigin<T> {
   readonly method: (...given: never[]) => unknown;
   readonly text: string;
   readonly watch: StepWatcher<T> | undefined;
-  /** Adds known facts about the terminal to a failure there. */
+  /** Returns known facts about the terminal for a failure of the step. */
   readonly explain: (code: string) => Promise<FailureFacts>;
 }
 
-/** Called with a doubt about a step that was done, such as that the program does not read what was typed. */
+/** Called with a doubt about a completed step, for example that the program may not read the typed text. */
 export type StepDoubt = (text: string) => void;
 
 /** The awaited event did not happen. */
@@ -48,13 +48,13 @@ export async function stepped<T, R>(origin: StepOrigin<T>, act: () => Promise<R>
   }
 }
 
-/** Engines without it keep the frames of this library, under its own name. */
+/** Engines without captureStackTrace keep the frames of this library, under its own name. */
 function at<E extends Error>(error: E, method: StepOrigin<unknown>["method"]): E {
   Error.captureStackTrace?.(error, method);
   return error;
 }
 
-/** Its stack without the message. */
+/** The error's stack without the message. */
 export function framesOf({ stack = "" }: Error): string {
   return stack.replace(/^(?!\s*at )[^\n]*\n/, "");
 }
@@ -73,7 +73,7 @@ function refused(text: string, error: WshError): string {
   return `${text}: ${error.message} (${error.code})${error.hint === "" ? "" : `. ${error.hint}`}`;
 }
 
-/** A value as a program writes it, cut. */
+/** A value as a program writes it, shortened. */
 export function written(value: unknown): string {
   const text = value instanceof RegExp ? String(value) : (JSON.stringify(value, readable) ?? String(value));
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;

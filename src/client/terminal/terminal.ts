@@ -1,6 +1,6 @@
 /**
- * A terminal as a program drives it: commands, typing, and waits that end without help. Everything is a call of an
- * operation; no code here judges a program's state.
+ * A terminal for programs: commands, typing, and waits with a time limit. Everything is a call of an operation; no code
+ * here judges a program's state.
  *
  * Invariants: every wait has a limit, and past it throws an error with the state, its reason and the screen
  * (failure.ts). `expect` searches the output since the program last typed or ran something here, so an early answer is
@@ -35,7 +35,7 @@ export type Call = <N extends OperationName>(
   session?: string,
 ) => Promise<OperationOutput<N>>;
 
-/** Longest wait of a step unless it says otherwise, in ms: half of what callers of MCP wait. */
+/** Longest wait of a step unless it sets another, in ms: half of what callers of MCP wait. */
 export const DEFAULT_TIMEOUT_MS = 15_000;
 /** Silence after which a program that is not known to read is typed at, in ms, and the longest wait for that. */
 const READY_IDLE_MS = 300;
@@ -44,14 +44,14 @@ const READY_WAIT_MS = 2_000;
 export class Terminal implements AsyncDisposable {
   // Steps are async functions, since only those stay in stacks: a function that only returns a call does not (tail
   // calls).
-  /** Where `expect` begins to look. */
+  /** Cursor at which `expect` begins to search. */
   private since: number;
 
   constructor(
     private readonly call: Call,
     /** Name of the session. */
     readonly name: string,
-    /** How it is addressed. */
+    /** Target of its calls. */
     readonly target: string,
     since: number,
     private readonly owned: boolean,
@@ -82,7 +82,7 @@ export class Terminal implements AsyncDisposable {
       if (result.state === "running") {
         const waits = result.waits_for === undefined ? "" : ` and waits for ${result.waits_for}`;
         const output = result.output === undefined || result.output === "" ? "" : `\nOutput so far:\n${result.output}`;
-        throw new NotMet(`has not ended within ${seconds(timeout)}${waits}; it goes on${output}`);
+        throw new NotMet(`has not ended within ${seconds(timeout)}${waits}; it continues${output}`);
       }
       const { exit_code = null, output = "" } = result;
       return brief({ ...result, exit_code, output });
@@ -94,7 +94,7 @@ export class Terminal implements AsyncDisposable {
     return this.step(this.run, `run(${written(command)})`, async () => {
       try {
         const { command_id } = await this.atPrompt(timeout, () => this.ask("exec", { command, background: true }));
-        // Null: the shell refused the text, and has printed why.
+        // Null: the shell rejected the text and printed the reason.
         const start = typeof command_id === "number" ? await this.ask("commands.get", { id: command_id }) : null;
         this.placed(start?.output_start, command_id);
       } catch (thrown) {
@@ -128,12 +128,12 @@ export class Terminal implements AsyncDisposable {
     });
   }
 
-  /** Clicks on a text once it is shown, in a program that takes the mouse. */
+  /** Clicks on a text once it is shown, in a program that reads the mouse. */
   async click(what: string | RegExp, { timeout = this.timeout }: StepOptions = {}): Promise<void> {
     return this.step(this.click, `click(${written(what)})`, async () => {
       const shown = await this.until((screen) => screen.find(what), timeout, `${written(what)} is not shown`);
       const { modes } = await this.ask("status.get", {});
-      if (modes.mouse !== true) throw new NotMet("the program does not take the mouse: press keys instead");
+      if (modes.mouse !== true) throw new NotMet("the program does not read the mouse: press keys instead");
       await this.send(clickSequence(shown.row, shown.col, modes.mouse_sgr === true), `click(${written(what)})`);
     });
   }
@@ -204,7 +204,7 @@ export class Terminal implements AsyncDisposable {
     });
   }
 
-  /** A step of callers: waits until the screen passes a test. @param method the method that the program has called */
+  /** A step for callers: waits until the screen passes a test. @param method the method that the program has called */
   holding(
     method: (...given: never[]) => unknown,
     text: string,
@@ -236,7 +236,7 @@ export class Terminal implements AsyncDisposable {
     }
     const record = await this.ask("commands.get", { id: command });
     if (record.exit_code !== null || record.signal !== null) return record;
-    // A command that ends its shell has the shell's code, which is known when that has ended.
+    // A command that ends its shell has the shell's code, which is known once the shell has ended.
     const { decided_by } = await this.ask("wait", { any_of: ["exited", "prompt"], max_wait_ms: READY_WAIT_MS });
     return decided_by === "exited" ? this.status() : record;
   }
@@ -324,7 +324,7 @@ export class Terminal implements AsyncDisposable {
     }
   }
 
-  /** The shell may still be on its way to the prompt. */
+  /** The shell may not have reached its prompt yet. */
   private async atPrompt<R>(timeout: number, act: (left: number) => Promise<R>): Promise<R> {
     const deadline = Date.now() + timeout;
     for (;;) {
@@ -339,7 +339,7 @@ export class Terminal implements AsyncDisposable {
     }
   }
 
-  /** Waits until the program reads its input, as far as that can be known. */
+  /** Waits until the program reads its input, as far as that can be determined. */
   private async ready(): Promise<void> {
     const { decided_by } = await this.ask("wait", {
       any_of: ["prompt", "waiting_for_input", "password", "fullscreen", { type: "idle", ms: READY_IDLE_MS }],
@@ -367,7 +367,7 @@ export class Terminal implements AsyncDisposable {
       return `the command has ended (exit code ${exit_code ?? "unknown"}), and it did not come`;
     }
     const stands = (await this.screen()).find(what) !== null;
-    const older = "; it stands on the screen, but from before what was typed last: waitFor looks at all that is shown";
+    const older = "; it is on the screen, but older than the last input: waitFor searches the whole screen";
     return `did not come within ${seconds(timeout)}${stands ? older : ""}`;
   }
 

@@ -1,6 +1,7 @@
 /**
- * Takes an imported history in. A command that was imported before, from the same source, is passed over, so that an
- * import may be repeated: it is known by its time and text, or, without a time, by which of its equals it is.
+ * Imports another program's history. A command that was imported earlier from the same source is skipped, so an import
+ * can be repeated. A command is identified by its time and text, or, without a time, by its position among equal
+ * commands.
  */
 import type { Database } from "bun:sqlite";
 import type { HistoryRecord } from "../record.ts";
@@ -12,7 +13,7 @@ const STEP_MS = 1_000;
 /** Bits of a digest that a number holds exactly. */
 const EXACT_BITS = 52n;
 
-/** @param before Unix time in ms: commands without a time are put before it; e.g. when the file was last written */
+/** @param before Unix time in ms: commands without a time are put before it; for example the file's last change */
 export function takeImport(
   db: Database,
   source: ImportSource,

@@ -31,7 +31,7 @@ import { requireStartable, silentFailure, startFailed } from "../start.ts";
 import { StreamReader } from "../stream-reader.ts";
 import type { TurnReader } from "../turns.ts";
 
-/** How long a failed start takes to show, in ms: the child's way from fork to its end. */
+/** Time until a failed start is detected, in ms: the child's time from fork to its end. */
 const BEGIN_MS = 30;
 /** How long a silent grandchild that keeps the terminal open delays the report of the child's end. */
 const QUIET_MS = 100;
@@ -130,7 +130,7 @@ class BunTerminalPty implements Pty {
   }
 
   answer(): PtyAnswer | null {
-    // A flood is read as it comes, and a program that does not read its input does not answer.
+    // During a flood output is read as it comes, and a program that does not read its input does not answer.
     if (!this.#reader.isWaiting || this.#unacknowledged > 0 || this.#input.queued > 0) return null;
     if (this.#reported || this.#disposed) return null;
     const bytes = this.#master.read(ANSWER_US);
@@ -212,7 +212,7 @@ class BunTerminalPty implements Pty {
     else this.#quiet = setTimeout(() => this.#quietEnd(), QUIET_MS);
   }
 
-  /** While the receiver has not taken delivered output, it causes the silence. */
+  /** Undelivered output causes the silence itself. */
   #quietEnd(): void {
     if (this.#exit === undefined || this.#reported || this.#disposed) return;
     if (this.#reader.isPaused || this.#reader.hasOutput) this.#reportEnd();
