@@ -1,4 +1,4 @@
-/** What an AI agent may do to stored sessions: it restores, replaces and deletes those of its own sessions. */
+/** Rights of an AI agent on stored sessions: it may restore, replace and delete those of its own sessions. */
 import type { Instance } from "../instance/paths.ts";
 import type { OperationOutput } from "../operations/table.ts";
 import type { Caller } from "../protocol/caller.ts";
@@ -18,7 +18,7 @@ interface Stored {
   readonly replace?: boolean | undefined;
 }
 
-/** @throws WshError access_denied; what does not exist is the operation's to say */
+/** @throws WshError access_denied; the operation itself reports a session that does not exist */
 export function requireOwnStored(
   instance: Instance,
   settings: Pick<Settings, "agents_may">,
@@ -33,7 +33,7 @@ export function requireOwnStored(
     requireNoAgent(settings, caller, operation);
 }
 
-/** A labelled checkpoint stays on the disk until a person deletes it. @throws WshError access_denied */
+/** A labelled checkpoint remains on the disk until a person deletes it. @throws WshError access_denied */
 export async function requireMaySave(
   instance: Instance,
   input: { readonly session: string },
@@ -49,7 +49,7 @@ export async function requireMaySave(
   }
 }
 
-/** Undefined: nothing of it is stored. */
+/** The owner of a stored session; undefined: nothing of it is stored. */
 function ownerOfStored(instance: Instance, session: string, label: string | undefined) {
   try {
     const kept =
@@ -61,7 +61,7 @@ function ownerOfStored(instance: Instance, session: string, label: string | unde
   }
 }
 
-/** What an AI agent may know of all checkpoints. @param concealment null: another caller */
+/** The checkpoints and fields that an AI agent may see. @param concealment null: another caller */
 export function checkpointsSeen(
   all: OperationOutput<"checkpoint.list">,
   concealment: Concealment | null,
@@ -78,7 +78,7 @@ export function checkpointsSeen(
   };
 }
 
-/** A checkpoint from before its session became private stays that session's. @throws WshError access_denied */
+/** A session's privacy also covers checkpoints from before it became private. @throws WshError access_denied */
 export function requireSeen(
   instance: Instance,
   { session, label }: { readonly session: string; readonly label?: string | undefined },
@@ -89,7 +89,7 @@ export function requireSeen(
     runningSession(instance, session)?.number ??
     (label === undefined ? undefined : findNamed(instance, session, label).folder.number);
   if (number === undefined || !concealment.hidden.has(sessionId(number))) return;
-  throw new WshError("access_denied", `session '${session}' is private: agents may not see what was saved of it`, {
-    hint: "Ask the person what it holds.",
+  throw new WshError("access_denied", `session '${session}' is private: agents may not see its checkpoints`, {
+    hint: "Ask the person about its contents.",
   });
 }

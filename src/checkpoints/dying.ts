@@ -13,7 +13,7 @@ import { heldNumbers, heldParts } from "./files/sessions.ts";
 
 /** Longest wait for the end of a process at whose socket nothing listens, in ms. */
 const DEATH_MS = 10_000;
-/** The same where its socket is not in this runtime directory: it may be alive in another one. */
+/** The same if its socket is not in this runtime directory: the process may be alive in another one. */
 const ELSEWHERE_MS = 500;
 const POLL_MS = 20;
 /** Longest wait for an answer, in ms: a healthy process answers in time, a stopped one never. */
@@ -29,7 +29,7 @@ export async function lives(socket: string): Promise<boolean> {
   return false;
 }
 
-/** False where nothing listens, or the process ends before it answers: it was killed. */
+/** False if nothing listens, or the process ends before it answers: it was killed. */
 async function answers(socket: string): Promise<boolean> {
   try {
     const { connection } = await Connection.open(socket, "cli", {}, ANSWER_MS);
@@ -41,8 +41,8 @@ async function answers(socket: string): Promise<boolean> {
 }
 
 /**
- * Waits until every session with a checkpoint has either a living process or none. One that only runs panes of a session
- * that crashed keeps their last state, and lets go.
+ * Waits until every session with a checkpoint has either a living process or none. A process that only runs panes of a
+ * crashed session saves their last state and exits.
  */
 export async function untilReleased(instance: Instance): Promise<void> {
   const began = performance.now();
@@ -64,7 +64,7 @@ export async function untilReleased(instance: Instance): Promise<void> {
   }
 }
 
-/** Whether a process has the session itself, as far as is known. */
+/** Whether a process serves the session itself, as far as is known. */
 function isServer(instance: Instance, number: number, socket: string): boolean {
   const entry = listProcesses(instance).find((each) => each.socket === socket);
   return entry === undefined || entry.session === null || (entry.session === number && !entry.isMember);
@@ -77,7 +77,7 @@ function writersOf(instance: Instance, number: number): string[] {
   return parts.length === 0 ? [] : [...new Set([...serversOf(instance, number), ...first])];
 }
 
-/** Sockets of the processes that have a session: one, as a rule. */
+/** Sockets of the processes that serve a session, usually one. */
 export function serversOf(instance: Instance, number: number): string[] {
   return listProcesses(instance).flatMap(({ session, socket }) => (session === number ? [socket] : []));
 }

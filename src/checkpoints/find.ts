@@ -1,4 +1,4 @@
-/** Resolves a target without a process: a crashed session, which becomes readable once a process shows it. */
+/** Resolves a target without a process to a crashed session, which becomes readable once a process shows it. */
 import type { Instance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { parseTarget, sessionId, type Target } from "../protocol/names.ts";
@@ -7,7 +7,7 @@ import { Claims } from "./files/claims.ts";
 import { type CrashedSession, crashedNumbers, findCrashed, paneMeant, readCrashed } from "./files/sessions.ts";
 import { type Restorer, startReader } from "./launch.ts";
 
-/** As findCrashed, behind the end of a process that was just killed. @throws WshError checkpoint_not_found */
+/** Like findCrashed, after the end of a process that was just killed. @throws WshError checkpoint_not_found */
 export async function findReleased(instance: Instance, target: Target): Promise<CrashedSession> {
   try {
     return findCrashed(instance, target);
@@ -28,9 +28,9 @@ export function allCrashed(instance: Instance, living: ReadonlySet<number> = new
 }
 
 /**
- * Starts a process that shows the crashed session or pane that a target means.
- * @param only id of the one session that the caller may touch
- * @returns whether there is one
+ * Starts a process that shows the crashed session or pane that a target names.
+ * @param only id of the only session that the caller may use
+ * @returns whether there is such a session
  * @throws WshError of its checkpoint
  */
 export async function showCrashed(

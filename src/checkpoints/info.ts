@@ -6,12 +6,12 @@ import type { PaneRecord } from "./files/record.ts";
 import type { CrashedSession } from "./files/sessions.ts";
 import { windowsIn } from "./files/tree.ts";
 
-/** The panes that are not restored with a session. @param name that it is restored under */
+/** The panes that are not restored with a session. @param name the session's name after the restore */
 export function leftOut({ left_out }: CrashedSession, name: string): OperationOutput<"checkpoint.restore">["left_out"] {
   return left_out.map(({ pane, why }) => ({ session: name, pane_id: paneId(pane), message: why }));
 }
 
-/** @param server the machine's name, by the setting */
+/** @param server the machine's name, from the setting */
 export function crashInfo(crashed: CrashedSession, server: string): SessionInfo {
   const { session, panes, saved_at, why, number } = crashed;
   const [first] = panes;
@@ -48,7 +48,7 @@ function windowsOf({ session, layout }: CrashedSession, panes: readonly PaneInfo
   const one = { index: 0, name: "", active: true, rows, cols };
   if (layout === null) return [{ ...one, id: windowId(window), panes: [...panes] }];
   const known = windowsIn(layout);
-  // One whose tree cannot be read has its panes in one window.
+  // If its tree cannot be read, all panes are listed in one window.
   if (known.length === 0) return [{ ...one, id: windowId(window), panes: [...panes] }];
   return known.map(({ id, index, name, active, activePane, panes: own }) => ({
     ...one,

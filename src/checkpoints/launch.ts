@@ -1,5 +1,5 @@
 /**
- * Starts the process of a crashed session, under its former ids: to show its contents, for readers; or with new shells
+ * Starts the process of a crashed session, under its former ids: to show its contents to readers, or with new shells
  * below them. Variables of a login (sockets, displays, secrets) are taken from the starter.
  */
 import fs from "node:fs";
@@ -25,7 +25,8 @@ const ROOM_POLL_MS = 20;
 /** Longest time to restore a session with many panes, in ms: each has up to thousands of lines to read. */
 const RESTORE_MS = 60_000;
 /**
- * Attempts to start a process while readers keep showing the session: one that asks without a pause wins every other.
+ * Attempts to start a process while readers keep showing the session: a reader that asks without a pause wins every
+ * other attempt.
  */
 const ATTEMPTS = 20;
 
@@ -37,11 +38,11 @@ export interface Restorer {
 }
 
 /**
- * A process that shows a crashed session, readable for as long as an ended one.
+ * Starts a process that shows a crashed session, which is readable for as long as an ended one.
  * @throws WshError of the checkpoint's reader
  */
 export async function startReader(instance: Instance, crashed: CrashedSession, restorer: Restorer): Promise<void> {
-  // Another reader may have started it just now.
+  // Another reader may have just started it.
   if (await lives(sessionSocket(instance, processOf(crashed)))) return;
   try {
     await startSessionProcess(instance, specOf(instance, crashed, restorer, false));
@@ -66,12 +67,12 @@ export async function startRestored(
     } catch (thrown) {
       if (WshError.from(thrown).code !== "session_running" || attempt === ATTEMPTS) throw thrown;
     }
-    // A reader had the crashed session shown again meanwhile.
+    // Meanwhile a reader may have started a process that shows the crashed session.
     await makeRoom(sessionSocket(instance, processOf(crashed)));
   }
 }
 
-/** The id that its process had, and gets again; without one, its oldest pane's. */
+/** The id of its former process, which is used again; without one, its oldest pane's. */
 export function processOf({ layout, panes }: Pick<CrashedSession, "layout" | "panes">): number {
   const process = layout === null ? 0 : processIn(layout);
   return process > 0 ? process : (panes[0]?.pane ?? 0);
@@ -91,7 +92,7 @@ function specOf(instance: Instance, crashed: CrashedSession, restorer: Restorer,
   return { ...oldest, create, env, nofile, split: { owner: processOf(crashed), tree, panes } };
 }
 
-/** What starts a pane again: of a whole session, or one of a session that runs. */
+/** The spec that restarts a pane, for a whole session or within a running one. */
 export function paneSpec(
   instance: Instance,
   { session, number, why }: Pick<CrashedSession, "session" | "number" | "why">,
@@ -141,7 +142,7 @@ function environmentOf(pane: PaneRecord, { env }: Restorer): Record<string, stri
   return restoredEnvironment(pane.env, Object.fromEntries(given));
 }
 
-/** Its former directory, or the nearest existing one above. */
+/** Its former directory, or the nearest existing parent. */
 function directoryFor(wanted: string | null): { readonly cwd: string; readonly notes: string[] } {
   let cwd = wanted ?? "/";
   while (!isDirectory(cwd) && cwd !== dirname(cwd)) cwd = dirname(cwd);
@@ -170,7 +171,7 @@ export async function makeRoom(socket: string): Promise<void> {
   try {
     await endAt(socket, check);
   } catch (thrown) {
-    // It ended meanwhile.
+    // The process ended meanwhile.
     if (processState(socket) === "alive") throw thrown;
   }
   const until = performance.now() + ROOM_MS;

@@ -1,4 +1,4 @@
-/** Makes a crashed session run again, under the name, the ids and the layout that it had. */
+/** Restores a crashed session with its former name, ids and layout. */
 import { type Instance, sessionSocket } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkSessionName } from "../protocol/names.ts";
@@ -9,7 +9,7 @@ import type { CrashedSession } from "./files/sessions.ts";
 import { makeRoom, processOf, type Restorer, startRestored } from "./launch.ts";
 
 /**
- * @param as a new name
+ * @param as the new name
  * @throws WshError session_running, session_name_conflict, max_sessions_reached, and those of new sessions
  */
 export async function restoreSession(
@@ -25,14 +25,14 @@ export async function restoreSession(
   if (holder !== undefined && !holder.ended && (await lives(holder.socket))) {
     throw new WshError("session_name_conflict", `a session named '${name}' already exists`);
   }
-  // Remaining registry entries of its processes would have its name.
+  // Stale registry entries of its processes would block its name.
   await cleanStale(instance);
   return startRestored(instance, named, restorer);
 }
 
 /**
- * Ends processes that show the crashed session to readers, and waits for dying ones. @throws WshError session_running,
- * lock_busy
+ * Ends processes that show the crashed session to readers, and waits for dying ones to end. @throws WshError
+ * session_running, lock_busy
  */
 export async function makeRoomFor(instance: Instance, crashed: CrashedSession): Promise<void> {
   for (const socket of new Set([sessionSocket(instance, processOf(crashed)), ...serversOf(instance, crashed.number)]))

@@ -1,4 +1,4 @@
-/** Lists, restores and forgets crashed sessions: for the server, and for the command line, which needs none. */
+/** Lists, restores and forgets crashed sessions: for the server, and for the command line, which works without one. */
 import os from "node:os";
 import type { Instance } from "../instance/paths.ts";
 import type { OperationOutput, ParsedInput } from "../operations/table.ts";
@@ -30,8 +30,8 @@ import { restoreNamed } from "./named/work.ts";
 import { makeRoomFor, restoreSession } from "./restore.ts";
 
 /**
- * Most sessions that are restored at a time. Each keeps a processor busy while it takes its lines in, and waits in between
- * for its process and its disk: one more than there are processors keeps them all busy.
+ * Most sessions that are restored at the same time. Each uses a processor while it reads its lines, and between that
+ * waits for its process and its disk: one more session than processors keeps all processors busy.
  */
 const AT_ONCE = 5;
 
@@ -41,7 +41,10 @@ export function listCrashed(instance: Instance, living: ReadonlySet<string>, hos
   return allCrashed(instance, numbers).map((crashed) => crashInfo(crashed, hostname));
 }
 
-/** @param session only this session's checkpoints @param search only those with the text @throws WshError invalid_request */
+/**
+ * @param session only this session's checkpoints @param search only checkpoints that contain the text @throws WshError
+ * invalid_request
+ */
 export async function listAll(
   instance: Instance,
   hostname: string,
@@ -80,7 +83,7 @@ export async function listAll(
   };
 }
 
-/** @throws WshError of the one session that was asked for */
+/** @throws WshError of the session that the caller named */
 export async function restoreAsked(
   instance: Instance,
   { session, all, as, label }: ParsedInput<"checkpoint.restore">,
@@ -122,7 +125,7 @@ export async function restoreAsked(
     }
   };
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, os.availableParallelism() + 1) }, next));
-  // In the order in which they crashed, not in which they were restored.
+  // In the order of the crashes, not of the restores.
   for (const told of done) told?.();
   return { restored, left_out, failed };
 }
@@ -135,7 +138,7 @@ async function findRestorable(instance: Instance, target: string): Promise<Crash
     return await findReleased(instance, parsed);
   } catch (thrown) {
     const { code } = WshError.from(thrown);
-    // One killed before its first checkpoint is not running either.
+    // A session that was killed before its first checkpoint is not running either.
     if (code !== "checkpoint_not_found" || running === undefined || processState(running.socket) === "dead")
       throw thrown;
     throw new WshError("session_running", `session '${running.name ?? target}' is already running`);
@@ -156,7 +159,7 @@ export async function forgetAsked(
     const named = allNamed(instance, sessionId(number)).named.filter(({ folder }) => folder.number === number);
     const crashed = readCrashed(instance, number);
     const known = crashed === null || "trouble" in crashed ? null : crashed;
-    // A process that shows it to readers holds its contents in memory.
+    // A process that shows it to readers has its contents in memory.
     if (known !== null) await makeRoomFor(instance, known);
     let bytes = removeSession(sessionDir(instance, number));
     const folders = namedFolders(instance, number);
@@ -167,7 +170,7 @@ export async function forgetAsked(
   return { forgotten };
 }
 
-/** Sessions of this machine that do not run and have checkpoints. */
+/** Sessions of this machine that have checkpoints and do not run. */
 function goneNumbers(instance: Instance): number[] {
   const named = namedFolders(instance).filter(
     ({ number, directory }) => !isRunning(instance, number) && !isOthers(directory),
@@ -176,7 +179,7 @@ function goneNumbers(instance: Instance): number[] {
   return [...new Set([...crashed, ...named.map(({ number }) => number)])].sort((a, b) => a - b);
 }
 
-/** One that cannot be read is named by its id. */
+/** A session that cannot be read is named by its id. */
 function numberOf(instance: Instance, target: string): number {
   const parsed = parseTarget(target);
   const gone = goneNumbers(instance);
@@ -184,7 +187,7 @@ function numberOf(instance: Instance, target: string): number {
   try {
     return findCrashed(instance, parsed).number;
   } catch (thrown) {
-    // One that has ended may have checkpoints with names.
+    // An ended session may have named checkpoints.
     const { named } = allNamed(instance, target);
     const newest = named.filter(({ folder }) => gone.includes(folder.number)).at(-1);
     if (newest === undefined) throw thrown;

@@ -75,17 +75,17 @@ function walk(machine: string, value: unknown, list = ""): unknown {
   return changed;
 }
 
-/** Once. */
+/** Adds the prefix, at most once. */
 function under(machine: string, id: string): string {
   return id.startsWith(`${machine}/`) ? id : `${machine}/${id}`;
 }
 
-/** Fields of an error beside its message. */
+/** The fields of an error other than its message. */
 export function addressedDetails(machine: string, details: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return walk(machine, details) as Record<string, unknown>;
 }
 
-/** Targets in fields, never in text: there a quote has a backslash before it. */
+/** Matches targets in fields, never in text: there a quote has a backslash before it. */
 const targetInJson = /"(?:(session|pane|pane_id|window_id|session_id)":"([^"\\]+)|(id|window)":"(@[sw]?\d+))"/g;
 
 /**

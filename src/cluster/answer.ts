@@ -41,14 +41,14 @@ export function requireAnswer<N extends OperationName>(
   throw outcomeUnknown(asked, "its answer is invalid");
 }
 
-/** An answer as callers of this machine read it. */
+/** An answer in the form for callers of this machine. */
 export function addressedAnswer(machine: string, operation: OperationName, answer: unknown): unknown {
   return addressedOutput(machine, getOperation(operation).gives, answer);
 }
 
-/** Longest message and hint of another machine that are shown, in characters. */
+/** Longest message and hint of another machine to show, in characters. */
 const MAX_MESSAGE = 4_000;
-/** Errors about the login there do not concern the caller here. */
+/** Errors about the login there, which do not concern the caller here. */
 const refusedThere: ReadonlySet<ErrorCode> = new Set(["auth_required", "auth_invalid"]);
 
 /** The operation's error there, whose message names the machine. */
@@ -81,7 +81,7 @@ function hasPossibleNames(operation: OperationName, result: unknown): boolean {
   return getOperation(operation).gives !== "sessions" || [result].flat().every(isPossibleSession);
 }
 
-/** Names that no session can have would lead elsewhere, or nowhere. */
+/** Whether a session has a valid name: an invalid one would name another session, or none. */
 export function isPossibleSession(session: unknown): boolean {
   const names = v.safeParse(NamesSchema, session);
   if (!names.success) return false;

@@ -12,40 +12,40 @@ import { WshError } from "../protocol/errors.ts";
 /** Interval between two attempts, in ms. */
 export const RETRY_MS = 500;
 
-/** The connection was lost after the request may have been sent. */
+/** The connection was lost, possibly after the request was sent. */
 export class ConnectionLost extends Error {}
 
 export interface RemoteRequest {
   readonly machine: string;
   readonly operation: string;
-  /** The request's id, which a caller can ask again by. */
+  /** The request's id, with which the caller can ask again. */
   readonly id: string;
 }
 
 export interface RepeatedRequest extends RemoteRequest {
-  /** Unix time in ms at which the caller sent it for the first time, where that was before. */
+  /** Unix time in ms at which the caller first sent it, if it was sent before. */
   readonly firstAt?: number | undefined;
   /** Unix time in ms by this machine's clock. */
   readonly deadline: number;
   /** The deadline is the caller's own: an answer after it is useless. */
   readonly isOwn?: boolean;
   readonly signal?: AbortSignal | undefined;
-  /** Whether the machine answers at this moment: asked once, at the caller's own deadline. */
+  /** Whether the machine answers now: asked once, at the caller's own deadline. */
   readonly isThere?: () => Promise<boolean>;
 }
 
-/** Nothing answers now. */
+/** Errors of machines that do not answer now. */
 export const passing: ReadonlySet<string> = new Set(["machine_unreachable", "lock_busy"]);
 
 /**
- * @param attempt sends it; throws ConnectionLost when it may have been sent. Its argument is when the request was first sent,
- * as Unix time in ms, from the second attempt on
+ * @param attempt sends the request; throws ConnectionLost if it may have been sent. From the second attempt on, its
+ * argument is the time of the first, as Unix time in ms
  * @throws WshError outcome_unknown, cancelled, and errors of `attempt`
  */
 export async function untilAnswered<T>(asked: RepeatedRequest, attempt: (firstAt?: number) => Promise<T>): Promise<T> {
   const { signal, deadline } = asked;
   const firstAt = asked.firstAt ?? Date.now();
-  // One that was sent before may have been done, also where nothing can be sent now.
+  // A request that was sent earlier may have been executed, even if nothing can be sent now.
   let lostAt = asked.firstAt === undefined ? null : Date.now();
   let before = asked.firstAt;
   for (;;) {

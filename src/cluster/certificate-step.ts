@@ -8,7 +8,7 @@ import { errorCode } from "../base/errno.ts";
 import { defined } from "../protocol/defined.ts";
 
 const DAY_MS = 86_400_000;
-/** A certificate that ends sooner is worth a word, in days. */
+/** Remaining validity below which a certificate is mentioned, in days. */
 const SOON_DAYS = 30;
 /** Longest handshake, in ms. */
 const PATIENCE_MS = 5_000;

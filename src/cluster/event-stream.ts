@@ -9,12 +9,12 @@ import { integerFrom } from "../protocol/fields.ts";
 import type { LinkEvents } from "./link.ts";
 import type { SocketOptions } from "./stream.ts";
 
-/** How many liveness questions may stay unanswered. */
+/** How many pings may stay unanswered. */
 const MISSED = 2;
 /** Longest time until the stream is open, in ms. */
 const OPEN_MS = 10_000;
 
-/** Has an answer, and changes nothing. */
+/** The ping: a request with an answer that changes nothing. */
 const question = JSON.stringify({ id: "there", method: "server_info" });
 
 const MessageSchema = v.pipe(
@@ -24,7 +24,7 @@ const MessageSchema = v.pipe(
     v.object({ connected: v.literal(true) }),
     v.object({ event: v.string(), params: v.looseObject({}) }),
     v.object({ type: v.literal("lagged"), skipped: integerFrom(1) }),
-    // The answer to our question.
+    // The answer to the ping.
     v.object({ method: v.literal("server_info") }),
   ]),
 );
@@ -50,7 +50,7 @@ export function openEvents(
   function lost(): void {
     if (isOver) return;
     end();
-    // No effect once it has opened.
+    // No effect after it has opened.
     opening.reject(new WshError("machine_unreachable", `machine '${machine}' does not answer`, { machine }));
     if (isOpen) sink.closed();
   }

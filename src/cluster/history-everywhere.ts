@@ -1,7 +1,7 @@
 /**
  * The history of several machines as one page: each is asked for its newest matching commands, and all are merged by
- * time, which their ids contain, each with its machine. A machine that does not answer is named, so that the page is
- * not taken for complete.
+ * time, which their ids contain, each with its machine. A machine that does not answer is named, so that the page does
+ * not seem complete.
  */
 import { orUntil } from "../base/deadline.ts";
 import type { HistoryCommand, HistoryPage, HistorySearchInput } from "../operations/history.ts";
@@ -10,14 +10,14 @@ import { WshError } from "../protocol/errors.ts";
 /** Machines that are asked at the same time: each starts a process that reads its database. */
 const MAX_ASKED = 32;
 /**
- * Longest wait for one of them without a person to ask, in ms: a login by ssh, a server's start, and a search through a
- * year.
+ * Longest wait for one of them while no login can be prompted for, in ms: a login by ssh, a server's start, and a
+ * search through a year.
  */
 const PATIENCE_MS = 15_000;
 
 export interface HistoryPart {
   readonly server: string;
-  /** Its answer names everything as callers here name it. */
+  /** The names in its answer are those for callers here. */
   ask(input: HistorySearchInput): Promise<HistoryPage>;
 }
 
@@ -68,7 +68,7 @@ function newerFirst(a: HistoryCommand, b: HistoryCommand): number {
   return b.id - a.id || ((a.server ?? "") < (b.server ?? "") ? -1 : 1);
 }
 
-/** The newest, and those with the id of the last: the next page begins before it, and would leave them out. */
+/** The newest commands, and all with the id of the last: the next page begins before that id and would omit them. */
 function wholeIds(commands: readonly HistoryCommand[], limit: number): HistoryCommand[] {
   const last = commands[limit - 1];
   if (last === undefined) return [...commands];

@@ -1,6 +1,6 @@
 /**
  * A link over HTTP and WebSocket: over TCP with a token, or over ssh, which ends at a Unix socket here. Before sending
- * a change, the link makes sure that the connection answers: it did within FRESH_MS, or is asked.
+ * a change, the link checks that the machine answers, unless it answered within FRESH_MS.
  */
 import * as v from "valibot";
 import type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
@@ -29,15 +29,18 @@ import { openStream } from "./stream.ts";
 import { type Base, pathAt, socketUrl, type Transport } from "./transport.ts";
 import { transportTrouble } from "./transport-trouble.ts";
 
-/** Age of an answer up to which the machine is taken to be there, in ms. */
+/** Age of an answer up to which the machine counts as present, in ms. */
 const FRESH_MS = 2_000;
-/** Silence after a question from which on the machine is `stale`, in ms: an answer around the world takes a fifth. */
+/**
+ * Silence after a question, in ms, after which the machine is `stale`: an answer around the world takes a fifth of
+ * this.
+ */
 const STALE_MS = 2_000;
-/** Longest wait for the gateway to say who it is, in ms: a round trip around the world, and a busy machine. */
+/** Longest wait for the gateway to identify itself, in ms: a round trip around the world, and a busy machine. */
 const HELLO_MS = 5_000;
-/** How many questions may stay unanswered while a call is. */
+/** How many pings may stay unanswered during a call. */
 const MISSED_PINGS = 2;
-/** Largest answer that is read, in bytes: what an operation returns at most, many times over. */
+/** Largest answer that is read, in bytes: many times the maximum result of an operation. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 export class HttpLink implements Link, Carrying {
@@ -46,9 +49,11 @@ export class HttpLink implements Link, Carrying {
   private answered: { readonly at: number; readonly tick: number } | null = null;
   private trouble: WshError | null = null;
   private connecting: Promise<LinkHello> | null = null;
-  /** Of the oldest question without an answer, as performance.now(). */
+  /** Time of the oldest question without an answer, as performance.now(). */
   private askedAt: number | null = null;
-  /** Minimum by which its clock is ahead of ours, in ms: a deadline there is never later than the one given here. */
+  /**
+   * Least amount by which its clock is ahead of ours, in ms: a deadline there is never later than the one given here.
+   */
   private clockAhead = 0;
 
   constructor(
@@ -81,7 +86,7 @@ export class HttpLink implements Link, Carrying {
   }
 
   async events(sink: LinkEvents): Promise<Disposable> {
-    // A recent answer may have come over an old connection: it is checked first.
+    // A recent answer may have come over an old connection, which is checked first.
     await this.hello();
     const base = await this.ready();
     return openEvents(socketUrl(base, "/ws/json"), base, this.machine, sink);
@@ -110,7 +115,7 @@ export class HttpLink implements Link, Carrying {
       this.heard();
       return text;
     } catch (thrown) {
-      // Asked again, it would answer the same.
+      // Asked again, the machine would give the same answer.
       if (thrown instanceof TooLong) {
         throw new WshError("outcome_unknown", `machine '${this.machine}' answered, but ${thrown.message}`);
       }
@@ -129,7 +134,7 @@ export class HttpLink implements Link, Carrying {
     );
   }
 
-  /** A call may take minutes; that the machine is there is asked beside it. */
+  /** A call may take minutes; meanwhile the machine is asked whether it is present. */
   private watch(base: Base, silence: AbortController): Disposable {
     let unanswered = 0;
     const timer = setInterval(() => {
@@ -148,7 +153,7 @@ export class HttpLink implements Link, Carrying {
     return { [Symbol.dispose]: () => clearInterval(timer) };
   }
 
-  /** The caller wants no answer any more, and the machine need not wait whether it asks again. */
+  /** The caller no longer wants an answer, and the machine need not wait for a repetition. */
   cancel(id: string): void {
     const { base } = this.way;
     if (base === null) return;
@@ -188,7 +193,7 @@ export class HttpLink implements Link, Carrying {
     try {
       const { version, hostname } = await this.hello();
       yield { step: "version", ok: true, text: `wsh ${version} on ${hostname}, protocol ${PROTOCOL_VERSION}` };
-      // Of a machine of the fleet, its beats have told.
+      // For a machine of the fleet, its heartbeats have told.
       if (this.way.base?.machine === undefined && this.known?.now !== undefined) yield this.clockStep();
     } catch (thrown) {
       const error = WshError.from(thrown);
@@ -217,7 +222,7 @@ export class HttpLink implements Link, Carrying {
     return isRefusal(trouble.status) ? "rejected" : "unreachable";
   }
 
-  /** Where the machine answers. @throws WshError machine_unreachable and others: nothing was sent */
+  /** The address at which the machine answers. @throws WshError machine_unreachable and others: nothing was sent */
   private async ready(): Promise<Base> {
     const { base } = this.way;
     const isFresh = this.answered !== null && performance.now() - this.answered.tick < FRESH_MS;
@@ -267,7 +272,7 @@ export class HttpLink implements Link, Carrying {
     const hello = v.safeParse(v.pipe(v.string(), v.parseJson(), LinkHelloSchema), text);
     if (!hello.success) throw this.foreign("the other end is not a wsh server that can be linked");
     const { wsh, version, now } = hello.output;
-    // Read before the answer travelled: its clock is further ahead by that time.
+    // Read before the answer travelled: the clock there is ahead by at least the time of the way back.
     if (now !== undefined) this.clockAhead = now - Date.now();
     if (wsh === PROTOCOL_VERSION) return hello.output;
     throw new WshError(
@@ -342,7 +347,7 @@ function failedAt(error: WshError): { readonly step: string; readonly advice: st
 
 class TooLong extends Error {}
 
-/** @throws TooLong when there is more than an answer can be */
+/** @throws TooLong when the answer exceeds the maximum */
 async function readLimited(response: Response): Promise<string> {
   const parts: Uint8Array[] = [];
   let size = 0;

@@ -43,7 +43,7 @@ export function keepKnown(instance: Instance, machine: string, sessions: readonl
   write(instance, all);
 }
 
-/** A machine that was removed is not listed. */
+/** A machine that was removed is no longer listed. */
 export function forgetKnown(instance: Instance, machine: string): void {
   const { [machine]: gone, ...rest } = readAll(instance);
   if (gone !== undefined) write(instance, rest);
@@ -54,7 +54,7 @@ function write(instance: Instance, all: Record<string, Known>): void {
     prepareStateDir(instance);
     replaceOwnFile(fileOf(instance), `${JSON.stringify(all)}\n`);
   } catch {
-    // Only the list of a machine that does not answer is poorer.
+    // Only the list of a machine that does not answer is less complete.
   }
 }
 
@@ -70,7 +70,7 @@ function readAll(instance: Instance): Record<string, Known> {
     });
     return Object.fromEntries(known);
   } catch {
-    return {}; // not ours to read, or gone meanwhile
+    return {}; // another user's, or removed meanwhile
   }
 }
 

@@ -12,28 +12,28 @@ import { beginsUntil, ConnectionLost, untilAnswered, whileThere } from "./ask-ag
 import { type LinkCallOptions, sentCaller } from "./link.ts";
 import { isWait, untilDecided } from "./wait-again.ts";
 
-/** One call in all of its attempts. */
+/** One call with all its attempts. */
 export interface CarriedCall {
   readonly operation: OperationName;
   readonly access: Access;
   readonly signal: AbortSignal | undefined;
   /** Incarnations of the machine to which it was sent. */
   readonly sentTo: Set<string>;
-  /** Unix time in ms by this machine's clock after which it is not begun there. */
+  /** Unix time in ms by this machine's clock after which the call is not begun there. */
   readonly deadline: number;
-  /** The headers of an attempt that is sent now. */
+  /** The headers for an attempt that is sent now. */
   headers(): Readonly<Record<string, string>>;
 }
 
 /** Carries calls to one machine. */
 export interface Carrying {
   readonly machine: string;
-  /** Sends the call once and returns its answer. @throws ConnectionLost; WshError when nothing was sent, or nothing done */
+  /** Sends the call once and returns its answer. @throws ConnectionLost; WshError when nothing was sent or executed */
   send(body: string, call: CarriedCall): Promise<string>;
   /** Whether the machine answers now. */
   isThere(): Promise<boolean>;
   timeThere(time: number): number;
-  /** The caller wants no answer any more. */
+  /** The caller no longer wants an answer. */
   cancel(id: string): void;
   unreachable(cause: unknown): WshError;
 }

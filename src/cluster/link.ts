@@ -16,20 +16,20 @@ export interface LinkCallOptions {
   /** Target there, without the machine's name. */
   readonly session?: string;
   readonly caller: Caller;
-  /** Of the caller; absent: the account's own. */
+  /** Access of the caller; absent: the account's own. */
   readonly access?: Access;
   readonly signal?: AbortSignal;
   /** The request's id there; without one the link gives it an id. */
   readonly request?: LinkRequest;
-  /** Unix time in ms by this machine's clock after which it is not begun there. */
+  /** Unix time in ms by this machine's clock after which the call is not begun there. */
   readonly deadline?: number;
 }
 
 export interface LinkRequest {
   readonly id: string;
-  /** The caller's name for the request; absent: its id. */
+  /** The request's name for the caller; absent: its id. */
   readonly shown?: string | undefined;
-  /** Unix time in ms at which it was sent for the first time; absent: it is now. */
+  /** Unix time in ms at which it was first sent; absent: now. */
   readonly firstAt?: number | undefined;
 }
 
@@ -41,13 +41,13 @@ export interface RemoteEvent {
 
 export interface LinkEvents {
   event(event: RemoteEvent): void;
-  /** So many events were left out, since we read too slowly. */
+  /** This many events were omitted because they were read too slowly. */
   missed(count: number): void;
-  /** The way is lost; not called when it was disposed of. */
+  /** The connection is lost; not called after disposal. */
   closed(): void;
 }
 
-/** Known facts about a link, without asking. */
+/** Facts about a link that are known without a request. */
 export interface LinkState {
   readonly health: MachineHealth;
   readonly hello: LinkHello | null;
@@ -56,7 +56,7 @@ export interface LinkState {
   readonly error: string | null;
 }
 
-/** Clocks that differ by more, in ms, make credentials, certificates and times in lists wrong. */
+/** Difference between clocks, in ms, above which credentials, certificates and times in lists are wrong. */
 export const CLOCK_MS = 5_000;
 
 /** The advice when two clocks differ and nothing shows which one is right. */
@@ -84,14 +84,17 @@ export interface Link {
     input: OperationInput<N>,
     options: LinkCallOptions,
   ): Promise<OperationOutput<N>>;
-  /** The socket of the process that has the target there. Opening it connects the link if need be. */
+  /** A dial to the socket of the target's process on that machine. Opening it connects the link if necessary. */
   dial(target: string): Dial;
   /**
    * Events of the sessions there, until disposed of or disconnected.
    * @throws WshError machine_unreachable and others
    */
   events(sink: LinkEvents): Promise<Disposable>;
-  /** A time of this machine by the clock of that one, never later than it is; the same while that is not known. */
+  /**
+   * Converts a time to that machine's clock, never later than the actual time; unchanged while the difference is
+   * unknown.
+   */
   timeThere(time: number): number;
   /** Checks the connection step by step, from scratch. */
   examine(): AsyncIterable<LinkStep>;

@@ -1,6 +1,6 @@
 /**
- * Sessions of another machine from its last list, and their forms in a list here: the session, or its JSON, which is
- * made once and cached, since lists show thousands of unchanged ones. Parts that depend on the moment are inserted for
+ * Sessions of another machine from its last list, in the form of a list here: the session, or its JSON, which is
+ * created once and cached, since lists show thousands of unchanged ones. Parts that depend on the time are inserted for
  * each list: the ages, whether the machine answers, and since when it does not. Pure.
  */
 import { asSeenBy } from "../protocol/concealed.ts";
@@ -9,9 +9,9 @@ import type { SessionInfo } from "../protocol/session.ts";
 import { addressedSession } from "./addressed.ts";
 
 export interface ListedSession {
-  /** As callers here name it: `m1/dev`. Its ages are those at the time of its machine's report. */
+  /** The session by its name here, `m1/dev`. Its ages date from its machine's report. */
   readonly info: SessionInfo;
-  /** Its JSON after a comma, without the parts that depend on the moment. */
+  /** Its JSON after a comma, without the parts that depend on the time. */
   readonly json: string;
 }
 
@@ -27,9 +27,9 @@ function listedJson({ last_activity_ms: _last, idle_ms: _idle, ...constant }: Se
 /** The elements of a list: each function adds a session to it. */
 export interface ListForm<T> {
   add(list: T[], info: SessionInfo): void;
-  /** A session so many ms after its machine's report. */
+  /** Adds a session, so many ms after its machine's report. */
   addAged(list: T[], session: ListedSession, ms: number): void;
-  /** A session whose machine does not answer. @param at Unix time in ms of the report */
+  /** Adds a session whose machine does not answer. @param at Unix time in ms of the report */
   addLastSeen(list: T[], session: ListedSession, at: number): void;
 }
 
@@ -46,7 +46,7 @@ export const asJson: ListForm<string> = {
   add: (list, info) => void list.push(",", JSON.stringify(info)),
   addAged(list, { info: { last_activity_ms, idle_ms }, json }, ms) {
     const last = finite(last_activity_ms + ms);
-    // They are nearly always the same.
+    // The two ages are nearly always equal.
     list.push(json, last, ',"idle_ms":', idle_ms === last_activity_ms ? last : finite(idle_ms + ms), "}");
   },
   addLastSeen: (list, { info }, at) => void list.push(",", JSON.stringify(lastSeen(info, at))),
@@ -73,7 +73,7 @@ function lastSeen(info: SessionInfo, at: number): SessionInfo {
   return { ...info, as_of: at, state: "unresponsive" };
 }
 
-/** As JSON.stringify has it: another machine may write 1e999. */
+/** Like JSON.stringify: another machine may write 1e999. */
 function finite(value: number): string {
   return Number.isFinite(value) ? String(value) : "null";
 }

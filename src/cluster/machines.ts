@@ -43,12 +43,12 @@ export class Machines {
   private readonly kept = new Map<string, MachineLink>();
   private stamp: string | null = null;
   private remembered: readonly RememberedMachine[] = [];
-  /** Of this server, which is connected to one. */
+  /** Connection to its fleet; null: this server has none. */
   fleet: Fleet | null = null;
 
   constructor(private readonly options: MachinesOptions) {}
 
-  /** The added ones, by name. */
+  /** The added machines, by name. */
   get all(): readonly RememberedMachine[] {
     const stamp = machinesStamp(this.options.instance);
     if (stamp !== this.stamp) {
@@ -63,7 +63,7 @@ export class Machines {
     return this.remembered;
   }
 
-  /** Machines of the fleet, by name, without those whose name an added one has. */
+  /** Machines of the fleet, by name, except those with the name of an added one. */
   get ofFleet(): readonly string[] {
     const { fleet } = this;
     if (fleet === null) return [];
@@ -92,7 +92,9 @@ export class Machines {
     return link;
   }
 
-  /** A link to a machine's name, or to an address that need not have been added. @throws WshError machine_not_found */
+  /**
+   * A link to a machine by its name, or to an address that need not have been added. @throws WshError machine_not_found
+   */
   linkOf(machine: string): Link {
     if (!isAddress(machine)) return this.link(machine);
     parseAddress(machine);
@@ -101,7 +103,7 @@ export class Machines {
   }
 
   /**
-   * Remembers a machine, without asking it.
+   * Adds a machine without contacting it.
    * @param own this server's name, which no other machine gets
    * @throws WshError invalid_address, invalid_machine_name, machine_conflict, invalid_request
    */
@@ -123,7 +125,7 @@ export class Machines {
     return this.link(called);
   }
 
-  /** Forgets a machine, and ends the ssh connection to it; its sessions continue. @throws WshError machine_not_found */
+  /** Removes a machine, and ends the ssh connection to it; its sessions continue. @throws WshError machine_not_found */
   async remove(name: string): Promise<void> {
     if (this.isOfFleet(name)) {
       this.requireGone(name);

@@ -1,6 +1,6 @@
 /**
- * A connection to a session's process on another machine. A connection that is lost, or falls silent, before that
- * process has answered is made again: nothing was requested over it. The machine is asked whether the connection or the
+ * Opens a connection to a session's process on another machine. If it is lost or falls silent before that process has
+ * answered, it is opened again: nothing was requested over it. The machine is asked whether the connection or the
  * process is silent.
  */
 import { pause } from "../base/deadline.ts";
@@ -10,7 +10,7 @@ import { Connection, type ConnectionEvents, type Dial } from "../wire/connection
 import { RETRY_MS } from "./ask-again.ts";
 import type { Link } from "./link.ts";
 
-/** @throws WshError as Connection.open; machine_unreachable: nothing was sent */
+/** @throws WshError like Connection.open; machine_unreachable: nothing was sent */
 export async function openThere(
   link: Pick<Link, "hello">,
   { called, open }: Dial,
@@ -31,10 +31,10 @@ export async function openThere(
       return await Connection.open(dial, "cli", events);
     } catch (thrown) {
       const { code } = WshError.from(thrown);
-      // A machine that was never reached is not awaited.
+      // A machine that was never reached is not waited for.
       if (!isReached || (code !== "machine_unreachable" && code !== "session_unavailable")) throw thrown;
       const lost = code === "machine_unreachable" ? thrown : await link.hello().then(() => null, WshError.from);
-      // Again the machine answers, and the process does not.
+      // For the second time the machine answers while the process does not.
       if (lost === null && isSilent) throw thrown;
       isSilent ||= lost === null;
       if (performance.now() > until) throw lost ?? thrown;

@@ -1,7 +1,7 @@
 /**
- * Chooses the machine for a session: of those that accept placed sessions and have every wanted tag, two at random, the
- * less loaded first; many requests load all machines alike, without exact knowledge of any. Others follow those that
- * refuse. Pure.
+ * Chooses the machine for a session: two at random of those that accept placed sessions and have every requested tag,
+ * the less loaded first; so many requests load all machines evenly, without exact knowledge of any. Others follow if
+ * those refuse. Pure.
  */
 import { createHash } from "node:crypto";
 import type { MachineHealth } from "../protocol/machines.ts";
@@ -9,13 +9,13 @@ import type { MachineHealth } from "../protocol/machines.ts";
 /** The sessions that a machine lets others start: none, those that name it, or placed ones too. */
 export type Acceptance = "none" | "named" | "placed";
 
-/** A machine as placement sees it. */
+/** A machine as input for the placement. */
 export interface Candidate {
   readonly name: string;
   readonly health: MachineHealth;
   readonly tags: readonly string[];
   readonly accept: Acceptance;
-  /** Load average of a minute for each processor. */
+  /** One-minute load average per processor. */
   readonly load: number;
   readonly sessions: number;
 }
@@ -23,12 +23,12 @@ export interface Candidate {
 /** Maximum machines asked for one session: if more refuse, the fleet is full. */
 const MAX_ASKED = 8;
 
-/** Whether a machine can have a session with these tags. */
+/** Whether a machine is suitable for a session with these tags. */
 export function suits({ health, accept, tags }: Candidate, wanted: readonly string[]): boolean {
   return health === "healthy" && accept === "placed" && wanted.every((tag) => tags.includes(tag));
 }
 
-/** The machines to ask, in this order. @param random as Math.random */
+/** The machines to ask, in this order. @param random like Math.random */
 export function placementOrder(
   candidates: readonly Candidate[],
   wanted: readonly string[],
@@ -61,7 +61,7 @@ function takeRandom(from: Candidate[], random: () => number): Candidate[] {
   return from.splice(Math.floor(random() * from.length), 1);
 }
 
-/** The session count covers load that the average does not contain so far. */
+/** The session count represents load that the average does not contain yet. */
 function byLoad(a: Candidate, b: Candidate): number {
   return a.load - b.load || a.sessions - b.sessions;
 }

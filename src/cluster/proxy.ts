@@ -9,10 +9,10 @@ import { Outbox } from "../wire/outbox.ts";
 import { writeThrough } from "../wire/sink.ts";
 import { Wire } from "../wire/socket.ts";
 
-/** The line after which every byte is the server's. */
+/** The line after which every byte comes from the server. */
 export const PROXY_HELLO = "wsh-proxy-1\n";
 
-/** @param name of the instance; absent: the one of the environment */
+/** @param name name of the instance; absent: the environment's */
 export async function runProxy(name: string | undefined): Promise<void> {
   const instance = resolveInstance({ flags: { serverName: name }, env: process.env });
   await startServer(instance);

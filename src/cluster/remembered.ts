@@ -1,7 +1,8 @@
 /**
- * The machines that were added, in NAME.machines.json of the state directory: names, addresses and, for TCP, tokens. The
- * file is its owner's alone. Command line and server read and change it alike, under its lock, whole and renamed into
- * place; a file that cannot be understood is an error, never an empty list that a write would make final.
+ * The machines that were added, in NAME.machines.json of the state directory: names, addresses and, for TCP, tokens.
+ * Only its owner can access the file. Command line and server read and change it alike, under its lock, completely and
+ * renamed into place; a file that cannot be parsed is an error, never an empty list that the next write would make
+ * permanent.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -12,7 +13,7 @@ import { type Instance, prepareStateDir } from "../instance/paths.ts";
 import { refused } from "../instance/refused.ts";
 import { WshError } from "../protocol/errors.ts";
 
-/** Most machines that are added by hand. */
+/** Maximum machines added by hand. */
 const MAX_MACHINES = 256;
 
 const MachineSchema = v.object({

@@ -1,6 +1,6 @@
 /**
  * A session's socket on another machine, over any transport of messages: a WebSocket of that machine's gateway, or the
- * NATS servers of a fleet. It carries bytes in messages of at most LINK_CHUNK_BYTES, in both directions only as many as
+ * NATS servers of a fleet. It carries bytes in messages of at most LINK_CHUNK_BYTES, in each direction only as many as
  * the receiver has permitted (protocol/credit.ts). Paused, it queues arriving messages and permits no more. A peer that
  * leaves pings unanswered counts as gone: a laptop that slept is not notified of a lost connection.
  */
@@ -32,7 +32,7 @@ export interface Pipe {
 
 export interface PipeEvents {
   received(data: string | Uint8Array): void;
-  /** @param isEnded the session's process ended it: the connection was fine */
+  /** @param isEnded the session's process ended the connection, which was not lost */
   lost(isEnded?: boolean): void;
 }
 
@@ -44,7 +44,7 @@ export function openStream(url: string, options: SocketOptions, machine: string,
   return openStreamOver((pipe) => webSocketPipe(new WebSocket(url, { ...options } as never), pipe), machine, events);
 }
 
-/** @throws WshError as openStream */
+/** @throws WshError like openStream */
 export async function openStreamOver(
   open: (events: PipeEvents) => Pipe,
   machine: string,
@@ -69,7 +69,7 @@ class LinkStream implements Carrier {
   private readonly opening = Promise.withResolvers<Carrier>();
   private readonly sending = new SendCredit();
   private readonly receiving = new ReceiveCredit();
-  /** Arrived while paused. */
+  /** Messages that arrived while paused. */
   private held: Uint8Array[] = [];
   private isPaused = false;
   private isOpen = false;
@@ -110,7 +110,7 @@ class LinkStream implements Carrier {
     }
   }
 
-  /** A link stays awake: its pings show whether the other machine is there. */
+  /** A link does not rest: its pings show whether the other machine is present. */
   rest(): void {}
 
   end(): void {
@@ -174,7 +174,7 @@ class LinkStream implements Carrier {
   private lost(isEnded = false): void {
     if (this.isOver) return;
     this.end();
-    // No effect once it has opened.
+    // No effect after it has opened.
     this.opening.reject(new WshError("machine_unreachable", `machine '${this.machine}' does not answer`));
     if (this.isOpen) this.events.close(!isEnded);
   }

@@ -1,4 +1,4 @@
-/** The way to a gateway that listens on TCP: it is there or not, and a token admits to it. */
+/** The connection to a gateway that listens on TCP, authenticated by a token. */
 import net from "node:net";
 import { defined } from "../protocol/defined.ts";
 import { type HttpAddress, plainHost } from "../protocol/machines.ts";
@@ -57,7 +57,7 @@ export class TcpTransport implements Transport {
     if (certificate !== null) yield { step: "TLS", ...certificate };
   }
 
-  /** Null: nothing is there. */
+  /** Null: nothing listens. */
   private async certificate(): Promise<CertificateStep | null> {
     const { hostname, port } = new URL(this.base.url);
     const host = plainHost(hostname);

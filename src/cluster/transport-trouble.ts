@@ -1,4 +1,4 @@
-/** Describes why a gateway did not answer: Bun's errors address the author of the request. */
+/** Describes why a gateway did not answer: Bun's error messages are written for the program's author. */
 import { errorCode } from "../base/errno.ts";
 import { tlsTrouble } from "./certificate-step.ts";
 

@@ -2,21 +2,21 @@
 import type { LinkStep } from "./link.ts";
 import type { SocketOptions } from "./stream.ts";
 
-/** Where requests go: over TCP, or a Unix socket of this machine that leads there. */
+/** Destination of requests: over TCP, or a Unix socket of this machine that leads there. */
 export interface Base extends SocketOptions {
-  /** `https://host/prefix`, without a slash at the end. */
+  /** `https://host/prefix`, without a trailing slash. */
   readonly url: string;
   readonly unix?: string;
-  /** The machine to which the server there should pass requests on; absent: itself. */
+  /** The machine to which the server there should forward requests; absent: itself. */
   readonly machine?: string;
 }
 
 export interface Transport {
-  /** Where the gateway was reached last; null before `open`, and after `lost`. */
+  /** Where the gateway was last reached; null before `open`, and after `lost`. */
   readonly base: Base | null;
   /** Establishes or re-establishes the connection. @throws WshError machine_unreachable with advice */
   open(): Promise<Base>;
-  /** A request found no server there. */
+  /** A request found no server at the address. */
   lost(): void;
   /** The steps up to the gateway. */
   examine(): AsyncIterable<LinkStep>;

@@ -1,7 +1,7 @@
 /**
  * A wait on another machine that survives lost connections. It changes nothing, so it is repeated as soon as the
- * machine answers, within its deadline. It covers everything from its first request on: the output cursor at that
- * moment is requested first, so that a repetition neither misses later output nor finds earlier output.
+ * machine answers, within its deadline. It covers all output since its first request: the output cursor at that moment
+ * is requested first, so that a repetition neither misses later output nor finds earlier output.
  */
 import * as v from "valibot";
 import { pause } from "../base/deadline.ts";
@@ -24,7 +24,7 @@ export interface WaitAsked {
   readonly operation: OperationName;
   readonly input: unknown;
   readonly signal: AbortSignal | undefined;
-  /** Unix time in ms by this machine's clock after which the caller wants no answer. */
+  /** Unix time in ms by this machine's clock after which the caller no longer wants an answer. */
   readonly deadline?: number;
   /** Whether the machine answers at this moment. */
   readonly isThere: () => Promise<boolean>;
@@ -44,8 +44,8 @@ const CursorsSchema = v.looseObject({
 
 /**
  * @param attempt asks with this input; throws ConnectionLost when the connection was lost meanwhile
- * @throws ConnectionLost and WshError machine_unreachable when the time is over and the machine does not answer; errors of
- * `attempt`
+ * @throws ConnectionLost and WshError machine_unreachable when the time has ended and the machine does not answer;
+ * errors of `attempt`
  */
 export async function untilDecided(
   { operation, input, signal, deadline = Number.POSITIVE_INFINITY, isThere }: WaitAsked,
@@ -56,7 +56,7 @@ export async function untilDecided(
   if (!fields.success || fields.output.max_wait_ms === 0) return attempt(input);
   const endsAt = Math.min(deadline, Date.now() + fields.output.max_wait_ms);
   let from: object | null = startsNow(operation, fields.output) ? null : {};
-  // It has answered, or a request may have arrived: the machine is, or was, reachable.
+  // Whether it has answered, or a request may have arrived: then the machine is, or was, reachable.
   let wasThere = false;
   for (let isAgain = false; ; isAgain = true) {
     try {

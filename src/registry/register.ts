@@ -132,7 +132,7 @@ export async function restoreSession(
 }
 
 /**
- * Registers a process under the ids that a crashed session had.
+ * Registers a process under the former ids of a crashed session.
  * @param crashed `ended`: it has the name of an ended session, which can be read and reserves nothing
  * @throws WshError session_running when a process has the ids, session_name_conflict, max_sessions_reached
  */

@@ -1,7 +1,7 @@
 /**
- * Which session has a pane that went from one to another. For a moment the checkpoints of both have it, and after a crash
- * at that moment for good: the layout in which it has moved more often is right. Its own state may still be in the
- * folder of the session that it left.
+ * Determines which session has a pane that moved between sessions. For a moment the checkpoints of both contain it, and
+ * if both crash at that moment they keep it: the layout in which the pane has moved more often is right. The pane's own
+ * state may still be in the folder of the session that it left.
  */
 import fs from "node:fs";
 import { checkpointsDir, type Instance } from "../../instance/paths.ts";

@@ -5,11 +5,11 @@
  */
 type Environment = Readonly<Record<string, string>>;
 
-/** Names of secrets, in any part of a name. */
+/** Matches names of secrets by any part of the name. */
 const secret = /TOKEN|KEY|SECRET|PASS|_PWD|CREDENTIAL|AUTH|BEARER|COOKIE|PRIVATE|SESSION_ID|JWT|DSN|(^|_)PAT(_|$)/i;
 /** An address with a user's password, such as postgres://me:secret@db. */
 const withPassword = /:\/\/[^\s/@:]*:[^\s/@]+@/;
-/** Names whose values mean something only in the login that set them. */
+/** Names whose values are valid only in the login that set them. */
 const ofLogin = new Set([
   "SSH_AUTH_SOCK",
   "SSH_AGENT_PID",
@@ -50,7 +50,7 @@ export function keptEnvironment(env: Environment): Record<string, string> {
   return saved;
 }
 
-/** The same for variables that were given to one program; undefined: none. */
+/** The same for variables given to one program; undefined: there are none. */
 export function keptVariables(given: Environment | null | undefined): Record<string, string> | undefined {
   const kept = keptEnvironment(given ?? {});
   return Object.keys(kept).length === 0 ? undefined : kept;

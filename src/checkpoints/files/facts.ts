@@ -1,6 +1,6 @@
 /**
- * What a labelled checkpoint says besides the states of its panes: the note, and the git repositories in which the panes
- * were. One file beside theirs; those of earlier versions have none.
+ * Facts of a labelled checkpoint besides the states of its panes: the note, and the git repositories of the panes. They
+ * are in a file beside the states, which checkpoints of earlier versions lack.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -14,12 +14,12 @@ import { FACTS_FILE } from "./places.ts";
 export const MAX_NOTE = 500;
 /** Far more than a note, and a repository for each of many panes. */
 const MAX_BYTES = 4 * 1024 * 1024;
-/** On one line: nothing that moves a cursor or reorders text. */
+/** One line, without characters that move the cursor or reorder text. */
 const notePattern = /^(?=.*\S)[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+$/u;
 
 const FactsSchema = v.object({
   note: v.nullable(v.string()),
-  /** By the number of the pane. */
+  /** By number of the pane. */
   git: v.record(v.string(), RepositorySchema),
 });
 
@@ -38,7 +38,7 @@ export function writeFacts(directory: string, facts: CheckpointFacts): void {
   fs.writeFileSync(join(directory, FACTS_FILE), JSON.stringify(facts), { mode: 0o600, flag: "wx", flush: true });
 }
 
-/** Without a file that can be read, nothing is known. */
+/** Returns no facts without a readable file. */
 export function readFacts(directory: string): CheckpointFacts {
   const path = join(directory, FACTS_FILE);
   try {
@@ -47,7 +47,7 @@ export function readFacts(directory: string): CheckpointFacts {
       if (success) return output;
     }
   } catch {
-    // Removed meanwhile, open to others, or damaged.
+    // Removed meanwhile, accessible to others, or damaged.
   }
   return { note: null, git: {} };
 }

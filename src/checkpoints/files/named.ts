@@ -47,7 +47,7 @@ export function unnamedDir(instance: Instance, folder: string): string {
   return join(checkpointsDir(instance), folder);
 }
 
-/** Those of one session, or all: by session, then by label. */
+/** Labelled checkpoints of one session, or all: by session, then by label. */
 export function namedFolders(instance: Instance, only?: number): NamedFolder[] {
   return everyFolder(instance, only).filter(
     ({ number, label }, index, all) => all[index + 1]?.number !== number || all[index + 1]?.label !== label,
@@ -125,7 +125,9 @@ function taken(label: string): WshError {
   return new WshError("checkpoint_exists", `the session already has a checkpoint '${label}'`);
 }
 
-/** Runs with a folder that is gone afterwards, unless it has got a name. @throws WshError unsafe_path, and of `use` */
+/**
+ * Runs with a folder that is removed afterwards, unless it was given a name. @throws WshError unsafe_path, and of `use`
+ */
 export async function withUnnamed<T>(
   instance: Instance,
   number: number,
@@ -147,7 +149,7 @@ function unnamed(number: number): string {
 }
 
 /**
- * Records, beside each named checkpoint of its session, the numbers that an ending pane has handed out, so that a pane
+ * Records, beside each named checkpoint of its session, the numbers that an ending pane has issued, so that a pane
  * restored from it reuses none. A failed write does not delay the end.
  */
 export function noteNumbers(instance: Instance, session: number, pane: number, numbers: PaneNumbers): void {
@@ -156,11 +158,11 @@ export function noteNumbers(instance: Instance, session: number, pane: number, n
       fs.writeFileSync(join(directory, numbersFile(pane)), JSON.stringify(numbers), { mode: 0o600 });
     }
   } catch {
-    // A folder that cannot be written is not restored from, as a rule.
+    // A folder that cannot be written is rarely used for a restore.
   }
 }
 
-/** The numbers that a pane had handed out when it ended after it was saved; null if it has not ended. */
+/** The numbers that a pane had issued when it ended after it was saved; null: it has not ended. */
 export function notedNumbers(directory: string, pane: number): PaneNumbers | null {
   const path = join(directory, numbersFile(pane));
   try {

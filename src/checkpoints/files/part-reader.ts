@@ -1,6 +1,6 @@
 /**
- * Reads checkpoints: the newest generation that is whole enough, and its lines above the screen. Reads only files of
- * this user that no other user could write, and none beyond a size.
+ * Reads checkpoints: the newest generation that is sufficiently complete, and its lines above the screen. Reads only
+ * files of this user that no other user can write, up to a maximum size.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ const MachineSchema = v.object({ machine: v.string() });
 
 /** Lines, some of which may be missing. */
 export interface StoredLines {
-  /** Number of the first. */
+  /** Number of the first line. */
   readonly first: number;
   readonly lines: readonly (string | null)[];
   /** The file that contains them, if none of its lines is missing. */
@@ -35,14 +35,14 @@ export interface StoredPane {
   readonly screen: readonly string[] | null;
   /** Rows of the alternate screen, if it was shown. */
   readonly alternate: readonly string[] | null;
-  /** As JSON; empty when none were saved. */
+  /** Command records as JSON; empty: none were saved. */
   readonly commands: string;
-  /** Part of the state could not be read. */
+  /** Whether a part of the state could not be read. */
   readonly damaged: boolean;
 }
 
 /**
- * The newest generation of a pane that can be read.
+ * Reads the newest readable generation of a pane.
  * @throws WshError checkpoint_not_found, checkpoint_damaged, checkpoint_too_new, unsafe_path
  */
 export function readPane(directory: string, pane: number): StoredPane {
@@ -61,13 +61,13 @@ export function readPane(directory: string, pane: number): StoredPane {
   };
 }
 
-/** @throws as readPane */
+/** @throws like readPane */
 export function readLayout(directory: string) {
   const { record, generation } = newest(directory, "layout", LayoutRecordSchema);
   return { record, generation };
 }
 
-/** The machine that has written a session's folder, also in a later version's files; null when unknown. */
+/** The machine that wrote a session's folder, even if a later version wrote it; null: unknown. */
 export function machineOf(directory: string): string | null {
   if (!checkOwnDir(directory)) return null;
   for (const { name, kind } of partFiles(directory)) {

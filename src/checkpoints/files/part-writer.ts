@@ -15,7 +15,7 @@ import { tryFlock } from "../../platform/descriptors.ts";
 import { type Block, packBlock } from "./blocks.ts";
 import { declinedFile, historyFile, lockFile, type PartFile, type PartName, partFile, stateFile } from "./places.ts";
 
-/** Retained generations of a state: a damaged one costs the seconds since the one before. */
+/** Retained generations of a state: if one is damaged, only the seconds since the previous one are lost. */
 const GENERATIONS = 3;
 /** Maximum characters of a block of history: the loss by one damaged block. */
 const BLOCK_CHARS = 64 * 1024;
@@ -23,14 +23,14 @@ const BLOCK_CHARS = 64 * 1024;
 const MAX_LINE = 256 * 1024;
 /** A history file is rewritten when it has this many unreferenced bytes, and more than those in use. */
 const SPARE_BYTES = 128 * 1024;
-/** … or this many blocks: each has a header, and a reader goes through all. */
+/** … or this many blocks: each has a header, and a reader reads all. */
 const MAX_BLOCKS = 1_000;
-/** A process that checks the lock holds it for microseconds: attempts, and the pause between them in ms. */
+/** Number of attempts, and the pause between them in ms: a process that checks the lock holds it for microseconds. */
 const LOCK_TRIES = 5;
 const LOCK_PAUSE_MS = 5;
 const OWNER_ONLY = 0o600;
 
-/** Lines that belong to history: which there are, and their text. */
+/** Lines of history: their range and their text. */
 export interface HistorySource {
   /** The oldest line to keep. */
   readonly first: number;
@@ -67,7 +67,7 @@ export type Before = "nothing" | "other parts" | "this part";
 export interface PartWriterOptions {
   /** Directories above the folder that are made as well, outermost first. */
   readonly parents?: readonly string[];
-  /** Lines that are already written, of a pane that was restored. */
+  /** Lines of a restored pane that are already written. */
   readonly found?: HistoryFile | null;
   readonly before?: Before;
 }
@@ -76,7 +76,7 @@ export class PartWriter {
   private generation = 0;
   private history: History | null = null;
   private lock: number | null = null;
-  /** This process writes the part: it has had its lock, or the file system has no locks. */
+  /** Whether this process writes the part: it has had its lock, or the file system has no locks. */
   private hasBegun = false;
   private isOver = false;
   private isRemoved = false;
@@ -97,9 +97,9 @@ export class PartWriter {
 
   /**
    * Writes the next generation.
-   * @param blocks makes the state's blocks; gets the place of its lines above the screen
+   * @param blocks makes the state's blocks; gets the reference to its lines above the screen
    * @param alone deletes all earlier generations and their lines
-   * @throws the system's error; then the generation before it is still the newest, and complete
+   * @throws the system's error; then the previous generation is still the newest, and complete
    */
   async write(
     source: HistorySource | null,
@@ -133,7 +133,7 @@ export class PartWriter {
     const beside = `${path}.new`;
     try {
       await writeWhole(beside, state);
-      // The folder may have been deleted meanwhile: by `wsh forget`, or because the session is over.
+      // The folder may have been deleted meanwhile: by `wsh forget`, or because the session has ended.
       if (this.isOver) throw new Error("the checkpoint was removed");
       fs.renameSync(beside, path);
     } catch (error) {
@@ -146,12 +146,12 @@ export class PartWriter {
     this.removeOld(alone);
   }
 
-  /** Says from now on that the part is written by this process. @throws the system's error */
+  /** Takes the part's lock: from now on this process writes it. @throws the system's error */
   async claim(): Promise<void> {
     await this.begin();
   }
 
-  /** Ends writing; existing files stay. */
+  /** Ends writing; existing files are kept. */
   close(): void {
     this.isOver = true;
     if (this.lock !== null) fs.closeSync(this.lock);
@@ -165,9 +165,9 @@ export class PartWriter {
   }
 
   /**
-   * Removes everything of this part, and the folder if it is empty then, unless another process writes the part, or has
-   * written it and this one has not. Ends writing.
-   * @returns whether the part was this process's to remove
+   * Removes everything of this part, and the folder if it becomes empty, unless another process writes the part, or
+   * wrote it while this one did not. Ends writing.
+   * @returns whether this process could remove the part
    * @throws the system's error
    */
   remove(): boolean {
@@ -200,7 +200,7 @@ export class PartWriter {
     }
   }
 
-  /** @throws Error when the folder has something of an earlier session */
+  /** @throws Error when the folder contains files of an earlier session */
   private refuseOthers(): void {
     if (this.before === "this part") return;
     const others = partFiles(this.directory).filter(({ part }) => this.before === "nothing" || part === this.part);
@@ -254,7 +254,7 @@ export class PartWriter {
   }
 }
 
-/** Lines that returned to the screen may change there, and are written again when they have left it. */
+/** Lines that returned to the screen may change there; they are written again after they have left it. */
 function endingAt(block: Appended, end: number): Appended[] {
   if (block.from >= end) return [];
   return block.end <= end ? [block] : [{ ...block, end }];
@@ -278,7 +278,7 @@ export function removePart(directory: string, part: PartName): void {
   try {
     fs.rmdirSync(directory);
   } catch {
-    // Other parts are there, or it is gone.
+    // The folder contains other parts, or is gone.
   }
 }
 
@@ -298,12 +298,12 @@ export function partFiles(directory: string): (PartFile & { readonly name: strin
   return names.flatMap((name) => {
     const isLeft = name.endsWith(".new");
     const file = partFile(isLeft ? name.slice(0, -".new".length) : name);
-    // Unfinished files of a process that died while writing belong to no generation.
+    // Unfinished files of a process that died while writing have no generation.
     return file === null ? [] : [{ name, ...file, generation: isLeft ? 0 : file.generation }];
   });
 }
 
-/** Blocks of lines, each not too long to be lost as a whole. */
+/** Blocks of lines, each short enough that its loss is bearable. */
 function packLines(first: number, lines: readonly string[]): { from: number; end: number; bytes: Uint8Array }[] {
   const made: { from: number; end: number; bytes: Uint8Array }[] = [];
   let offset = 0;
@@ -322,7 +322,7 @@ function packLines(first: number, lines: readonly string[]): { from: number; end
   return made;
 }
 
-/** A line without its styles and its end, if it is too long to be stored completely. */
+/** A line that is too long to be stored completely is cut and loses its styles. */
 export function cutLine(line: string): string {
   return line.length <= MAX_LINE ? line : plainLine(line).slice(0, MAX_LINE);
 }
@@ -336,7 +336,7 @@ export function plainLine(line: string): string {
 async function appendAt(path: string, end: number, bytes: Uint8Array): Promise<void> {
   const { O_WRONLY, O_CREAT, O_NOFOLLOW } = fs.constants;
   await withFile(path, O_WRONLY | O_CREAT | O_NOFOLLOW, async (fd) => {
-    // Bytes past the known end are those of a write that failed half way.
+    // Bytes past the known end are from a write that failed halfway.
     fs.ftruncateSync(fd, end);
     writeAll(fd, bytes, end);
     await synced(fd, fs.fdatasync);
@@ -378,7 +378,7 @@ async function syncDirectory(path: string): Promise<void> {
   try {
     await withFile(path, fs.constants.O_RDONLY, (fd) => synced(fd, fs.fsync));
   } catch {
-    // Not every file system syncs directories; the file itself is on the disk.
+    // Not every file system can sync directories; the file itself is on the disk.
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Paths of checkpoints: a folder for each session, `s3`, with the files of its panes (`p7.12.state`, `p7.10.history`)
  * and of its layout (`layout.4.state`); the number is a generation. The writing process holds the lock of a `.lock`
- * file. Names only, nothing is read.
+ * file. Only names; nothing is read.
  */
 import { join } from "node:path";
 import { checkpointsDir, type Instance } from "../../instance/paths.ts";
@@ -38,12 +38,12 @@ export function declinedFile(directory: string): string {
   return join(directory, "declined");
 }
 
-/** Beside a named checkpoint: the numbers that its pane had handed out at its end. */
+/** File beside a named checkpoint with the numbers that its pane had issued at its end. */
 export function numbersFile(pane: number): string {
   return `p${pane}.numbers`;
 }
 
-/** Beside a named checkpoint: its note, and the repositories of its panes. */
+/** File beside a named checkpoint with its note and the repositories of its panes. */
 export const FACTS_FILE = "facts.json";
 
 export function lockFile(part: PartName): string {
@@ -58,7 +58,7 @@ export interface PartFile {
   readonly kind: "state" | "history";
 }
 
-/** Parses the name of a file in a session's folder; null for a foreign file. */
+/** Parses the name of a file in a session's folder; null: another file. */
 export function partFile(name: string): PartFile | null {
   const [, part, generation, kind] = filePattern.exec(name) ?? [];
   if (part === undefined || generation === undefined) return null;

@@ -26,11 +26,11 @@ export function pruneSometimes(instance: Instance, bounds: StorageLimits): void 
     prune(instance, bounds);
     removeUnnamed(instance);
   } catch {
-    // A directory that cannot be read or written is a checkpoint's failure to report.
+    // A directory that cannot be read or written is reported when a checkpoint fails.
   }
 }
 
-/** @returns numbers of the sessions that have no checkpoint any more */
+/** @returns numbers of the sessions that no longer have a checkpoint */
 export function prune(instance: Instance, { checkpoint_days, checkpoint_bytes }: StorageLimits): number[] {
   const own = crashedNumbers(instance, new Set()).filter((number) => !isOthers(sessionDir(instance, number)));
   const crashed = own.map((number) => ({ number, ...sizeOf(sessionDir(instance, number)) }));

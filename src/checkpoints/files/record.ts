@@ -16,7 +16,7 @@ const id = integerFrom(1);
 const side = integerBetween(1, 1_000);
 const line = integerFrom(0);
 
-/** The session: of a pane that is all of one, and of a layout. */
+/** The session, in the record of its only pane or of its layout. */
 export const SessionPartSchema = v.object({
   id,
   window: id,
@@ -26,7 +26,7 @@ export const SessionPartSchema = v.object({
   owner: v.optional(OwnerSchema),
   worktree: v.optional(WorktreeSchema),
   idle_limit: v.optional(v.string()),
-  /** Hooks that it was created with. */
+  /** Hooks given at the session's creation. */
   on: v.optional(HooksSchema),
   rows: side,
   cols: side,
@@ -45,19 +45,19 @@ const written = {
   ended_by: v.nullable(v.string()),
 };
 
-/** The line that started the pane's foreground program, and its directory: can be run again. */
+/** The command line that started the pane's foreground program, and its directory; it can be run again. */
 const ForegroundSchema = v.object({
   line: v.string(),
   cwd: v.nullable(v.string()),
   /** Name of the program that held the terminal; null when unknown. */
   program: v.nullable(v.string()),
   agent: v.nullable(v.string()),
-  /** The agent's conversation; an unreadable one is left out. */
+  /** The agent's conversation; an unreadable one is omitted. */
   conversation: v.optional(v.fallback(v.optional(ConversationSchema), undefined)),
 });
 export type Foreground = v.InferOutput<typeof ForegroundSchema>;
 
-/** The newest output cursor and command id that a pane has handed out. */
+/** The newest output cursor and command id that a pane has issued. */
 export const PaneNumbersSchema = v.object({ output_cursor: line, command_id: line });
 export type PaneNumbers = v.InferOutput<typeof PaneNumbersSchema>;
 
@@ -65,7 +65,7 @@ export const PaneRecordSchema = v.object({
   ...written,
   pane: id,
   session: SessionPartSchema,
-  /** Another process serves its session: the layout's record describes the session. */
+  /** Whether another process serves the pane's session: then the layout's record describes the session. */
   is_member: v.boolean(),
   rows: side,
   cols: side,
@@ -76,7 +76,7 @@ export const PaneRecordSchema = v.object({
     command: v.nullable(v.string()),
     shell: v.nullable(v.string()),
     display: v.string(),
-    /** Variables that it was started with, of those in `env`. */
+    /** Variables given to it at its start, from those in `env`. */
     env: v.optional(v.record(v.string(), v.string())),
   }),
   env: v.record(v.string(), v.string()),
@@ -84,17 +84,20 @@ export const PaneRecordSchema = v.object({
   foreground: v.nullable(ForegroundSchema),
   /** How its program had ended, if it had. */
   exit: v.nullable(v.object({ code: v.nullable(v.number()), signal: v.nullable(v.string()) })),
-  /** Lines above the screen: the generation of their file, and which of them belong to this state. */
+  /** Lines above the screen: the generation of their file, and the range that belongs to this state. */
   history: v.nullable(v.object({ generation: id, first: line, end: line })),
   /** Number of the first line of the screen. */
   screen_line: line,
-  /** On the screen that was shown, counted from its upper left corner. Absent in records of earlier versions. */
+  /** Position on the displayed screen, from its upper left corner. Absent in records of earlier versions. */
   cursor: v.optional(v.object({ row: line, col: line, visible: v.boolean() })),
   /** The numbers that it had issued: a restored pane continues above them. Absent in records of earlier versions. */
   numbers: v.optional(PaneNumbersSchema),
-  /** Where some of its output cursors point: offset, line, cell. Absent in records of earlier versions. */
+  /** Positions of some of its output cursors: offset, line, cell. Absent in records of earlier versions. */
   places: v.optional(v.array(v.tuple([line, line, line]))),
-  /** Persistent overlays and panels, of a pane that is all of its session (session/drawing/persistent-elements.ts). */
+  /**
+   * Persistent overlays and panels, if the pane is the only one of its session
+   * (session/drawing/persistent-elements.ts).
+   */
   elements: v.optional(v.unknown()),
 });
 export type PaneRecord = v.InferOutput<typeof PaneRecordSchema>;

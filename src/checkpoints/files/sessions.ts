@@ -1,5 +1,5 @@
 /**
- * The sessions with checkpoints, and which of them crashed: no process writes their checkpoints or serves them. A
+ * The sessions with checkpoints, and which of them have crashed: no process writes their checkpoints or serves them. A
  * session of another machine that shares the directory is neither restored nor removed here.
  */
 import fs from "node:fs";
@@ -18,7 +18,7 @@ import { checkpointsDir, lockFile, type PartName, partFile, sessionDir } from ".
 import type { LayoutRecord, PaneRecord, SessionPart } from "./record.ts";
 import { layoutWithout } from "./tree.ts";
 
-/** A pane, and the folder that has its state: that of its session, as a rule. */
+/** A pane, and the folder with its state, usually that of its session. */
 export type KeptPane = PaneRecord & { readonly directory: string };
 
 export interface CrashedSession {
@@ -30,13 +30,13 @@ export interface CrashedSession {
   readonly saved_at: number;
   /** Known reason why its processes ended. */
   readonly why: string;
-  /** Of a session with several panes. */
+  /** Set for a session with several panes. */
   readonly layout: LayoutRecord | null;
   /** Oldest first; at least one. */
   readonly panes: readonly KeptPane[];
   /** Its panes that cannot be restored. */
   readonly left_out: readonly { readonly pane: number; readonly why: string }[];
-  /** Part of it cannot be read. */
+  /** Whether a part of it cannot be read. */
   readonly damaged: boolean;
 }
 
@@ -58,7 +58,7 @@ export function crashedNumbers(instance: Instance, living: ReadonlySet<number>):
     .sort((a, b) => a - b);
 }
 
-/** The sessions that a process writes or serves, including one that was just killed, while it holds its lock. */
+/** The sessions that a process writes or serves. A process that was just killed counts while it holds its lock. */
 export function heldNumbers(instance: Instance): number[] {
   return storedNumbers(instance).filter((number) => isAlive(instance, number));
 }
@@ -77,7 +77,7 @@ export function heldParts(instance: Instance, number: number): PartName[] {
   });
 }
 
-/** Which panes, and whether a layout, a session's folder has something of. */
+/** The panes, and the layout if any, of which a session's folder contains files. */
 export function partsIn(directory: string): PartName[] {
   const names = safely(() => fs.readdirSync(directory)) ?? [];
   const parts = names.flatMap((name) => {
@@ -103,8 +103,8 @@ function lockOf(path: string): "taken" | "held" | "refused" {
 
 /**
  * Reads a crashed session.
- * @param claims the same for a reader of several
- * @returns null without anything to restore: an empty folder, another machine's
+ * @param claims shared by a reader of several sessions
+ * @returns null if there is nothing to restore: an empty folder, or another machine's
  */
 export function readCrashed(
   instance: Instance,
@@ -121,15 +121,15 @@ export function readCrashed(
   }
 }
 
-/** Whether a folder has a session of another machine: it is neither shown nor removed here. */
+/** Whether a folder contains a session of another machine: it is neither shown nor removed here. */
 export function isOthers(directory: string): boolean {
   const machine = safely(() => machineOf(directory));
   return machine !== null && machine !== thisMachine();
 }
 
 /**
- * The same from any folder that has a session's files.
- * @param claims of an own folder: without panes that another session has by now
+ * The same for any folder with a session's files.
+ * @param claims omits panes that have moved to another session
  * @throws WshError of the reader
  */
 export function readSession(number: number, directory: string, claims: Claims | null = null): CrashedSession | null {
@@ -187,7 +187,7 @@ function layoutOf(directory: string): LayoutRecord | null {
     return readLayout(directory).record;
   } catch (thrown) {
     const { code } = WshError.from(thrown);
-    // Without it, only the oldest pane is known.
+    // Without a layout, only the oldest pane is known.
     if (code === "checkpoint_damaged" || code === "checkpoint_not_found") return null;
     throw thrown;
   }
@@ -199,7 +199,7 @@ export function whyCrashed({ boot, ended_by }: Pick<PaneRecord, "boot" | "ended_
 }
 
 /**
- * The crashed session that a target names; the newest of several that had the name.
+ * The crashed session that a target names; if several had the name, the newest.
  * @throws WshError checkpoint_not_found, or why it cannot be read
  */
 export function findCrashed(
@@ -238,7 +238,7 @@ export function isMeant({ session, panes, layout, number }: CrashedSession, targ
   }
 }
 
-/** The part of a pane, if a target names one of the session's. */
+/** The pane's part, if a target names a pane of the session. */
 export function paneMeant({ panes }: CrashedSession, target: Target): KeptPane | null {
   const own = target.kind === "pane" ? panes.find(({ pane }) => pane === target.id) : panes[0];
   return own ?? null;

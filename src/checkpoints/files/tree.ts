@@ -11,7 +11,7 @@ const VERSION = 1;
 
 const StoredSchema = v.object({
   version: v.literal(VERSION),
-  /** Id of its process in the registry; 0 without one. */
+  /** Id of its process in the registry; 0: it had none. */
   host: v.number(),
   session: v.number(),
   name: v.string(),
@@ -52,14 +52,14 @@ export function parseTree(value: unknown): Stored {
 
 const ProcessSchema = v.object({ host: v.number() });
 
-/** The id that its process had; 0 when it had none, or the layout cannot be read. */
+/** The id of its process; 0: it had none, or the layout cannot be read. */
 export function processIn({ tree }: Pick<LayoutRecord, "tree">): number {
   const parsed = v.safeParse(ProcessSchema, tree);
   return parsed.success ? parsed.output.host : 0;
 }
 
 export interface KeptWindow {
-  /** 5 for `@w5`. */
+  /** Number of the window: 5 for `@w5`. */
   readonly id: number;
   readonly index: number;
   /** Name set by a user; null: its program's. */
@@ -67,9 +67,9 @@ export interface KeptWindow {
   readonly active: boolean;
   readonly activePane: number;
   readonly zoomed: boolean;
-  /** In the order of their indexes. */
+  /** Panes in the order of their indexes. */
   readonly panes: readonly number[];
-  /** `row(@1 1, column(@2 1, @3 2) 1)`: places with their shares. */
+  /** The layout as text, such as `row(@1 1, column(@2 1, @3 2) 1)`: panes with their shares. */
   readonly layout: string;
 }
 
@@ -105,14 +105,14 @@ const MovesSchema = v.object({
   }),
 });
 
-/** How often each of its panes went to another session; empty when the tree is unreadable. */
+/** Number of times that each pane moved to another session; empty if the tree is unreadable. */
 export function movesIn({ tree }: Pick<LayoutRecord, "tree">): Map<number, number> {
   const parsed = v.safeParse(MovesSchema, tree);
   const panes = parsed.success ? Object.entries(parsed.output.windows.panes) : [];
   return new Map(panes.flatMap(([id, { view, moves }]) => (view === null ? [[numberOf(id), moves] as const] : [])));
 }
 
-/** The layout without panes that another session has by now. */
+/** The layout without panes that have moved to another session. */
 export function layoutWithout(layout: LayoutRecord, gone: ReadonlySet<number>): LayoutRecord {
   if (gone.size === 0) return layout;
   const windows = windowsIn(layout).flatMap(({ id, panes }) => (panes.some((pane) => !gone.has(pane)) ? [id] : []));

@@ -1,8 +1,8 @@
 /**
- * Keeps the checkpoint of one pane: when it is written, and when it goes. It is written soon after the
- * session's start, a second after the pane has come to rest, and every half a minute while it prints; not while a
- * password is asked for, not for a private session, and not when nothing has changed. It is removed when the session is
- * over: what remains is of sessions that crashed.
+ * Writes the checkpoint of one pane, and removes it. It is written soon after the session's start, a second after the
+ * pane's output pauses, and every half minute during output; not during a password prompt, not for a private session,
+ * and not if nothing has changed. It is removed when the session ends: the remaining checkpoints belong to crashed
+ * sessions.
  *
  * Owns one timer, which runs only while something is unwritten, and the writer. Runs per chunk: a comparison.
  */
@@ -25,9 +25,9 @@ import { pruneSometimes } from "../files/prune.ts";
 import type { Foreground } from "../files/record.ts";
 import { foregroundOf, type PaneStart, type PaneState, paneState } from "./pane-state.ts";
 
-/** From the start of a session to the first writing, at rest or not, in ms: one of a short command is over by then. */
+/** Time from a session's start to the first write, during output or not, in ms: a short command has ended by then. */
 const FIRST_MS = 250;
-/** A pane that rests again and again, as a clock does, is written at most so many times in the longest interval. */
+/** Most writes within the longest interval, for a pane whose output pauses again and again, as a clock's does. */
 const BURST = 5;
 
 export interface CheckpointsPort {
@@ -38,16 +38,16 @@ export interface CheckpointsPort {
     readonly own: Session<Pane>;
   };
   readonly instance: Instance;
-  /** Whether the session has, or had, several panes: its own part says what it is. */
+  /** Whether the session has, or had, several panes: then the layout's part describes it. */
   isMember(): boolean;
   readonly start: PaneStart;
   readonly settings: Pick<Settings, "checkpoint" | "checkpoint_days" | "checkpoint_bytes">;
   readonly logger: Logger;
-  /** The pane has come back: nobody else may restore it. */
+  /** The pane was restored: nothing else may restore it. */
   readonly isRestored: boolean;
-  /** The file that has lines of the pane from before it crashed. */
+  /** The file with lines of the pane from before the crash. */
   readonly history: HistoryFile | null;
-  /** The program that ran when the pane crashed, until it runs again. */
+  /** The program that ran at the crash, until it runs again. */
   readonly resumed: Foreground | null;
 }
 
@@ -60,18 +60,18 @@ export class Checkpoints implements Disposable {
   private written = "";
   private writing: Promise<void> = Promise.resolve();
   private isOver = false;
-  /** The session is being ended from outside: nothing is removed any more. */
+  /** The session is being ended from outside: nothing is removed afterwards. */
   private isKept = false;
   private failing = false;
-  /** What the pane showed was cleared: it is to go from the disk with the next write. */
+  /** The pane's contents were cleared: the next write removes them from the disk. */
   private isCleared = false;
-  /** Nothing is kept of the session yet. */
+  /** Nothing of the session was written yet. */
   private isNew: boolean;
   private resumed: Foreground | null;
   private isHistoryTaken = false;
-  /** The session that the pane has gone to; null: where it began. */
+  /** The session to which the pane has moved; null: the original one. */
   private movedTo: number | null = null;
-  /** Those of sessions that had the pane before, until it is written where it is. */
+  /** Writers for the pane's former sessions, until it is written in its current one. */
   private readonly former = new Map<number | null, PartWriter>();
   private readonly listeners: (() => void)[];
 
@@ -79,10 +79,10 @@ export class Checkpoints implements Disposable {
     const { session, local, resumed } = port;
     const { pane, own } = local;
     this.resumed = resumed;
-    // What a restored one came from is kept until it has come to rest.
+    // The source of a restore is kept until the pane's output pauses.
     this.isNew = !port.isRestored;
     const touch = (): void => this.touch();
-    // A command can end after its last output: once the shell's editor is back.
+    // A command can end after its last output, when the shell's line editor is back.
     const ends = pane.commands.log.on({ finished: touch });
     let wereKept = false;
     const drawn = (): void => {
@@ -111,7 +111,7 @@ export class Checkpoints implements Disposable {
     this.touch();
   }
 
-  /** Something has changed: it will be written. Runs per chunk. */
+  /** Schedules a write after a change. Runs per chunk. */
   touch(): void {
     this.lastAt = performance.now();
     if (this.timer !== null || this.isOver) return;
@@ -119,7 +119,7 @@ export class Checkpoints implements Disposable {
     this.arm(this.isNew ? FIRST_MS : intervals.checkpointRest);
   }
 
-  /** Writes now. @throws what keeps it from being written */
+  /** Writes now. @throws the error that prevents it */
   async writeNow(endedBy: string | null = null): Promise<void> {
     this.disarm();
     const done = this.writing.then(() => this.write(endedBy));
@@ -128,7 +128,7 @@ export class Checkpoints implements Disposable {
   }
 
   /**
-   * Writes the pane's present state into another folder, once: for a named checkpoint.
+   * Writes the pane's present state once into another folder, for a named checkpoint.
    * @throws WshError checkpoint_refused
    */
   async saveTo(directory: string): Promise<void> {
@@ -148,7 +148,7 @@ export class Checkpoints implements Disposable {
     }
   }
 
-  /** This process is being ended from outside: the session is to come back in its present state. */
+  /** This process is being ended from outside: the session is to be restored in its present state. */
   async lastOf(signal: string): Promise<void> {
     if (this.isOver) return;
     this.isKept = true;
@@ -157,7 +157,7 @@ export class Checkpoints implements Disposable {
     this.writer?.close();
   }
 
-  /** The restore that started this process has failed: its source stays unchanged. */
+  /** The restore that started this process has failed: its source remains unchanged. */
   undone(): void {
     if (this.isOver) return;
     this.isKept = true;
@@ -166,8 +166,8 @@ export class Checkpoints implements Disposable {
   }
 
   /**
-   * The pane belongs to another session from now on, which has several; null: it is back. Its state there goes when it
-   * is written here: resolves then.
+   * The pane has moved to another session, which has several panes; null: it has returned. Resolves when its state is
+   * written in the new place and removed from the old one.
    */
   async moved(session: number | null): Promise<void> {
     if (this.isOver || session === this.movedTo) return;
@@ -181,7 +181,7 @@ export class Checkpoints implements Disposable {
     await this.writeNow().catch((error) => this.failed(error));
   }
 
-  /** Resolves when no write is under way. */
+  /** Resolves when no write is in progress. */
   async settled(): Promise<void> {
     await this.writing;
   }
@@ -232,7 +232,7 @@ export class Checkpoints implements Disposable {
   }
 
   private enqueue(): void {
-    // What follows a password prompt is output, and is written then.
+    // Output after a password prompt schedules another write.
     if (isSecret(this.port.local.pane.flags())) return;
     this.writing = this.writing
       .then(() => this.write(null))
@@ -255,7 +255,7 @@ export class Checkpoints implements Disposable {
     await writer
       .write(state.history, (history) => state.blocks(history), isCleared)
       .catch((thrown) => {
-        // Where nothing can be written, what was cleared goes from the disk all the same.
+        // Cleared contents are removed from the disk even if nothing can be written.
         this.isCleared ||= isCleared && !writer.remove();
         if (isCleared && !this.isCleared) this.forget();
         throw thrown;
@@ -272,18 +272,18 @@ export class Checkpoints implements Disposable {
     this.former.clear();
   }
 
-  /** Nothing is kept any more: the next write starts over. */
+  /** Forgets all written state: the next write starts over. */
   private forget(): void {
     this.writer = null;
     this.written = "";
   }
 
-  /** Why nothing of the pane may be written; null: it may be. */
+  /** Why nothing of the pane may be written; null: it may be written. */
   private withheld(): string | null {
     const { local, settings } = this.port;
     if (settings.checkpoint === "off") return "setting checkpoint is off";
     if (local.own.isPrivate) return "the session is private";
-    // A program that has ended leaves nothing to come back to, and its session is over in a moment.
+    // An exited program leaves nothing to restore, and its session ends in a moment.
     return local.pane.exit === null ? null : "its program has exited";
   }
 
@@ -307,7 +307,7 @@ export class Checkpoints implements Disposable {
     if (this.writer !== null) return this.writer;
     const isFirst = !this.isHistoryTaken;
     const directory = sessionDir(instance, this.movedTo ?? start.session);
-    // After the first, the file that has earlier lines is the writer's own.
+    // After the first write, the file with earlier lines is the writer's own.
     const found = isFirst ? history : null;
     this.writer = new PartWriter(directory, panePart(start.pane), { parents, found, before: this.before(isFirst) });
     this.isHistoryTaken = true;
@@ -315,7 +315,7 @@ export class Checkpoints implements Disposable {
   }
 
   private before(isFirst: boolean): Before {
-    // Files of a pane that came are its own, from a process that had it before.
+    // Files of a pane that moved here are its own, from a process that had it before.
     if (this.movedTo !== null || (isFirst && this.port.isRestored)) return "this part";
     return isFirst && !this.port.isMember() ? "nothing" : "other parts";
   }
@@ -332,7 +332,7 @@ export class Checkpoints implements Disposable {
     this.written = "";
   }
 
-  /** Until what came back runs again, the checkpoint says what ran: a failed restore loses nothing. */
+  /** Until the resumed program runs again, the checkpoint still names it: a failed restore loses nothing. */
   private followResumed({ line }: Foreground): void {
     const { log } = this.port.local.pane.commands;
     const isNew = (record: { readonly id: number }): boolean => record.id >= first;
@@ -357,7 +357,7 @@ export class Checkpoints implements Disposable {
   private failed(error: unknown): void {
     if (!this.failing) this.port.logger.warn("the session's checkpoint cannot be written", { error });
     this.failing = true;
-    // The next output tries again.
+    // The next output triggers another attempt.
   }
 
   private stop(): void {
@@ -369,7 +369,7 @@ export class Checkpoints implements Disposable {
   private over(reason?: EndReason): void {
     if (this.isOver || this.isKept) return;
     this.stop();
-    // A program that fails as soon as it is restored was not ended by anyone: what it came from stays.
+    // A program that fails right after its restore was not ended by anyone: its source is kept.
     const { instance, local, start } = this.port;
     const { pane } = local;
     const numbers = { output_cursor: pane.outputCursor, command_id: pane.commands.log.nextId - 1 };
@@ -383,7 +383,7 @@ export class Checkpoints implements Disposable {
       this.leaveFormer();
       this.writer?.remove();
     } catch (error) {
-      // The session ends all the same.
+      // The session ends in any case.
       this.port.logger.warn("the session's checkpoint cannot be removed", { error });
     }
   }

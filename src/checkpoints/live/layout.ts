@@ -1,6 +1,7 @@
 /**
- * Keeps what a checkpoint says of a session with several panes as a whole: name, tags, windows and how panes lie. Each
- * pane has a part of its own (keep.ts). Written at once when panes come, go or move, and a second after any other change.
+ * Writes the checkpoint of a session with several panes as a whole: name, tags, windows and the arrangement of panes.
+ * Each pane has a part of its own (keep.ts). It is written at once when panes are added, removed or moved, and a second
+ * after any other change.
  *
  * Owns one timer, which runs only while something is unwritten, and the writer.
  */
@@ -24,9 +25,9 @@ import { CHECKPOINT_VERSION, type LayoutRecord } from "../files/record.ts";
 import { removeSession } from "../files/sessions.ts";
 import { type Stored, treeOf } from "../files/tree.ts";
 
-/** From the first unwritten change to writing, in ms, where a pane has come, gone or moved: what makes several in a row is one change. */
+/** Time from a change of the panes to the write, in ms: several changes in a row are written together. */
 const AT_ONCE_MS = 50;
-/** So many writings at once in this time, in ms; more wait as other changes do. */
+/** Most writes at once within this time, in ms; further ones wait like other changes. */
 const BURST = 5;
 const BURST_MS = 10_000;
 
@@ -41,7 +42,7 @@ export interface LayoutCheckpointPort {
   readonly instance: Instance;
   readonly settings: Pick<Settings, "checkpoint">;
   readonly logger: Logger;
-  /** The session crashed: what is kept of its layout is its own. */
+  /** The session is restored after a crash: the layout's existing files are its own. */
   readonly goesOn: boolean;
   stored(): Stored;
 }
@@ -50,9 +51,9 @@ export class LayoutCheckpoint {
   private writer: PartWriter;
   private readonly directory: string;
   private timer: Timer | null = null;
-  /** When it is due. */
+  /** Time of the next write. */
   private dueAt = 0;
-  /** Times of the last writings that were due at once. */
+  /** Times of the last immediate writes. */
   private readonly atOnce: number[] = [];
   private notBefore = 0;
   private writtenAt = Number.NEGATIVE_INFINITY;
@@ -85,7 +86,7 @@ export class LayoutCheckpoint {
     this.touchAtOnce();
   }
 
-  /** Writes the session as it is now into another folder, once. @throws WshError checkpoint_refused */
+  /** Writes the session's present state once into another folder. @throws WshError checkpoint_refused */
   async saveTo(directory: string): Promise<void> {
     const why = this.withheld();
     const { name } = this.port.session;
@@ -98,7 +99,7 @@ export class LayoutCheckpoint {
     }
   }
 
-  /** The restore that started this process has failed: what it came from stays as it is. */
+  /** The restore that started this process has failed: its source remains unchanged. */
   undone(): void {
     this.isKept = true;
     this.isOver = true;
@@ -106,7 +107,7 @@ export class LayoutCheckpoint {
     this.writer.close();
   }
 
-  /** This process is being ended from outside: the session is to come back as it is now. */
+  /** This process is being ended from outside: the session is to be restored in its present state. */
   async lastOf(signal: string): Promise<void> {
     this.isKept = true;
     await this.write(signal).catch(() => {});
@@ -115,13 +116,13 @@ export class LayoutCheckpoint {
     this.writer.close();
   }
 
-  /** Writes what has changed without a pause. */
+  /** Writes unwritten changes without a pause. */
   async writeNow(): Promise<void> {
     this.enqueue(() => this.write(null));
     await this.writing;
   }
 
-  /** Resolves when no write is under way. */
+  /** Resolves when no write is in progress. */
   async settled(): Promise<void> {
     await this.writing;
   }
@@ -178,7 +179,7 @@ export class LayoutCheckpoint {
     this.writtenAt = performance.now();
   }
 
-  /** Why nothing of the session may be written; null: it may be. */
+  /** Why nothing of the session may be written; null: it may be written. */
   private withheld(): string | null {
     return this.refusal() ?? (this.port.session.exit === null ? null : "its programs have exited");
   }
@@ -225,12 +226,12 @@ export class LayoutCheckpoint {
     clearTimeout(this.timer ?? undefined);
     this.timer = null;
     this.written = "";
-    // A write under way removes what it made.
+    // A write in progress removes its own files.
     this.writer.remove();
     this.writer = this.newWriter("other parts");
   }
 
-  /** The session has ended: nothing of it is kept. */
+  /** The session has ended: its checkpoint is removed. */
   private over(): void {
     if (this.isOver || this.isKept) return;
     this.isOver = true;
@@ -238,13 +239,13 @@ export class LayoutCheckpoint {
     try {
       if (this.writer.remove()) removeSession(this.directory);
     } catch (error) {
-      // The session ends all the same.
+      // The session ends in any case.
       this.port.logger.warn("the layout's checkpoint cannot be removed", { error });
     }
   }
 }
 
-/** Which panes and windows there are, and how they lie beside each other, without sizes. Runs per change of the layout. */
+/** The panes and windows and their arrangement, without sizes. Runs per change of the layout. */
 function shapeOf({ windows }: Windows): string {
   const nodeOf = (node: LayoutNode): string =>
     isLeaf(node) ? node.pane : `${node.axis}(${node.children.map(nodeOf).join()})`;

@@ -20,10 +20,10 @@ const RECENT_LINES = 1_000;
 /** Maximum commands in a checkpoint (the newest), and characters of a command line. */
 const MAX_COMMANDS = 1_000;
 const MAX_COMMAND = 4_096;
-/** This many characters of a block never reach its limit in bytes. */
+/** A block of this many characters never exceeds its limit in bytes. */
 const MAX_CHARS = MAX_BLOCK_BYTES / 4;
 
-/** Bytes printed after which the saved output cursor is stale though nothing else has changed: a tenth of UNSAVED_OUTPUT. */
+/** Bytes printed after which the saved output cursor is stale even without other changes: a tenth of UNSAVED_OUTPUT. */
 const STALE_OUTPUT = UNSAVED_OUTPUT / 10;
 
 export type SavedPart = "layout" | "screen" | "recent" | "history";
@@ -39,7 +39,7 @@ export interface PaneStart {
 }
 
 export interface PaneState {
-  /** Equal for two states without a relevant change between them. */
+  /** Equal for two states that differ in nothing relevant. */
   readonly digest: string;
   readonly history: HistorySource | null;
   blocks(history: PaneRecord["history"]): Block[];
@@ -126,7 +126,7 @@ function linesBlock(lines: readonly string[]): string {
   while (texts.length > 0 && texts.at(-1) === "") texts.pop();
   let chars = 0;
   let from = texts.length;
-  // Of too many lines, the visible ones are the last.
+  // Of too many lines, the last ones are kept, since they are visible.
   while (from > 0 && chars + (texts[from - 1]?.length ?? 0) < MAX_CHARS) chars += (texts[--from]?.length ?? 0) + 1;
   return texts.slice(from).join("\n");
 }
@@ -149,7 +149,7 @@ export function foregroundOf(pane: Pane): Foreground | null {
   const group = pane.foreground;
   const program = group === null ? null : (platform().processes.stat(group)?.name ?? null);
   if (pane.runsOneCommand) return { line: pane.command, cwd: pane.startCwd, program, ...its };
-  // The oldest one: a command in a nested shell returns with that shell, or not at all.
+  // The oldest running command: a command in a nested shell returns with that shell, or not at all.
   const running = pane.commands.log.list().find(({ state }) => state === "running");
   if (running?.command != null) return { line: running.command, cwd: running.cwd, program, ...its };
   const isKnown = pane.commands.log.active || group === null || group === pane.pid;

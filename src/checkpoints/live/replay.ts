@@ -12,9 +12,7 @@ import type { Foreground, PaneNumbers, PaneRecord } from "../files/record.ts";
 const DIM = "\x1b[0;2m";
 const RESET = "\x1b[0m";
 const LINE_END = "\r\n";
-/**
- * Minimum lines of history printed above the old screen, so that it is at its old place on a taller terminal as well.
- */
+/** Minimum lines of history printed above the old screen, so that it keeps its position on a taller terminal. */
 const LEAST_TAIL = 100;
 const encoder = new TextEncoder();
 const CommandsSchema = v.array(CommandRecordSchema);
@@ -31,7 +29,7 @@ export interface Replay {
 export interface ReplayRequest {
   readonly directory: string;
   readonly pane: number;
-  /** How the session crashed, in words. */
+  /** How the session crashed, as text. */
   readonly why: string;
   /** Whether the program starts; otherwise the old contents are shown. */
   readonly run: boolean;
@@ -54,7 +52,7 @@ export function replay(request: ReplayRequest): Replay {
   const first = kept.first + kept.lines.length - above.length;
   const lines = above.splice(0, Math.max(0, above.length - tail));
   const old = request.run ? oldLines(stored, above) : [];
-  // New output begins below the old lines, and no cursor from before points past it.
+  // New output begins below the old lines, and no earlier cursor points past it.
   const end = first + lines.length + old.length;
   const text = request.run ? continued(old, stored.record, request) : asItWas(stored);
   const restored = {
@@ -70,7 +68,7 @@ export function replay(request: ReplayRequest): Replay {
   return { record: stored.record, restored, foreground: stored.record.foreground, history: kept.file };
 }
 
-/** Lines as they can be printed; missing ones are counted. */
+/** The lines in printable form; missing ones are replaced by their number. */
 function withGaps(lines: readonly (string | null)[]): string[] {
   if (lines.every((line) => line !== null)) return [...lines];
   const out: string[] = [];
@@ -128,7 +126,7 @@ export function ruleText(words: string, cols: number): string {
   return `──${text}${"─".repeat(Math.max(0, cols - 2 - text.length))}`;
 }
 
-/** As a person writes it where they are: `2026-11-22 10:31`. */
+/** Local time in the form `2026-11-22 10:31`. */
 function moment(time: number): string {
   const date = new Date(time);
   const two = (value: number): string => String(value).padStart(2, "0");

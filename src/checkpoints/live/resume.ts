@@ -1,6 +1,6 @@
 /**
- * Brings a restored pane's program back, at the new shell's first prompt: its line stands there, unsent; lines that are
- * safe to run again are run. Where the shell cannot be given a line, a note says what ran.
+ * Resumes a restored pane's program at the new shell's first prompt: its command line is inserted, unsent; lines that
+ * are safe to run again are run. If the shell accepts no line, a note names the command.
  */
 
 import type { Logger } from "../../log/log.ts";
@@ -13,7 +13,7 @@ import type { Foreground } from "../files/record.ts";
 const PROMPT_MS = 60_000;
 const ENTER = Uint8Array.of(13);
 
-/** What to do for what was in the foreground; null where there is nothing to bring back. */
+/** The line to resume for the former foreground program; null: there is none. */
 export function toResume(foreground: Foreground | null, own: readonly string[]): ResumedLine | null {
   if (foreground === null || foreground.line.trim() === "") return null;
   const { line, program, agent, conversation } = foreground;
@@ -21,7 +21,7 @@ export function toResume(foreground: Foreground | null, own: readonly string[]):
   return resumedLine(line, program, own, talk);
 }
 
-/** Resolves when the line stands at the prompt, or runs. Never fails: what keeps it from that is logged. */
+/** Resolves when the line is at the prompt, or runs. Never rejects: a failure is logged. */
 export async function resume(pane: Pane, { line, runs }: ResumedLine, logger: Logger): Promise<void> {
   try {
     await firstPrompt(pane);

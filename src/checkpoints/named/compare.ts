@@ -6,12 +6,12 @@ import { type CheckpointView, linesOf, type ShownPane, shown } from "./view.ts";
 type Difference = OperationOutput<"checkpoint.diff">;
 type Change = Difference["changes"][number];
 
-/** Most lines of a pane that are compared: the work grows with their square. */
+/** Most lines of a pane to compare: the work grows with their square. */
 const MOST_COMPARED = 2_000;
 /** Maximum reported changed lines of a pane, the newest. */
 const MOST_TOLD = 200;
 
-/** Each with its label; null: the present state */
+/** The two checkpoints, each with its label; null: the present state. */
 export function compare(
   [before, from]: readonly [CrashedSession, string | null],
   [after, to]: readonly [CrashedSession, string | null],
@@ -108,7 +108,7 @@ export function lineChanges(before: readonly string[], after: readonly string[],
   return common.slice(aged).filter((line) => !line.startsWith(" "));
 }
 
-/** The two as one list, each line with `-`, `+` or a blank before it. */
+/** Merges both lists, each line with `-`, `+` or a blank before it. */
 function longestCommon(a: readonly string[], b: readonly string[]): string[] {
   const width = b.length + 1;
   const lengths = new Uint16Array((a.length + 1) * width);

@@ -1,4 +1,4 @@
-/** A saved session under new ids, beside the running one: its files with every id in them replaced. */
+/** Copies a saved session under new ids, to run beside the original: every id in its files is replaced. */
 import fs from "node:fs";
 import { join } from "node:path";
 import type { Instance } from "../../instance/paths.ts";
@@ -44,7 +44,7 @@ export async function withCopy<T>(
   });
 }
 
-/** A pane under a new id has handed out nothing. */
+/** A pane under a new id has issued no numbers. */
 const fresh = { numbers: undefined, places: undefined };
 
 async function copyPane(
@@ -89,7 +89,7 @@ function copiedLayout(layout: LayoutRecord, { session, panes, windows }: NewIds)
     session,
     panes: layout.panes.flatMap((pane) => panes.get(pane) ?? []),
     windows: [...windows.values()],
-    // No process had it before.
+    // No process had the copy before.
     tree: {
       ...tree,
       host: 0,

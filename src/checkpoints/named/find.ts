@@ -1,4 +1,4 @@
-/** Which named checkpoint a session and a label mean, and which there are. */
+/** Finds the named checkpoint for a session and a label, and lists all named checkpoints. */
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isLabel, parseTarget, sessionId } from "../../protocol/names.ts";
@@ -47,7 +47,7 @@ export function allNamed(
 }
 
 /**
- * The resolved checkpoint: of the running session, else the last one saved under the name.
+ * The named checkpoint of the running session, else the last one saved under the session's name.
  * @throws WshError invalid_label, checkpoint_not_found, and why it cannot be read
  */
 export function findNamed(instance: Instance, target: string, label: string): NamedCheckpoint {

@@ -1,17 +1,20 @@
-/** The git repository around a directory, read from its files: no process is started, and nothing of it is run. */
+/**
+ * Finds the git repository around a directory by reading its files: no process is started, and nothing from the
+ * repository is executed.
+ */
 import fs from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { orUntil } from "../../base/deadline.ts";
 import type { Repository } from "../../protocol/worktree.ts";
 
-/** Directories looked at, upwards. */
+/** Most directories to check, upwards. */
 const MOST_UPWARDS = 64;
-/** Bytes read of a HEAD or of a `.git` file: each is one line. */
+/** Bytes to read of a HEAD or `.git` file: each is one line. */
 const MOST_BYTES = 4_096;
-/** Longest wait for a file system, in ms: one over a network may not answer. */
+/** Longest wait for a file system, in ms: a network file system may not answer. */
 const WAIT_MS = 1_000;
 
-/** Null: none, or its files cannot be read. */
+/** Null: there is none, or its files cannot be read. */
 export function repositoryOf(cwd: string | null): Promise<Repository | null> {
   if (cwd === null || !isAbsolute(cwd)) return Promise.resolve(null);
   return orUntil(found(cwd), { ms: WAIT_MS }, () => null);
@@ -21,7 +24,7 @@ async function found(cwd: string): Promise<Repository | null> {
   let directory = cwd;
   for (let count = 0; count < MOST_UPWARDS; count++) {
     const git = join(directory, ".git");
-    // In a worktree and a submodule, `.git` is a file that says where the rest is.
+    // In a worktree and a submodule, `.git` is a file that names the actual directory.
     const elsewhere = /^gitdir: ([^\n\0]+)/.exec((await start(git)) ?? "")?.[1];
     const head = await start(join(elsewhere === undefined ? git : resolve(directory, elsewhere), "HEAD"));
     if (head !== null) return { root: directory, branch: branchIn(head) };
@@ -31,12 +34,12 @@ async function found(cwd: string): Promise<Repository | null> {
   return null;
 }
 
-/** Null: no branch is checked out, or its name is kept elsewhere (reftable). */
+/** Null: no branch is checked out, or its name is stored elsewhere (reftable). */
 function branchIn(head: string): string | null {
   return /^ref: refs\/heads\/(?!\.)([^\p{Cc}\p{Cf}\p{Z}]+)\n?$/u.exec(head)?.[1] ?? null;
 }
 
-/** The start of a regular file; null when there is none. */
+/** The beginning of a regular file; null: it does not exist. */
 async function start(path: string): Promise<string | null> {
   try {
     const file = await fs.open(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);

@@ -1,4 +1,4 @@
-/** Which running session a target means. */
+/** Finds the running session that a target names. */
 import type { Instance } from "../../instance/paths.ts";
 import { parseTarget, sessionId } from "../../protocol/names.ts";
 import { processState } from "../../registry/liveness.ts";
@@ -7,11 +7,11 @@ import { isAlive } from "../files/sessions.ts";
 
 export interface RunningSession {
   readonly number: number;
-  /** Of the process that serves it. */
+  /** Socket of the process that serves it. */
   readonly socket: string;
 }
 
-/** The running session that a target means, also by one of its panes. */
+/** The running session that a target names, also by one of its panes. */
 export function runningSession(instance: Instance, target: string): RunningSession | null {
   const all = listProcesses(instance).filter(({ ended, socket }) => !ended && processState(socket) !== "dead");
   const found = lookUp(all, parseTarget(target));

@@ -1,6 +1,6 @@
 /**
  * Saves a session under a label: its processes write the present state of their parts into a new folder, which gets its
- * name when all are on the disk. The checkpoint of a crashed session is copied.
+ * name when all parts are on the disk. The checkpoint of a crashed session is copied.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ import { checkLabel, type NamedCheckpoint } from "./find.ts";
 import { repositoryOf } from "./repository.ts";
 import { type RunningSession, runningSession } from "./running.ts";
 
-/** Longest wait for a session's processes to write, in ms: longer than it waits for one pane's. */
+/** Longest wait for a session's processes to write, in ms: longer than a process waits for one pane. */
 const SAVE_MS = 15_000;
 
 /** @throws WshError invalid_label, invalid_request, checkpoint_exists, checkpoint_refused, resource_limit_reached, session_not_found */
@@ -44,7 +44,7 @@ export async function saveNamed(
   return { folder, kept: readWritten(source.number, folder.directory) };
 }
 
-/** Of each pane that is in one. */
+/** The repositories of the panes that are in one. */
 async function repositoriesOf(panes: readonly PaneRecord[]): Promise<CheckpointFacts["git"]> {
   const known = new Map([...new Set(panes.map(({ cwd }) => cwd))].map((cwd) => [cwd, repositoryOf(cwd)]));
   const git: Record<string, Repository> = {};
@@ -112,7 +112,7 @@ function copyParts(from: string, to: string): void {
   }
 }
 
-/** `20261122-103105`, in the person's time zone. */
+/** Time as `20261122-103105`, in the local time zone. */
 function dated(now: Date): string {
   const two = (value: number): string => String(value).padStart(2, "0");
   const day = `${now.getFullYear()}${two(now.getMonth() + 1)}${two(now.getDate())}`;

@@ -1,4 +1,4 @@
-/** Finds a text in checkpoints: in their names, notes, directories and commands, and in the lines that they kept. */
+/** Searches checkpoints for a text: in names, notes, directories, commands and saved lines. */
 import type { OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
@@ -9,15 +9,15 @@ import { linesOf } from "./view.ts";
 
 type Match = NonNullable<OperationOutput<"checkpoint.list">["matches"]>[number];
 
-/** Most characters of a text to find. */
+/** Longest text to search for, in characters. */
 const MAX_TEXT = 200;
-/** Most matches that are reported of one checkpoint. */
+/** Most matches reported per checkpoint. */
 const MOST_MATCHES = 5;
 /** Most lines of a pane that are searched, the newest. */
 const MOST_LINES = 20_000;
-/** Longest search, in ms: what it has not reached by then is not searched. */
+/** Longest search, in ms; the rest is not searched. */
 const SEARCH_MS = 5_000;
-/** Characters of an excerpt, and how many of them before the match. */
+/** Characters of an excerpt, and those of them before the match. */
 const EXCERPT = 160;
 const BEFORE = 40;
 
@@ -28,8 +28,8 @@ export interface Searched {
 }
 
 /**
- * Newest checkpoints first, without regard to case.
- * @returns matches by checkpoint; those without one are absent
+ * Searches the newest checkpoints first, ignoring case.
+ * @returns matches by checkpoint; checkpoints without a match are absent
  * @throws WshError invalid_request
  */
 export async function searchAll<T extends Searched>(
@@ -44,7 +44,7 @@ export async function searchAll<T extends Searched>(
   const found = new Map<T, Match[]>();
   let incomplete = false;
   for (const each of all.toSorted((a, b) => b.kept.saved_at - a.kept.saved_at)) {
-    // Others are served in between.
+    // Lets other requests run in between.
     await new Promise(setImmediate);
     if (performance.now() > end) return { found, incomplete: true };
     const matches: Match[] = [];

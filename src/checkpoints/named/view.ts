@@ -94,7 +94,7 @@ function shownPane({ directory }: CrashedSession, record: PaneRecord, git: Shown
   };
 }
 
-/** Lines of a pane, those above the screen too, without styles; of too many the newest. */
+/** A pane's lines including those above the screen, without styles; if there are too many, the newest. */
 export function linesOf({ directory }: CrashedSession, pane: number, most: number): string[] {
   const stored = readPane(directory, pane);
   const above = readHistory(directory, stored).lines.slice(-most);

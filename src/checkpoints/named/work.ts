@@ -1,4 +1,4 @@
-/** Named checkpoints: saved, listed, shown, compared, restored and deleted, for the server and for the command line. */
+/** Saves, lists, shows, compares, restores and deletes named checkpoints, for the server and the command line. */
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -18,7 +18,7 @@ import { isRunning, runningSession } from "./running.ts";
 import { atPresent, saveNamed } from "./save.ts";
 import { listed, shown } from "./view.ts";
 
-/** @throws WshError as saveNamed */
+/** @throws WshError like saveNamed */
 export async function saveAsked(
   instance: Instance,
   input: ParsedInput<"checkpoint.save">,
@@ -71,8 +71,8 @@ export function deleteAsked(
 }
 
 /**
- * Runs the session again in that state; beside the running one, under new ids, if it gets another name.
- * @throws WshError session_running, and as restoreSession
+ * Runs the session again in that state; under another name it runs beside the original with new ids.
+ * @throws WshError session_running, and like restoreSession
  */
 export async function restoreNamed(
   instance: Instance,
@@ -99,7 +99,7 @@ export async function restoreNamed(
   return { info, kept: past };
 }
 
-/** Includes numbers that its panes have issued since: callers may hold them. */
+/** Includes numbers that its panes have issued since the save: callers may hold them. */
 function pastAll(instance: Instance, kept: CrashedSession): CrashedSession {
   const since = readSession(kept.number, sessionDir(instance, kept.number));
   const panes = kept.panes.map((record) => {
@@ -116,7 +116,7 @@ function pastAll(instance: Instance, kept: CrashedSession): CrashedSession {
   return { ...kept, panes };
 }
 
-/** Removes the session's other checkpoint files that do not belong to the running one. */
+/** Removes the session's other checkpoint files, except those of the running one. */
 function removeOthers(instance: Instance, { number, panes, layout }: CrashedSession): void {
   const own = new Set<string>([...panes.map(({ pane }) => panePart(pane)), ...(layout === null ? [] : ["layout"])]);
   const directory = sessionDir(instance, number);

@@ -51,7 +51,7 @@ export function authorityNameOf(fleet: string): string {
   return `wsh fleet ${fleet}`;
 }
 
-/** A new authority, or a new certificate of the one with this key. @param name for people */
+/** A new authority, or a new certificate of the authority with the given key. @param name a name for people */
 export function makeAuthority(name: string, known?: string): Certified {
   const privateKey =
     known === undefined ? generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey : createPrivateKey(known);

@@ -31,7 +31,10 @@ export interface NewFleet {
   readonly port: number;
   readonly wssPort: number;
   readonly clusterPort: number;
-  /** The servers' certificate and key and what signs it, instead of an authority of the fleet's own. */
+  /**
+   * Certificate and key for the servers, and the certificate that signed them, instead of an authority of the fleet's
+   * own.
+   */
   readonly given?: (Certified & { readonly authority?: string }) | undefined;
 }
 
@@ -39,7 +42,7 @@ const MemberSchema = v.object({
   name: v.string(),
   role: v.picklist(fleetRoles),
   tags: v.array(v.string()),
-  /** Public key of its user. */
+  /** Public key of the member's user. */
   key: v.string(),
   at: v.number(),
   expiresAt: v.nullable(v.number()),
@@ -58,7 +61,7 @@ const FleetSchema = v.object({
 });
 export type Fleet = v.InferOutput<typeof FleetSchema>;
 
-/** @throws WshError invalid_request, and then nothing was written */
+/** @throws WshError invalid_request; then nothing was written */
 export async function makeFleet(dir: string, fleet: NewFleet): Promise<void> {
   check(fleet);
   if (fs.lstatSync(dir, { throwIfNoEntry: false }) !== undefined) {
@@ -121,12 +124,12 @@ async function writeFleet(dir: string, fleet: NewFleet, keys: FleetKeys): Promis
   for (const [file, text] of files) writeSecret(join(dir, file), text);
 }
 
-/** Directory of a server, by its place in the list of hosts. */
+/** Directory of a server, by its position in the list of hosts. */
 export function serverDirectory(at: number): string {
   return `server${at + 1}`;
 }
 
-/** Where clients find the servers: by TLS, and by WebSocket where only HTTPS gets out. */
+/** Addresses of the servers for clients: by TLS, and by WebSocket for networks that permit only HTTPS. */
 export function serversOf({ hosts, port, wssPort }: Pick<Fleet, "hosts" | "port" | "wssPort">): string[] {
   return [
     ...hosts.map((host) => `tls://${bracketed(host)}:${port}`),

@@ -1,4 +1,4 @@
-/** Credentials as one word of a command line: the file's text, deflated, in base64url behind a prefix. */
+/** Credentials as one word of a command line: the file's text, deflated, in base64url after a prefix. */
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { WshError } from "../../protocol/errors.ts";
 import { MAX_CREDS_CHARS } from "../../protocol/fleet.ts";

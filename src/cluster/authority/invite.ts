@@ -10,13 +10,13 @@ import type { PushOptions } from "./push.ts";
 import { serverFiles } from "./server-config.ts";
 import { keysFrom, signAccount, signSystemUser, signUser } from "./signing.ts";
 
-/** Most machines and people that were ever invited: the list is written whole with each change. */
+/** Maximum machines and people ever invited: the list is written completely at each change. */
 const MAX_MEMBERS = 100_000;
 /** Validity of the credentials that notify the servers of a revocation, in ms. */
 const PUSH_LIFE_MS = 5 * 60_000;
-/** Age of an invitation up to which its name is free again while nobody has joined by it, in ms. */
+/** Age up to which the name of an unused invitation can be freed, in ms. */
 const UNUSED_MS = 3_600_000;
-/** Difference between the clocks here and of a server, in ms. */
+/** Assumed difference between the clocks here and of a server, in ms. */
 const CLOCKS_MS = 60_000;
 
 export interface Invited {
@@ -25,7 +25,7 @@ export interface Invited {
   readonly tags: readonly string[];
   /** Unix time in ms; null: never. */
   readonly expiresAt: number | null;
-  /** Only the connection by HTTPS. */
+  /** Whether the member connects by HTTPS only. */
   readonly wssOnly?: boolean;
 }
 
@@ -52,7 +52,7 @@ export function invite(dir: string, { name, role, tags, expiresAt, wssOnly }: In
   });
 }
 
-/** Whether credentials of a member count at a time. */
+/** Whether a member's credentials are valid at a time. */
 export function isIn({ revokedAt, expiresAt }: Member, now: number): boolean {
   return revokedAt === null && (expiresAt === null || expiresAt > now);
 }
@@ -64,7 +64,7 @@ function settingsFor(fleet: Fleet, role: FleetRole, tags: readonly string[], wss
 }
 
 /**
- * Signs the account again without a member, for the servers' next start; no effect the second time. @throws WshError
+ * Signs the account again without a member, for the servers' next start; repeating it has no effect. @throws WshError
  * machine_not_found
  */
 export function revoke(dir: string, name: string): Promise<Member> {
@@ -99,12 +99,16 @@ export async function tellServers(dir: string): Promise<void> {
   await pushAccount(await systemOf(dir, fleet), jwt);
 }
 
-/** Revokes an invitation that nobody has used: joining by it has failed, and its name is to be free. @returns whether it did */
+/**
+ * Revokes an invitation that nobody has used: joining with it has failed, and its name becomes free. @returns whether
+ * it was revoked
+ */
 export async function withdrawUnused(dir: string, name: string): Promise<boolean> {
   const fleet = readFleet(dir);
   const now = Date.now();
   const member = fleet.members.find((each) => each.name === name && isIn(each, now));
-  // Servers that were started anew meanwhile remember nobody: an older one may be of a machine that is switched off.
+  // Servers restarted meanwhile have no memory of connections: an older invitation may be used by a machine that is
+  // switched off.
   if (member === undefined || now - member.at > UNUSED_MS) return false;
   try {
     const { wasConnected } = await import("./push.ts");

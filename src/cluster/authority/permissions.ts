@@ -17,9 +17,9 @@ export interface RolePermissions {
 
 const own = "{{name()}}";
 const bucket = `KV_${MACHINES_BUCKET}`;
-/** Looks at the bucket, and reads one value. */
+/** Reads the bucket's state, and one value. */
 const bucketReading = [`$JS.API.STREAM.INFO.${bucket}`, `$JS.API.DIRECT.GET.${bucket}.>`];
-/** Makes the bucket, and forgets a machine. */
+/** Creates the bucket, and removes a machine. */
 const bucketKeeping = ["$JS.API.INFO", `$JS.API.STREAM.CREATE.${bucket}`, `$KV.${MACHINES_BUCKET}.*`];
 const accesses = ["observe", "operate", "admin"] as const;
 
@@ -41,7 +41,7 @@ const machine: RolePermissions = {
   ],
 };
 
-/** A caller asks operations of each access that its role covers, by the access that the operation takes. */
+/** A caller requests operations under subjects for each access that its role includes. */
 function caller(role: (typeof accesses)[number]): RolePermissions {
   const covered = accesses.slice(0, accesses.indexOf(role) + 1);
   return {

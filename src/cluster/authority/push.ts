@@ -1,4 +1,4 @@
-/** What running servers are told and asked by their system account: a new account's JWT, who is connected. */
+/** Requests to running servers from their system account: setting a new account's JWT, and listing connections. */
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
 import * as v from "valibot";
 import { present } from "../../protocol/defined.ts";
@@ -14,7 +14,10 @@ export interface PushOptions {
   readonly seed: string;
 }
 
-/** Time in which the servers of a cluster answer, in ms; connections in one answer; NATS's number for open and closed ones. */
+/**
+ * Wait for the answers of a cluster's servers, in ms; connections in one answer; NATS's number for open and closed
+ * ones.
+ */
 const ANSWERS_MS = 1_000;
 const PAGE = 1_000;
 const ANY_STATE = 2;
@@ -37,8 +40,8 @@ export function pushAccount(options: PushOptions, account: string): Promise<void
 }
 
 /**
- * Whether a user has connected since a time, as far as the running servers remember.
- * @param name of its connections
+ * Whether a user has connected since a time, according to the running servers.
+ * @param name name of its connections
  * @param since Unix time in ms
  * @throws WshError machine_unreachable
  */

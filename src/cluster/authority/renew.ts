@@ -1,6 +1,6 @@
 /**
- * Renews the certificates of a fleet's servers. The authority keeps its key and name, so that members who were invited
- * before accept the new certificates; its own certificate is signed again when it would end before them.
+ * Renews the certificates of a fleet's servers. The authority keeps its key and name, so members who joined earlier
+ * accept the new certificates. Its own certificate is signed again if it would expire before them.
  */
 import { X509Certificate } from "node:crypto";
 import fs from "node:fs";
@@ -28,7 +28,7 @@ export function renewCertificates(dir: string): Promise<Renewal> {
     const isShort = endOf(before.certificate) < endOf(fresh.certificate);
     const authority = isShort ? makeAuthority(name, before.key) : before;
     if (isShort) writeSecret(join(dir, "keys/ca.pem"), authority.certificate);
-    // Servers with a certificate from elsewhere know each other by the fleet's own.
+    // Servers with a certificate from elsewhere trust each other by the fleet's own.
     const isOwn = fleet.ca === before.certificate;
     const servers = fleet.hosts.map((host, index) => {
       const server = join(dir, serverDirectory(index));
@@ -46,7 +46,7 @@ export function renewCertificates(dir: string): Promise<Renewal> {
   });
 }
 
-/** When the first of the servers' certificates ends, as Unix time in ms; null when none can be read. */
+/** When the first of the servers' certificates expires, as Unix time in ms; null: none can be read. */
 export function certificatesEndAt(dir: string): number | null {
   const ends = readFleet(dir).hosts.flatMap((_, index) =>
     [serverFiles.certificate, serverFiles.peerCertificate].flatMap((file) => {

@@ -7,14 +7,14 @@ import { isIP } from "node:net";
 
 export interface ServerConfig {
   readonly fleet: string;
-  /** Of this server, and of all of the cluster. */
+  /** Name of this server, and of the cluster. */
   readonly name: string;
   readonly host: string;
   readonly cluster: readonly string[];
   readonly port: number;
   readonly wssPort: number;
   readonly clusterPort: number;
-  /** Whether the servers' certificates are of the fleet's own authority, which servers of a cluster check. */
+  /** Whether the fleet's own authority signed the servers' certificates; servers of a cluster check each other's. */
   readonly systemAccount: string;
   readonly systemJwt: string;
 }
@@ -64,7 +64,7 @@ jetstream { store_dir: "${serverFiles.jetstream}", max_memory_store: 16MB, max_f
 ${clusterSection(config)}`;
 }
 
-/** Servers of a cluster know each other by certificates of the fleet's authority, and by nothing less. */
+/** Servers of a cluster authenticate each other only by certificates of the fleet's authority. */
 function clusterSection({ fleet, host, cluster, clusterPort }: ServerConfig): string {
   if (cluster.length < 2) return "";
   const routes = cluster.filter((other) => other !== host).map((other) => `"tls://${bracketed(other)}:${clusterPort}"`);

@@ -1,8 +1,8 @@
 /**
- * This process's one connection to the NATS servers of its fleet. It is made at once and kept as long as the owner
- * lives: the client reconnects a lost one; a refused one is retried with growing pauses. Subscriptions belong to the
- * owner, and hold over every connection. Nothing is sent while disconnected: the client would queue it and deliver it
- * late, or never. Published data is copied first, since the client keeps a reference until it writes.
+ * This process's one connection to the NATS servers of its fleet. It is opened at once and kept for the owner's
+ * lifetime: the client restores a lost connection; a refused one is retried with growing pauses. Subscriptions belong
+ * to the owner and outlast each connection. Nothing is sent while disconnected: the client would queue it and deliver
+ * it late, or never. Published data is copied first, since the client keeps a reference until it writes.
  */
 import type { ConnectionOptions, Msg, MsgHdrs, NatsConnection, Status } from "@nats-io/transport-node";
 import { intervals } from "../../platform/intervals.ts";
@@ -15,7 +15,10 @@ const MISSED_PINGS = 2;
 /** Pause before the client reconnects, in ms, and a random addition, so that a fleet does not return at once. */
 const RECONNECT_MS = 250;
 const RECONNECT_JITTER_MS = 500;
-/** Pauses between tries while no server is reached, in ms; the longest while none admits us: a revoked member is not back. */
+/**
+ * Pauses between tries while no server is reached, in ms; the longest applies while all refuse: a revoked member is not
+ * admitted soon.
+ */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 const LONGEST_REFUSED_MS = 5 * 60_000;
@@ -36,7 +39,7 @@ export interface FleetIdentity {
   /** PEM certificates that sign the servers'; null: the system's. */
   readonly ca: string | null;
   readonly tags: readonly string[];
-  /** Null: the servers ask for none. */
+  /** Null: the servers require no login. */
   readonly login: Credentials["login"];
 }
 
@@ -80,7 +83,7 @@ export class FleetConnection {
   private isOpen = false;
   private isOver = false;
   private trouble: Error | null = null;
-  /** Why the servers do not admit us; null: they did, or none was asked. */
+  /** Why the servers refuse this process; null: they did not, or none was asked. */
   private refusal: Error | null = null;
   /** Refusals reported since the last connection: each is reported once. */
   private readonly reported = new Set<string>();
@@ -95,7 +98,7 @@ export class FleetConnection {
   }
 
   /**
-   * Where an answer goes: only this user reads it, and only that machine may write it.
+   * Subject of an answer: only this user may read it, and only that machine may write it.
    * @param from a machine's name, or `$js` for JetStream
    */
   inboxOf(from: string, id: string): string {
@@ -112,12 +115,12 @@ export class FleetConnection {
     return this.isOpen ? null : (this.refusal ?? this.trouble);
   }
 
-  /** Whether the servers do not admit us: credentials that ended, were revoked, or are another fleet's. */
+  /** Whether the servers refuse this process: its credentials expired, were revoked, or belong to another fleet. */
   get isRejected(): boolean {
     return !this.isOpen && this.refusal !== null;
   }
 
-  /** Why this process is not in its fleet, as a sentence; null: it is, or no server was asked so far. */
+  /** Why this process is not connected to its fleet, as a sentence; null: it is, or no server was asked so far. */
   get problem(): string | null {
     if (this.error === null) return null;
     return this.isRejected
@@ -136,7 +139,7 @@ export class FleetConnection {
     this.attach(subject, handler);
   }
 
-  /** The same, until it is disposed. */
+  /** The same, until disposed. */
   listen(subject: string, handler: Handler): Disposable {
     const { nats } = this;
     const subscription = nats?.subscribe(subject, {
@@ -188,7 +191,7 @@ export class FleetConnection {
         }
         pauseMs = FIRST_PAUSE_MS;
         this.begin(nats);
-        // Not awaited: the client never ends the states of a connection that closed before they were asked for.
+        // Not awaited: the iterator of the client's states never ends if the connection closed before it was requested.
         void this.watch(nats);
         const why = await nats.closed();
         this.lost(why instanceof Error ? why : new Error("the connection was closed"));
@@ -263,7 +266,7 @@ export class FleetConnection {
   }
 }
 
-/** The subject that a message was not let go to; null: it is about something else. */
+/** The subject of a message that the server refused; null: the error is about something else. */
 function unsentSubject(client: Client | null, error: Error): string | null {
   const isUnsent = client !== null && error instanceof client.PermissionViolationError && error.operation === "publish";
   return isUnsent ? error.subject : null;
@@ -308,7 +311,7 @@ function authenticatorOf(client: Client, login: NonNullable<FleetIdentity["login
     : client.usernamePasswordAuthenticator(login.user, login.password);
 }
 
-/** Everything but this machine's own addresses is encrypted, or there is no connection. */
+/** TLS for everything except this machine's own addresses, otherwise no connection. */
 function tlsOf(servers: readonly string[], ca: string | null): { ca?: string } | null {
   if (servers.every((server) => server.startsWith("nats:"))) return null;
   return present({ ca });

@@ -1,6 +1,6 @@
 /**
  * Paths of an instance's credentials for a fleet, and reading and writing them. The file is accessible to its owner
- * alone: its holder acts as its user.
+ * alone: anyone who has it can act as its user.
  */
 import fs from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,7 +9,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Credentials, MAX_CREDS_CHARS, parseCredentials } from "../../protocol/fleet.ts";
 
-/** The file that `wsh fleet join` writes, which counts where no other is named. */
+/** The file that `wsh fleet join` writes, used unless another one is named. */
 export function joinedFile({ stateDir, fileName }: Instance): string {
   return join(stateDir, `${fileName}.fleet.creds`);
 }
@@ -36,7 +36,10 @@ export function readCredentials(path: string): Credentials {
   }
 }
 
-/** Writes a file of its owner's alone, whole and renamed into place. @throws WshError invalid_request when it cannot be */
+/**
+ * Writes a file for its owner alone, completely and renamed into place. @throws WshError invalid_request when it cannot
+ * be written
+ */
 export function writeSecret(path: string, text: string): void {
   try {
     fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -1,4 +1,7 @@
-/** The way to a fleet's servers step by step, from nothing, for `wsh doctor`: what fails, and what to do. */
+/**
+ * Checks the connection to a fleet's servers step by step, from scratch, for `wsh doctor`: the step that fails, and
+ * advice.
+ */
 import net from "node:net";
 import * as v from "valibot";
 import { defined } from "../../protocol/defined.ts";
@@ -12,18 +15,18 @@ import { certificateStep } from "../certificate-step.ts";
 import { CLOCK_MS, type LinkStep, UNDECIDED } from "../link.ts";
 import { connectAs, identityOf } from "./connection.ts";
 
-/** Longest wait for one server, in ms; time in which machines that are there have answered. */
+/** Longest wait for one server, and the time in which present machines have answered, in ms. */
 const PATIENCE_MS = 5_000;
 const BEATS_MS = 1_000;
 const NOT_ADMITTED = "They may have expired, be revoked, or belong to another fleet: get a new invitation.";
 /** Maximum refusals shown. */
 const SHOWN_REFUSALS = 4;
-/** Stands for a machine or a user that there is not, in subjects that are tried. */
+/** Name of no machine and no user, for trying subjects. */
 const NOBODY = "nobody-doctor";
 const TRUST =
   "It is not signed by an authority that the credentials or the system trust: get a new invitation with the fleet's authority.";
 
-/** Ends with the first step that fails. */
+/** Ends after the first step that fails. */
 export async function* examineFleet(credentials: Credentials): AsyncIterable<LinkStep> {
   const { settings, user, expiresAt } = credentials;
   const { role, servers } = settings;
@@ -76,7 +79,7 @@ async function* examineLogin(credentials: Credentials, who: string): AsyncIterab
     return;
   }
   const refused: string[] = [];
-  // They may end, or be revoked, at any moment.
+  // Credentials may expire or be revoked at any moment.
   const ended = (): string | undefined => refused.find((text) => /authentication|authorization/i.test(text));
   const noMore = (why: string): LinkStep => {
     return { step: "credentials", ok: false, text: `${who} is now refused: ${why}`, advice: NOT_ADMITTED };
@@ -163,7 +166,10 @@ function clockStep(offsets: ReadonlyMap<string, number>): LinkStep {
   return { step: "clock", ok: true, text: `clocks differ: ${text}`, advice: `${UNDECIDED}.` };
 }
 
-/** That all machines agree with each other and not with the clock here; null where that does not say which is wrong. */
+/**
+ * Reports that all machines agree with each other but not with the clock here; null: it is unclear which clock is
+ * wrong.
+ */
 function ownClock(offsets: ReadonlyMap<string, number>): string | null {
   const all = [...offsets.values()];
   const [least, most] = [Math.min(...all), Math.max(...all)];
@@ -181,15 +187,15 @@ function keepOffset(offsets: Map<string, number>, message: { readonly subject: s
 
 interface ReachedServer {
   readonly server: string;
-  /** Time to connect, in ms; null: it does not answer. */
+  /** Time to connect, in ms; null: the server does not answer. */
   readonly reached: number | null;
-  /** Whether what answers is who it should be. */
+  /** Whether the answer came from the expected server. */
   readonly ok: boolean;
   readonly text: string;
   readonly advice?: string;
 }
 
-/** A NATS server greets in the clear and asks for TLS then; a WebSocket begins with it. */
+/** A NATS server greets unencrypted and then requires TLS; a WebSocket begins with TLS. */
 async function reach(server: string, ca: string | undefined): Promise<ReachedServer> {
   const url = new URL(server.replace(/^(tls|nats|wss|ws):/, "https:"));
   const host = plainHost(url.hostname);

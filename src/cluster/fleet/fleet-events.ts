@@ -27,7 +27,7 @@ interface FleetEventSource {
   readonly members: Members;
 }
 
-/** @param boot the present incarnation */
+/** @param boot the current incarnation */
 export function listenTo(
   { connection, members }: FleetEventSource,
   machine: string,

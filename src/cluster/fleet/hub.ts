@@ -1,7 +1,6 @@
 /**
- * The fleet as the server of a person or a program sees it: its machines, a link to each, their lists. It fills when
- * the connection is made: every machine is asked for a heartbeat, and remembered state represents those that do not
- * answer.
+ * The fleet as the server of a person or a program sees it: its machines, a link to each, their lists. Once connected,
+ * it asks every machine for a heartbeat; remembered state represents those that do not answer.
  */
 
 import * as v from "valibot";
@@ -16,7 +15,7 @@ import { RememberedMembers } from "./remembered-members.ts";
 import { FleetRequests } from "./requests.ts";
 import type { StreamParts } from "./stream-pipe.ts";
 
-/** Time without a new machine after which all that answer are taken to have answered, in ms. */
+/** Time without a new machine after which all are assumed to have answered, in ms. */
 const QUIET_MS = 150;
 /** Longest wait of the first list for the machines, in ms. */
 const FILL_MS = 2_000;
@@ -65,7 +64,7 @@ export class FleetHub {
     this.looking.unref();
   }
 
-  /** Every machine that is known, by name. */
+  /** Every known machine, by name. */
   get all(): Candidate[] {
     return this.members.names.map((name) => this.member(name));
   }
@@ -98,7 +97,7 @@ export class FleetHub {
     return made;
   }
 
-  /** Waits until the present machines have answered, or had time to. */
+  /** Waits until the present machines have answered, or until FILL_MS. */
   async ready(): Promise<void> {
     const patience = Promise.withResolvers<void>();
     const timer = setTimeout(patience.resolve, FILL_MS);
@@ -123,7 +122,7 @@ export class FleetHub {
   private up(): void {
     const { identity, connection, requests } = this;
     this.log("connected to the fleet", { user: identity.user, role: identity.role });
-    // Their beats answer, since only those are known to be theirs.
+    // Machines answer with heartbeats, since only those are authentic.
     connection.publish(serviceSubject("PING"), "");
     this.settle();
     void this.remembered.readBucket(requests, identity.role === "admin");

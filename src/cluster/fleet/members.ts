@@ -2,7 +2,7 @@
  * The machines of the fleet by their heartbeats, and their lists of sessions: a disposable cache. A machine is healthy
  * while it sends heartbeats; one missed makes it stale, three unreachable. Two incarnations that send heartbeats
  * concurrently under one name are two machines: `conflict`, until one of them is silent. A restarted machine has one
- * incarnation after the other. A machine once known stays listed, with the time of that.
+ * incarnation after the other. A known machine remains listed, with the time of its last heartbeat.
  */
 import { intervals } from "../../platform/intervals.ts";
 import type { Beat } from "../../protocol/fleet-messages.ts";
@@ -27,12 +27,12 @@ interface Boot {
   beat: Beat;
 }
 
-/** A machine's list, made once for all readers. */
+/** A machine's list, created once for all readers. */
 export interface MemberSessions {
   readonly sessions: readonly ListedSession[];
-  /** How many of them need input. */
+  /** Number of sessions that need input. */
   readonly needsInput: number;
-  /** JSON of the same as the machine itself names them, to be remembered. */
+  /** JSON of the list as the machine itself names the sessions, for remembering. */
   readonly text: string;
   /** Unix time in ms. */
   readonly at: number;
@@ -56,7 +56,7 @@ interface Member {
   boots: Boot[];
   /** Unix time in ms of its last heartbeat; null: none since this process started. */
   heardAt: number | null;
-  /** Its clock minus ours, in ms: the greatest of the newest few, which were least delayed. */
+  /** Its clock minus ours, in ms: the greatest of the newest few values, which were delayed least. */
   offsets: number[];
   listed: MemberSessions | null;
 }
@@ -65,7 +65,7 @@ export interface MembersOptions {
   /** Monotonic, in ms. */
   readonly now: () => number;
   readonly isUp: () => boolean;
-  /** The fleet's servers do not admit this one. */
+  /** Whether the fleet's servers refuse this process. */
   readonly isRejected: () => boolean;
   /** A machine announces that its server ends. */
   readonly leaving: (machine: string) => void;
@@ -76,9 +76,9 @@ export interface MembersOptions {
 export class Members {
   private readonly members = new Map<string, Member>();
   private readonly waiting = new Set<{ machine: string; heard: () => void }>();
-  /** Names of the members in order; null: to be made. */
+  /** Names of the members in order; null: to be computed. */
   private ordered: readonly string[] | null = null;
-  /** Changes with everything that is worth remembering. */
+  /** Changes with everything that is remembered. */
   changes = 0;
 
   constructor(private readonly options: MembersOptions) {}
@@ -88,7 +88,7 @@ export class Members {
     return this.ordered;
   }
 
-  /** The moment that the questions below are about. A list asks them of thousands, and reads the clock once. */
+  /** The time for the questions below. A list asks them about thousands of machines, and reads the clock once. */
   get now(): number {
     return this.options.now();
   }
@@ -106,13 +106,13 @@ export class Members {
     return this.members.get(machine)?.heardAt ?? null;
   }
 
-  /** Its clock minus ours, in ms, never more than it is; 0 while that is not known. */
+  /** Its clock minus ours, in ms, never more than the actual difference; 0 while unknown. */
   clockAhead(machine: string): number {
     const offsets = this.members.get(machine)?.offsets ?? [];
     return offsets.length === 0 ? 0 : Math.max(...offsets);
   }
 
-  /** The list that still holds; null: it must be asked. */
+  /** The list that is still valid; null: the machine must be asked. */
   currentList(machine: string, now = this.now): MemberSessions | null {
     const member = this.members.get(machine);
     if (member === undefined || member.listed === null) return null;
@@ -163,7 +163,8 @@ export class Members {
     if (known === undefined && member.boots.length < MAX_BOOTS) member.boots.push(boot);
     boot.lastAt = now;
     boot.beat = beat;
-    // The newest incarnation is the machine; an older one that continues causes a conflict, and brings no news.
+    // The newest incarnation represents the machine; an older one that continues causes a conflict, and its news is
+    // ignored.
     if (newest(member.boots) !== boot) return;
     const before = member.beat;
     member.beat = beat;
@@ -175,7 +176,7 @@ export class Members {
     for (const waiting of [...this.waiting]) if (waiting.machine === machine) waiting.heard();
   }
 
-  /** Messages to it have no receiver. */
+  /** Messages to the machine have no receiver. */
   isSilent(machine: string): void {
     const member = this.members.get(machine);
     if (member !== undefined) member.boots = [];
@@ -230,7 +231,7 @@ export class Members {
   }
 }
 
-/** Boots that were heard not long ago: nearly always the only one. */
+/** Incarnations that were heard recently: nearly always only one. */
 function alive({ boots }: Member, now: number): Boot[] {
   const since = now - GONE_MS;
   const [first] = boots;
@@ -244,7 +245,7 @@ function newest(boots: readonly Boot[]): Boot | null {
   return boots.reduce<Boot | null>((last, boot) => (last === null || boot.firstAt > last.firstAt ? boot : last), null);
 }
 
-/** Whether an older incarnation sends heartbeats although a newer one had begun. */
+/** Whether an older incarnation sends heartbeats after a newer one has begun. */
 function overlap(boots: readonly Boot[]): boolean {
   if (boots.length < 2) return false;
   return boots.some((older) =>

@@ -1,7 +1,7 @@
 /**
  * The link to a machine of the fleet: operations as requests, sockets of session processes as streams, both over this
- * process's one connection to the NATS servers. Heartbeats show whether the machine is there before anything is sent,
- * and each message is for one incarnation of it alone: of two machines under one name at most one executes it.
+ * process's one connection to the NATS servers. Heartbeats show whether the machine is present before anything is sent,
+ * and each message addresses only one of its incarnations: of two machines under one name at most one executes it.
  */
 import { getOperation, type OperationInput, type OperationName, type OperationOutput } from "../../operations/table.ts";
 import { type Access, accessCovers } from "../../protocol/caller.ts";
@@ -24,9 +24,11 @@ import { listenTo } from "./fleet-events.ts";
 import type { Members } from "./members.ts";
 import { type StreamParts, streamPipe } from "./stream-pipe.ts";
 
-/** Longest wait for a machine to answer whether it is there, in ms. */
+/** Longest wait for a machine to show that it is present, in ms. */
 const PROBE_MS = 1_500;
-/** Silence after which an incarnation counts as gone, while all under its name are asked every second, in ms. */
+/**
+ * Silence after which an incarnation counts as gone while all incarnations of that name are asked every second, in ms.
+ */
 const HEARD_MS = 2_500;
 /** Shortest interval between two checks that an awaited machine still receives, in ms. */
 const PROBE_AGAIN_MS = 900;
@@ -49,7 +51,7 @@ export class NatsLink implements Link, Carrying {
     return this.stateAt(this.parts.members.now);
   }
 
-  /** @param now as the members have it: lists ask for thousands at one moment */
+  /** @param now the members' time: lists ask about thousands of machines at one moment */
   stateAt(now: number): LinkState {
     const { members, connection } = this.parts;
     const health = members.healthOf(this.machine, now);
@@ -91,14 +93,14 @@ export class NatsLink implements Link, Carrying {
     try {
       return await this.sendOnce(body, call);
     } catch (thrown) {
-      // A look whose answer was lost is made a second time, where there is time: it changes nothing.
+      // A read whose answer was lost is repeated if there is time: it changes nothing.
       const isLook = call.access === "observe" && !isWait(call.operation);
       if (!isLook || !(thrown instanceof ConnectionLost) || Date.now() >= call.deadline) throw thrown;
       return this.sendOnce(body, call);
     }
   }
 
-  /** Sends a request to the present incarnation, and awaits its answer as long as the machine is there. */
+  /** Sends a request to the current incarnation, and awaits its answer while the machine is present. */
   private async sendOnce(body: string, { operation, access, signal, sentTo, headers }: CarriedCall): Promise<string> {
     const { machine, parts } = this;
     const { members, requests, connection } = parts;
@@ -107,8 +109,8 @@ export class NatsLink implements Link, Carrying {
     // A second attempt only if the machine was restarted and has done nothing.
     for (let isAgain = false; ; isAgain = true) {
       const boot = await this.ready();
-      // A request that one incarnation may have executed goes to another only when the first is gone: then the other
-      // knows the request's id.
+      // A request that one incarnation may have executed goes to another one only after the first is gone: the new one
+      // knows the request's id then.
       if ([...sentTo].some((other) => other !== boot && members.isAlive(machine, other, HEARD_MS))) {
         throw troubleOf(machine, "conflict", null);
       }
@@ -193,7 +195,7 @@ export class NatsLink implements Link, Carrying {
     }
   }
 
-  /** The connection is everybody's. */
+  /** All links share the connection. */
   async close(): Promise<void> {}
 
   /** The incarnation to ask. @throws WshError machine_unreachable, machine_conflict, version_mismatch: nothing was sent */
@@ -211,7 +213,7 @@ export class NatsLink implements Link, Carrying {
     return boot;
   }
 
-  /** Whether it beats when it is asked to. */
+  /** Whether it sends a heartbeat when asked. */
   isThere(): Promise<boolean> {
     const beat = this.parts.members.next(this.machine, PROBE_MS);
     this.parts.connection.publish(serviceSubject("PING", this.machine), "");

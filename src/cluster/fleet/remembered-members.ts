@@ -17,7 +17,7 @@ import { rememberedFile } from "./creds-file.ts";
 import { type Members, memberSessions } from "./members.ts";
 import type { FleetRequests } from "./requests.ts";
 
-/** Delay from a change to the file's writing, in ms: it is written whole. */
+/** Delay from a change to the write of the file, in ms: it is written completely. */
 const WRITE_MS = 2_000;
 /** Largest file that is read, in bytes: 10,000 machines of ten sessions are below. */
 const MAX_BYTES = 128 * 1024 * 1024;
@@ -47,11 +47,11 @@ export class RememberedMembers {
     private readonly members: Members,
   ) {
     this.read();
-    // The file's existence shows that there is a fleet.
+    // The file's existence shows that this instance has a fleet.
     if (!fs.existsSync(this.path)) this.write();
   }
 
-  /** Called often; writes when there is news. */
+  /** Called often; writes only changes. */
   look(): void {
     if (this.members.changes === this.written || this.timer !== null) return;
     this.timer = setTimeout(() => this.write(), WRITE_MS);
@@ -63,7 +63,7 @@ export class RememberedMembers {
     if (this.members.changes !== this.written) this.write();
   }
 
-  /** Reads the bucket once; without JetStream, or without the bucket, nothing is known from there. */
+  /** Reads the bucket once; without JetStream, or without the bucket, it gives nothing. */
   async readBucket(requests: FleetRequests, mayMake: boolean): Promise<void> {
     if (this.isBucketRead) return;
     this.isBucketRead = true;
@@ -126,7 +126,7 @@ export class RememberedMembers {
   private write(): void {
     this.timer = null;
     this.written = this.members.changes;
-    // Joined from each machine's cached text: serializing thousands again would hold up every request.
+    // Joined from each machine's cached text: serializing thousands again would delay every request.
     const all = this.members.names.map((name) => {
       const listed = this.members.lastList(name);
       const sessions = listed === null ? "null" : `{"at":${listed.at},"sessions":${listed.text}}`;
@@ -137,7 +137,7 @@ export class RememberedMembers {
       prepareStateDir(this.instance);
       replaceOwnFile(this.path, `{${all.join(",")}}\n`);
     } catch {
-      // Only the list after the next start is poorer.
+      // Only the list after the next start is less complete.
     }
   }
 }
@@ -147,7 +147,7 @@ const StreamInfoSchema = v.looseObject({
   state: v.optional(v.looseObject({ subjects: v.optional(v.record(v.string(), v.number())) })),
 });
 
-/** As NATS's own tools make a key-value bucket. */
+/** The bucket's configuration, as NATS's own tools create it. */
 function bucket(keys: string): object {
   return {
     name: `KV_${MACHINES_BUCKET}`,

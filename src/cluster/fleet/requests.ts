@@ -1,15 +1,15 @@
 /**
  * Requests of this process over the fleet's NATS servers, and their answers, which may arrive in pieces. A request ends
  * with its answer; without a receiver (nothing was done); when its machine or the connection is lost (it may have been
- * done); or when its caller cancels, which the machine learns. An answer is authentic because the NATS servers let only
- * the asked machine write it.
+ * done); or when its caller cancels it, of which the machine is notified. An answer is authentic because the NATS
+ * servers let only the asked machine write it.
  */
 import { defined } from "../../protocol/defined.ts";
 import { headerNames, MAX_PARTS, parsePart } from "../../protocol/fleet-messages.ts";
 import { ASKING_HEADER } from "../../protocol/requests.ts";
 import type { FleetConnection, FleetMessage } from "./connection.ts";
 
-/** Largest answer that is read, in bytes: as over every other link. */
+/** Largest answer that is read, in bytes, as on every other link. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 /** Interval between liveness checks of the asked machine, in ms. */
 const LOOK_MS = 1_000;
@@ -31,9 +31,9 @@ export interface AskOptions {
   /** The request can be cancelled under this key. */
   readonly key?: string;
   readonly signal?: AbortSignal;
-  /** Longest wait, in ms; absent: as long as the machine is there. */
+  /** Longest wait, in ms; absent: while the machine is present. */
   readonly patienceMs?: number;
-  /** An incarnation other than the intended one refuses it. @returns whether the intended one is gone */
+  /** Called when another incarnation than the intended one refuses it. @returns whether the intended one is gone */
   readonly refusedBy?: (boot: string) => Promise<boolean>;
 }
 
@@ -54,7 +54,7 @@ interface Pending {
 
 export class FleetRequests {
   private readonly pending = new Map<string, Pending>();
-  /** Checks that the asked machines are still there, while an answer is missing; one timer for all. */
+  /** Checks that the asked machines are still present while answers are missing; one timer for all. */
   private looking: Timer | null = null;
   private next = 1;
   private readonly asking = { [ASKING_HEADER]: crypto.randomUUID() };
@@ -142,7 +142,7 @@ export class FleetRequests {
       clearInterval(this.looking ?? undefined);
       this.looking = null;
     }
-    // Recent requests are skipped: a list asks thousands at once.
+    // Recent requests are skipped: a list sends thousands at once.
     const before = performance.now() - LOOK_MS / 2;
     for (const { askedAt, isGone, end } of [...this.pending.values()]) {
       if (askedAt <= before && isGone?.() === true) end({ kind: "lost" });
@@ -159,7 +159,7 @@ export class FleetRequests {
     }
   }
 
-  /** The servers refused messages to this subject. */
+  /** The servers refused messages to a subject. */
   denied(subject: string): void {
     for (const each of [...this.pending.values()]) if (each.subject === subject) each.end({ kind: "denied" });
   }
@@ -173,7 +173,7 @@ export class FleetRequests {
     }
     if (message.header(headerNames.refused) !== "") {
       const by = message.header(headerNames.boot);
-      // A refusal in the name of the intended incarnation does not count: it would have answered.
+      // A refusal from the intended incarnation itself does not count: it would have answered.
       if (by === pending.boot) return;
       void pending.refusedBy?.(by).then((isGone) => isGone && pending.end({ kind: "refused" }));
       return;

@@ -18,7 +18,7 @@ import type { FleetRequests } from "./requests.ts";
 interface StreamTo {
   readonly machine: string;
   readonly access: Access;
-  /** Of the machine; another one refuses. */
+  /** The machine's incarnation; another one refuses. */
   readonly boot: string;
   readonly target: string;
 }
@@ -26,7 +26,7 @@ interface StreamTo {
 export interface StreamParts {
   readonly connection: FleetConnection;
   readonly requests: FleetRequests;
-  /** Functions that end each open stream, and its machine: all streams are lost with the connection. */
+  /** Functions that end each open stream, with its machine: all streams are lost with the connection. */
   readonly streams: Map<() => void, string>;
 }
 
@@ -56,7 +56,7 @@ export function streamPipe(
   const send = (message: StreamMessage): void => {
     if (isOver) return;
     const encoded = encodeStreamMessage(message, sent++);
-    // For a note, pings included, the servers report a missing receiver.
+    // The servers report a missing receiver for a note, including pings.
     const isSent =
       message.kind === "note"
         ? requests.announce(machine, up, encoded, headers, gone)
@@ -73,7 +73,7 @@ export function streamPipe(
   });
   streams.set(gone, machine);
   const opening = encodeStreamMessage({ kind: "open", open: { target, caller: "stream" } }, sent++);
-  // Not before the owner has the pipe.
+  // Not before the owner has received the pipe.
   queueMicrotask(() => {
     if (!isOver && !requests.announce(machine, up, opening, headers, gone)) gone();
   });

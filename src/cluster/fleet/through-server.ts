@@ -1,6 +1,6 @@
 /**
- * The way to a machine of the fleet for programs of this machine: only servers connect to a fleet, so they ask the server
- * here, which passes on what they say. Started where this instance has credentials and no server runs.
+ * The connection to a fleet's machine for programs of this machine: only servers connect to a fleet, so programs ask
+ * the local server, which forwards their requests. It is started if this instance has credentials and no server runs.
  */
 
 import type { Instance } from "../../instance/paths.ts";

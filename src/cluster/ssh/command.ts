@@ -12,22 +12,22 @@ import type { SshAddress } from "../../protocol/machines.ts";
 
 /** Begins our script's output, after any output of startup files. */
 export const HELLO = "wsh-link-1";
-/** Interval between ssh's own questions whether the other end is there, in s, and how many may stay unanswered. */
+/** Interval between ssh's own liveness checks, in s, and how many may stay unanswered. */
 const ALIVE_S = 5;
 const ALIVE_COUNT = 3;
-/** Time that a master without connections stays, in s: a working day, so that a person types a passphrase once. */
+/** Lifetime of a master without connections, in s: a working day, so that a person types a passphrase once. */
 const PERSIST_S = 8 * 60 * 60;
 /** Longest wait for the other machine to accept, in s. */
 const CONNECT_S = 10;
 
 export interface SshProgram {
-  /** `ssh` and options of the person's own, as the setting ssh_command has them. */
+  /** `ssh` and the person's options, from the setting ssh_command. */
   readonly words: readonly string[];
 }
 
 export interface SshRun {
   readonly script: string;
-  /** ssh asks nothing. */
+  /** Whether ssh asks no questions. */
   readonly batch: boolean;
 }
 
@@ -41,12 +41,12 @@ export function runArgs(
   return [...words, ...options(batch, control), "-T", ...destination(address), remote(script)];
 }
 
-/** Asks the master at the control path for something: `check`, `exit`. */
+/** Sends the master at the control path a command: `check`, `exit`. */
 export function masterArgs(program: SshProgram, address: SshAddress, control: string, action: string): string[] {
   return [...program.words, "-o", `ControlPath=${control}`, "-O", action, ...destination(address)];
 }
 
-/** Has the master listen at a socket here that leads to one there; `cancel` ends that. */
+/** Makes the master listen at a socket here that leads to one there; `cancel` ends that. */
 export function forwardArgs(
   program: SshProgram,
   address: SshAddress,
@@ -67,7 +67,7 @@ function options(batch: boolean, control: string): string[] {
     `ServerAliveCountMax=${ALIVE_COUNT}`,
     `ConnectTimeout=${CONNECT_S}`,
     `BatchMode=${batch ? "yes" : "no"}`,
-    // The person's forwardings are not for every link, and one that fails would end it.
+    // The person's forwardings do not belong on every link, and one that fails would end it.
     "ClearAllForwardings=yes",
     "ForwardX11=no",
     "PermitLocalCommand=no",
@@ -90,7 +90,7 @@ function remote(script: string): string {
   return `sh -c '${script}'`;
 }
 
-/** Places of the program there: PATH of a login that runs one command is often short. */
+/** Finds the program there: PATH of a login that runs one command is often short. */
 const FIND =
   'for w in "$(command -v wsh 2>/dev/null)" "$HOME/.local/bin/wsh" "$HOME/bin/wsh" /usr/local/bin/wsh ' +
   "/opt/homebrew/bin/wsh /home/linuxbrew/.linuxbrew/bin/wsh; do";

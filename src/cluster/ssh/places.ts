@@ -1,6 +1,7 @@
 /**
- * Where links over ssh keep their sockets and locks: in a directory of the instance's runtime directory, under names that
- * begin with a digest of the instance, so that all of them are found and ended, whatever address they were made for.
+ * Paths of the sockets and locks of links over ssh: in a directory of the instance's runtime directory, under names
+ * that begin with a digest of the instance, so that all of them can be found and ended, whichever address they were
+ * made for.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -9,13 +10,13 @@ import { type Instance, maxSocketPathBytes } from "../../instance/paths.ts";
 
 /** ssh binds its control socket under a temporary name: a dot and 16 characters more. */
 const TEMPORARY_BYTES = 17;
-/** Characters of the digests: two instances, or two of a person's machines, never share one. */
+/** Characters of the digests: enough to distinguish a person's instances and machines. */
 const INSTANCE_LENGTH = 8;
 const ADDRESS_LENGTH = 12;
 
 export interface SshPlaces {
   readonly control: string;
-  /** The socket here that leads to the gateway's there. */
+  /** The socket here that leads to the gateway's socket there. */
   readonly forwarded: string;
   readonly lock: string;
   /** The socket of the stdio fallback; one per process. */
@@ -32,7 +33,7 @@ export function sshPlaces(instance: Instance, key: string): SshPlaces {
   return { control: `${stem}.c`, forwarded: `${stem}.s`, lock: `${stem}.lock`, relay: `${stem}.${process.pid}.p` };
 }
 
-/** Control sockets of the instance's masters, and all other sockets of links. @param only those of one master */
+/** Control sockets of the instance's masters, and all other sockets of links. @param only limits them to one master */
 export function socketsOf(
   instance: Instance,
   only?: string,

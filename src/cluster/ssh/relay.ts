@@ -12,7 +12,7 @@ import { Wire } from "../../wire/socket.ts";
 import { PROXY_HELLO } from "../proxy.ts";
 import { proxyScript, runArgs, type SshProgram } from "./command.ts";
 
-/** sshd's MaxSessions is 10, and ours are not the only ones. */
+/** sshd's MaxSessions is 10, and other connections count too. */
 const MAX_CHANNELS = 8;
 /** Maximum bytes of noise before the hello. */
 const MAX_NOISE_BYTES = 64 * 1024;

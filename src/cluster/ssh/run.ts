@@ -9,7 +9,7 @@ export interface SshResult {
   readonly stdout: string;
   /** ssh's error output, its last lines. */
   readonly stderr: string;
-  /** It printed more than the limit, and was ended: its answer is unknown. */
+  /** Whether it printed more than the limit and was killed: its answer is unknown. */
   readonly isEndless: boolean;
 }
 
@@ -38,7 +38,7 @@ export async function runSsh(
     throw new WshError("machine_unreachable", `'${args[0]}' cannot be run`, { hint: "Install OpenSSH." }, { cause });
   }
   const timer = setTimeout(() => child.kill(), timeoutMs);
-  // A master that stays may keep the pipes open: the end of the process counts, not theirs.
+  // A remaining master may keep the pipes open: the end of the process counts, not of the pipes.
   let isEndless = false;
   const tooMuch = (): void => {
     isEndless = true;

@@ -21,8 +21,7 @@ import { StdioRelay } from "./relay.ts";
 import { runSsh } from "./run.ts";
 
 /**
- * Longest time for a login and a server's start there, in ms; without and with a person who may be asked for a
- * passphrase.
+ * Longest time for a login and a server's start there, in ms: without a person, and with one who may type a passphrase.
  */
 const LOGIN_MS = 30_000;
 const ASKED_LOGIN_MS = 180_000;
@@ -38,14 +37,14 @@ export interface SshOptions {
   readonly program: SshProgram;
   /** The person at the terminal of this process; without one, ssh asks nothing. */
   readonly person?: {
-    /** Runs a login in which ssh asks, while nothing else asks. */
+    /** Runs a login in which ssh may ask the person, while nothing else does. */
     login<T>(host: string, run: () => Promise<T>): Promise<T>;
-    /** The program is missing there: puts it there. @returns whether it did */
+    /** Installs the program there if it is missing. @returns whether it was installed */
     install(system: string, way: SshTransport): Promise<boolean>;
   };
 }
 
-/** ssh's messages about a login that a person's answer could let through. */
+/** ssh's messages about a login that a person's answer could complete. */
 const needsPerson = /permission denied|host key verification failed|no more authentication methods/i;
 const changedKey = /REMOTE HOST IDENTIFICATION HAS CHANGED/;
 
@@ -89,20 +88,20 @@ export class SshTransport implements Transport {
     this.base = null;
   }
 
-  /** Does not end the master, which others may use. */
+  /** Does not end the master: others may use it. */
   async close(): Promise<void> {
     this.relay?.stop();
     this.relay = null;
     this.base = null;
   }
 
-  /** Ends the master, and with it everything over it. */
+  /** Ends the master, and all connections over it. */
   async end(): Promise<void> {
     await this.close();
     await endMasters(this.options, this.places.control);
   }
 
-  /** Runs a script there. @throws WshError machine_unreachable with what ssh said */
+  /** Runs a script there. @throws WshError machine_unreachable with ssh's message */
   async run(script: string, { timeoutMs, input }: { timeoutMs?: number; input?: Bun.BunFile } = {}): Promise<string> {
     const { person } = this.options;
     const { host } = this.address;
@@ -176,7 +175,7 @@ export class SshTransport implements Transport {
     }
   }
 
-  /** Makes a server run there. @returns the path of its socket */
+  /** Ensures that a server runs there. @returns the path of its socket */
   private async ensure(isAgain = false): Promise<string> {
     const answer = parsedHello(await this.run(ensureScript(this.address)));
     if (answer?.word === "missing") {
@@ -195,7 +194,7 @@ export class SshTransport implements Transport {
   private async forward(there: string): Promise<void> {
     const { program } = this.options;
     const { control, forwarded: here } = this.places;
-    // The master thinks that a socket which was deleted is still there.
+    // The master assumes that a deleted socket still exists.
     await runSsh(forwardArgs(program, this.address, control, "cancel", { here, there }), { timeoutMs: MASTER_MS });
     fs.rmSync(here, { force: true });
     await runSsh(forwardArgs(program, this.address, control, "forward", { here, there }), { timeoutMs: MASTER_MS });
@@ -209,7 +208,7 @@ export class SshTransport implements Transport {
     throw this.unreachable("its server cannot be reached by a forwarded socket or by `wsh proxy`");
   }
 
-  /** Of a master that was killed the socket is left, and ssh would go without one. */
+  /** A killed master leaves its socket behind, and ssh would then connect without a master. */
   private async dropDeadMaster(): Promise<void> {
     if (!fs.existsSync(this.places.control)) return;
     const { code } = await runSsh(this.masterArgs("check"), { timeoutMs: MASTER_MS });
@@ -234,13 +233,16 @@ export class SshTransport implements Transport {
   }
 }
 
-/** Ends the instance's masters, whatever they were made for. One that cannot be ended expires hours later. @param only one */
+/**
+ * Ends the instance's masters, for whichever addresses. One that cannot be ended expires hours later. @param only only
+ * this one
+ */
 export async function endMasters(
   { instance, program }: Pick<SshOptions, "instance" | "program">,
   only?: string,
 ): Promise<void> {
   const { controls, others } = socketsOf(instance, only);
-  // Which master is meant its socket says; the host is any.
+  // The socket identifies the master; the host is arbitrary.
   const to: SshAddress = { kind: "ssh", user: null, host: "master", port: null, instance: null };
   const exits = controls.map((control) => runSsh(masterArgs(program, to, control, "exit"), { timeoutMs: MASTER_MS }));
   await Promise.allSettled(exits);
@@ -267,7 +269,7 @@ async function answers(unix: string): Promise<boolean> {
   }
 }
 
-/** Characters of a message that people are shown: the whole warning of a changed host key, and more. */
+/** Characters of a message that people are shown: more than the whole warning about a changed host key. */
 const SHOWN_CHARS = 2_000;
 
 /** The end of ssh's message, without lines that are only a frame. A message of several lines begins on a new line. */
