@@ -151,10 +151,14 @@ function keyTable(): string {
 
 /** What keys do after the prefix. */
 function bindingTable(): string {
-  const rows = bindingRows(defaultBindings).map(({ keys, says }) => {
-    const bound = [...defaultBindings.values()].filter((binding) => binding.says === says);
+  const rows = bindingRows(defaultBindings).map(({ keys, description }) => {
+    const bound = [...defaultBindings.values()].filter((binding) => binding.description === description);
     const names = [...new Set(bound.map(({ operation }) => code(operation)))].join(" ");
-    return [keys.map(code).join(" "), `${says}${bound.some(({ repeat }) => repeat === true) ? " ↻" : ""}`, names];
+    return [
+      keys.map(code).join(" "),
+      `${description}${bound.some(({ repeat }) => repeat === true) ? " ↻" : ""}`,
+      names,
+    ];
   });
   return table(["key", "what it does", "operation"], rows);
 }
@@ -172,8 +176,8 @@ function lookTable(): string {
       .filter(([, each]) => each === action)
       .map(([key]) => code(keyLabel(key)))
       .join(" ");
-  const rows = Object.entries(copyModeActions).map(([action, says]) => [
-    says,
+  const rows = Object.entries(copyModeActions).map(([action, description]) => [
+    description,
     labels("vi", action),
     labels("emacs", action),
   ]);

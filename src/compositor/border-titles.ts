@@ -11,7 +11,7 @@ import { type Cluster, cleanText, clusters } from "./graphemes.ts";
 export interface PaneLabel {
   readonly title: string;
   /** State and writer; the last part is omitted first. */
-  readonly says: readonly string[];
+  readonly description: readonly string[];
 }
 
 /** Cells of the line on either side, and blanks between it and the text. */
@@ -48,11 +48,11 @@ function oneLine(text: string): readonly Cluster[] {
  * The text in a line over a pane of this width, with a blank on either side; empty when nothing fits. It begins one
  * cell from the left.
  */
-export function borderTitle({ title, says }: PaneLabel, cols: number, ascii: boolean): readonly Cluster[] {
+export function borderTitle({ title, description }: PaneLabel, cols: number, ascii: boolean): readonly Cluster[] {
   const room = cols - BESIDE;
   if (room < LEAST) return [];
   const separator = clusters(SEPARATOR);
-  const news = says.filter((each) => each !== "").map(oneLine);
+  const news = description.filter((each) => each !== "").map(oneLine);
   const joined = (count: number): Cluster[] =>
     news.slice(0, count).flatMap((each, index) => (index === 0 ? [...each] : [...separator, ...each]));
   let count = news.length;

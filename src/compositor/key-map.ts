@@ -13,7 +13,7 @@ import { theme } from "./theme.ts";
 
 export interface KeyMapRow {
   readonly keys: readonly string[];
-  readonly says: string;
+  readonly description: string;
 }
 
 export interface KeyMapOptions {
@@ -54,7 +54,7 @@ function cut(text: readonly Cluster[], ellipsis: string): readonly Cluster[] {
 
 interface KeyMapEntry {
   readonly keys: readonly Cluster[];
-  readonly says: readonly Cluster[];
+  readonly description: readonly Cluster[];
 }
 
 interface Column {
@@ -68,9 +68,9 @@ interface Column {
 export function layoutKeyMap(rows: readonly KeyMapRow[], { cols }: { readonly cols: number }, ascii = false) {
   const sign = ascii ? inAscii : (text: string): string => text;
   const entries = rows.map(
-    ({ keys, says }): KeyMapEntry => ({
+    ({ keys, description }): KeyMapEntry => ({
       keys: clusters(sign(cleanText(keys.join(" ")))),
-      says: cut(clusters(sign(cleanText(says).replaceAll("\n", " "))), sign("…")),
+      description: cut(clusters(sign(cleanText(description).replaceAll("\n", " "))), sign("…")),
     }),
   );
   for (let count = Math.max(1, Math.floor(cols / NARROWEST)); ; count--) {
@@ -81,7 +81,7 @@ export function layoutKeyMap(rows: readonly KeyMapRow[], { cols }: { readonly co
       const own = entries.slice(first, first + lines);
       const left = Math.max(...own.map(({ keys }) => widthOf(keys)));
       columns.push({ entries: own, col, left });
-      col += left + GAP + Math.max(...own.map(({ says }) => widthOf(says))) + GAP;
+      col += left + GAP + Math.max(...own.map(({ description }) => widthOf(description))) + GAP;
     }
     if (count === 1 || col - GAP <= cols) return { columns, lines };
   }
@@ -125,9 +125,9 @@ export function drawKeyMap<T extends Grid>(frame: T, rows: readonly KeyMapRow[],
   }
   // Down one column after the other, as tables of keys are read.
   for (const { entries, col, left } of columns) {
-    for (const [line, { keys, says }] of entries.slice(from, from + shown).entries()) {
+    for (const [line, { keys, description }] of entries.slice(from, from + shown).entries()) {
       canvas.text(top + 1 + line, col, keys, theme.dialog_strong, box);
-      canvas.text(top + 1 + line, col + left + GAP, says, theme.dialog, box);
+      canvas.text(top + 1 + line, col + left + GAP, description, theme.dialog, box);
     }
   }
   return { ...frame, lines: canvas.finish(), cursor: { ...frame.cursor, visible: false } };

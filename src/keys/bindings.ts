@@ -20,7 +20,7 @@ export interface Binding extends BoundCall {
   /** Operations after the first, in order; one that fails ends them. */
   readonly further?: BoundCall[] | undefined;
   /** A short description; keys with similar actions share one, and a row of every list. */
-  readonly says: string;
+  readonly description: string;
   /** Within the repeat time the key needs no prefix. */
   readonly repeat?: boolean | undefined;
 }
@@ -61,12 +61,12 @@ function arrowKey(side: (typeof arrows)[number]): string {
 }
 
 function bind(
-  says: string,
+  description: string,
   operation: string,
   keys: readonly (readonly [string, Readonly<Record<string, unknown>>])[],
   repeat = false,
 ): [string, Binding][] {
-  return keys.map(([key, input]) => [key, { operation, input, says, ...(repeat ? { repeat } : {}) }]);
+  return keys.map(([key, input]) => [key, { operation, input, description, ...(repeat ? { repeat } : {}) }]);
 }
 
 function view(operation: ViewOperation, ...keys: readonly string[]): [string, Binding][] {
@@ -79,13 +79,13 @@ function view(operation: ViewOperation, ...keys: readonly string[]): [string, Bi
 
 /** A key that first asks for a text. */
 function asking(
-  says: string,
+  description: string,
   key: string,
   line: string,
   question: string,
   more: Readonly<Record<string, string>> = {},
 ): [string, Binding][] {
-  return bind(says, "view.ask", [[key, { do: line, says: question, ...more }]]);
+  return bind(description, "view.ask", [[key, { do: line, question, ...more }]]);
 }
 
 const right = { direction: "right", focus: true };
@@ -185,7 +185,7 @@ export const defaultBindings: Bindings = new Map([
   ...view("view.windows", "w"),
   ...view("view.sessions", "s"),
   ...view("view.agents", "a"),
-  ...view("view.look_back", "[", "PageUp"),
+  ...view("view.copy_mode", "[", "PageUp"),
   ...view("view.paste", "]"),
   ...view("view.buffers", "="),
   ...view("view.command", ":"),
@@ -230,7 +230,7 @@ export function keyLabel(name: string): string {
 export interface BindingRow {
   /** Labels of the keys, with a series shortened. */
   readonly keys: readonly string[];
-  readonly says: string;
+  readonly description: string;
 }
 
 const digits = "0123456789";
@@ -239,8 +239,9 @@ const fourArrows = ["Left", "Right", "Up", "Down"];
 /** The table for readers: keys with similar actions in one row. */
 export function bindingRows(bindings: Bindings): BindingRow[] {
   const rows = new Map<string, string[]>();
-  for (const [name, { says }] of bindings) rows.set(says, [...(rows.get(says) ?? []), keyLabel(name)]);
-  return [...rows].map(([says, keys]) => ({ says, keys: shortened(keys) }));
+  for (const [name, { description }] of bindings)
+    rows.set(description, [...(rows.get(description) ?? []), keyLabel(name)]);
+  return [...rows].map(([description, keys]) => ({ description, keys: shortened(keys) }));
 }
 
 function shortened(keys: readonly string[]): readonly string[] {

@@ -1,8 +1,8 @@
 /**
  * Reads the table `[keys]` of the settings: changes to the bindings after the prefix, and in its own tables `[keys.root]`,
  * `[keys.copy]` and `[keys.NAME]` those of the other tables. Each entry is an operation with its input in one line
- * (`"pane.split direction=down"`), several in a list, a table (`{ operation, session, input, repeat, says }` or
- * `{ do, repeat, says }`), or `"none"`. Pure: the caller checks whether an operation exists and takes the input.
+ * (`"pane.split direction=down"`), several in a list, a table (`{ operation, session, input, repeat, description }` or
+ * `{ do, repeat, description }`), or `"none"`. Pure: the caller checks whether an operation exists and takes the input.
  *
  * Invariant: an entry is parsed completely or refused, with its place in the file and the reason.
  */
@@ -25,7 +25,7 @@ export interface ConfiguredKey {
 }
 
 /** Longest description in characters, and most operations of one key. */
-const MAX_SAYS = 256;
+const MAX_DESCRIPTION = 256;
 const MAX_CALLS = 16;
 
 /** Reads calls of operations. Both throw a WshError for an unknown operation or an invalid input. */
@@ -133,38 +133,40 @@ function callsIn(lines: readonly unknown[], reader: OperationReader): BoundCall[
 
 function ofCalls(
   [first, ...further]: readonly BoundCall[],
-  { says, repeat = false }: { readonly says?: string | undefined; readonly repeat?: boolean },
+  { description, repeat = false }: { readonly description?: string | undefined; readonly repeat?: boolean },
 ): Binding {
   if (first === undefined) throw new WshError("invalid_setting", "the operation is missing");
   return {
     ...first,
     ...(further.length === 0 ? {} : { further }),
-    says: (says ?? [first, ...further].map(callInWords).join("; ")).slice(0, MAX_SAYS),
+    description: (description ?? [first, ...further].map(callInWords).join("; ")).slice(0, MAX_DESCRIPTION),
     ...(repeat ? { repeat } : {}),
   };
 }
 
 function fromTable(value: unknown, reader: OperationReader): Binding {
   if (!isRecord(value)) throw new WshError("invalid_setting", "must be a line, a list of lines or a table");
-  const { operation, input, repeat = false, says, do: lines, [TARGET_PARAMETER]: target, ...rest } = value;
+  const { operation, input, repeat = false, description, do: lines, [TARGET_PARAMETER]: target, ...rest } = value;
   const [stray] = Object.keys(rest);
   if (stray !== undefined) throw new WshError("invalid_setting", `unknown field '${stray}'`);
   if (typeof repeat !== "boolean") throw new WshError("invalid_setting", "'repeat' must be true or false");
-  if (says !== undefined && typeof says !== "string") throw new WshError("invalid_setting", "'says' must be text");
+  if (description !== undefined && typeof description !== "string")
+    throw new WshError("invalid_setting", "'description' must be text");
   if (lines !== undefined) {
     if (operation !== undefined || input !== undefined || target !== undefined)
       throw new WshError("invalid_setting", "'do' stands in place of 'operation', 'input' and 'session'");
-    return ofCalls(callsIn(Array.isArray(lines) ? lines : [lines], reader), { says, repeat });
+    return ofCalls(callsIn(Array.isArray(lines) ? lines : [lines], reader), { description, repeat });
   }
   if (typeof operation !== "string") throw new WshError("invalid_setting", "'operation' is missing");
   if (input !== undefined && !isRecord(input)) throw new WshError("invalid_setting", "'input' must be a table");
   if (target !== undefined && typeof target !== "string")
     throw new WshError("invalid_setting", `'${TARGET_PARAMETER}' must be text`);
   const about = target === undefined ? {} : { [TARGET_PARAMETER]: target };
-  if (isViewOperation(operation)) return ofCalls([viewCall(operation, { ...input, ...about })], { says, repeat });
-  if (copyModeActionOf(operation) !== null) return ofCalls([callOfLine(operation, reader)], { says, repeat });
+  if (isViewOperation(operation))
+    return ofCalls([viewCall(operation, { ...input, ...about })], { description, repeat });
+  if (copyModeActionOf(operation) !== null) return ofCalls([callOfLine(operation, reader)], { description, repeat });
   reader.check(operation, input ?? {});
-  return ofCalls([{ operation, input: input ?? {}, ...defined({ target }) }], { says, repeat });
+  return ofCalls([{ operation, input: input ?? {}, ...defined({ target }) }], { description, repeat });
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

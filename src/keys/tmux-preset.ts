@@ -1,9 +1,9 @@
 /** Changes of the setting `prefix_preset = "tmux"` to the default bindings: the keys that differ in tmux 3.3a. */
 import { type Binding, callInWords, defaultBindings } from "./bindings.ts";
 
-function bound(operation: string, input: Readonly<Record<string, unknown>> = {}, says?: string): Binding {
+function bound(operation: string, input: Readonly<Record<string, unknown>> = {}, description?: string): Binding {
   const call = { operation, input };
-  return { ...call, says: says ?? callInWords(call) };
+  return { ...call, description: description ?? callInWords(call) };
 }
 
 /** tmux's arrows repeat. */

@@ -6,78 +6,80 @@ export type ViewParameterKind = "text" | "number" | "flag" | "words" | readonly 
 
 export interface ViewParameter {
   readonly kind: ViewParameterKind;
-  readonly says: string;
+  readonly description: string;
   readonly required?: true;
 }
 
 interface ViewOperationFacts {
-  readonly says: string;
+  readonly description: string;
   readonly parameters?: Readonly<Record<string, ViewParameter>>;
 }
 
 /** By name. */
 const table = {
-  "view.detach": { says: "detach" },
-  "view.look_back": { says: "copy mode" },
-  "view.windows": { says: "sessions, windows, panes" },
-  "view.sessions": { says: "sessions" },
-  "view.agents": { says: "agents that need you" },
-  "view.paste": { says: "paste the newest copy" },
-  "view.buffers": { says: "choose what to paste" },
-  "view.keys": { says: "all keys" },
-  "view.send_prefix": { says: "send the prefix key" },
-  "view.command": { says: "command palette" },
+  "view.detach": { description: "detach" },
+  "view.copy_mode": { description: "copy mode" },
+  "view.windows": { description: "sessions, windows, panes" },
+  "view.sessions": { description: "sessions" },
+  "view.agents": { description: "agents that need you" },
+  "view.paste": { description: "paste the newest copy" },
+  "view.buffers": { description: "choose what to paste" },
+  "view.keys": { description: "all keys" },
+  "view.send_prefix": { description: "send the prefix key" },
+  "view.command": { description: "command palette" },
   "view.go": {
-    says: "go to a session, window or pane",
-    parameters: { [TARGET_PARAMETER]: { kind: "text", says: "the session, window or pane to go to", required: true } },
+    description: "go to a session, window or pane",
+    parameters: {
+      [TARGET_PARAMETER]: { kind: "text", description: "the session, window or pane to go to", required: true },
+    },
   },
   "view.ask": {
-    says: "ask for a text, and run a line with it",
+    description: "ask for a text, and run a line with it",
     parameters: {
-      do: { kind: "text", says: "the line, in which %% is the answer", required: true },
-      says: { kind: "text", says: "the question", required: true },
-      prepared: { kind: "text", says: "the answer to begin with; session: the session's name" },
+      do: { kind: "text", description: "the line, in which %% is the answer", required: true },
+      question: { kind: "text", description: "the question", required: true },
+      prepared: { kind: "text", description: "the answer to begin with; session: the session's name" },
     },
   },
   "view.session": {
-    says: "go to another session",
+    description: "go to another session",
     parameters: {
-      to: { kind: ["next", "previous", "last"], says: "by name, or the one attached last", required: true },
+      to: { kind: ["next", "previous", "last"], description: "by name, or the one attached last", required: true },
     },
   },
   "view.alert": {
-    says: "go to a window that needs you",
-    parameters: { to: { kind: ["next", "previous"], says: "in the order of windows", required: true } },
+    description: "go to a window that needs you",
+    parameters: { to: { kind: ["next", "previous"], description: "in the order of windows", required: true } },
   },
-  "view.pane_numbers": { says: "pane numbers" },
-  "view.clients": { says: "attached terminals" },
+  "view.pane_numbers": { description: "pane numbers" },
+  "view.clients": { description: "attached terminals" },
   "view.find": {
-    says: "find a window",
-    parameters: { text: { kind: "text", says: "in names, titles and screens of the session", required: true } },
+    description: "find a window",
+    parameters: { text: { kind: "text", description: "in names, titles and screens of the session", required: true } },
   },
-  "view.mark": { says: "mark the pane (toggle)" },
-  "view.unmark": { says: "clear the mark" },
-  "view.swap_marked": { says: "swap the pane with the marked one" },
-  "view.join_marked": { says: "move the marked pane here" },
-  "view.info": { says: "show session, window and pane" },
-  "view.redraw": { says: "redraw the terminal" },
+  "view.mark": { description: "mark the pane (toggle)" },
+  "view.unmark": { description: "clear the mark" },
+  "view.swap_marked": { description: "swap the pane with the marked one" },
+  "view.join_marked": { description: "move the marked pane here" },
+  "view.info": { description: "show session, window and pane" },
+  "view.redraw": { description: "redraw the terminal" },
   "view.menu": {
-    says: "menu",
-    parameters: { of: { kind: ["pane", "window", "session"], says: "of what", required: true } },
+    description: "menu",
+    parameters: { of: { kind: ["pane", "window", "session"], description: "of what", required: true } },
   },
   "view.table": {
-    says: "read the next key in another table",
+    description: "read the next key in another table",
     parameters: {
-      table: { kind: "text", says: "the table, [keys.NAME] of the settings", required: true },
-      timeout: { kind: "number", says: "time until it is left, in ms (default: none)" },
-      stay: { kind: "flag", says: "stay until a key that is not in the table, instead of for one key" },
+      table: { kind: "text", description: "the table, [keys.NAME] of the settings", required: true },
+      timeout: { kind: "number", description: "time until it is left, in ms (default: none)" },
+      stay: { kind: "flag", description: "stay until a key that is not in the table, instead of for one key" },
     },
   },
   "view.run": {
-    says: "run a program outside of the panes",
+    description: "run a program outside of the panes",
     parameters: {
-      run: { kind: "words", says: "the program and its arguments" },
-      shell: { kind: "text", says: "the same as a line of sh" },
+      run: { kind: "words", description: "the program and its arguments" },
+      shell: { kind: "text", description: "the same as a line of sh" },
     },
   },
 } as const satisfies Readonly<Record<string, ViewOperationFacts>>;
@@ -92,7 +94,7 @@ export function isViewOperation(name: string): name is ViewOperation {
 }
 
 export function viewSays(operation: ViewOperation): string {
-  return facts[operation].says;
+  return facts[operation].description;
 }
 
 export function viewParameters(operation: ViewOperation): Readonly<Record<string, ViewParameter>> {

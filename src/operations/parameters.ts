@@ -6,7 +6,7 @@ import { inputJsonSchema, isRecord } from "./json-schema.ts";
 export interface Parameter {
   readonly name: string;
   readonly required: boolean;
-  readonly says: string;
+  readonly description: string;
   /** All its values; empty if they cannot be listed. */
   readonly values: readonly string[];
   /** It takes a number or true and false, and no text. */
@@ -20,11 +20,11 @@ export function parametersOf({ input }: Pick<Operation, "input">): Parameter[] {
   const properties = isRecord(schema.properties) ? Object.entries(schema.properties) : [];
   const all = properties.map(([name, property]): Parameter => {
     const choices = choicesOf(property);
-    const says = isRecord(property) && typeof property.description === "string" ? property.description : "";
+    const description = isRecord(property) && typeof property.description === "string" ? property.description : "";
     return {
       name,
       required: required.includes(name),
-      says: says === "" ? describedIn(property) : says,
+      description: description === "" ? describedIn(property) : description,
       values: choices.values ?? [],
       isPlain: choices.isPlain,
     };

@@ -181,10 +181,10 @@ export const sessionOperations = [
       "Show a message at the attached terminals, or open a chooser or copy mode at the one used last; " +
       "without a terminal, the next one that attaches opens it",
     input: v.object({
-      view: v.optional(v.picklist(["windows", "sessions", "agents", "look_back", "go"]), "windows"),
+      view: v.optional(v.picklist(["windows", "sessions", "agents", "copy_mode", "go"]), "windows"),
       target: optional(v.string(), "go: the session, window or pane"),
       client: optional(v.pipe(v.number(), v.integer()), "only this one of session.clients"),
-      act: optional(CopyModeActSchema, "look_back: an action of copy mode that is on"),
+      act: optional(CopyModeActSchema, "copy_mode: an action of copy mode that is on"),
       message: optional(v.pipe(v.string(), v.maxLength(MAX_MESSAGE)), "in place of a view"),
     }),
     output: v.object({ terminals: described(v.number(), "terminals that showed it") }),

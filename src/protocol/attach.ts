@@ -43,7 +43,7 @@ const BindingSchema = v.object({
   ...CallSchema.entries,
   /** What it does after that. */
   further: v.optional(v.pipe(v.array(CallSchema), v.maxLength(MAX_CALLS))),
-  says: v.pipe(v.string(), v.maxLength(256)),
+  description: v.optional(v.pipe(v.string(), v.maxLength(256)), ""),
   repeat: v.optional(v.boolean()),
 });
 

@@ -86,7 +86,9 @@ export const ViewMessageSchema = v.variant("type", [
     type: v.literal("keys"),
     prefix: described(v.nullable(v.string()), "the prefix key; null: none"),
     tables: described(
-      v.array(v.object({ name: v.string(), rows: v.array(v.object({ keys: v.array(v.string()), says: v.string() })) })),
+      v.array(
+        v.object({ name: v.string(), rows: v.array(v.object({ keys: v.array(v.string()), description: v.string() })) }),
+      ),
       "the bindings in force: prefix, root, copy, and the person's own",
     ),
     word_separators: described(v.string(), "the setting"),

@@ -80,7 +80,7 @@ function pointedPane({ pane }: PaneSession): Pointed {
     paneAt: (row, col) => (row >= 0 && row < terminal.rows && col >= 0 && col < terminal.cols ? pane.id : null),
     boxOf: () => ({ row: 0, col: 0, rows: terminal.rows, cols: terminal.cols }),
     modesOf: () => frameModes(terminal.modes, terminal.alternate),
-    isLooking: () => false,
+    isInCopyMode: () => false,
     give: (_, bytes) => bytes,
     select: () => {},
     borderAt: () => null,

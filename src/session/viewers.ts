@@ -13,9 +13,9 @@ import type { Size } from "../protocol/size.ts";
 
 /** What another program's call opens at a terminal. */
 export interface OpenedView {
-  readonly view: "windows" | "sessions" | "agents" | "look_back" | "go";
+  readonly view: "windows" | "sessions" | "agents" | "copy_mode" | "go";
   readonly target?: string | undefined;
-  /** look_back: what copy mode, which is on there, does. */
+  /** copy_mode: what copy mode, which is on there, does. */
   readonly act?: CopyModeInput["act"];
 }
 
@@ -81,7 +81,7 @@ export interface Viewer {
     /** Opens a dialog or copy mode there, or another session. @throws WshError */
     open(view: OpenedView): Promise<void>;
     /** It shows copy mode of its own. */
-    readonly isLooking: boolean;
+    readonly isInCopyMode: boolean;
   };
   /** A session that has this one as a view, and composes its pictures. */
   readonly composed: boolean;

@@ -54,8 +54,8 @@ test.skipIf(!canMakeNetworks() || isMissing("sshd", "ssh", "ssh-keygen"))(
     await remote.ok("send", "dev", "--enter", "echo meanwhile");
     await remote.shows("dev", /^meanwhile$/m);
     if (isLong) {
-      const says = async (): Promise<boolean> => /m1 unreachable, \d+ s/.test(await person.text());
-      await until("the terminal to say so", says, NOTICED_MS);
+      const description = async (): Promise<boolean> => /m1 unreachable, \d+ s/.test(await person.text());
+      await until("the terminal to say so", description, NOTICED_MS);
       await until("the view to say so", async () => (await local.screen(pane)).includes("unreachable"), NOTICED_MS);
       await until("ssh to give up", () => machines.masterPid() === null, NOTICED_MS);
     }

@@ -30,7 +30,7 @@ type Form = ElicitRequestFormParams["requestedSchema"];
 
 const states = createRequestStateCodec<string>({ key: crypto.getRandomValues(new Uint8Array(32)) });
 
-const says = (text: string): CallToolResult => ({ content: [{ type: "text", text }] });
+const description = (text: string): CallToolResult => ({ content: [{ type: "text", text }] });
 const picture = { type: "image", data: PNG, mimeType: "image/png" } as const;
 
 function strings(...names: string[]): JsonSchema {
@@ -58,7 +58,7 @@ function addTool(
 }
 
 function addContentTools(server: McpServer): void {
-  addTool(server, "test_simple_text", () => says("This is a simple text response for testing."));
+  addTool(server, "test_simple_text", () => description("This is a simple text response for testing."));
   addTool(server, "test_image_content", () => ({ content: [picture] }));
   addTool(server, "test_audio_content", () => ({ content: [{ type: "audio", data: WAV, mimeType: "audio/wav" }] }));
   addTool(server, "test_embedded_resource", () => ({
@@ -87,9 +87,9 @@ function addContentTools(server: McpServer): void {
       },
     ],
   }));
-  addTool(server, "json_schema_2020_12_tool", () => says("listed"), manyKeywords);
+  addTool(server, "json_schema_2020_12_tool", () => description("listed"), manyKeywords);
   addTool(server, "test_error_handling", () => ({
-    ...says("This tool intentionally returns an error for testing"),
+    ...description("This tool intentionally returns an error for testing"),
     isError: true,
   }));
 }
@@ -126,11 +126,11 @@ function addNotifyingTools(server: McpServer): void {
       await mcpReq.log("info", text);
       await Bun.sleep(STEP_MS);
     }
-    return says("logged");
+    return description("logged");
   });
   addTool(server, "test_logging_tool", async (_args, { mcpReq }) => {
     await mcpReq.log("info", "A level was asked for");
-    return says("logged where asked for");
+    return description("logged where asked for");
   });
   addTool(server, "test_tool_with_progress", async (_args, { mcpReq }) => {
     const progressToken = mcpReq._meta?.progressToken;
@@ -140,12 +140,12 @@ function addNotifyingTools(server: McpServer): void {
       }
       await Bun.sleep(STEP_MS);
     }
-    return says("progressed");
+    return description("progressed");
   });
   addTool(server, "test_reconnection", async (_args, { http }) => {
     if (http !== undefined && "closeSSE" in http && typeof http.closeSSE === "function") http.closeSSE();
     await Bun.sleep(STEP_MS);
-    return says("reconnected");
+    return description("reconnected");
   });
 }
 
@@ -158,7 +158,7 @@ function addAskingTools(server: McpServer): void {
       const messages = [{ role: "user" as const, content: { type: "text" as const, text: prompt ?? "" } }];
       const { content } = await mcpReq.requestSampling({ messages, maxTokens: 100 });
       const [first] = Array.isArray(content) ? content : [content];
-      return says(`LLM response: ${first?.type === "text" ? first.text : ""}`);
+      return description(`LLM response: ${first?.type === "text" ? first.text : ""}`);
     },
     strings("prompt"),
   );
@@ -220,7 +220,7 @@ function addAskingTools(server: McpServer): void {
       async ({ message }, { mcpReq }) => {
         const { action, content } = await mcpReq.elicitInput({ message: message ?? "Please answer", requestedSchema });
         const answer = `action=${action}, content=${JSON.stringify(content ?? {})}`;
-        return says(isSimple ? `User response: ${answer}` : `Elicitation completed: ${answer}`);
+        return description(isSimple ? `User response: ${answer}` : `Elicitation completed: ${answer}`);
       },
       isSimple ? strings("message") : undefined,
     );
@@ -248,7 +248,7 @@ function addInputRequiredTools(server: McpServer): void {
   addAskingByResult(server, "test_input_required_result_elicitation", async (context) => {
     const name = acceptedContent(given(context), "user_name")?.name;
     return typeof name === "string"
-      ? says(`Hello, ${name}!`)
+      ? description(`Hello, ${name}!`)
       : inputRequired({ inputRequests: { user_name: askName() } });
   });
   addAskingByResult(server, "test_streaming_elicitation", async () =>
@@ -260,17 +260,17 @@ function addInputRequiredTools(server: McpServer): void {
   );
   addAskingByResult(server, "test_input_required_result_sampling", async (context) => {
     const answer = inputResponse(given(context), "capital_question");
-    if (answer.kind === "sampling") return says(JSON.stringify(answer.result.content));
+    if (answer.kind === "sampling") return description(JSON.stringify(answer.result.content));
     return inputRequired({ inputRequests: { capital_question: askGreeting("What is the capital of France?", 100) } });
   });
   addAskingByResult(server, "test_input_required_result_list_roots", async (context) => {
     const answer = inputResponse(given(context), "client_roots");
-    if (answer.kind === "roots") return says(JSON.stringify(answer.roots));
+    if (answer.kind === "roots") return description(JSON.stringify(answer.roots));
     return inputRequired({ inputRequests: { client_roots: inputRequired.listRoots() } });
   });
   addAskingByResult(server, "test_input_required_result_multiple_inputs", async (context) => {
     const answers = ["user_name", "greeting", "client_roots"].map((key) => inputResponse(given(context), key).kind);
-    if (!answers.includes("missing")) return says("all given");
+    if (!answers.includes("missing")) return description("all given");
     const inputRequests = {
       user_name: askName(),
       greeting: askGreeting("Generate a greeting", 50),
@@ -281,14 +281,14 @@ function addInputRequiredTools(server: McpServer): void {
   for (const name of ["test_input_required_result_request_state", "test_input_required_result_tampered_state"]) {
     addAskingByResult(server, name, async (context) => {
       const state = context.mcpReq.requestState<string>();
-      if (state === name && acceptedContent(given(context), "confirm") !== undefined) return says("state-ok");
+      if (state === name && acceptedContent(given(context), "confirm") !== undefined) return description("state-ok");
       const confirm = inputRequired.elicit({ message: "Please confirm", requestedSchema: okForm });
       return inputRequired({ inputRequests: { confirm }, requestState: await states.mint(name) });
     });
   }
   addAskingByResult(server, "test_input_required_result_multi_round", async (context) => {
     const round = context.mcpReq.requestState<string>();
-    if (round === "two" && acceptedContent(given(context), "step2") !== undefined) return says("done");
+    if (round === "two" && acceptedContent(given(context), "step2") !== undefined) return description("done");
     if (round === "one" && acceptedContent(given(context), "step1") !== undefined) {
       const step2 = inputRequired.elicit({
         message: "Step 2: What is your favorite color?",
@@ -306,7 +306,7 @@ function addInputRequiredTools(server: McpServer): void {
       ...("sampling" in declared ? { greeting: askGreeting("Generate a greeting", 50) } : {}),
       ...("roots" in declared ? { client_roots: inputRequired.listRoots() } : {}),
     };
-    return Object.keys(inputRequests).length === 0 ? says("nothing to ask") : inputRequired({ inputRequests });
+    return Object.keys(inputRequests).length === 0 ? description("nothing to ask") : inputRequired({ inputRequests });
   });
 }
 

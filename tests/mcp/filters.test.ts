@@ -126,7 +126,7 @@ for (const [where, place] of [
 
     test("is refused before anything runs when the filter is none", async () => {
       const file = `${mcp.dir}/ran`;
-      for (const [filter, says] of [
+      for (const [filter, description] of [
         [{ grep: "(" }, "cannot be used"],
         [{ grep: "a(?=b)" }, "cannot be used"],
         [{ context: 1 }, "'context'"],
@@ -135,7 +135,7 @@ for (const [where, place] of [
       ] as const) {
         const { isError, value } = await call(client, "wsh_exec", { ...place, command: `touch '${file}'`, ...filter });
         expect({ isError, code: value.code }).toEqual({ isError: true, code: "invalid_request" });
-        expect(value.message).toContain(says);
+        expect(value.message).toContain(description);
       }
       expect(await Bun.file(file).exists()).toBe(false);
     });

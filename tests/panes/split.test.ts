@@ -29,8 +29,10 @@ describe("by keys", () => {
     await using wsh = new Wsh();
     const { pane_id: first } = await wsh.session("dev");
     await using person = await EmulatorTerminal.attach(wsh, "dev");
-    const says = (letter: string): string => `echo ${letter}=$WSH_PANE\r`;
-    person.type(`${PREFIX}%${says("a")}${PREFIX}"${says("b")}${PREFIX}\x1b[D${says("c")}${PREFIX}c${says("d")}`);
+    const description = (letter: string): string => `echo ${letter}=$WSH_PANE\r`;
+    person.type(
+      `${PREFIX}%${description("a")}${PREFIX}"${description("b")}${PREFIX}\x1b[D${description("c")}${PREFIX}c${description("d")}`,
+    );
     await person.sees(/^d=@\d+/m);
     person.type(`${PREFIX}p`);
     const seen = await person.sees(/c=@\d+/);

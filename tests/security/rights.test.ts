@@ -418,12 +418,14 @@ test("what a terminal does by itself shows a caller of one session nothing of an
       connection.listen({ message: ({ payload }) => (text += Buffer.from(payload).toString()) });
       const inputs: Readonly<Record<string, object>> = {
         "view.run": { run: ["touch", made] },
-        "view.ask": { do: "session.update name=%%", says: "Name" },
+        "view.ask": { do: "session.update name=%%", question: "Name" },
         "view.session": { to: "next" },
         "view.find": { text: "guests" },
       };
       const input = inputs[view] ?? {};
-      const bindings = { A: { operation: view, input, says: "", ...(view === "view.go" ? { target: "hidden" } : {}) } };
+      const bindings = {
+        A: { operation: view, input, description: "", ...(view === "view.go" ? { target: "hidden" } : {}) },
+      };
       const drawn = { prefix: "Ctrl+\\", render_only: true, pass_through: false, bindings };
       await asked(connection, "peer.attach", { ...attachment, ...drawn });
       await asked(connection, "peer.command", { key: "A" });

@@ -120,20 +120,20 @@ describe("what is called at a remote terminal", () => {
     ["session.update name=taken", "cannot rename it"],
     ["pane.split view=hidden", "no session 'hidden'"],
     ["view.go session=hidden", "no session 'hidden'"],
-  ])("by a token of one session: '%s' is refused", async (line, says) => {
+  ])("by a token of one session: '%s' is refused", async (line, description) => {
     using terminal = await RemoteTerminal.attach("one-operate", "pub");
     await terminal.line(line);
-    await terminal.sees(says);
+    await terminal.sees(description);
     expect(await names()).toEqual(["hidden", "pub"]);
     expect(terminal.shown).not.toContain("hidden$");
   });
 
   test("keys that the client has bound itself call no more", async () => {
     const bindings = {
-      A: { operation: "session.kill", input: { reason: "killed" }, target: "hidden", says: "kills" },
-      B: { operation: "server.persist.set", input: { persistent: true }, says: "persists" },
-      C: { operation: "session.update", input: { name: "taken" }, says: "renames" },
-      D: { operation: "view.run", input: { run: ["touch", join(gateway.dir, "made-by-a-key")] }, says: "runs" },
+      A: { operation: "session.kill", input: { reason: "killed" }, target: "hidden", description: "kills" },
+      B: { operation: "server.persist.set", input: { persistent: true }, description: "persists" },
+      C: { operation: "session.update", input: { name: "taken" }, description: "renames" },
+      D: { operation: "view.run", input: { run: ["touch", join(gateway.dir, "made-by-a-key")] }, description: "runs" },
     };
     using terminal = await RemoteTerminal.attach("one-operate", "pub", { bindings });
     const said = ["no session 'hidden'", "needs the access", "cannot rename it", "may not run programs"];

@@ -188,7 +188,10 @@ describe("wsh service", () => {
       "service",
       "launchd",
     );
-    expect({ code, says: stderr.includes("cannot be written to a property list") }).toEqual({ code: 2, says: true });
+    expect({ code, description: stderr.includes("cannot be written to a property list") }).toEqual({
+      code: 2,
+      description: true,
+    });
   });
 
   test("another system is a usage error", async () => {

@@ -250,9 +250,9 @@ describe("what it may do", () => {
     const view = await viewOf(await session(), { keys: true });
     const told = await view.socket.next("the keys", ({ type }) => type === "keys");
     expect(told).toMatchObject({ prefix: "Ctrl+\\", word_separators: "-/" });
-    const [prefix] = told.tables as { name: string; rows: { keys: string[]; says: string }[] }[];
+    const [prefix] = told.tables as { name: string; rows: { keys: string[]; description: string }[] }[];
     expect(prefix?.name).toBe("prefix");
-    expect(prefix?.rows.find(({ keys }) => keys.includes("g"))?.says).toContain("popup.open");
+    expect(prefix?.rows.find(({ keys }) => keys.includes("g"))?.description).toContain("popup.open");
   });
 
   test("the end of the program is told", async () => {

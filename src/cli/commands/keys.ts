@@ -33,7 +33,7 @@ export function register(program: Command): void {
       const all = [...tables.all].filter(([name]) => name !== "prefix" || prefix !== null);
       if (json === true) {
         const keys = all.flatMap(([name, bindings]) =>
-          [...bindings].map(([key, { operation, input, target, further, says, repeat = false }]) => ({
+          [...bindings].map(([key, { operation, input, target, further, description, repeat = false }]) => ({
             key: keyLabel(key),
             table: name,
             operation,
@@ -41,7 +41,7 @@ export function register(program: Command): void {
             target,
             further,
             repeat,
-            says,
+            description,
             from: origin(name, key),
             changed: origin(name, key) !== "default",
           })),
@@ -50,7 +50,7 @@ export function register(program: Command): void {
           if (action === null) return [];
           const own = { key: keyLabel(key), table: "copy", operation: `copy.${action}`, input: {}, repeat: false };
           const from = origin("copy", key);
-          return [{ ...own, says: copyModeActions[action], from, changed: from !== "default" }];
+          return [{ ...own, description: copyModeActions[action], from, changed: from !== "default" }];
         });
         return printJson({ prefix, keys: [...keys, ...copying] });
       }
@@ -62,7 +62,7 @@ export function register(program: Command): void {
       });
       const copying = new Map(
         Object.entries(look).flatMap(([key, action]) =>
-          action === null ? [] : [[key, { operation: "", input: {}, says: copyModeActions[action] }] as const],
+          action === null ? [] : [[key, { operation: "", input: {}, description: copyModeActions[action] }] as const],
         ),
       );
       const mode = tableOf(
@@ -89,8 +89,8 @@ function originsOf({ changes, tmux, configured }: PersonBindings): (table: strin
 function rowsOf(bindings: Bindings, origin: (key: string) => Origin): string[][] {
   const origins = [...new Set([...bindings.keys()].map(origin))];
   return origins.flatMap((from) =>
-    bindingRows(new Map([...bindings].filter(([key]) => origin(key) === from))).map(({ keys, says }) => [
-      ...[keys.join(" "), says, from],
+    bindingRows(new Map([...bindings].filter(([key]) => origin(key) === from))).map(({ keys, description }) => [
+      ...[keys.join(" "), description, from],
     ]),
   );
 }

@@ -186,7 +186,7 @@ async function viewKeys(instance: Instance, isTolerant: boolean): Promise<ViewKe
   const prefix = parsePrefix(key)?.label ?? null;
   const tables = [...new KeyTables(bindings).all].map(([name, table]) => ({
     name,
-    rows: bindingRows(table).map(({ keys, says }) => ({ keys: [...keys], says })),
+    rows: bindingRows(table).map(({ keys, description }) => ({ keys: [...keys], description })),
   }));
   return { prefix, mode_keys, ...delays, bindings, told: { prefix, tables, word_separators } };
 }

@@ -17,7 +17,7 @@ const MAX_FILE = 256 * 1024;
 
 interface Obstacle {
   readonly pattern: RegExp;
-  readonly says: (found: string) => string;
+  readonly description: (found: string) => string;
   readonly advice: string;
 }
 
@@ -28,22 +28,22 @@ const others = "zsh|bash|fish|tmux|screen|zellij|nu|xonsh|elvish";
 const obstacles: readonly Obstacle[] = [
   {
     pattern: new RegExp(`${START}exec\\s+(?:-l\\s+)?(?:\\S*/)?(${others})\\b`, "m"),
-    says: (found) => `replaces the shell with ${found}: exec is then refused`,
+    description: (found) => `replaces the shell with ${found}: exec is then refused`,
     advice: "Make that one your shell (chsh, SHELL), or name it: wsh new --shell. See docs/shells.md.",
   },
   {
     pattern: new RegExp(`${START}(?:\\S*/)?(zsh|bash|fish)\\s*(?:;|&&)\\s*exit\\b`, "m"),
-    says: (found) => `runs ${found} before its first prompt: exec is then refused`,
+    description: (found) => `runs ${found} before its first prompt: exec is then refused`,
     advice: "Make that one your shell (chsh, SHELL), or name it: wsh new --shell. See docs/shells.md.",
   },
   {
     pattern: /\b(?:readonly|declare\s+-\w*r\w*)\s+(?:\S+\s+)*?(PROMPT_COMMAND|PS0|PS1)\b/m,
-    says: (found) => `makes ${found} readonly: prompts may lack marks`,
+    description: (found) => `makes ${found} readonly: prompts may lack marks`,
     advice: "Leave it writable; wsh puts its marks around its value.",
   },
   {
     pattern: /(ble\.sh)\b/,
-    says: (found) => `loads ${found}, which replaces bash's line editor and output`,
+    description: (found) => `loads ${found}, which replaces bash's line editor and output`,
     advice: "docs/shells.md lists what is exact there.",
   },
 ];
@@ -61,11 +61,11 @@ export function startupFiles(): Finding[] {
   const shell = basename(process.env.SHELL ?? "");
   return (files[shell] ?? []).flatMap((path) => {
     const text = uncommented(path);
-    return obstacles.flatMap(({ pattern, says, advice }): Finding[] => {
+    return obstacles.flatMap(({ pattern, description, advice }): Finding[] => {
       const found = pattern.exec(text)?.[1];
       return found === undefined
         ? []
-        : [{ subject: "startup files", state: "note", text: `${path} ${says(found)}`, advice }];
+        : [{ subject: "startup files", state: "note", text: `${path} ${description(found)}`, advice }];
     });
   });
 }

@@ -36,9 +36,9 @@ export function savedWindows(
     const window = windows.find((each) => each.id === id);
     const panes = new Map(window?.panes.map((pane) => [pane.id, pane]));
     // With several panes one has the focus; a single pane's focus is implied.
-    const says = window?.active === true && layout.windows.length + window.panes.length > 2;
-    const node = savedNode(tree as Branch, panes, says, ownShell);
-    const above = floats.map((each) => savedFloat(each as Branch & Saved, panes, says, ownShell));
+    const description = window?.active === true && layout.windows.length + window.panes.length > 2;
+    const node = savedNode(tree as Branch, panes, description, ownShell);
+    const above = floats.map((each) => savedFloat(each as Branch & Saved, panes, description, ownShell));
     return { ...(named ? { name } : {}), ...node, ...(above.length === 0 ? {} : { floats: above }) };
   });
 }

@@ -75,7 +75,7 @@ export class LocalPane implements PlacedPane {
   /** Its place; null: it has left the layout. */
   private port: LocalPaneEvents | null = null;
   private given: Size;
-  readonly looking: PaneCopyMode;
+  readonly copyMode: PaneCopyMode;
   private readonly above: OverlayLayer;
   private readonly pointer: Pointer;
   private taken: { readonly frame: Frame; readonly stamp: string; readonly at: number } | null = null;
@@ -97,10 +97,10 @@ export class LocalPane implements PlacedPane {
     this.pane = own.pane;
     this.given = own.size;
     this.shown = shownPane(own);
-    this.looking = this.makeCopyMode();
+    this.copyMode = this.makeCopyMode();
     this.above = new OverlayLayer({
       person: { prefix: "", tables: NO_KEYS },
-      looking: this.looking,
+      copyMode: this.copyMode,
       mouse: options.mouse,
       changed: () => this.changedPicture(),
     });
@@ -184,7 +184,7 @@ export class LocalPane implements PlacedPane {
   get modes(): FrameModes {
     const { terminal } = this.pane;
     const modes = frameModes(terminal.modes, terminal.alternate);
-    return this.looking.isOn ? this.looking.modes(modes) : modes;
+    return this.copyMode.isOn ? this.copyMode.modes(modes) : modes;
   }
 
   get title(): string {
@@ -226,7 +226,7 @@ export class LocalPane implements PlacedPane {
 
   type(bytes: Uint8Array, flags?: PtyFlags | null): void {
     const { own } = this;
-    const placed = this.looking.isOn || own.layout.top > 0 ? this.pointer.place(bytes, { top: 0, left: 0 }) : bytes;
+    const placed = this.copyMode.isOn || own.layout.top > 0 ? this.pointer.place(bytes, { top: 0, left: 0 }) : bytes;
     this.give(placed, flags);
   }
 
@@ -254,7 +254,7 @@ export class LocalPane implements PlacedPane {
   }
 
   look(input: CopyModeInput): Promise<void> {
-    return this.looking.begin(v.parse(CopyModeInputSchema, input));
+    return this.copyMode.begin(v.parse(CopyModeInputSchema, input));
   }
 
   get pictures(): PictureSource | null {
@@ -299,7 +299,7 @@ export class LocalPane implements PlacedPane {
     this.of.close();
     for (const end of this.ends) end();
     this.above.close();
-    this.looking.close();
+    this.copyMode.close();
   }
 
   /** The pane is over, with its session: pending waits fail with `gone`. */
@@ -378,7 +378,7 @@ export class LocalPane implements PlacedPane {
 
   private give(bytes: Uint8Array, flags?: PtyFlags | null): void {
     if (bytes.length === 0) return;
-    if (this.looking.isOn) this.looking.push(bytes);
+    if (this.copyMode.isOn) this.copyMode.push(bytes);
     else this.own.typed(0, bytes, this.pane, flags);
   }
 
@@ -399,11 +399,11 @@ export class LocalPane implements PlacedPane {
 
   /** Reports are in the cells of the pane, with its panels. */
   private pointing(): Pointer {
-    const { own, looking, shown } = this;
+    const { own, copyMode, shown } = this;
     return new Pointer({
       pointed: shown.pointed,
-      get isLooking() {
-        return looking.isOn;
+      get isInCopyMode() {
+        return copyMode.isOn;
       },
       isOthers: () => false,
       isOn: false,
@@ -412,7 +412,7 @@ export class LocalPane implements PlacedPane {
         return own.layout.top;
       },
       statusAt: () => null,
-      look: (input) => looking.begin(input),
+      look: (input) => copyMode.begin(input),
       status: () => {},
       offer: () => {},
       typed: (bytes) => this.give(bytes),

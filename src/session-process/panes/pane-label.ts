@@ -21,5 +21,8 @@ export function paneLabel(pane: Omit<PaneInfo, "index" | "active">): PaneLabel {
   const { agent, typed_by: writer, title } = pane;
   const typing = writer === undefined ? "" : `${writer} types`;
   const state = agent === undefined || pane.state === "exited" ? stateOf(pane) : agentOf(agent);
-  return { title: title === "" ? automaticName(pane) : title, says: [typing, state].filter((each) => each !== "") };
+  return {
+    title: title === "" ? automaticName(pane) : title,
+    description: [typing, state].filter((each) => each !== ""),
+  };
 }

@@ -57,7 +57,7 @@ export interface PlacedPane {
   /** Updates `paneInfo`. */
   refresh(): Promise<void>;
   /** It is in copy mode; not of a view. */
-  readonly looking?: { readonly isOn: boolean };
+  readonly copyMode?: { readonly isOn: boolean };
   /** Opens copy mode. */
   look(input: CopyModeInput): Promise<void>;
   learnColors(colors: TerminalColors): void;

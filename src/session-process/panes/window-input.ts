@@ -60,7 +60,7 @@ export function pointedIn(self: ShownWindow): Pointed {
     paneAt: (row, col) => besidePopup(self, paneAt(self.placement, row, col), (pane) => pane),
     boxOf: (pane) => self.placement.boxes.get(pane) ?? null,
     modesOf: (pane) => arrangement.placed.get(pane)?.modes ?? null,
-    isLooking: (pane) => arrangement.placed.get(pane)?.looking?.isOn === true,
+    isInCopyMode: (pane) => arrangement.placed.get(pane)?.copyMode?.isOn === true,
     give(pane, bytes) {
       if (self.single?.id === pane) return bytes;
       arrangement.placed.get(pane)?.type(bytes);

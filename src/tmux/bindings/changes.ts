@@ -68,8 +68,8 @@ function bindingOf({ commands, note, repeat }: BoundKey): Binding {
     }
   }
   const [first = { operation: "view.redraw", input: {} }, ...further] = calls.map(({ call }) => call);
-  const says = (note ?? printedCommands(commands, "; ")).slice(0, 256);
-  return { ...first, ...(further.length === 0 ? {} : { further }), says, ...(repeat ? { repeat } : {}) };
+  const description = (note ?? printedCommands(commands, "; ")).slice(0, 256);
+  return { ...first, ...(further.length === 0 ? {} : { further }), description, ...(repeat ? { repeat } : {}) };
 }
 
 /** A word that ends with `;` would end the command. */
@@ -80,7 +80,7 @@ function escaped(word: string): string {
 const viewOperations: Readonly<Record<string, string>> = {
   "send-prefix": "view.send_prefix",
   "detach-client": "view.detach",
-  "copy-mode": "view.look_back",
+  "copy-mode": "view.copy_mode",
 };
 
 function viewCallOf(words: readonly string[]): BoundCall | null {

@@ -45,7 +45,7 @@ async function copyMode(run: Run, args: Arguments): Promise<void> {
   const { session, window, pane } = await run.place(args, "pane");
   if (window !== session.current || pane !== window.active)
     throw new TmuxError("wsh opens copy mode in the pane that a session shows with the focus");
-  if (!args.has("q")) await run.backend.call("terminal.show", { view: "look_back" }, session.target);
+  if (!args.has("q")) await run.backend.call("terminal.show", { view: "copy_mode" }, session.target);
   else if (!(await run.backend.terminal(pane.target)).copy_mode) return;
   for (const [flag, action] of [
     ["u", "page_up"],
@@ -56,7 +56,7 @@ async function copyMode(run: Run, args: Arguments): Promise<void> {
 
 /** At the terminal that is used. */
 async function act(run: Run, session: Session, does: CopyModeAct): Promise<void> {
-  await run.backend.call("terminal.show", { view: "look_back", act: does }, session.target);
+  await run.backend.call("terminal.show", { view: "copy_mode", act: does }, session.target);
 }
 
 /** What one call of `input.send` types: a text, then keys. */

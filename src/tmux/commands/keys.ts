@@ -160,9 +160,9 @@ function notes(run: Run, args: Arguments, only: string | null): readonly string[
   const parts = (wanted === undefined ? ["root", "prefix"] : [wanted]).map((name) => {
     const found = new Map<string, string>();
     if (name === "prefix" && tables.prefix?.cleared !== true) {
-      for (const [key, { says }] of defaultBindings) found.set(key, says);
+      for (const [key, { description }] of defaultBindings) found.set(key, description);
       if (isPreset)
-        for (const [key, bound] of Object.entries(tmuxPreset)) if (bound !== null) found.set(key, bound.says);
+        for (const [key, bound] of Object.entries(tmuxPreset)) if (bound !== null) found.set(key, bound.description);
     }
     if (tables[name]?.cleared !== true)
       for (const { table = "prefix", key, value } of configured) {

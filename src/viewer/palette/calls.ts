@@ -41,7 +41,7 @@ export interface CallPort {
  * @throws WshError of the operation
  */
 export async function callElsewhere(
-  { operation: name, input, target, says }: Binding,
+  { operation: name, input, target, description }: Binding,
   signal: AbortSignal,
   { instance, by, ask }: CallPort,
 ): Promise<unknown> {
@@ -54,7 +54,7 @@ export async function callElsewhere(
       ? askServerOperation(instance, by, getOperation(operation.name).name, input, within)
       : askTarget(instance, by, target, { operation: operation.name, input }, within);
   if (!endsSomething({ operation: name, input })) return call(signal);
-  ask(endingQuestion(says, operation.summary), async (answer) => {
+  ask(endingQuestion(description, operation.summary), async (answer) => {
     if (answer === true) await call(new AbortController().signal);
   });
   return null;

@@ -24,15 +24,21 @@ const aboutParameter: Parameter = {
   required: false,
   values: [],
   isPlain: false,
-  says: "a session, window or pane (default: the active one)",
+  description: "a session, window or pane (default: the active one)",
 };
 
 /** Null for an operation that does not exist. */
 export function parametersAt(name: string): readonly Parameter[] | null {
   if (isViewOperation(name))
-    return Object.entries(viewParameters(name)).map(([parameter, { kind, says, required = false }]) => {
+    return Object.entries(viewParameters(name)).map(([parameter, { kind, description, required = false }]) => {
       const values = typeof kind === "string" ? (kind === "flag" ? ["true", "false"] : []) : kind;
-      return { name: parameter, required, says, values, isPlain: kind === "text" && parameter !== TARGET_PARAMETER };
+      return {
+        name: parameter,
+        required,
+        description,
+        values,
+        isPlain: kind === "text" && parameter !== TARGET_PARAMETER,
+      };
     });
   const operation = findOperation(name);
   if (operation === undefined) return null;
@@ -53,12 +59,14 @@ export function knownFor(
       .join(" ");
   };
   const mayCall = operations.filter((each) => may(by, each, each.scope === "server" ? null : (by.caller.only ?? null)));
-  const own = viewOperationNames.map((name) => ({ name, says: viewSays(name) }));
-  const all = [...own, ...mayCall.map(({ name, summary }) => ({ name, says: summary }))];
+  const own = viewOperationNames.map((name) => ({ name, description: viewSays(name) }));
+  const all = [...own, ...mayCall.map(({ name, summary }) => ({ name, description: summary }))];
   const parameters = new Map<string, readonly Parameter[] | null>();
   return {
     operations: all
-      .map(({ name, says }): KnownOperation => ({ name, says, keys: keysOf(name), ends: ending.has(name) }))
+      .map(
+        ({ name, description }): KnownOperation => ({ name, description, keys: keysOf(name), ends: ending.has(name) }),
+      )
       .toSorted((a, b) => rank(a.name) - rank(b.name)),
     parameters(name) {
       if (!parameters.has(name)) parameters.set(name, parametersAt(name));
@@ -71,7 +79,7 @@ export function knownFor(
 }
 
 /** A place as calls name it. */
-function namedPlace({ kind, session, target, name, says }: SwitcherRow): NamedTarget {
-  if (kind === "session") return { text: session, says: `session, ${says}` };
-  return { text: target, says: `${kind} ${kind === "window" ? `${session}:` : ""}${name} of ${session}` };
+function namedPlace({ kind, session, target, name, description }: SwitcherRow): NamedTarget {
+  if (kind === "session") return { text: session, description: `session, ${description}` };
+  return { text: target, description: `${kind} ${kind === "window" ? `${session}:` : ""}${name} of ${session}` };
 }

@@ -279,9 +279,12 @@ export class Palette implements OwnDialog {
     const first = Math.max(0, Math.min(index - Math.floor(list.height / 2), offer.items.length - list.height));
     this.drawn = { ...this.drawn, first };
     const shown = offer.items.slice(first, first + list.height);
-    const widest = Math.max(0, ...shown.map(({ label, says }) => (says === "" ? 0 : clusters(label).length)));
+    const widest = Math.max(
+      0,
+      ...shown.map(({ label, description }) => (description === "" ? 0 : clusters(label).length)),
+    );
     const column = Math.min(WIDEST_NAME, widest);
-    for (const [at, { label, says, keys }] of shown.entries()) {
+    for (const [at, { label, description, keys }] of shown.entries()) {
       const row = list.row + at;
       const isChosen = first + at === index;
       const style = isChosen ? theme.dialog_choice : theme.dialog;
@@ -293,10 +296,10 @@ export class Palette implements OwnDialog {
         0,
         `${isChosen ? ">" : " "}${label}`,
         theme.dialog_strong,
-        says === "" ? line : { ...line, width: column + 2 },
+        description === "" ? line : { ...line, width: column + 2 },
       );
       const right = keys === "" ? list.width : list.width - keys.length - 2;
-      put(column + 3, says, theme.dialog, { ...line, width: Math.max(column + 3, right) });
+      put(column + 3, description, theme.dialog, { ...line, width: Math.max(column + 3, right) });
       if (keys !== "" && right > column + 3) put(right + 1, keys, theme.dialog_strong, line);
     }
   }

@@ -7,7 +7,7 @@ import { fuzzyCost } from "../switcher/fuzzy.ts";
 
 export interface KnownOperation {
   readonly name: string;
-  readonly says: string;
+  readonly description: string;
   /** Keys that do it, as people write them. */
   readonly keys: string;
   /** Something ends or is lost: listed last, unless its own word is typed (`pane.close`: close). */
@@ -17,14 +17,14 @@ export interface KnownOperation {
 export interface KnownParameter {
   readonly name: string;
   readonly required: boolean;
-  readonly says: string;
+  readonly description: string;
   /** All its values; empty if they cannot be listed. */
   readonly values: readonly string[];
 }
 
 export interface NamedTarget {
   readonly text: string;
-  readonly says: string;
+  readonly description: string;
 }
 
 export interface PaletteEntries {
@@ -83,15 +83,15 @@ export function suggest(line: string, caret: number, known: PaletteEntries): Off
   const others = words.flatMap(({ text }, each) => (each === index ? [] : [text.split("=")[0]]));
   const left = parameters.filter(({ name }) => !others.includes(name));
   const items = ranked(left, word.text, ({ name }) => name).map(
-    ({ name, says, required }): Suggestion => ({
+    ({ name, description, required }): Suggestion => ({
       text: `${name}=`,
       label: `${name}=`,
       keys: "",
       kind: "parameter",
-      says: required ? `needed: ${says}` : says,
+      description: required ? `needed: ${description}` : description,
     }),
   );
-  const note = known.operations.find(({ name }) => name === first.text)?.says ?? "";
+  const note = known.operations.find(({ name }) => name === first.text)?.description ?? "";
   return { items, from, to, meansFirst: word.text !== "" && items.length > 0, note };
 }
 
@@ -100,17 +100,19 @@ function operationsFor(query: string, { from, to }: Pick<Word, "from" | "to">, k
     known.operations,
     query,
     ({ name }) => name,
-    ({ name, says }) => `${name} ${says}`,
+    ({ name, description }) => `${name} ${description}`,
   );
   const [word = ""] = query.toLowerCase().split(/\s/);
   const isBehind = ({ name, ends }: KnownOperation): boolean =>
     ends && name !== word && !(name.split(".").at(-1) ?? "").startsWith(word);
   const inOrder = [...found.filter((each) => !isBehind(each)), ...found.filter(isBehind)];
   const operations = inOrder.map(
-    ({ name, says, keys }): Suggestion => ({ text: name, label: name, says, keys, kind: "operation" }),
+    ({ name, description, keys }): Suggestion => ({ text: name, label: name, description, keys, kind: "operation" }),
   );
   const recent = query === "" ? known.recent.slice(0, MOST_RECENT) : [];
-  const past = recent.map((each): Suggestion => ({ text: each, label: each, says: "", keys: "", kind: "recent" }));
+  const past = recent.map(
+    (each): Suggestion => ({ text: each, label: each, description: "", keys: "", kind: "recent" }),
+  );
   const items = [...past, ...operations];
   const note = items.length === 0 ? `no operation matches '${query}'` : "";
   return { items, from, to, meansFirst: query !== "", note };
@@ -127,26 +129,26 @@ function values(word: Word, at: number, parameters: readonly KnownParameter[], k
     all,
     last,
     ({ text }) => text,
-    ({ says }) => says,
+    ({ description }) => description,
   ).map(
-    ({ text, says }): Suggestion => ({
+    ({ text, description }): Suggestion => ({
       text: `${name}=${quoted(front + text)}`,
       label: text,
-      says,
+      description,
       keys: "",
       kind: "value",
     }),
   );
   const isOne = typed === "" || all.some(({ text }) => text === last);
-  return { items, from, to, meansFirst: parameter.values.length > 0 && !isOne, note: parameter.says };
+  return { items, from, to, meansFirst: parameter.values.length > 0 && !isOne, note: parameter.description };
 }
 
 /** The values of a parameter; for a list, of its last part. */
 function valuesOf({ name, values }: KnownParameter, typed: string, { places, keyNames }: PaletteEntries) {
-  const listed = values.map((text): NamedTarget => ({ text, says: "" }));
+  const listed = values.map((text): NamedTarget => ({ text, description: "" }));
   if (name === "keys") {
     const index = typed.lastIndexOf(",") + 1;
-    const all = keyNames.map((text): NamedTarget => ({ text, says: "" }));
+    const all = keyNames.map((text): NamedTarget => ({ text, description: "" }));
     return { front: typed.slice(0, index), last: typed.slice(index), all };
   }
   return { front: "", last: typed, all: placeParameters.has(name) ? [...listed, ...places] : listed };

@@ -23,7 +23,7 @@ export function buffersSource(buffers: PasteBuffers): SwitcherSource {
         target: name,
         pane: name,
         name,
-        says: begins.trim().replace(/\s+/g, " ").slice(0, BESIDE),
+        description: begins.trim().replace(/\s+/g, " ").slice(0, BESIDE),
       })),
     preview: async ({ target }) => buffers.get(target).text.split("\n", PREVIEW_LINES),
     close: async ({ target }) => void buffers.remove(target),

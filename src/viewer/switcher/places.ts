@@ -75,7 +75,7 @@ export interface SwitcherRow {
   /** The pane of its preview. */
   readonly pane: string;
   readonly name: string;
-  readonly says: string;
+  readonly description: string;
   /** Depth in the tree. */
   readonly depth: number;
   /** Urgency of its agent, 0 the most urgent; null without an agent. */
@@ -124,7 +124,7 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
     name,
     depth: 0,
     urgency: null,
-    says: attached > 0 ? `${count}, attached` : count,
+    description: attached > 0 ? `${count}, attached` : count,
   };
   return [
     session,
@@ -137,7 +137,7 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
         depth: 1,
         urgency: null,
         name: `${window.index}: ${window.name}`,
-        says: window.active ? "shown" : "",
+        description: window.active ? "shown" : "",
       },
       ...window.panes.map((pane): SwitcherRow => {
         const said = pane.agent === undefined ? pane.state : `${pane.agent.name} ${agentWords(pane.agent)}`;
@@ -148,7 +148,7 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
           pane: pane.id,
           depth: 2,
           name: `${pane.id} ${pane.title === "" ? commandNow(pane) : pane.title}`,
-          says: said.replaceAll("_", " "),
+          description: said.replaceAll("_", " "),
           urgency: pane.agent === undefined ? null : urgencyOf(pane.agent),
         };
       }),

@@ -110,7 +110,8 @@ export class Switcher implements OwnDialog {
       if (isChosen) canvas.fill(cell, theme.dialog_choice);
       const name = `${isChosen ? ">" : " "}${"  ".repeat(place.depth)}${place.depth === 0 && place.kind === "pane" ? `${place.session} ` : ""}${place.name}`;
       text(row, 0, name, style, cell);
-      if (place.says !== "") text(row, Math.max(0, left - place.says.length - 1), ` ${place.says}`, style, cell);
+      if (place.description !== "")
+        text(row, Math.max(0, left - place.description.length - 1), ` ${place.description}`, style, cell);
     }
     if (shown.length === 0) text(2, 1, this.timer === null ? sign("…") : this.nothing(), theme.dialog_hint);
     if (left < cols) {
@@ -236,7 +237,7 @@ export class Switcher implements OwnDialog {
 
   private shown(): SwitcherRow[] {
     const query = this.mode === "filter" ? this.typed : "";
-    return fuzzyFilter(this.all, query, ({ session, name, says }) => `${session} ${name} ${says}`);
+    return fuzzyFilter(this.all, query, ({ session, name, description }) => `${session} ${name} ${description}`);
   }
 
   private place(): SwitcherRow | undefined {
@@ -302,7 +303,8 @@ export class Switcher implements OwnDialog {
     if (found !== null) this.all = found;
     if (this.chosen === "") {
       const here = this.shown().filter(({ number }) => number === this.port.here());
-      this.chosen = (here.find(({ says }) => says === "shown") ?? here[0] ?? this.shown()[0])?.target ?? "";
+      this.chosen =
+        (here.find(({ description }) => description === "shown") ?? here[0] ?? this.shown()[0])?.target ?? "";
       if (this.typed !== "") this.chosen = this.shown()[0]?.target ?? "";
     }
     clearTimeout(this.timer ?? undefined);

@@ -19,7 +19,7 @@ export function allKeys(
   clicked: (row: KeyMapRow | null) => void,
 ): OwnDialog {
   let from = 0;
-  const detach = { keys: [prefix], says: "detach" };
+  const detach = { keys: [prefix], description: "detach" };
   const isBound = rows.some(({ keys }) => keys.some((key) => key.toLowerCase() === prefix.toLowerCase()));
   const table: KeyMapRow[] = isBound ? [...rows] : [detach, ...rows];
   return {

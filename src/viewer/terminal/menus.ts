@@ -5,11 +5,11 @@ import type { StatusTarget } from "../../session/types.ts";
 export interface Menu {
   readonly title: string;
   /** The action of each, as a line of the command palette. */
-  readonly items: readonly { readonly says: string; readonly line: string }[];
+  readonly items: readonly { readonly description: string; readonly line: string }[];
 }
 
-const view = (line: ViewOperation) => ({ says: viewSays(line), line });
-const newWindow = { says: "new window", line: "window.create focus=true" };
+const view = (line: ViewOperation) => ({ description: viewSays(line), line });
+const newWindow = { description: "new window", line: "window.create focus=true" };
 
 const session: Menu = {
   title: "Session",
@@ -19,26 +19,26 @@ const session: Menu = {
 const window: Menu = {
   title: "Window",
   items: [
-    { says: "rename the window", line: "window.update" },
+    { description: "rename the window", line: "window.update" },
     newWindow,
-    { says: "move to the left", line: "window.swap with=previous" },
-    { says: "move to the right", line: "window.swap with=next" },
-    { says: "next layout", line: "layout.preset preset=next" },
-    { says: "equal shares", line: "layout.equalise" },
-    { says: "close the window", line: "window.close" },
+    { description: "move to the left", line: "window.swap with=previous" },
+    { description: "move to the right", line: "window.swap with=next" },
+    { description: "next layout", line: "layout.preset preset=next" },
+    { description: "equal shares", line: "layout.equalise" },
+    { description: "close the window", line: "window.close" },
   ],
 };
 
 export const paneMenu: Menu = {
   title: "Pane",
   items: [
-    view("view.look_back"),
+    view("view.copy_mode"),
     view("view.paste"),
-    { says: "split to the right", line: "pane.split direction=right focus=true" },
-    { says: "split below", line: "pane.split direction=down focus=true" },
-    { says: "zoom", line: "pane.zoom" },
-    { says: "break pane into a window", line: "pane.move focus=true" },
-    { says: "close the pane", line: "pane.close" },
+    { description: "split to the right", line: "pane.split direction=right focus=true" },
+    { description: "split below", line: "pane.split direction=down focus=true" },
+    { description: "zoom", line: "pane.zoom" },
+    { description: "break pane into a window", line: "pane.move focus=true" },
+    { description: "close the pane", line: "pane.close" },
   ],
 };
 

@@ -52,19 +52,19 @@ export class OverlayLayer implements LayerPicture {
   constructor(
     private readonly port: {
       readonly person: { readonly prefix: string; readonly tables: KeyTables };
-      readonly looking: PaneCopyMode;
+      readonly copyMode: PaneCopyMode;
       readonly mouse: { readonly isAllowed: boolean };
       changed(): void;
     },
   ) {}
 
   get isShown(): boolean {
-    return this.map !== null || this.text !== null || this.open !== null || this.port.looking.isOn;
+    return this.map !== null || this.text !== null || this.open !== null || this.port.copyMode.isOn;
   }
 
   get screen(): LayerPicture["screen"] {
-    const grid = this.port.looking.grid();
-    return grid === null ? null : { grid, modes: (program) => this.port.looking.modes(program) };
+    const grid = this.port.copyMode.grid();
+    return grid === null ? null : { grid, modes: (program) => this.port.copyMode.modes(program) };
   }
 
   get sign(): string | null {

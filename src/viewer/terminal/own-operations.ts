@@ -45,7 +45,7 @@ export class OwnOperations {
   async run(operation: ViewOperation, { input, target }: Omit<BoundCall, "operation">): Promise<void> {
     const { port } = this;
     switch (operation) {
-      case "view.look_back":
+      case "view.copy_mode":
         return this.ui.look(port.person.look);
       case "view.paste":
         return this.paste(port.session.buffers.newest);
@@ -101,9 +101,9 @@ export class OwnOperations {
     }
   }
 
-  private askFor({ do: line, says, prepared = "" }: Readonly<Record<string, unknown>>): void {
+  private askFor({ do: line, question: asked, prepared = "" }: Readonly<Record<string, unknown>>): void {
     const begin = prepared === "session" ? this.port.session.name : String(prepared);
-    const question: Question = { kind: "text", question: String(says), detail: "", prepared: begin };
+    const question: Question = { kind: "text", question: String(asked), detail: "", prepared: begin };
     this.ui.ask(question, async (answer) => {
       if (typeof answer === "string" && answer !== "")
         await this.ui.runLine(String(line), new AbortController().signal, answer);
@@ -242,7 +242,7 @@ export class OwnOperations {
         return;
       }
       // A row of keys with different actions, such as the arrows, is ambiguous.
-      const meant = [...tables.prefix].filter(([, { says }]) => says === row.says);
+      const meant = [...tables.prefix].filter(([, { description }]) => description === row.description);
       const [first] = meant;
       if (first !== undefined && new Set(meant.map(([, { input }]) => JSON.stringify(input))).size === 1)
         this.ui.press({ table: "prefix", key: first[0], bytes: [] });

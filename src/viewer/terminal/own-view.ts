@@ -29,7 +29,7 @@ import { isOthers } from "./shown.ts";
 
 /** What a page has dialogs of its own for. */
 const pagesOwn: ReadonlySet<ViewOperation> = new Set([
-  ...(["view.detach", "view.look_back", "view.windows", "view.sessions", "view.agents"] as const),
+  ...(["view.detach", "view.copy_mode", "view.windows", "view.sessions", "view.agents"] as const),
   ...(["view.command", "view.go", "view.keys", "view.buffers"] as const),
 ]);
 
@@ -42,7 +42,7 @@ export class OwnView {
   /** The mouse of this terminal. */
   readonly pointer: Pointer;
   private readonly own: OverlayLayer;
-  private readonly looking: PaneCopyMode;
+  private readonly copyMode: PaneCopyMode;
   private readonly operations: OwnOperations;
   readonly bound: BoundKeys;
   /** Splits input while a dialog is open. */
@@ -50,7 +50,7 @@ export class OwnView {
 
   constructor(private readonly port: OwnViewPort) {
     const changed = (): void => port.changed();
-    this.looking = new PaneCopyMode(port.shown, port.viewer, {
+    this.copyMode = new PaneCopyMode(port.shown, port.viewer, {
       changed,
       copied: (text) => this.copied(text),
       say: (text) => this.own.say(text),
@@ -60,7 +60,7 @@ export class OwnView {
       isPlain: port.isPlain,
     });
     this.pointer = this.pointing();
-    this.own = new OverlayLayer({ ...port, looking: this.looking, changed });
+    this.own = new OverlayLayer({ ...port, copyMode: this.copyMode, changed });
     this.dialogKeys = new ViewerKeys(
       systemClock,
       (events) => {
@@ -128,18 +128,18 @@ export class OwnView {
   }
 
   /** The terminal's one pane is in copy mode here. */
-  get isLooking(): boolean {
-    return this.looking.isOn;
+  get isInCopyMode(): boolean {
+    return this.copyMode.isOn;
   }
 
   /** Typed while `isLooking`; reports of the mouse are in the pane's cells. */
   looks(bytes: Uint8Array): void {
-    this.looking.push(bytes);
+    this.copyMode.push(bytes);
   }
 
   /** Opens a view by a call of another program. @throws WshError */
   async open({ view, target, act }: OpenedView): Promise<void> {
-    if (act !== undefined) return this.looking.begin({ keys: "vi", act });
+    if (act !== undefined) return this.copyMode.begin({ keys: "vi", act });
     const operation = `view.${view}` as const;
     if (this.port.isOver || this.port.wanted(operation)) return;
     this.own.hide();
@@ -148,7 +148,7 @@ export class OwnView {
 
   /** Opens copy mode. */
   look(input: unknown): Promise<void> {
-    return this.looking.begin(v.parse(CopyModeInputSchema, input));
+    return this.copyMode.begin(v.parse(CopyModeInputSchema, input));
   }
 
   /** Asks about a key that was pressed here; `act` fails as a key does. */
@@ -163,16 +163,16 @@ export class OwnView {
 
   close(): void {
     this.own.close();
-    this.looking.close();
+    this.copyMode.close();
     this.dialogKeys.dispose();
   }
 
   private pointing(): Pointer {
-    const { port, looking } = this;
+    const { port, copyMode } = this;
     return new Pointer({
       pointed: port.shown.pointed,
-      get isLooking() {
-        return looking.isOn;
+      get isInCopyMode() {
+        return copyMode.isOn;
       },
       get isOn() {
         return port.mouse.isTaken;
@@ -185,7 +185,7 @@ export class OwnView {
         return (port.shown.layout ?? port.session.layout).top;
       },
       statusAt: (row, col) => port.statusAt(row, col),
-      look: (input, pane) => looking.begin(input, pane),
+      look: (input, pane) => copyMode.begin(input, pane),
       status: (target, what) => this.clicked(target, what),
       offer: () => this.offer(paneMenu),
       typed: (bytes) => port.placed(bytes),
@@ -204,11 +204,11 @@ export class OwnView {
   }
 
   private offer({ title, items }: Menu): void {
-    const choices = items.map(({ says }) => says);
+    const choices = items.map(({ description }) => description);
     const question = { kind: "choice", question: "", detail: "", choices, multiple: false, chosen: [] } as const;
     this.own.show(
       new AskDialog(question, title, (answer) => {
-        const chosen = items.find(({ says }) => says === answer);
+        const chosen = items.find(({ description }) => description === answer);
         if (chosen !== undefined) void this.performed(chosen.line);
       }),
     );
@@ -226,7 +226,7 @@ export class OwnView {
     if (table !== "root") return tables.get(table)?.get(key) ?? "unbound";
     if (!this.isFree) return null;
     const root = tables.root.get(key) ?? null;
-    if (!this.looking.isOn && !port.shown.pointed.isLooking(port.shown.pointed.active)) return root;
+    if (!this.copyMode.isOn && !port.shown.pointed.isInCopyMode(port.shown.pointed.active)) return root;
     return tables.copy.get(key) ?? (copyModeKeys(look.keys, look.bound)[key] == null ? root : null);
   }
 
@@ -244,7 +244,7 @@ export class OwnView {
   private async carryOutAll(binding: Binding): Promise<void> {
     for (const call of callsOf(binding)) {
       if (this.port.isOver) return;
-      await this.carryOut({ ...call, says: binding.says }, new AbortController().signal);
+      await this.carryOut({ ...call, description: binding.description }, new AbortController().signal);
     }
   }
 

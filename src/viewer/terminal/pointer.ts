@@ -48,7 +48,7 @@ export interface Pointed {
   /** Null without a picture. */
   modesOf(pane: string): FrameModes | null;
   /** It is in copy mode, for all who see it. */
-  isLooking(pane: string): boolean;
+  isInCopyMode(pane: string): boolean;
   /** Gives a pane bytes. @returns bytes to type at this terminal instead; null: the pane has them */
   give(pane: string, bytes: Uint8Array): Uint8Array | null;
   select(pane: string): void;
@@ -60,7 +60,7 @@ export interface Pointed {
 export interface PointerPort {
   readonly pointed: Pointed;
   /** This terminal shows copy mode in place of its one pane, which gets the reports. */
-  readonly isLooking: boolean;
+  readonly isInCopyMode: boolean;
   /** A pane is another session's, which the person may not use. */
   isOthers(pane: string): boolean;
   /** Whether clicks, drags and the wheel do anything besides reaching programs. */
@@ -120,8 +120,8 @@ export class Pointer {
    * @returns input to type unchanged
    */
   place(bytes: Uint8Array, offset: { readonly top: number; readonly left: number }): Uint8Array {
-    const { pointed, isOn, isLooking } = this.port;
-    if (!bytes.includes(ESCAPE) || (pointed.isInPixels && !isOn && !isLooking)) return bytes;
+    const { pointed, isOn, isInCopyMode } = this.port;
+    if (!bytes.includes(ESCAPE) || (pointed.isInPixels && !isOn && !isInCopyMode)) return bytes;
     const { events, state } = decodeKeys(initialKeyState, bytes);
     if (!events.some(({ kind }) => kind === "mouse")) return bytes;
     const typed: Uint8Array[] = [];
@@ -170,11 +170,11 @@ export class Pointer {
 
   /** A report over a pane, or of a button that went down there. */
   private inPane(pane: string, event: ReadMouse, position: CellPosition, isPress: boolean): void {
-    const { pointed, isLooking } = this.port;
+    const { pointed, isInCopyMode } = this.port;
     const box = pointed.boxOf(pane);
     const program = pointed.modesOf(pane);
     if (box === null || program === null) return;
-    const modes = isLooking ? withMouse(program) : program;
+    const modes = isInCopyMode ? withMouse(program) : program;
     const own = {
       row: Math.min(Math.max(position.row - box.row, 0), box.rows - 1),
       col: Math.min(Math.max(position.col - box.col, 0), box.cols - 1),

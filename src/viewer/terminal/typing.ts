@@ -40,7 +40,7 @@ export class Typing {
     if (viewer.isOver || own.hold(bytes)) return;
     const { isShown } = session.questions;
     if (!isShown && own.take(bytes)) return;
-    if (isShown || !own.isLooking) {
+    if (isShown || !own.isInCopyMode) {
       if (viewer.readOnly) return;
       if (session.viewers.acted(viewer.id)) void session.resize();
       if (session.questions.type(viewer.id, bytes, viewer.size)) return;
@@ -53,7 +53,7 @@ export class Typing {
     const { session, viewer, shown } = this;
     const { own, presentation } = this.parts;
     if (bytes.length === 0 || viewer.isOver) return;
-    if (own.isLooking && !session.questions.isShown) {
+    if (own.isInCopyMode && !session.questions.isShown) {
       own.looks(bytes);
       return;
     }

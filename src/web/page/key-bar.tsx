@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Workspace } from "./workspace.ts";
 
-const keys: readonly (readonly [label: string, name: string, says: string])[] = [
+const keys: readonly (readonly [label: string, name: string, description: string])[] = [
   ["Esc", "Escape", "Escape"],
   ["Tab", "Tab", "Tab"],
   ["↑", "Up", "Up"],
@@ -36,8 +36,14 @@ export function KeyBar({ workspace }: { readonly workspace: Workspace }) {
       <button type="button" onPointerDown={keep} aria-pressed={held.alt} onClick={() => hold("alt")}>
         Alt
       </button>
-      {keys.map(([label, name, says]) => (
-        <button type="button" key={name} onPointerDown={keep} aria-label={says} onClick={() => terminal.sendKey(name)}>
+      {keys.map(([label, name, description]) => (
+        <button
+          type="button"
+          key={name}
+          onPointerDown={keep}
+          aria-label={description}
+          onClick={() => terminal.sendKey(name)}
+        >
           {label}
         </button>
       ))}

@@ -30,7 +30,7 @@ export function Keys() {
   return (
     <div class="keys">
       <h2>Keys of the page</h2>
-      <Rows rows={pageKeys.map(([key, says]) => ({ keys: [key], says }))} />
+      <Rows rows={pageKeys.map(([key, description]) => ({ keys: [key], description }))} />
       {tables.map(({ name, rows }) => (
         <div key={name}>
           <h2>{titleOf(name, prefix)}</h2>
@@ -45,14 +45,14 @@ export function Keys() {
 function Rows({ rows }: Pick<Table, "rows">) {
   return (
     <dl>
-      {rows.map(({ keys, says }) => (
-        <div key={says}>
+      {rows.map(({ keys, description }) => (
+        <div key={description}>
           <dt>
             {keys.map((key) => (
               <kbd key={key}>{key}</kbd>
             ))}
           </dt>
-          <dd>{says}</dd>
+          <dd>{description}</dd>
         </div>
       ))}
     </dl>

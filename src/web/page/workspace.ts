@@ -255,7 +255,7 @@ export class Workspace {
       case "view.detach":
         this.hide(tile);
         return;
-      case "view.look_back":
+      case "view.copy_mode":
         tile.terminal.activePane?.scrollRows(-(tile.terminal.activePane.place.rows - 1));
         return;
       case "view.keys":

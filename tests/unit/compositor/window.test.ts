@@ -36,7 +36,7 @@ const quarters: LayoutNode = {
 };
 
 describe("the line above a pane", () => {
-  const label = (title: string, ...says: string[]): PaneLabel => ({ title, says });
+  const label = (title: string, ...description: string[]): PaneLabel => ({ title, description });
 
   test("says its title, who types and its state, in the look of titles; a pane at the top has none", () => {
     const grid = drawn(places(stacked, { "@1": label("top"), "@2": label("make", "claude types", "lost") }, 40));
@@ -75,7 +75,7 @@ describe("a floating pane", () => {
     const below = places(leaf("@1"), {});
     const outer = { row: 1, col: 5, rows: 4, cols: 9 };
     const box = { row: 2, col: 6, rows: 2, cols: 7 };
-    const float = { id: "@2", box, label: { title: "top", says: [] }, float: { outer, framed: true } };
+    const float = { id: "@2", box, label: { title: "top", description: [] }, float: { outer, framed: true } };
     return { ...below, active, panes: [...below.panes, float] };
   };
   const style = { fg: null, bg: null, flags: 0, link: null };

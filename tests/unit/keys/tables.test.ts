@@ -238,8 +238,8 @@ describe("the settings refuse by name", () => {
     ],
     ["too many at once", { "": [["x", Array(17).fill("pane.zoom")]] }, "a list has 1 to 16 operations"],
     ["two ways to say it", { "": [["x", { do: "pane.zoom", operation: "pane.zoom" }]] }, "'do' stands in place of"],
-  ] as const)("%s", (_, tables, says) => {
-    expect(refused(tables as unknown as Record<string, Entry[]>)).toContain(says);
+  ] as const)("%s", (_, tables, description) => {
+    expect(refused(tables as unknown as Record<string, Entry[]>)).toContain(description);
   });
 
   test("and take programs by their arguments, or a line of sh", () => {

@@ -8,12 +8,12 @@ import { Pointer, type PointerPort } from "../../../src/viewer/terminal/pointer.
 interface Scene {
   readonly modes?: Partial<FrameModes>;
   readonly isOn?: boolean;
-  readonly isLooking?: boolean;
+  readonly isInCopyMode?: boolean;
   readonly top?: number;
 }
 
 /** One pane of 20 rows below panels, with a status line in the row after it. */
-function scene({ modes = {}, isOn = false, isLooking = false, top = 2 }: Scene = {}) {
+function scene({ modes = {}, isOn = false, isInCopyMode = false, top = 2 }: Scene = {}) {
   const did: string[] = [];
   const looked = Promise.withResolvers<void>();
   const inside = (row: number, col: number): boolean => row >= 0 && row < 20 && col >= 0 && col < 300;
@@ -24,13 +24,13 @@ function scene({ modes = {}, isOn = false, isLooking = false, top = 2 }: Scene =
       paneAt: (row, col) => (inside(row, col) ? "@1" : null),
       boxOf: () => ({ row: 0, col: 0, rows: 20, cols: 300 }),
       modesOf: () => ({ ...initialFrameModes, ...modes }),
-      isLooking: () => isLooking,
+      isInCopyMode: () => isInCopyMode,
       give: (_, bytes) => bytes,
       select: (pane) => void did.push(`select ${pane}`),
       borderAt: () => null,
       drag: () => {},
     },
-    ...{ isOn, isLooking, top, isOthers: () => false, lookKeys: { keys: "vi" } },
+    ...{ isOn, isInCopyMode, top, isOthers: () => false, lookKeys: { keys: "vi" } },
     statusAt: (row, col): StatusTarget | null =>
       row === top + 20 ? { kind: "window", index: col, active: false } : null,
     look(input: CopyModeInput) {
@@ -134,6 +134,6 @@ describe("where the mouse is ours", () => {
     const { place, did } = scene();
     expect(place("\x1b[<64;5;5M\x1b[<0;5;5M\x1b[<32;6;5M\x1b[<0;6;5m\x1b[<2;5;5M\x1b[<0;4;23M")).toBe("");
     expect(did).toEqual([]);
-    expect(scene({ isLooking: true }).place("\x1b[<0;5;5M\x1b[<32;6;5M")).toBe("\x1b[<0;5;3M\x1b[<32;6;3M");
+    expect(scene({ isInCopyMode: true }).place("\x1b[<0;5;5M\x1b[<32;6;5M")).toBe("\x1b[<0;5;3M\x1b[<32;6;3M");
   });
 });
