@@ -1,5 +1,5 @@
 /**
- * Subjects of a fleet on its NATS servers (docs/machines.md, A cluster of your own). Access and user are in the subject
+ * Subjects of a fleet on its NATS servers (docs/machines.md, Your own NATS cluster). Access and user are in the subject
  * only: the NATS servers prevent publishing under another's name, and a machine ignores claims about either in
  * messages. Names are one token each: other characters are written as `%2E`. Pure.
  */

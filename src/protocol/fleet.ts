@@ -134,7 +134,7 @@ function blocksOf(text: string): ReadonlyMap<string, string> {
 
 function settingsOf(block: string | undefined): FleetSettings {
   if (block === undefined) {
-    throw bad("the block WSH FLEET with the servers' addresses is missing (docs/machines.md, A cluster of your own)");
+    throw bad("the block WSH FLEET with the servers' addresses is missing (docs/machines.md, Your own NATS cluster)");
   }
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), FleetSettingsSchema), block);
   if (parsed.success) return parsed.output;

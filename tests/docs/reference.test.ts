@@ -110,7 +110,7 @@ describe("docs/keys.md", () => {
       "prefix, and nothing for 0.4 seconds",
       "prefix, a key of the table below",
       "prefix, any other key",
-      "prefix, while an agent holds the keyboard",
+      "prefix, while an agent captures the keyboard",
       "prefix, after you took a program over for an agent",
     ]);
     expect([after("prefix"), after("?"), after("\\"), after("y"), after("", true)]).toEqual([
