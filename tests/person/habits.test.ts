@@ -17,7 +17,7 @@ test("at most five of 120 have no counterpart, and the page for tmux users names
   const page = fs.readFileSync(join(import.meta.dir, "../../docs/coming-from-tmux.md"), "utf8");
   const missing = all.filter(({ here }) => here === null);
   expect(missing.length).toBeLessThanOrEqual(5);
-  const from = page.indexOf("\nMissing are");
+  const from = page.indexOf("\nThese keys have no counterpart");
   const named = page.slice(from, page.indexOf("\n\n", from + 2));
   const spelled = (tmux: string): string => `\`${tmux.replace("C-", "Ctrl+")}\``;
   expect(missing.filter(({ tmux }) => !named.includes(spelled(tmux)))).toEqual([]);

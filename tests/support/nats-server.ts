@@ -26,7 +26,7 @@ export interface NatsServerOptions {
 
 const page = fs.readFileSync(join(import.meta.dir, "../../docs/machines.md"), "utf8");
 
-/** What docs/machines.md (A cluster of your own) says that a role may publish and subscribe to. */
+/** What docs/machines.md (Your own NATS cluster) says that a role may publish and subscribe to. */
 export function permissionsOf({ name, role }: FleetUser): { publish: string[]; subscribe: string[] } {
   const rows = [...page.matchAll(/^\| `(machine|observe|operate|admin)` \| (.*wsh1.*) \| (.*) \|$/gm)];
   const at = rows.findIndex(([, of]) => of === role);

@@ -112,7 +112,7 @@ async function* examineLogin(credentials: Credentials, who: string): AsyncIterab
       yield noMore(why);
       return;
     }
-    const advice = "Give the user the permissions of docs/machines.md (A cluster of your own).";
+    const advice = "Give the user the permissions of docs/machines.md (Your own NATS cluster).";
     if (refused.length > 0) {
       yield { step: "permissions", ok: false, text: refused.slice(0, SHOWN_REFUSALS).join("; "), advice };
       return;
