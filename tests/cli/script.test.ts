@@ -87,6 +87,52 @@ test("a failure says the line, what was waited for, the state with its reason, a
   expect(early.stderr).toStartWith('line 3: expect("x"): the command has ended (exit code 4), and it did not come');
 });
 
+test("a refused call names the option as it was written, and shows no screen; a failure shows the rows around the cursor", async () => {
+  const code = `
+    const t = await open();
+    const said = [];
+    const attempt = async (act) => said.push(await act().then(() => "done", (e) => e.message));
+    await attempt(() => t.expect("x", { timeout: NaN }));
+    await attempt(() => t.waitFor("x", { timeout: Infinity }));
+    await attempt(() => t.ended({ timeout: "5" }));
+    await attempt(() => t.exec("true", { timeout: -1 }));
+    await attempt(() => t.resize({ cols: NaN, rows: 2 }));
+    await attempt(() => t.waitFor({ idle: NaN }));
+    await attempt(() => open({ timeout: NaN }));
+    await attempt(() => t.expect(/(?=x)/));
+    await t.exec("clear; seq 20");
+    await attempt(() => t.expect("never", { timeout: 1 }));
+    print(JSON.stringify(said));`;
+  const said = JSON.parse(await wsh.ok("script", "-e", code));
+  const wrong = (name: string, value: string) => `'${name}' must be a finite number from 0, not ${value}`;
+  expect(said.slice(0, 7)).toEqual([
+    `expect("x"): ${wrong("timeout", "NaN")} (invalid_request)`,
+    `waitFor("x"): ${wrong("timeout", "Infinity")} (invalid_request)`,
+    `ended(): ${wrong("timeout", '"5"')} (invalid_request)`,
+    `exec("true"): ${wrong("timeout", "-1")} (invalid_request)`,
+    `resize({"cols":"NaN","rows":2}): ${wrong("cols", "NaN")} (invalid_request)`,
+    `waitFor({"idle":"NaN"}): ${wrong("idle", "NaN")} (invalid_request)`,
+    wrong("timeout", "NaN"),
+  ]);
+  expect(said[7]).toMatch(/^expect\(.*\(invalid_request\)[^\n]*$/);
+  const rows = said[8].split("\n").slice(3);
+  expect(rows).toEqual(["[… 9 rows]", ...Array.from({ length: 11 }, (_, n) => `│ ${n + 10}`), "│ $"]);
+});
+
+test("a key, and a text, have been read and answered on the screen when the call returns", async () => {
+  const slow = `while read -rsn1 k; do sleep 0.1; n=$((n+1)); printf "\\rcount $n "; done`;
+  const code = `
+    const t = await open();
+    await t.run(${JSON.stringify(slow)});
+    const seen = [];
+    for (let n = 1; n <= 3; n++) {
+      await (n === 2 ? t.type("x") : t.press("x"));
+      seen.push((await t.screen()).find(/count \\d/)?.text);
+    }
+    print(seen);`;
+  expect(await wsh.ok("script", "-e", code)).toBe('["count 1","count 2","count 3"]\n');
+});
+
 test("a script comes by standard input, drives a session that exists, and exits with the code it sets", async () => {
   await wsh.session("mine");
   const input = `const t = await wsh.open("mine"); console.log((await t.exec("echo $((40+2))")).output); process.exitCode = 7;`;

@@ -15,18 +15,30 @@ interface ScriptOptions {
   readonly types?: boolean;
 }
 
+const EXAMPLE = `
+Example:
+  wsh script - <<'END'
+  const t = await open({ cwd: "/src/app" }); // its own; open("dev"): a session
+  await t.run("npm init");
+  await t.expect(/package name/);
+  await t.type("demo\\n");
+  await t.press("Ctrl+C");
+  print(await t.ended(), await t.screen());
+  END`;
+
 export function register(program: Command): void {
   program
     .command("script [file] [args...]")
     .usage("[options] FILE [ARGS…] | - | -e CODE")
     .description(
-      'Run a TypeScript program that drives terminals: import { open } from "wsh" needs no install, and \'wsh skill ' +
-        "script' teaches the language. Exits 1 with the failing line, the reason and the screen.",
+      "Run a TypeScript program that drives terminals, with top-level await; wsh, open and print are there without " +
+        "import, and 'wsh skill script' teaches the language. Exits 1 with the failing line, the reason and the screen.",
     )
     .option("-e, --eval <code>", "run this code")
     .option("--show", "show its terminals in panes beside this one")
     .option("--trace <file>", "write what happened: an HTML file, and a recording (asciicast) beside it")
-    .option("--types", "print the language's types for an editor: wsh script --types > wsh.d.ts")
+    .option("--types", 'print the language\'s types for an editor, for import { open } from "wsh"')
+    .addHelpText("after", EXAMPLE)
     .passThroughOptions()
     .action(async (file: string | undefined, args: string[], options: ScriptOptions, command: Command) => {
       const { eval: code, show, trace } = options;

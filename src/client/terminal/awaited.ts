@@ -2,6 +2,7 @@
 import type { OperationOutput } from "../../operations/table.ts";
 import type { ConditionInput } from "../../protocol/conditions.ts";
 import { printedAs } from "./brief.ts";
+import { requireNumber } from "./options.ts";
 import type { Screen } from "./screen.ts";
 
 /** With several conditions, the first one that holds ends the wait. */
@@ -35,6 +36,11 @@ export function conditionOf(what: string | RegExp) {
 
 export function conditionsOf(wanted: Awaited): ConditionInput[] {
   const { text, regex, idle, port, agent } = wanted;
+  for (const [name, value] of [
+    ["idle", idle],
+    ["port", port],
+  ] as const)
+    if (value !== undefined) requireNumber(name, value);
   return [
     ...(wanted.prompt === true ? (["prompt"] as const) : []),
     ...(wanted.exit === true ? (["exited"] as const) : []),

@@ -1,10 +1,13 @@
 /**
- * The error of a step of a program on a terminal: the awaited condition, the time, the state and why, and the screen.
+ * The error of a step of a program on a terminal: the awaited condition, the time, the state and why, and the screen
+ * around its cursor or selected part. The whole screen is in the trace.
  */
 import type { Screen } from "./screen.ts";
 
-/** Characters of a screen in a message. */
-const MAX_SCREEN = 3_000;
+/** Rows of a screen in a message, how many of them may follow the cursor, and characters of each. */
+const MAX_ROWS = 12;
+const ROWS_AFTER = 4;
+const MAX_ROW = 120;
 
 export interface FailureFacts {
   /** The error's code if an operation failed, else `not_met`. */
@@ -43,25 +46,28 @@ function described(reason: string, { session, state, why, screen }: FailureFacts
   return `${reason}${known}${screen === undefined ? "" : `\n${pictured(session, screen)}`}`;
 }
 
-/** The screen in a message: size, cursor and selection, then its rows. */
-export function pictured(session: string, screen: Screen): string {
+/** The screen in a message: size, cursor and selection, then its rows that are not blank, around those. */
+function pictured(session: string, screen: Screen): string {
   const { cols, rows } = screen.size;
   const { row, col, visible } = screen.cursor;
   const focused = screen.selected;
   const cursor = `cursor ${visible ? "at" : "hidden, at"} row ${row}, col ${col} (from 0)`;
   const selected = focused === null ? "" : `, selected: ${JSON.stringify(focused.text.slice(0, 60))}`;
-  const shown = screen.text === "" ? ["(blank)"] : bounded(screen.text.split("\n"));
   return [
     `Screen of '${session}', ${cols}x${rows}, ${cursor}${selected}`,
-    ...shown.map((line) => `│ ${line}`.trimEnd()),
+    ...rowsAround(screen.rows, focused?.row ?? row),
   ].join("\n");
 }
 
-/** The rows without long runs of blank ones, and without the middle of a large screen. */
-function bounded(rows: readonly string[]): readonly string[] {
-  const text = rows.join("\n").replace(/(?<=\n)\n{3,}/g, (blank) => `[… ${blank.length} blank rows]\n`);
-  if (text.length <= MAX_SCREEN) return text.split("\n");
-  const head = text.slice(0, text.lastIndexOf("\n", MAX_SCREEN / 3)).split("\n");
-  const tail = text.slice(text.indexOf("\n", text.length - (2 * MAX_SCREEN) / 3) + 1).split("\n");
-  return [...head, "[… the screen's middle is left out]", ...tail];
+function rowsAround(rows: readonly string[], focus: number): readonly string[] {
+  const shown = rows.map((text, row) => ({ text, row })).filter(({ text }) => text !== "");
+  if (shown.length === 0) return ["│ (blank)"];
+  const before = shown.filter(({ row }) => row <= focus).length;
+  const end = Math.min(shown.length, Math.max(MAX_ROWS, before + ROWS_AFTER));
+  const from = Math.max(0, end - MAX_ROWS);
+  const left = (count: number): string[] => (count === 0 ? [] : [`[… ${count} row${count === 1 ? "" : "s"}]`]);
+  const lines = shown
+    .slice(from, end)
+    .map(({ text }) => `│ ${text.length > MAX_ROW ? `${text.slice(0, MAX_ROW)}…` : text}`);
+  return [...left(from), ...lines, ...left(shown.length - end)];
 }

@@ -2,11 +2,12 @@
 import type { OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { briefOf } from "./brief.ts";
+import { limitOf } from "./options.ts";
 import { framesOf, type StepDoubt, type StepWatcher } from "./steps.ts";
 import { type Call, Terminal } from "./terminal.ts";
 
 export type { Awaited, Matched } from "./awaited.ts";
-export { pictured, TerminalFailure } from "./failure.ts";
+export { TerminalFailure } from "./failure.ts";
 export type { ExecOptions, ExecOutcome, OutputOptions, StepOptions } from "./options.ts";
 export { type Found, Screen, type SpanStyle } from "./screen.ts";
 export type { RecordedStep as Step, StepDoubt, StepWatcher } from "./steps.ts";
@@ -67,6 +68,7 @@ export function language(call: Call, { watch, doubt, opened: hear, made = {} }: 
   async function found(given?: string | OpenOptions, second: OpenOptions = {}): Promise<Terminal> {
     const name = typeof given === "string" ? given : undefined;
     const { create = name === undefined, timeout, ...rest } = typeof given === "object" ? given : second;
+    if (timeout !== undefined) limitOf(timeout);
     const there = name === undefined ? null : await existing(name, create);
     if (there !== null) {
       const { output_cursor, last_command: last } = await call("status.get", {}, there.target);

@@ -1,5 +1,6 @@
 /** The options of a terminal's steps, and how commands end. */
 import type { OperationOutput } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
 
 export interface StepOptions {
   /** Longest wait in ms. */
@@ -42,4 +43,20 @@ export interface OutputOptions {
   readonly lines?: number;
   readonly grep?: string | RegExp;
   readonly max_bytes?: number;
+}
+
+/** The limit of a step. @throws WshError invalid_request */
+export function limitOf(timeout: unknown): number {
+  return requireNumber("timeout", timeout);
+}
+
+/** Numbers that JSON would turn into null are refused under the name that the caller wrote. @throws WshError */
+export function requireNumbers(input: object): void {
+  for (const [name, value] of Object.entries(input)) if (typeof value === "number") requireNumber(name, value);
+}
+
+export function requireNumber(name: string, value: unknown): number {
+  if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value;
+  const given = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
+  throw new WshError("invalid_request", `'${name}' must be a finite number from 0, not ${given}`, { hint: "" });
 }

@@ -21,8 +21,8 @@ export interface StepOrigin<T> {
   readonly method: (...given: never[]) => unknown;
   readonly text: string;
   readonly watch: StepWatcher<T> | undefined;
-  /** Returns known facts about the terminal for a failure of the step. */
-  readonly explain: (code: string) => Promise<FailureFacts>;
+  /** Returns known facts about the terminal for a failure of the step. @param refusal null: the awaited event did not happen */
+  readonly explain: (refusal: WshError | null) => Promise<FailureFacts>;
 }
 
 /** Called with a doubt about a completed step, for example that the program may not read the typed text. */
@@ -64,8 +64,8 @@ async function failureOf(
   failure: TerminalFailure,
   { text, explain }: Pick<StepOrigin<unknown>, "text" | "explain">,
 ): Promise<Error> {
-  if (thrown instanceof NotMet) return failure.fill(`${text}: ${thrown.message}`, await explain("not_met"));
-  if (thrown instanceof WshError) return failure.fill(refused(text, thrown), await explain(thrown.code));
+  if (thrown instanceof NotMet) return failure.fill(`${text}: ${thrown.message}`, await explain(null));
+  if (thrown instanceof WshError) return failure.fill(refused(text, thrown), await explain(thrown));
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
@@ -80,6 +80,7 @@ export function written(value: unknown): string {
 }
 
 function readable(_key: string, value: unknown): unknown {
+  if (typeof value === "number" && !Number.isFinite(value)) return String(value);
   if (value instanceof RegExp) return String(value);
   return typeof value === "function" ? "(screen) => …" : value;
 }

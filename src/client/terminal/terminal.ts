@@ -24,7 +24,17 @@ import {
 import { brief, briefOf, printedAs } from "./brief.ts";
 import { clickSequence } from "./click.ts";
 import type { FailureFacts } from "./failure.ts";
-import type { CommandOutcome, ExecOptions, ExecOutcome, ExpectOptions, OutputOptions, StepOptions } from "./options.ts";
+import {
+  type CommandOutcome,
+  type ExecOptions,
+  type ExecOutcome,
+  type ExpectOptions,
+  limitOf,
+  type OutputOptions,
+  requireNumbers,
+  type StepOptions,
+} from "./options.ts";
+import { answered, isReadyAtPrompt } from "./reading.ts";
 import { Screen } from "./screen.ts";
 import { NotMet, type StepDoubt, type StepWatcher, seconds, stepped, written } from "./steps.ts";
 
@@ -37,9 +47,8 @@ export type Call = <N extends OperationName>(
 
 /** Longest wait of a step unless it sets another, in ms: half of what callers of MCP wait. */
 export const DEFAULT_TIMEOUT_MS = 15_000;
-/** Silence after which a program that is not known to read is typed at, in ms, and the longest wait for that. */
-const READY_IDLE_MS = 300;
-const READY_WAIT_MS = 2_000;
+/** How long a shell that a command has ended may take to end, in ms. */
+const SHELL_END_MS = 2_000;
 
 export class Terminal implements AsyncDisposable {
   // Steps are async functions, since only those stay in stacks: a function that only returns a call does not (tail
@@ -69,7 +78,8 @@ export class Terminal implements AsyncDisposable {
   /** Runs a command at the shell's prompt and waits for its end. */
   async exec(command: string, options: ExecOptions = {}): Promise<ExecOutcome> {
     return this.step(this.exec, `exec(${written(command)})`, async () => {
-      const { timeout = this.timeout, grep, ...shown } = options;
+      const { timeout: given, grep, ...shown } = options;
+      const timeout = this.limit(given);
       const result = await this.atPrompt(timeout, (left) =>
         this.ask("exec", {
           command,
@@ -90,10 +100,12 @@ export class Terminal implements AsyncDisposable {
   }
 
   /** Starts a command at the shell's prompt and does not wait for its end. */
-  async run(command: string, { timeout = this.timeout }: StepOptions = {}): Promise<void> {
+  async run(command: string, { timeout }: StepOptions = {}): Promise<void> {
     return this.step(this.run, `run(${written(command)})`, async () => {
       try {
-        const { command_id } = await this.atPrompt(timeout, () => this.ask("exec", { command, background: true }));
+        const { command_id } = await this.atPrompt(this.limit(timeout), () =>
+          this.ask("exec", { command, background: true }),
+        );
         // Null: the shell rejected the text and printed the reason.
         const start = typeof command_id === "number" ? await this.ask("commands.get", { id: command_id }) : null;
         this.placed(start?.output_start, command_id);
@@ -104,37 +116,39 @@ export class Terminal implements AsyncDisposable {
     });
   }
 
-  /** Types a text; `\n` is Enter. Waits until the program reads, or is silent. */
+  /** Types a text; `\n` is Enter. Waits until the program reads, or is silent, and then until it has answered. */
   async type(text: string): Promise<void> {
     return this.step(this.type, `type(${written(text)})`, async () => {
-      await this.ready();
-      await this.send({ data: text.replace(/\r?\n/g, "\r") }, `type(${written(text)})`);
+      await this.input({ data: text.replace(/\r?\n/g, "\r") }, `type(${written(text)})`);
     });
   }
 
   /** Presses named keys: `Enter`, `Ctrl+C`, `Up`, `F5`, `Alt+x`. */
   async press(...keys: readonly string[]): Promise<void> {
     return this.step(this.press, `press(${keys.map(written).join(", ")})`, async () => {
-      await this.ready();
-      await this.send({ keys: [...keys] }, `press(${keys.map(written).join(", ")})`);
+      await this.input({ keys: [...keys] }, `press(${keys.map(written).join(", ")})`);
     });
   }
 
   /** Pastes a text, marked as pasted if the program requested that. */
   async paste(text: string): Promise<void> {
     return this.step(this.paste, `paste(${written(text)})`, async () => {
-      await this.ready();
-      await this.send({ data: text, paste: true }, `paste(${written(text)})`);
+      await this.input({ data: text, paste: true }, `paste(${written(text)})`);
     });
   }
 
   /** Clicks on a text once it is shown, in a program that reads the mouse. */
-  async click(what: string | RegExp, { timeout = this.timeout }: StepOptions = {}): Promise<void> {
+  async click(what: string | RegExp, { timeout }: StepOptions = {}): Promise<void> {
     return this.step(this.click, `click(${written(what)})`, async () => {
-      const shown = await this.until((screen) => screen.find(what), timeout, `${written(what)} is not shown`);
+      const shown = await this.until(
+        (screen) => screen.find(what),
+        this.limit(timeout),
+        `${written(what)} is not shown`,
+      );
       const { modes } = await this.ask("status.get", {});
       if (modes.mouse !== true) throw new NotMet("the program does not read the mouse: press keys instead");
       await this.send(clickSequence(shown.row, shown.col, modes.mouse_sgr === true), `click(${written(what)})`);
+      await answered((conditions) => this.ask("wait", conditions));
     });
   }
 
@@ -150,7 +164,8 @@ export class Terminal implements AsyncDisposable {
   expect(what: string | RegExp, options: ExpectOptions): Promise<Matched | null>;
   async expect(what: string | RegExp, options: ExpectOptions = {}): Promise<Matched | null> {
     return this.step(this.expect, `expect(${written(what)})`, async () => {
-      const { timeout = this.timeout, since = this.since } = options;
+      const { since = this.since } = options;
+      const timeout = this.limit(options.timeout);
       const condition = conditionOf(what);
       const atPrompt = options.orEnd === true ? (["prompt"] as const) : [];
       const ends = this.command === undefined ? atPrompt : (["command_finished"] as const);
@@ -175,8 +190,9 @@ export class Terminal implements AsyncDisposable {
   }
 
   /** Waits for a state, a text on the screen, silence, a port, the end, or a function's verdict on the screen. */
-  async waitFor(what: Awaited | string | RegExp, { timeout = this.timeout }: StepOptions = {}): Promise<Screen> {
+  async waitFor(what: Awaited | string | RegExp, options: StepOptions = {}): Promise<Screen> {
     return this.step(this.waitFor, `waitFor(${written(what)})`, async () => {
+      const timeout = this.limit(options.timeout);
       const wanted: Awaited = typeof what === "string" ? named(what) : what instanceof RegExp ? { regex: what } : what;
       const { screen: test, text, regex } = wanted;
       const pattern = regex === undefined ? null : new RegExp(regex);
@@ -209,16 +225,16 @@ export class Terminal implements AsyncDisposable {
     method: (...given: never[]) => unknown,
     text: string,
     test: (screen: Screen) => boolean,
-    { timeout = this.timeout }: StepOptions = {},
+    { timeout }: StepOptions = {},
   ): Promise<true> {
     const look = (screen: Screen): true | null => (test(screen) ? true : null);
-    return this.step(method, text, () => this.until(look, timeout, "did not come"));
+    return this.step(method, text, () => this.until(look, this.limit(timeout), "did not come"));
   }
 
   /** Waits for the end of the command that runs, else of the session's program; at a prompt the last command has ended. */
-  async ended({ timeout = this.timeout }: StepOptions = {}): Promise<CommandOutcome> {
+  async ended({ timeout }: StepOptions = {}): Promise<CommandOutcome> {
     return this.step(this.ended, "ended()", async () => {
-      const outcome = await this.end(timeout);
+      const outcome = await this.end(this.limit(timeout));
       const { exit_code, signal } = outcome;
       return printedAs(outcome, () => ({ exit_code, ...(signal === null ? {} : { signal }) }));
     });
@@ -237,7 +253,7 @@ export class Terminal implements AsyncDisposable {
     const record = await this.ask("commands.get", { id: command });
     if (record.exit_code !== null || record.signal !== null) return record;
     // A command that ends its shell has the shell's code, which is known once the shell has ended.
-    const { decided_by } = await this.ask("wait", { any_of: ["exited", "prompt"], max_wait_ms: READY_WAIT_MS });
+    const { decided_by } = await this.ask("wait", { any_of: ["exited", "prompt"], max_wait_ms: SHELL_END_MS });
     return decided_by === "exited" ? this.status() : record;
   }
 
@@ -339,14 +355,13 @@ export class Terminal implements AsyncDisposable {
     }
   }
 
-  /** Waits until the program reads its input, as far as that can be determined. */
-  private async ready(): Promise<void> {
-    const { decided_by } = await this.ask("wait", {
-      any_of: ["prompt", "waiting_for_input", "password", "fullscreen", { type: "idle", ms: READY_IDLE_MS }],
-      max_wait_ms: READY_WAIT_MS,
-    });
-    // The command of `run` has ended: input now belongs to another one.
-    if (decided_by === "prompt") this.command = undefined;
+  /** Types once the program reads its input, and returns when it has answered. */
+  private async input(input: OperationInput<"input.send">, step: string): Promise<void> {
+    const wait = (conditions: OperationInput<"wait">) => this.ask("wait", conditions);
+    // At a prompt the command of `run` has ended: input now belongs to another one.
+    if (await isReadyAtPrompt(wait)) this.command = undefined;
+    await this.send(input, step);
+    await answered(wait);
   }
 
   private async send(input: OperationInput<"input.send">, step: string): Promise<void> {
@@ -371,17 +386,25 @@ export class Terminal implements AsyncDisposable {
     return `did not come within ${seconds(timeout)}${stands ? older : ""}`;
   }
 
-  private ask<N extends OperationName>(name: N, input: OperationInput<N>): Promise<OperationOutput<N>> {
+  private limit(timeout: number | undefined): number {
+    return limitOf(timeout ?? this.timeout);
+  }
+
+  private async ask<N extends OperationName>(name: N, input: OperationInput<N>): Promise<OperationOutput<N>> {
+    requireNumbers(input);
     return this.call(name, input, this.target);
   }
 
   private step<R>(method: (...given: never[]) => unknown, text: string, act: () => Promise<R>): Promise<R> {
-    const explain = (code: string) => this.explain(code);
+    const explain = (refusal: WshError | null) => this.explain(refusal);
     return stepped<Terminal, R>({ terminal: this, method, text, watch: this.watch, explain }, act);
   }
 
   /** Known facts about the terminal; unavailable ones are omitted. */
-  private async explain(code: string): Promise<FailureFacts> {
+  private async explain(refusal: WshError | null): Promise<FailureFacts> {
+    const code = refusal?.code ?? "not_met";
+    // What is wrong with a call is not seen on the screen.
+    if (refusal?.status === 400) return { code, session: this.name };
     const [screen, status] = await Promise.all([
       this.screen().catch(() => undefined),
       this.status().catch(() => undefined),
