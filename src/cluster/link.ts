@@ -19,7 +19,7 @@ export interface LinkCallOptions {
   /** Access of the caller; absent: the account's own. */
   readonly access?: Access;
   readonly signal?: AbortSignal;
-  /** The request's id there; without one the link gives it an id. */
+  /** Id of the request on that machine; without one, the link gives it an id. */
   readonly request?: LinkRequest;
   /** Unix time in ms by this machine's clock after which the call is not begun there. */
   readonly deadline?: number;

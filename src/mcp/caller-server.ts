@@ -1,7 +1,7 @@
 /**
  * Makes the MCP server for one caller: one per connection or session, or, in the era without sessions, one per request,
- * so all shareable parts are made when the modules load. It is stateless and only calls operations in the caller's
- * name.
+ * so all shareable parts are made when the modules load. It is stateless and only calls operations on behalf of the
+ * caller.
  */
 import {
   type CallToolResult,
@@ -42,7 +42,7 @@ export interface McpSettings {
   readonly maxWaitMs?: number;
   /** Interval between progress notifications, in ms. Default 1 000. */
   readonly progressMs?: number;
-  /** Whether other machines are known. */
+  /** Whether other machines are reachable. */
   readonly hasMachines?: () => boolean;
   /** Additions to wsh's own tools; absent in use, since only the conformance suite needs more. */
   readonly extend?: McpExtension;
@@ -54,11 +54,11 @@ export interface McpExtension {
   readonly register: (server: McpServer) => void;
 }
 
-/** The caller that a server acts for. */
+/** The caller for which a server acts. */
 export interface McpCaller {
   /** Stable while the connection or session lives. */
   readonly id: string;
-  /** The AI agent that runs the client, where its processes tell. */
+  /** The AI agent that runs the client, if its processes show it. */
   readonly agent?: string;
   /** Whether the id ends with a connection or session. */
   readonly connected: boolean;
@@ -71,7 +71,7 @@ export interface McpCaller {
   readonly env?: Readonly<Record<string, string>>;
   /** The process that speaks for it, on this machine. */
   readonly process?: OwnerProcess;
-  /** How it was admitted, and the only session that it may access. */
+  /** Its admission, and the only session that it may access. */
   readonly via?: Admission;
   /** Aborts when the token by which it was admitted ends. */
   readonly ended?: AbortSignal;
@@ -130,7 +130,7 @@ function promptOf({ description, text }: Skill) {
   return { description, messages: [{ role: "user" as const, content: { type: "text" as const, text } }] };
 }
 
-/** Calls operations in the caller's name until the signal reports that the answer is no longer wanted. */
+/** Calls operations on behalf of the caller until the signal reports that the answer is no longer needed. */
 function asker(
   server: McpServer,
   settings: McpSettings,
@@ -183,7 +183,7 @@ function registerTool(server: McpServer, settings: McpSettings, caller: McpCalle
         caller,
         () => mayElicit(context, server.server.getClientCapabilities()),
         () => ({
-          // A program is its agent's, and may do what the agent may: neither another agent nor another token goes on with it.
+          // A program belongs to its agent and has the agent's rights: no other agent and no other token can resume it.
           owner: JSON.stringify([caller.id, caller.only ?? null, caller.access]),
           asker: (signal) => asker(server, settings, caller, signal, machineOf(tool, args)),
           ended: caller.ended,
@@ -233,10 +233,7 @@ async function callTool(
   }
 }
 
-/**
- * If the target left the choice between several panes open, the operation names the pane, and so does the tool's
- * result.
- */
+/** If the target matched several panes, the operation names the chosen one, and so does the tool's result. */
 async function namingPane(tool: Tool, parameters: Readonly<Record<string, unknown>>, ask: Ask): Promise<unknown> {
   let pane: string | undefined;
   const hearing: Ask = async (name, input, session) => {

@@ -1,6 +1,6 @@
 /**
  * Asks through the MCP client when no person is at a terminal: the tool returns the SDK's "input required", and the
- * client returns with an answer, or the SDK fetches it in earlier eras.
+ * client returns with an answer, or, in earlier eras, the SDK fetches it.
  *
  * Invariants: never asks for a secret; an answer counts only with the state that this process signed for this question
  * and this caller; a client may answer without a person, so the result names the client as the source.
@@ -31,7 +31,7 @@ interface AskedState {
   readonly question: string;
 }
 
-/** Another process of the server takes no answers to this one's questions. */
+/** Another process of the server accepts no answers to this process's questions. */
 export const askedState = createRequestStateCodec<AskedState>({ key: randomBytes(32), ttlSeconds: TTL_SECONDS });
 
 /** A field that the client shows for one value. */
@@ -46,7 +46,7 @@ export function mayElicit({ mcpReq }: ServerContext, known: object | undefined):
   const capabilities = envelope[CLIENT_CAPABILITIES_META_KEY] ?? known;
   if (typeof capabilities !== "object" || capabilities === null || !("elicitation" in capabilities)) return false;
   const { elicitation } = capabilities;
-  // Without a mode, forms are supported; a client may support URLs alone.
+  // Without a mode, forms are supported; a client may support only URLs.
   return (
     typeof elicitation === "object" &&
     elicitation !== null &&
@@ -54,7 +54,7 @@ export function mayElicit({ mcpReq }: ServerContext, known: object | undefined):
   );
 }
 
-/** The client's question; null when only a person at the terminal can answer. */
+/** The question for the client; null: only a person at a terminal can answer it. */
 export async function askClient(
   parameters: Readonly<Record<string, unknown>>,
   caller: string,
@@ -71,8 +71,8 @@ export async function askClient(
 }
 
 /**
- * The client's answer; null when this call has none so far.
- * @throws WshError invalid_request for an answer to another question, or one that does not fit
+ * The client's answer; null: this call has none yet.
+ * @throws WshError invalid_request for an answer to another question, or an invalid one
  */
 export function clientAnswer(
   parameters: Readonly<Record<string, unknown>>,

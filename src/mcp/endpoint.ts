@@ -17,7 +17,7 @@ export interface McpEndpointOptions {
   readonly call: Call;
   /** Calls back with a session's id when it started, ended or was renamed. */
   readonly sessions: SessionFeed;
-  /** Whether other machines are known. */
+  /** Whether other machines are reachable. */
   readonly hasMachines?: () => boolean;
   /** Longest wait of a call that sets none, in ms (setting mcp_max_wait_ms). Default 30 000. */
   readonly maxWaitMs?: number;

@@ -61,7 +61,7 @@ const machines = {
     "outcome_unknown: it may have been done there; the same call once more asks for its answer, nothing is done twice.",
 };
 
-/** Keeps only text about tools that are served. */
+/** Keeps only the parts about tools that are served. */
 export function instructionsFor(served: ReadonlySet<string>, hasMachines = false): string {
   const known = hasMachines ? [...parts, machines] : parts;
   return known

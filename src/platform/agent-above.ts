@@ -1,19 +1,19 @@
 /**
- * The AI agent for which a process acts: by its ancestors' names, or by the pane that it runs in, whose owner stands in
- * the environment of the pane's program. What the agent's own programs remove from their environment changes nothing.
+ * Finds the AI agent for which a process acts: by its ancestors' names, or by its pane, whose owner is in the
+ * environment of the pane's program. What the agent's own programs remove from their environment does not matter.
  */
 
 import type { OwnerProcess } from "../protocol/owner.ts";
 import { agentTable } from "./known-agents.ts";
 import { platform } from "./platform.ts";
 
-/** Maximum ancestors looked at. */
+/** Maximum ancestors to examine. */
 const MAX_DEPTH = 32;
 const OWNED = "WSH_AGENT=";
 /** `wsh`, renamed or not, or its source. */
 const program = /(?:^|\/)(?:wsh[^/]*|main\.ts)$/;
 
-/** @param pid the first ancestor @returns the nearest agent's name; null: none is known */
+/** @param pid the first ancestor @returns the nearest agent's name; null: none is found */
 export function agentAbove(pid: number): string | null {
   const match = agentTable();
   const { processes, listeners } = platform();
@@ -31,13 +31,13 @@ export function agentAbove(pid: number): string | null {
   return null;
 }
 
-/** Programs that run a command line in their place and end with it, and options by which shells do. */
+/** Programs that run a command line in their place and end with it, and the options by which shells do so. */
 const wrapper = /^(?:timeout|env|nohup|nice|ionice|chrt|setsid|stdbuf|time|xargs|unbuffer|script)$/;
 const shell = /^(?:ba|da|z|k|mk|fi|tc|c)?sh$/;
 
 /**
- * The process with which the work of an agent ends: the agent's, or the program of the pane that an agent owns. @returns
- * without one, the nearest that is not a wrapper (`timeout 60`, `sh -c`), from `pid` on
+ * The process with which the work of an agent ends: the agent's own, or the program of the pane that an agent owns.
+ * @returns without one, the nearest from `pid` that is not a wrapper (`timeout 60`, `sh -c`)
  */
 export function ownerProcessAbove(pid: number): OwnerProcess | null {
   const match = agentTable();
@@ -62,7 +62,7 @@ export function isWrapper([program = "", ...args]: readonly string[]): boolean {
   return wrapper.test(name) || (shell.test(name) && /^-\w*c/.test(args.find((each) => !/^-(?!\w*c)/.test(each)) ?? ""));
 }
 
-/** A session's process or a server: the agent that started it does not own its panes and hooks. */
+/** A session process or a server: the agent that started it does not own its panes and hooks. */
 function isOurs(args: readonly string[]): boolean {
   const index = args.findIndex((arg) => program.test(arg));
   const role = args[index + 1];

@@ -1,6 +1,6 @@
 /**
- * Which start of which machine this is: process ids, locks and sockets mean something only there. On Linux and macOS the
- * kernel draws a number at every start; elsewhere the machine's name must do. Read once.
+ * Identifies the machine and its boot: process ids, locks and sockets are meaningful only within it. On Linux and macOS
+ * the kernel draws a number at every boot; elsewhere the machine's name replaces it. Read once.
  */
 import { ptr } from "bun:ffi";
 import fs from "node:fs";

@@ -1,17 +1,17 @@
-/** Whether something that a process has started still works, though the process itself rests. */
+/** Finds out whether a descendant of a resting process still works. */
 
 import { platform } from "./platform.ts";
 import type { Stat } from "./port.ts";
 
-/** Most processes that are looked at, and the longest name that is shown, in characters. */
+/** Most processes to examine, and the longest name to show, in characters. */
 const MAX_LOOKED = 256;
 const MAX_NAME = 40;
 const shell = /^-?(?:ba|z|fi|da|a|k|mk)?sh$/;
 
 /**
- * Looks at what descends from a process, until one is on a processor, waits for the disk or sleeps until a time: a server
- * or a client at rest does none of these. @param except not this one and what it has started @returns the command that
- * it belongs to; null: none, or unknown
+ * Examines a process's descendants until one is on a processor, waits for the disk or sleeps until a time: a resting
+ * server or client does none of these. @param except omits this process and its descendants @returns the command to
+ * which it belongs; null: none, or unknown
  */
 export function busyChild(pid: number, except: number): string | null {
   const { processes, listeners } = platform();
@@ -29,7 +29,7 @@ export function busyChild(pid: number, except: number): string | null {
   return null;
 }
 
-/** `wsh hook`: the report itself. */
+/** `wsh hook`: the process of the report itself. */
 function isHook(args: readonly string[]): boolean {
   return args.slice(1, 3).includes("hook");
 }

@@ -1,4 +1,4 @@
-/** The common part of stream readers: Bun, Node and the web each have their own type for the rest. */
+/** The common part of stream readers, of which Bun, Node and the web each have their own type. */
 export interface ByteReader {
   read(): Promise<
     | { readonly done: false; readonly value: Uint8Array }

@@ -1,4 +1,4 @@
-/** The terminal that a program relays for another one on this machine, and the process that holds it. */
+/** The terminal that a program on this machine relays, and the process that holds it. */
 import fs from "node:fs";
 import { type ForegroundFacts, readForeground } from "./foreground.ts";
 import { platform } from "./platform.ts";
@@ -24,7 +24,7 @@ function flagsOf(path: string | null): LineFlags | null {
     fd = fs.openSync(path ?? "", fs.constants.O_RDONLY | fs.constants.O_NOCTTY | fs.constants.O_NONBLOCK);
     return lineFlags(fd);
   } catch {
-    // Gone, or another user's.
+    // The terminal is gone, or another user's.
     return null;
   } finally {
     if (fd !== null) fs.closeSync(fd);

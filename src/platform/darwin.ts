@@ -55,7 +55,7 @@ export const darwin: PlatformTable = {
     // tcflag_t and speed_t are unsigned long.
     termios: { bytes: 72, fields: { c_oflag: { offset: 8, bytes: 8 }, c_lflag: { offset: 24, bytes: 8 } } },
     winsize: { bytes: 8, fields: { ws_row: { offset: 0, bytes: 2 }, ws_col: { offset: 2, bytes: 2 } } },
-    // Behind a byte for the length.
+    // After a byte for the length.
     sockaddr_un: { bytes: 106, fields: { sun_family: { offset: 1, bytes: 1 }, sun_path: { offset: 2, bytes: 104 } } },
     pollfd: {
       bytes: 8,

@@ -2,7 +2,7 @@
 import fs from "node:fs";
 import { platform } from "./platform.ts";
 
-/** In text, replaces bytes that are not UTF-8. */
+/** Replacement, in text, for bytes that are not UTF-8. */
 const REPLACED = "\ufffd";
 const LINK = /^\/proc\/\d+\/cwd$/;
 
@@ -14,13 +14,13 @@ export function directoryOf(pid: number): string | null {
   return fs.existsSync(link) ? link : path;
 }
 
-/** This process's. @throws ENOENT when it was deleted */
+/** This process's directory. @throws ENOENT when it was deleted */
 export function ownDirectory(): string {
   const path = process.cwd();
   return path.includes(REPLACED) ? (directoryOf(process.pid) ?? path) : path;
 }
 
-/** A directory in which a process was started, for people. */
+/** A directory in which a process was started, as text for people. */
 export function directoryName(path: string, pid: number | null): string {
   return LINK.test(path) && pid !== null ? (platform().processes.cwd(pid) ?? path) : path;
 }

@@ -11,7 +11,7 @@ const HEAD_BYTES = 512;
 /** Interpreters that may be scripts themselves: more than any system follows. */
 const MOST_INTERPRETERS = 5;
 /**
- * @param formats of all the programs that the system runs; null when unknown
+ * @param formats of all programs that the system can run; null: unknown
  * @returns null without a known fault
  */
 export function startFault(path: string, formats = system.starts.formats): string | null {
@@ -24,7 +24,7 @@ export function startFault(path: string, formats = system.starts.formats): strin
       notFile ?? (formats !== null && head !== null && interpreter === null ? formatFault(head, formats) : null);
     if (fault !== null) return file === path ? fault : `needs the interpreter '${file}', which ${fault}`;
     if (interpreter === null) return null;
-    // Relative ones depend on the directory in which it starts.
+    // A relative path depends on the directory of the start.
     if (!interpreter.startsWith("/")) return null;
     file = interpreter;
   }

@@ -1,7 +1,7 @@
-/** Whether a path means the same file to another process: its root directory and its mounts are ours. */
+/** Whether a path names the same file in another process: its root directory and its mounts are the same as ours. */
 import fs from "node:fs";
 
-/** Null: the system does not say, as of another user's process. */
+/** Null: the system does not report it, for example for another user's process. */
 export function seesOurFiles(pid: number): boolean | null {
   const read = (of: number | "self", what: string): string => fs.readlinkSync(`/proc/${of}/${what}`);
   try {

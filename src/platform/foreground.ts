@@ -90,7 +90,7 @@ export interface TerminalReader {
 export function readTerminalReader(pid: number): TerminalReader | null {
   const { processes } = platform();
   const stat = processes.stat(pid);
-  // One that has ended reads nothing, and a key for it would be typed into the shell around it.
+  // An ended process reads nothing, and a key for it would be typed into the shell around it.
   if (stat === null) return processes.isAlive(pid) ? null : { reading: false, unread: null };
   const path = processes.terminalPath(stat.tty);
   const unread = path === null ? null : unreadInput(path);

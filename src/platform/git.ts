@@ -1,4 +1,4 @@
-/** Runs git, with the environment that the caller gives. */
+/** Runs git with the caller's environment. */
 import { defined } from "../protocol/defined.ts";
 
 export interface GitPlace {

@@ -1,37 +1,39 @@
 /**
- * Intervals of wsh that a test would otherwise wait out, in ms. An instance of a test is given shorter ones, so that it
- * shows in a second what takes half a minute: they come in one internal variable, which is no setting, and are inherited
- * by every process of that instance.
+ * Intervals of wsh that a test would otherwise have to wait for, in ms. A test's instance gets shorter ones, so that it
+ * shows in a second what takes half a minute otherwise: one internal variable, which is not a setting, contains them,
+ * and every process of that instance inherits it.
  */
 
 const product = {
-  /** From the last output of a pane, or the first change of a layout, to the writing of its checkpoint. */
+  /** From a pane's last output, or a layout's first change, to the write of its checkpoint. */
   checkpointRest: 1_000,
-  /** Longest that something stays unwritten while a pane prints on. */
+  /** Longest time that a change remains unwritten during output. */
   checkpointLongest: 30_000,
-  /** Least time from one writing of a layout to the next for what is drawn: a clock in a panel changes every second. */
+  /** Least time between writes of a layout for changed drawings: a clock in a panel changes every second. */
   checkpointDrawn: 6_000,
-  /** A line that came back counts as resumed once it has run this long, or has ended well. */
+  /** Run time after which a resumed command line counts as running, unless it has ended well before. */
   resumed: 10_000,
-  /** Pause that counts as the end of the work: longer than a person thinks between two commands of a series. */
+  /** Pause that counts as the end of work: longer than a person's pause within a series of commands. */
   memoryQuiet: 3_000,
-  /** Pause after which some 5 MB of compiled code are discarded, too. */
+  /** Pause after which some 5 MB of compiled code are discarded as well. */
   memoryLeft: 60_000,
-  /** Since a person had a session before them: so long a running program keeps it. */
+  /** Time since a person last viewed a session: a running program keeps it this long. */
   seen: 24 * 3_600_000,
-  /** From one question to the other end of a link whether it is there to the next. */
+  /** Between two pings to the other end of a link. */
   peerPing: 5_000,
-  /** From the loss of a connection to another machine to giving it up: a login and a server's start take that long. */
+  /**
+   * From the loss of a connection to another machine until it is given up: a login and a server's start take that long.
+   */
   peerAgain: 15_000,
-  /** From sending a request to another machine to the moment from which on it is not begun there. */
+  /** From sending a request to another machine until it can no longer begin there. */
   peerBegin: 20_000,
-  /** From one heartbeat of a fleet's machine at rest to the next. */
+  /** Between two heartbeats of a fleet's machine at rest. */
   fleetBeat: 5_000,
-  /** From a notice that nobody took to its second try; the third comes ten times later. */
+  /** From an undelivered notice to its second attempt; the third follows ten times later. */
   noticeRetry: 2_000,
-  /** From the end of the owner that a session is bound to, to its own end: a host starts its MCP client again. */
+  /** From the end of an owner to the end of its bound session: a host may restart its MCP client. */
   ownerGrace: 60_000,
-  /** Between two looks whether that owner's process runs. */
+  /** Between two checks whether that owner's process runs. */
   ownerLook: 10_000,
 };
 
@@ -39,7 +41,7 @@ export type Intervals = Readonly<typeof product>;
 
 export const intervals: Intervals = { ...product, ...given(process.env.WSH_TEST_INTERVALS) };
 
-/** Those that are known, and shorter: nothing of wsh gets slower by a variable. */
+/** The known intervals that are shorter than the default: no variable can make wsh slower. */
 function given(text: string | undefined): Partial<Intervals> {
   if (text === undefined) return {};
   const found: unknown = JSON.parse(text);

@@ -1,4 +1,4 @@
-/** Programs on a shell's terminal that are not in the foreground: jobs that run in the background, or are stopped. */
+/** Programs on a shell's terminal outside the foreground: jobs that run in the background or are stopped. */
 import { platform } from "./platform.ts";
 import type { Stat } from "./port.ts";
 

@@ -8,20 +8,20 @@
 
 /** The compared properties of a process. */
 export interface ProcessNames {
-  /** As the kernel has it, cut short. */
+  /** The name as the kernel reports it, truncated. */
   readonly name: string;
   readonly args: readonly string[];
 }
 
 export interface AgentMatch {
   readonly name: string;
-  /** An interpreter runs it. */
+  /** Whether an interpreter runs it. */
   readonly isScript: boolean;
 }
 
 interface AgentRule {
   readonly name: string;
-  /** Names of its program, or of its script without suffix. */
+  /** Names of its program, or of its script without a suffix. */
   readonly programs: readonly string[];
   /** Part of its script's path, for a script with a common name. */
   readonly paths: readonly string[];
@@ -91,7 +91,7 @@ function glob(pattern: string): RegExp {
   return new RegExp(`^${parts.join(".*")}$`, "s");
 }
 
-/** The names by which a process goes, and the path of its script if an interpreter runs it. */
+/** The names of a process, and the path of its script if an interpreter runs it. */
 function wordsOf({ name, args }: ProcessNames): { programs: readonly string[]; script: string | null } {
   // A login shell's own name begins with a dash.
   const program = baseName(args[0] ?? "").replace(/^-/, "");
@@ -101,7 +101,7 @@ function wordsOf({ name, args }: ProcessNames): { programs: readonly string[]; s
   return { programs: [baseName(script).replace(suffix, ""), ...(interpreters.test(name) ? [] : [name])], script };
 }
 
-/** The script that an interpreter was given; null for a command (`-c`, `-e`), or none. */
+/** The script argument of an interpreter; null: a command (`-c`, `-e`), or none. */
 function scriptOf(args: readonly string[]): string | null {
   for (let index = 1; index < args.length; index++) {
     const arg = args[index] ?? "";

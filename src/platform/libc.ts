@@ -47,7 +47,7 @@ export function openIoctl(): Ioctl {
   return (fd, request, data) => ioctl(fd, request, 0, 0, 0, 0, 0, 0, data);
 }
 
-/** As openIoctl. */
+/** Like openIoctl, for fcntl. */
 export function openFcntl(): Fcntl {
   if (!system.variadicOnStack) {
     return openLibc({ fcntl: { args: ["i32", "i32", "i64"], returns: "i32" } }).fcntl;

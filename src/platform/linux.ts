@@ -3,7 +3,7 @@ import type { PlatformTable } from "./table.ts";
 
 export const linux: PlatformTable = {
   name: "linux",
-  // glibc, musl, and whatever else links one under the plain name.
+  // glibc, musl, and any other library under the plain name.
   libc: {
     names: ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`, "libc.so"],
     errno: "__errno_location",
@@ -56,7 +56,7 @@ export const linux: PlatformTable = {
     SZOMB: null,
   },
   layouts: {
-    // Of the C library; the kernel's own is shorter and begins the same.
+    // The C library's struct; the kernel's own is shorter and begins the same.
     termios: { bytes: 60, fields: { c_oflag: { offset: 4, bytes: 4 }, c_lflag: { offset: 12, bytes: 4 } } },
     winsize: { bytes: 8, fields: { ws_row: { offset: 0, bytes: 2 }, ws_col: { offset: 2, bytes: 2 } } },
     sockaddr_un: { bytes: 110, fields: { sun_family: { offset: 0, bytes: 2 }, sun_path: { offset: 2, bytes: 108 } } },

@@ -1,6 +1,6 @@
 /**
- * Finds the listener on a TCP port: one reading of the kernel's tables, as seen from one program and the processes it
- * has started (docs/protocol.md, Conditions). The result says so when the system does not reveal it.
+ * Finds the listener on a TCP port: one reading of the kernel's tables, from the view of one program and the processes
+ * that it has started (docs/protocol.md, Conditions). The result reports when the system does not reveal it.
  *
  * A process belongs to the program when it descends from it; when it did so at an earlier reading (daemons lose their
  * parent); when it is in a process session of the program's; or when it has inherited the program's own WSH_PANE and
@@ -19,9 +19,9 @@ const MAX_ANCESTORS = 64;
 export interface PortAnchor {
   /** Null when it has ended. */
   readonly pid: number | null;
-  /** Its children count that were started later; null: all. */
+  /** Only children that started later count; null: all count. */
   readonly since: Moment | null;
-  /** Process group that holds its terminal now: unless it is the program's own, its members count at any age. */
+  /** Process group that now holds its terminal: unless it is the program's own group, its members count at any age. */
   foreground(): number | null;
 }
 
@@ -29,7 +29,7 @@ export interface PortAnchor {
 export interface PortOwner {
   readonly pid: number | null;
   readonly name: string | null;
-  /** As `127.0.0.1`, `0.0.0.0`, `::`. */
+  /** Such as `127.0.0.1`, `0.0.0.0`, `::`. */
   readonly addresses: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export type PortLook =
   | { readonly kind: "hidden"; readonly owner: PortOwner; readonly reason: string }
   | { readonly kind: "unsupported"; readonly reason: string };
 
-/** Now, for `PortAnchor.since`; null when the system does not support it. */
+/** The current moment, for `PortAnchor.since`; null when the system does not support it. */
 export function presentMoment(): Moment | null {
   return platform().listeners?.moment() ?? null;
 }
@@ -70,7 +70,7 @@ export class PortScan {
     return ownerOf(known, tree, sockets, anyOwner);
   }
 
-  /** Ports on which processes of the program listen, with the program's name; null when the system does not say. */
+  /** Ports on which processes of the program listen, with the program's name; null: the system does not report them. */
   own(known: KnownProcesses): ReadonlyMap<number, string> | null {
     const tree = this.treeOf(known);
     if (tree === null || tree.members.length >= MAX_PROCESSES) return null;
@@ -123,17 +123,17 @@ function ownerOf(known: KnownProcesses, tree: Tree, sockets: readonly ListeningS
 }
 
 interface Tree {
-  /** Processes of the program, the outermost first. */
+  /** Processes of the program, outermost first. */
   readonly members: readonly Stat[];
-  /** Members whose descriptors may not be read. */
+  /** Members whose descriptors cannot be read. */
   readonly unseen: readonly Stat[];
-  /** Network namespaces of the members, each with one process in it. */
+  /** Network namespaces of the members, each with one of its processes. */
   readonly namespaces: ReadonlyMap<string, number>;
 }
 
 interface PortHolder {
   readonly stat: Stat;
-  /** The sockets that it holds. */
+  /** The sockets that it holds open. */
   readonly held: ReadonlySet<string>;
   readonly isOwn: boolean;
 }
@@ -158,7 +158,7 @@ export class KnownProcesses {
       this.seen.set(stat.pid, stat.started);
       const namespace = listeners.network(stat.pid);
       if (namespace !== null && !namespaces.has(namespace)) namespaces.set(namespace, stat.pid);
-      // One that has ended meanwhile hides nothing.
+      // A member that ended meanwhile hides nothing.
       else if (namespace === null && isAlive(platform().processes.stat(stat.pid))) unseen.push(stat);
     }
     // A process of another user, or one that has just ended, is assumed to be in our network namespace.
@@ -197,7 +197,7 @@ export class KnownProcesses {
     return members;
   }
 
-  /** The process that holds one of the sockets, from all that may be looked into; one of the program's if there is. */
+  /** The process that holds one of the sockets, among all readable ones; preferably one of the program's. */
   holderOf(ids: ReadonlySet<string>, tree: Tree): PortHolder | null {
     const of = [...ids].sort().join(" ");
     if (this.holder !== null && this.holder.of === of) {
@@ -237,7 +237,7 @@ export class KnownProcesses {
     return true;
   }
 
-  /** Whether a process is young enough, or was brought to the foreground. */
+  /** Whether a process started late enough, or was brought to the foreground. */
   private counts(stat: Stat): boolean {
     const { since, pid: root } = this.anchor;
     if (since === null) return true;

@@ -18,7 +18,7 @@ export const machineId: () => string = onFirstUse(() => {
 function darwinMachine(): string {
   const { gethostuuid } = openLibc({ gethostuuid: { args: ["ptr", "ptr"], returns: "i32" } });
   const id = Buffer.alloc(UUID_BYTES);
-  // No time to wait: the number is there once the system has started.
+  // A zero timeout: the number exists as soon as the system has started.
   const atOnce = new BigInt64Array(2);
   return gethostuuid(ptr(id), ptr(atOnce)) === 0 ? id.toString("hex") : "";
 }

@@ -1,23 +1,24 @@
 /**
- * Ends what a program has started: its process group, and whatever has left that, daemons too, by entries of the
- * environment that all of them inherited. What of wsh outlives its caller is started without such entries.
+ * Kills the processes that a program has started: its process group, and those that have left it, daemons included,
+ * recognised by environment entries that all of them inherited. Processes of wsh that outlive their caller are started
+ * without such entries.
  */
 import { platform } from "./platform.ts";
 
-/** The entries: one for each run of a hook, and of a command of the status line. */
+/** The entries: one for each run of a hook, and for a command of the status line. */
 export const HOOK_MARK = "WSH_HOOK";
 export const STATUS_MARK = "WSH_STATUS_RUN";
 
-/** Looks for processes that were started during the one before. */
+/** Number of scans: each finds processes that were started during the previous one. */
 const ROUNDS = 3;
 
-/** An environment for what does not end with the program that starts it. */
+/** An environment for programs that outlive their starter. */
 export function withoutMarks<V>(env: Readonly<Record<string, V>>): Record<string, V> {
   const { [HOOK_MARK]: _, [STATUS_MARK]: __, ...rest } = env;
   return rest;
 }
 
-/** @param marks entries such as `NAME=VALUE`, which the program was started with */
+/** @param marks entries such as `NAME=VALUE` from the program's environment */
 export function endMarked(group: number | undefined, marks: readonly string[], signal: NodeJS.Signals): void {
   if (group !== undefined) kill(-group, signal);
   const { listeners } = platform();
@@ -38,6 +39,6 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }

@@ -2,7 +2,8 @@
  * Releases memory when a busy process becomes quiet. The engine collects by amount allocated, so garbage of a flood or
  * of a thousand calls stays until the next ones; its own timer checks only after ten seconds. This module collects at
  * the first pause, if that is worth its milliseconds. Compiled code is discarded later, when the process seems unused,
- * since code in use must stay warm (the next flood would take a tenth longer (m)). No timer runs in an idle process.
+ * since code in use must stay warm (measured: otherwise the next flood takes a tenth longer). No timer runs in an idle
+ * process.
  */
 
 import { intervals } from "./intervals.ts";
@@ -15,7 +16,7 @@ const ROUNDS = 2;
 export class GiveBack {
   private workedAt = 0;
   private timer: Timer | null = null;
-  /** Only code is left to discard. */
+  /** Whether only code remains to be discarded. */
   private isLeaving = false;
   private isStarting = true;
   /** Resident memory after the last collection, in bytes, and when code was last discarded. */
@@ -23,7 +24,7 @@ export class GiveBack {
   private rest = 0;
 
   /**
-   * The first pause always releases everything: start-up is over then, and its code does not run again.
+   * The first pause always releases everything: start-up has ended then, and its code does not run again.
    * @param collect `all`: code too
    */
   constructor(
@@ -55,7 +56,7 @@ export class GiveBack {
     } else this.leave();
   }
 
-  /** Discards code as well, if that is worth it and no work has come. */
+  /** Discards code as well, if that is worth it and no work has arrived. */
   private leave(): void {
     if (this.level <= this.rest + WORTH_BYTES) return;
     this.isLeaving = true;

@@ -1,14 +1,14 @@
-/** Unix sockets that only the process that listens at them can reach. */
+/** Unix sockets that only the listening process itself can connect to. */
 import fs from "node:fs";
 import { system } from "./system.ts";
 
 export interface NamelessSocket {
-  /** Where this process connects to it. */
+  /** Path for this process's own connections. */
   readonly path: string;
   close(): void;
 }
 
-/** Takes a socket's name away. A system that knows no other way to reach it leaves the name. */
+/** Removes a socket's name. A system without another way to reach it keeps the name. */
 export function withoutName(path: string): NamelessSocket {
   const { O_PATH } = system.constants;
   if (O_PATH === null) return { path, close: () => fs.rmSync(path, { force: true }) };

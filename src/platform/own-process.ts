@@ -1,16 +1,16 @@
-/** What Linux says in /proc of this process, of locks and of descriptors; elsewhere nothing is known. */
+/** Facts from Linux's /proc about this process, locks and descriptors; elsewhere they are unknown. */
 import fs from "node:fs";
 import { readLimits } from "./inherited-file-limit.ts";
 
-/** The executable of this process, also when its file was replaced or removed. */
+/** The executable of this process, even if its file was replaced or removed. */
 export const RUNNING_FILE = "/proc/self/exe";
 
-/** A path by which another process opens this one's standard input, if that is a pipe; null without one. */
+/** A path by which another process can open this one's standard input, if that is a pipe; null otherwise. */
 export function inputPath(): string | null {
   return fs.existsSync("/proc/self/fd/0") ? `/proc/${process.pid}/fd/0` : null;
 }
 
-/** Most descriptors that this process may open; null when unknown or unlimited. */
+/** Maximum descriptors that this process may open; null: unknown or unlimited. */
 export function openFileLimit(): number | null {
   return readLimits("self")?.soft ?? null;
 }
@@ -26,7 +26,7 @@ export function flockHolder(path: string): number | null {
     const pid = line?.match(/WRITE\s+(\d+)/)?.[1];
     return pid === undefined ? null : Number(pid);
   } catch {
-    return null; // only a message is poorer without it
+    return null; // only a message is less complete without it
   }
 }
 
@@ -39,7 +39,7 @@ export function descriptorFile(pid: number, fd: number): string | null {
   }
 }
 
-/** Opens a pipe or terminal again that another process has open as `fd`, to write without waiting; null: it cannot be. */
+/** Reopens a pipe or terminal that another process has open as `fd`, for writing without waiting; null: impossible. */
 export function openForWriting(pid: number, fd: number): number | null {
   const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = fs.constants;
   if (!/^(?:pipe:|\/dev\/(?:pts|tty))/.test(descriptorFile(pid, fd) ?? "")) return null;

@@ -6,7 +6,7 @@ import { system } from "./system.ts";
 
 let current: Platform | null = null;
 
-/** Only one of them is in a process's memory: at first use, since modules that use it may be loaded before this one has run. */
+/** Only one of them is loaded: at first use, since modules that use it may be loaded before this one has run. */
 function load(): Platform {
   if (system.name === "darwin") {
     const { darwinPlatform }: typeof Darwin = require("./darwin/platform.ts");

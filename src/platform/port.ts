@@ -59,9 +59,9 @@ export interface Processes {
   members(group: number): readonly Stat[];
   /** Processes that have not ended and whose controlling terminal is numbered `tty`. */
   onTerminal(tty: number): readonly Stat[];
-  /** Whether a hangup of its terminal leaves it running; false when unknown. */
+  /** Whether it keeps running when its terminal hangs up; false when unknown. */
   ignoresHangup(pid: number): boolean;
-  /** Its arguments, argv[0] first; empty when they cannot be had. */
+  /** Its arguments, argv[0] first; empty when unavailable. */
   args(pid: number): readonly string[];
   cwd(pid: number): string | null;
   /** Path of the file that it runs. */
@@ -78,9 +78,9 @@ export interface Processes {
    * signal. other: anything else, or unknown.
    */
   rest(pid: number): "asleep" | "stopped" | "other";
-  /** Path of the terminal that the kernel numbers so. */
+  /** Path of the terminal with the kernel's number. */
   terminalPath(tty: number): string | null;
-  /** Identifies the namespace of process and terminal numbers: elsewhere they mean others. */
+  /** Identifies the namespace of process and terminal numbers: in another one they name others. */
   namespace(): string | null;
   /** Null when its state is unknown, or its terminal is not the one numbered `tty`. */
   holder(pid: number, tty: number): TerminalHolder | null;
@@ -128,28 +128,28 @@ export interface Terminals {
 
 /** A moment between the starts of processes. */
 export interface Moment {
-  /** As in `Stat`. */
+  /** As in `Stat.started`. */
   readonly started: number;
-  /** The newest process then, if start times are too coarse to distinguish; else 0. */
+  /** The newest process at that time, if start times are too coarse to distinguish; else 0. */
   readonly newest: number;
 }
 
 export interface ListeningSocket {
-  /** The same for every process that holds it. */
+  /** The same for every process that holds the socket. */
   readonly id: string;
   readonly port: number;
-  /** As `127.0.0.1`, `0.0.0.0`, `::`. */
+  /** Such as `127.0.0.1`, `0.0.0.0`, `::`. */
   readonly address: string;
 }
 
 /** TCP sockets that listen, and their holders. */
 export interface Listeners {
-  /** Now; null when it cannot be had. */
+  /** The current moment; null when unavailable. */
   moment(): Moment | null;
   isLater(stat: Stat, than: Moment): boolean;
-  /** Unix time in ms at which a process was started; null when it cannot be had. */
+  /** Unix time in ms of a process's start; null when unavailable. */
   startedAt(stat: Stat): number | null;
-  /** Every process that is seen. */
+  /** Every visible process. */
   all(): readonly number[];
   children(pid: number): readonly number[];
   /** The network namespace of a process; null when unreadable. */
@@ -158,7 +158,7 @@ export interface Listeners {
   environment(pid: number): readonly string[];
   /** The sockets in the network of a process; null when hidden. */
   listening(pid: number): readonly ListeningSocket[] | null;
-  /** User of the TCP socket whose own end is this address and port; null: missing or hidden. */
+  /** User of the TCP socket with this local address and port; null: missing or hidden. */
   userOf(address: string, port: number): number | null;
   /** The given sockets that a process holds; null when unreadable. */
   held(pid: number, ids: ReadonlySet<string>): ReadonlySet<string> | null;

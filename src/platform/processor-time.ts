@@ -1,4 +1,4 @@
-/** How long the main thread has run and how long it has waited for a processor, as the kernel counts it. */
+/** The main thread's run time and its wait for a processor, as the kernel counts them. */
 import fs from "node:fs";
 
 /** In ns. */

@@ -1,7 +1,7 @@
 /**
  * Raw mode of the person's terminal, as by cfmakeraw: no echo, no signals, no line editing, and no output processing
- * either, so that a line feed of the program stays a line feed. (Node's raw mode leaves output processing on.) The
- * saved settings are opaque bytes: nothing here depends on a system's layout of them.
+ * either, so that a program's line feed remains one. (Node's raw mode leaves output processing on.) The saved settings
+ * are opaque bytes: nothing here depends on a system's layout of them.
  */
 import { ptr } from "bun:ffi";
 import { WshError } from "../protocol/errors.ts";

@@ -1,4 +1,4 @@
-/** The one place that asks on which system this runs: everything else asks the table, or the platform (port.ts). */
+/** The only module that asks which system this is: all others use the table, or the platform (port.ts). */
 import { darwin } from "./darwin.ts";
 import { linux } from "./linux.ts";
 import type { PlatformTable } from "./table.ts";

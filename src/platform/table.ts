@@ -123,7 +123,7 @@ export interface Limits {
 
 /** How programs are started. */
 export interface Starts {
-  /** First four bytes, as one number, of all the programs that it runs; null when it can be taught any. */
+  /** First four bytes, as one number, of all programs that the system runs; null: it can be taught any format. */
   readonly formats: readonly number[] | null;
   /** Whether starting an invalid program is an error; elsewhere the child only ends, with code 127. */
   readonly reportsFailure: boolean;
@@ -140,7 +140,7 @@ export interface PlatformTable {
   /** Numbers of system calls without a function in the C library, by process.arch. */
   readonly syscalls: Readonly<Record<string, { readonly sched_setattr: number; readonly sched_getattr: number }>>;
   readonly limits: Limits;
-  /** Two names that differ only in case are one file, by default. */
+  /** Whether two names that differ only in case are one file, by default. */
   readonly foldsFileNames: boolean;
   readonly starts: Starts;
 }

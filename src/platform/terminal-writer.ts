@@ -1,7 +1,7 @@
 /**
  * Writes bytes to the person's terminal and loses none: bytes that the terminal does not take at once are queued in
  * order. Writing never blocks the process, so that it serves keys and signals while a terminal is stalled. The owner
- * checks `pending` and stops the source; `onDrain` reports when everything has been taken. A terminal that has gone
+ * checks `pending` and stops the source; `onDrain` reports when everything has been taken. A terminal that is gone
  * takes everything and shows nothing: `onGone` reports that once.
  */
 import fs from "node:fs";
@@ -53,7 +53,7 @@ export class TerminalOutput {
     }
   }
 
-  /** Discards the queue: for a terminal that does not take it in time at the end. */
+  /** Discards the queue, if the terminal does not take it in time at the end. */
   discard(): void {
     if (this.retry !== null) clearTimeout(this.retry);
     this.retry = null;

@@ -1,4 +1,4 @@
-/** The flags of a terminal that show how its program reads, and what becomes of what it writes. */
+/** The flags of a terminal that show how its program reads, and how its output is processed. */
 import { system } from "./system.ts";
 import { libc } from "./tty-calls.ts";
 
@@ -30,7 +30,7 @@ export function lineFlags(fd: number): LineFlags | null {
   return { canonical: (local & ICANON) !== 0, echo: (local & ECHO) !== 0, addsCr };
 }
 
-/** Makes the terminal echo what is typed. @returns whether it does now */
+/** Makes the terminal echo typed text. @returns whether it does now */
 export function switchEchoOn(fd: number): boolean {
   if (libc().tcgetattr(fd, termios) !== 0) return false;
   localFlags.setUint32(0, localFlags.getUint32(0, true) | ECHO, true);

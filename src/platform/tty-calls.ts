@@ -1,6 +1,6 @@
 /**
  * C library calls on a terminal's descriptors, its processes and its limits. Every call is non-blocking or returns at
- * once, except ppoll, select and nanosleep, which take as long as their caller specifies.
+ * once, except ppoll, select and nanosleep, which take the time that the caller specifies.
  */
 import { onFirstUse, openFcntl, openIoctl, openLibc } from "./libc.ts";
 import { system } from "./system.ts";

@@ -1,7 +1,7 @@
-/** Whether a program can type into its terminal (TIOCSTI), and so into the shell that has it next. */
+/** Whether a program can insert input into its terminal (TIOCSTI), and so into the shell that reads it next. */
 import fs from "node:fs";
 
-/** Where Linux says so, since 6.2. */
+/** Linux reports it here since 6.2. */
 const LEGACY_TIOCSTI = "/proc/sys/dev/tty/legacy_tiocsti";
 
 export function canTypeIntoTerminal(): boolean {

@@ -28,7 +28,7 @@ const libc = onFirstUse(() => {
   });
 });
 
-/** As Sockets.connect of port.ts. */
+/** See Sockets.connect of port.ts. */
 export function tryConnect(path: string): ConnectOutcome {
   const { socket, connect, close } = libc();
   const fd = socket(AF_UNIX, SOCK_STREAM | socketFlags, 0);

@@ -1,4 +1,4 @@
-/** The page's beginning: login, then the workspace. */
+/** Entry point of the page: login, then the workspace. */
 import { render } from "preact";
 import { enterAnew, prepareLogin } from "./connection/login.ts";
 import { Server } from "./connection/server.ts";

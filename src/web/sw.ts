@@ -1,6 +1,6 @@
 /**
- * The service worker: shows notifications on behalf of the page, which ends with it, and brings the page to the front
- * when one is chosen. It caches nothing, so that the next load shows a new version of wsh.
+ * The service worker: shows notifications on behalf of the page, and brings the page to the front when the person
+ * chooses one. It caches nothing, so that the next load shows a new version of wsh.
  */
 interface NoticeEvent extends Event {
   readonly notification: Notification;

@@ -64,7 +64,7 @@ test("the history comes in pages of bounded size, and commands page nothing", as
   });
   const { value } = await call(client, "wsh_get_scrollback", { session: "m", limit: 10_000 });
   expect(Buffer.byteLength(JSON.stringify(value))).toBeLessThan(100_000);
-  expect(value.warnings.join()).toMatch(/lines are left out past 32768 bytes: go on with offset \d+/);
+  expect(value.warnings.join()).toMatch(/lines are omitted past 32768 bytes: continue with offset \d+/);
   const { value: env } = await call(client, "wsh_exec", { command: "echo $PAGER $GIT_PAGER $MANPAGER $SYSTEMD_PAGER" });
   expect(env.output).toBe("cat cat cat cat");
   // What drives tmux drives the sessions of agents; those of people only where they want it.

@@ -87,7 +87,7 @@ export class RememberedMembers {
     for (let index = 0; index < names.length; index += READ_AT_ONCE) {
       await Promise.all(
         names.slice(index, index + READ_AT_ONCE).map(async (name) => {
-          // With a body it is another request, which is refused.
+          // A body would make it another request, which is refused.
           const text = await ask(`$JS.API.DIRECT.GET.KV_${MACHINES_BUCKET}.${keys}${name}`, null);
           const value = v.safeParse(json(v.unknown()), text);
           if (value.success) this.known(name, value.output);

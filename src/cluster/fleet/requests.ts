@@ -107,7 +107,7 @@ export class FleetRequests {
     }
   }
 
-  /** A message without awaited answers; `gone` is called when it has no receiver. */
+  /** Sends a message without an answer; `gone` is called if it has no receiver. */
   announce(
     from: string,
     subject: string,

@@ -39,7 +39,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface BridgeOptions {
   readonly instance: Instance;
   readonly cwd: string | undefined;
-  /** The environment that the agent's sessions, and a server started here, begin with. Asked once. */
+  /** The initial environment of the agent's sessions, and of a server started here. Asked for once. */
   readonly environment: (stopped: AbortSignal) => Promise<Environment>;
   readonly tools: "core" | "all" | "machines";
   readonly session?: string | undefined;
@@ -70,7 +70,7 @@ function helloOf({ cwd, tools, session, readOnly }: BridgeOptions, env: Environm
   });
 }
 
-/** An id as a message repeats it. */
+/** An id in the form for messages. */
 function shownId(id: RequestId): string {
   const text = JSON.stringify(id);
   return text.length > SHOWN_ID ? `${text.slice(0, SHOWN_ID)}…` : text;
@@ -93,7 +93,7 @@ class Bridge {
   private queue: ClientMessage[] = [];
   private queued = 0;
   private spaceInQueue: PromiseWithResolvers<void> | null = null;
-  /** Sent again to a new server, since the client will not repeat it. */
+  /** Sent again to a new server, since the client does not repeat it. */
   private initialize: ClientMessage | null = null;
   private isInitialized = false;
   private initialized: string | null = null;
@@ -150,7 +150,7 @@ class Bridge {
     }
     if (message.method === "notifications/cancelled") this.forget(message.params.requestId);
     if (message.id !== null && this.open.has(message.id)) {
-      // An error with this id would be taken for the other request's answer.
+      // The client would take an error with this id for the other request's answer.
       this.say(errorLine(null, -32600, `Invalid Request: the id ${shownId(message.id)} is in use by an open request`));
       return;
     }
@@ -242,7 +242,7 @@ class Bridge {
         env,
       });
       if (!started) {
-        // The server is there, but its MCP socket is missing: not yet bound, or already removed.
+        // The server runs, but its MCP socket is missing: not bound yet, or already removed.
         await Bun.sleep(RETRY_MS);
         await this.mentionBind();
       }
@@ -256,7 +256,7 @@ class Bridge {
     this.complain(`the environment exceeds ${limit} MiB; sessions start without ${names.join(", ")}`);
   }
 
-  /** A server that already runs keeps its addresses. */
+  /** A running server keeps its addresses. */
   private async mentionBind(): Promise<void> {
     const { instance, bind } = this.options;
     if (bind === undefined || bind === "none") return;
@@ -266,7 +266,7 @@ class Bridge {
     this.complain(`the running server does not listen on ${bind}; kill it first, or omit --bind`);
   }
 
-  /** Tells a new server what the old one knew of this client. */
+  /** Sends a new server the old one's knowledge of this client. */
   private async replay(link: Link): Promise<void> {
     const { initialize } = this;
     if (initialize === null || !this.isInitialized) return;

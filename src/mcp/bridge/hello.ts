@@ -5,11 +5,11 @@ type Environment = Readonly<Record<string, string>>;
 
 export interface FittedHello {
   readonly hello: ClientHello;
-  /** Names of the variables that were left out, largest first. */
+  /** Names of the omitted variables, largest first. */
   readonly omitted: readonly string[];
 }
 
-/** Leaves the largest variables out until the line fits; its newline counts. */
+/** Omits the largest variables until the line fits; its newline counts. */
 export function fitHello(hello: ClientHello & { readonly env: Environment }): FittedHello {
   let excess = Buffer.byteLength(JSON.stringify(hello)) + 1 - MAX_HELLO_BYTES;
   if (excess <= 0) return { hello, omitted: [] };

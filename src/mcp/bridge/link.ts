@@ -14,7 +14,7 @@ import type { RequestId } from "./open-requests.ts";
 const HELLO_MS = 5_000;
 /** Longest message of a server, in bytes: the largest result twice, as text and structured content, plus a margin. */
 const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
-/** Of the keys that follow an answer's id. */
+/** Length of the longest key after an answer's id. */
 const LONGEST_KEY = ',"result":'.length;
 
 const NEWLINE = 0x0a;
@@ -64,7 +64,7 @@ export class Link {
     );
     try {
       await greeted;
-      // Minutes pass between two calls of an agent: nothing should wake this process meanwhile.
+      // Minutes pass between two calls of an agent: the connection must cause no wake-ups meanwhile.
       if (!link.isLost) link.wire.rest();
       return link;
     } finally {

@@ -57,7 +57,7 @@ export const readOnlyTools: ReadonlySet<string> = new Set([
 
 interface OpenRequest {
   readonly message: ClientMessage;
-  /** The server may have seen it. */
+  /** Whether the server may have seen it. */
   isSent: boolean;
 }
 
@@ -73,7 +73,7 @@ export class OpenRequests {
     if (request !== undefined) request.isSent = true;
   }
 
-  /** Marks a request as answered or cancelled. Returns the message, null when none was open. */
+  /** Marks a request as answered or cancelled. Returns its message; null: it was not open. */
   close(id: RequestId): ClientMessage | null {
     const request = this.open.get(id);
     this.open.delete(id);
@@ -84,13 +84,13 @@ export class OpenRequests {
     return this.open.has(id);
   }
 
-  /** Requests with an awaited answer; a listen has none until it is cancelled. */
+  /** Number of requests with an awaited answer; a listen has none until it is cancelled. */
   get awaited(): number {
     return [...this.open.values()].filter(({ message }) => message.method !== "subscriptions/listen").length;
   }
 
   /**
-   * Closes requests with an error for each, as lines.
+   * Closes requests, and returns an error line for each.
    * @param which all, or only those that the server may have seen
    */
   fail(which: "all" | "sent", failure: { code: string; message: string; hint: string }): string[] {

@@ -17,7 +17,7 @@ export class ServerRequests {
   /** The client's id of each open request, and the server's own. */
   private readonly open = new Map<RequestId, RequestId>();
 
-  /** A line of the server, as the client gets it. */
+  /** A line of the server, in the form for the client. */
   pass(line: Uint8Array): Uint8Array {
     const asked = requestedId(line);
     if (asked !== null) {
@@ -35,7 +35,7 @@ export class ServerRequests {
     });
   }
 
-  /** The client's answer as its server gets it; null when no server waits for it. */
+  /** The client's answer, in the form for its server; null: no server waits for it. */
   answer(id: RequestId, line: string): string | null {
     const own = this.open.get(id);
     if (own === undefined) return null;

@@ -16,15 +16,15 @@ export interface McpHttpOptions extends McpSettings {
   readonly callerGone?: (id: string) => void;
 }
 
-/** The identity that a request was admitted with. */
+/** The identity with which a request was admitted. */
 export interface HttpIdentity {
   readonly access: Access;
   readonly via: Admission & { readonly id: string };
-  /** Aborts when the token ends; absent: it does not. */
+  /** Aborts when the token ends; absent: it has no end. */
   readonly ended?: AbortSignal;
-  /** The only session that the token opens. */
+  /** The only session that the token permits. */
   readonly only?: string;
-  /** The AI agent above the process at the other end of a Unix socket. */
+  /** The AI agent among the ancestors of the process at the other end of a Unix socket. */
   readonly agent?: string;
 }
 

@@ -32,7 +32,7 @@ export class RecentEvents implements EventStore {
     return id;
   }
 
-  /** Why no stream can resume after the event; null when one can. */
+  /** Why no stream can resume after the event; null: one can. */
   refusal(id: EventId): string | null {
     if (this.events.some((event) => event.id === id)) return null;
     const wasSent = /^(0|[1-9]\d*)$/.test(id) && Number(id) < this.next;

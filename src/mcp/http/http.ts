@@ -1,7 +1,7 @@
 /**
  * MCP over HTTP: `/mcp`, Streamable HTTP in both eras. Requests of the era without sessions are served one by one; the
  * others belong to a session, which ends by DELETE or after an idle time. The client's Accept header decides the form
- * of the answer: an event stream where it is listed, else one JSON body (docs/mcp-tools.md, Over HTTP). The gateway
+ * of the answer: an event stream if it is listed, else one JSON body (docs/mcp-tools.md, Over HTTP). The gateway
  * authenticates and limits bodies before this.
  */
 import { createMcpHandler, isJsonContentType, isLegacyRequest } from "@modelcontextprotocol/server";
@@ -44,7 +44,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   };
   const scopes = new Map<string, ConnectionScope>();
   const listening = new Map<Disposable, Share>();
-  /** Why the caller may not listen to one stream more. */
+  /** Why the caller may not open another stream. */
   const refusalOf = (identity: HttpIdentity): string | null => {
     try {
       requireRoom(MAX_LISTENING, shareOfIdentity(identity), listening.values(), "event streams are open");

@@ -43,12 +43,12 @@ function isAnswered(message: unknown): message is { id: unknown } {
   return hasId(message) && "method" in message;
 }
 
-/** The data of each event that has any. Leaving the loop cancels the stream. */
+/** The data of each event that has data. Leaving the loop cancels the stream. */
 async function* events(stream: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = "";
   const passed = new TransformStream<Uint8Array, Uint8Array>();
-  stream.pipeTo(passed.writable, { signal }).catch(() => {}); // it ends, and this read with it
+  stream.pipeTo(passed.writable, { signal }).catch(() => {}); // this read ends with it
   for await (const chunk of passed.readable) {
     rest += decoder.decode(chunk, { stream: true });
     const parts = rest.split("\n\n");
@@ -69,7 +69,7 @@ const FIRST_BYTES = new TextEncoder().encode(": connected\n\n");
 
 /**
  * Calls back once when the body was read to its end, failed, or was cancelled by a client that left.
- * @param passed is given each piece as it leaves for the client, which may be long after it was written
+ * @param passed gets each piece when it is sent to the client, which may be long after it was written
  */
 export function onEnd(response: Response, ended: () => void, passed?: (piece: Uint8Array) => void): Response {
   const { body, status, headers } = response;

@@ -1,7 +1,7 @@
 /**
  * MCP sessions over HTTP, for the eras that have them. `initialize` creates a session, which belongs to that request's
  * token and ends by DELETE, after a time without requests or open streams, or as the longest idle one when there are
- * too many. Clients rarely say goodbye, so most sessions end by timeout.
+ * too many. Clients rarely close their sessions, so most end by timeout.
  */
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import { defined } from "../../protocol/defined.ts";
@@ -24,24 +24,27 @@ const SWEEP_MS = 60 * 1000;
 const DEFAULT_MAX_SESSIONS = 256;
 /** Delay before a client whose stream broke should reconnect, in ms. */
 const RETRY_MS = 3_000;
-/** Time without any stream or request after which a client's reads are abandoned, in ms: it would have reconnected. */
+/**
+ * Time without any stream or request after which a client's reads are abandoned, in ms: a living client would have
+ * reconnected.
+ */
 const GONE_MS = 2 * RETRY_MS;
 
 interface Session {
   readonly id: string;
-  /** By which it was begun. */
+  /** Token of the request that began it. */
   readonly tokenId: string;
   readonly share: Share;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly events: RecentEvents;
   readonly close: () => Promise<void>;
-  /** Unanswered requests, by id, and whether they change nothing. Another one with the same id would be ambiguous. */
+  /** Unanswered requests by id, and whether each changes nothing. Another one with the same id would be ambiguous. */
   readonly unanswered: Map<string | number, boolean>;
   readonly hints: UnreadHints;
   /** Number of open requests and streams. */
   open: number;
   usedAt: number;
-  /** Runs while none is. */
+  /** Runs while no request or stream is open. */
   gone: Timer | null;
 }
 
@@ -195,7 +198,7 @@ export class HttpSessions {
     }
   }
 
-  /** A token at its share of sessions loses its longest idle one. @returns why there is no room */
+  /** A token at its share of sessions loses its longest idle one. @returns why there is no room for another */
   private makeRoom(share: Share): string | null {
     const all = [...this.sessions.values()];
     const limit = this.options.maxSessions ?? DEFAULT_MAX_SESSIONS;

@@ -6,7 +6,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 
 const DATA = "data: ";
 
-/** These only invite the client to read again. */
+/** Methods that only invite the client to read again. */
 const hintMethods: ReadonlySet<string> = new Set([
   "notifications/resources/list_changed",
   "notifications/resources/updated",
@@ -16,7 +16,7 @@ export class UnreadHints {
   private readonly waiting = new Set<string>();
   private readonly decoder = new TextDecoder();
 
-  /** Whether the same one is pending for the client; if not, this one is counted as sent. */
+  /** Whether the same message is pending for the client; if not, this one is counted as sent. */
   isWaiting(message: JSONRPCMessage): boolean {
     if (!("method" in message) || !hintMethods.has(message.method)) return false;
     const text = JSON.stringify(message);

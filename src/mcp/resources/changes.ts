@@ -55,7 +55,7 @@ export class Changes {
     private readonly feed: SessionFeed,
   ) {}
 
-  /** Sessions started or ended. @param only id of the one session that the listener may see */
+  /** Sessions started or ended. @param only id of the only session that the listener may see */
   onSessions(changed: () => void, only?: string): Disposable {
     return this.feed((id) => {
       if (only === undefined || id === only) changed();
@@ -64,7 +64,7 @@ export class Changes {
 
   /**
    * The URI's resource changed. An unknown URI never does.
-   * @param only id of the one session that the listener may see
+   * @param only id of the only session that the listener may see
    */
   onResource(uri: string, changed: () => void, only?: string): Disposable {
     const session = sessionOf(uri);
@@ -125,7 +125,7 @@ export class Changes {
         // Permanently gone: reported once, so that a reader notices.
         const { code } = WshError.from(thrown);
         if (isNotThere(code)) return tell();
-        // The name means another pane now.
+        // The name now belongs to another pane.
         if (code === "invalid_cursor") tell();
         since = undefined;
         await pause(RETRY_MS, signal);

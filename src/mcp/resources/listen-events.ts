@@ -12,7 +12,7 @@ export class EventTap {
   private listens = 0;
   private sessions: Disposable | null = null;
 
-  /** @param only id of the one session that the listeners may see */
+  /** @param only id of the only session that the listeners may see */
   constructor(
     private readonly changes: Changes,
     private readonly only?: string,

@@ -1,6 +1,6 @@
 /**
  * An agent's running program: its process (`wsh script-sandbox`), and its unread output. Every call of the program is
- * made in the agent's name, and only calls of the language are known.
+ * made on behalf of the agent, and only the language's calls are permitted.
  */
 
 import { selfCommand } from "../../launch/launch.ts";
@@ -30,7 +30,7 @@ export class ProgramRun {
   private readonly stopping = new AbortController();
   private readonly child: Bun.Subprocess<"pipe", "pipe", "ignore">;
 
-  /** @param asker calls operations for the agent until the signal reports that the program is over */
+  /** @param asker calls operations for the agent until the signal reports that the program has ended */
   constructor(
     { code, session }: { readonly code: string; readonly session?: string | undefined },
     asker: (signal: AbortSignal) => Ask,
@@ -50,7 +50,7 @@ export class ProgramRun {
     return this.result;
   }
 
-  /** Resolves when it is over. */
+  /** Resolves when the program has ended. */
   get finished(): Promise<void> {
     return this.over.promise;
   }

@@ -1,6 +1,6 @@
 /**
  * Programs of all agents of this server that continue after their call. Each has an id that only its agent can use. A
- * program is stopped when nobody asks about it for long, and when its agent's token ends.
+ * program is stopped when its agent has not asked about it for FORGOTTEN_MS, and when its agent's token ends.
  */
 import { WshError } from "../../protocol/errors.ts";
 import { ProgramRun } from "./program-run.ts";
@@ -8,7 +8,7 @@ import { ProgramRun } from "./program-run.ts";
 /** Programs at the same time, of one agent and of all. */
 const MAX_OF_ONE = 8;
 const MAX_RUNS = 32;
-/** Time without a question after which a program is stopped, in ms. */
+/** Time without a request after which a program is stopped, in ms. */
 const FORGOTTEN_MS = 600_000;
 
 interface RetainedRun {
@@ -44,7 +44,7 @@ export class Runs {
     return { id, run };
   }
 
-  /** @throws WshError command_not_found for one of another agent, too */
+  /** @throws WshError command_not_found, also for another agent's program */
   find(owner: string, id: string): ProgramRun {
     const found = this.retained.get(id);
     if (found === undefined || found.owner !== owner) {

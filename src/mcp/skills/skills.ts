@@ -16,7 +16,7 @@ import tui from "../../../skills/tui/SKILL.md" with { type: "text" };
 import visualFeedback from "../../../skills/visual-feedback/SKILL.md" with { type: "text" };
 
 export interface Skill {
-  /** Name of its folder, and of its prompt after `wsh:`. */
+  /** Name of its folder; its prompt is `wsh:` and this name. */
   readonly name: string;
   /** Purpose in one sentence; the front matter adds when to use it. */
   readonly description: string;
@@ -49,7 +49,7 @@ export const skills: readonly Skill[] = [
 ].map(parseSkill);
 
 /**
- * How to call the same operations over HTTP and from a shell. It is no prompt, since a client that reads prompts has
+ * How to call the same operations over HTTP and from a shell. It is not a prompt, since a client that reads prompts has
  * the tools.
  */
 export const coreForShells: Skill = parseSkill(coreOverHttp);

@@ -49,7 +49,7 @@ export class Conversation {
     return server;
   }
 
-  /** The SDK answers `subscriptions/listen`; finding which resources to watch is left to us. */
+  /** The SDK answers `subscriptions/listen`; this code finds the resources to watch. */
   private followListens(message: JSONRPCMessage): void {
     if (!("method" in message)) return;
     const { params } = message;

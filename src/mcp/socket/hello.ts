@@ -28,7 +28,7 @@ export interface ClientHello {
   readonly env?: Readonly<Record<string, string>>;
   readonly tools?: ToolSet;
   readonly session?: string;
-  /** The AI agent below which the client runs, where it is known. */
+  /** The AI agent among the client's ancestors, if it is known. */
   readonly agent?: string;
   readonly read_only?: boolean;
 }

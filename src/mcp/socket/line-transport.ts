@@ -29,7 +29,7 @@ export class LineTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void;
-  /** Sees every message before the server does. */
+  /** Called with every message before the server handles it. */
   observe?: (message: JSONRPCMessage) => void;
 
   private readonly outbox: Outbox;

@@ -76,7 +76,7 @@ class BridgeConnection implements WireEvents {
   constructor(
     private readonly wire: Wire,
     private readonly load: McpSocketOptions["load"],
-    /** It has ended, and with it what its caller owns. */
+    /** Called when the connection has ended, and with it everything that its caller owns. */
     private readonly gone: () => void,
   ) {}
 
@@ -96,7 +96,7 @@ class BridgeConnection implements WireEvents {
     this.gone();
   }
 
-  /** Hangs up. */
+  /** Closes the connection. */
   end(): void {
     this.wire.end();
     this.close();
@@ -113,7 +113,7 @@ class BridgeConnection implements WireEvents {
         throw new WshError("invalid_request", `the first line exceeds ${MAX_HELLO_BYTES} bytes`);
       }
       const pid = this.wire.peerPid;
-      // What the bridge says counts where the kernel does not tell.
+      // The bridge's own statement counts only if the kernel does not show an agent.
       const agent = (pid === null ? null : agentAbove(pid)) ?? undefined;
       const said = callerOf(Buffer.concat(this.hello).toString());
       const caller = { ...said, ...defined({ process: processAt(pid), agent: agent ?? said.agent }) };
@@ -127,16 +127,16 @@ class BridgeConnection implements WireEvents {
     }
   }
 
-  /** A line that any fresh socket takes in one piece. */
+  /** Writes a line, which any new socket takes in one piece. */
   private say(value: unknown): void {
     this.wire.write(Buffer.from(`${JSON.stringify(value)}\n`));
   }
 
-  /** Nothing is read while the code is loaded; what came with the hello is passed on first. */
+  /** Nothing is read while the code is loaded; bytes that came with the hello are passed on first. */
   private async converse(caller: McpCaller, rest: Uint8Array): Promise<void> {
     const { Talk, options } = await this.load();
     if (!this.isOpen) return;
-    // Minutes pass between two calls of an agent: nothing should wake this process meanwhile.
+    // Minutes pass between two calls of an agent: the connection must cause no wake-ups meanwhile.
     this.wire.rest();
     const conversation = new Talk(this.wire, caller, options);
     this.conversation = conversation;
@@ -145,7 +145,7 @@ class BridgeConnection implements WireEvents {
   }
 }
 
-/** The bridge: it lives as long as its host wants it. */
+/** The bridge's process, which lives as long as its host wants. */
 function processAt(pid: number | null): OwnerProcess | undefined {
   const stat = pid === null ? null : platform().processes.stat(pid);
   return stat === null ? undefined : { pid: stat.pid, started: stat.started };

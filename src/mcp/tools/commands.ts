@@ -10,14 +10,14 @@ import { SessionField, TargetField, tool } from "./tool.ts";
 
 const fresh = inputSchema("exec.fresh").entries;
 const { mode, show, beside, keep, port, cwd, env, stdin, asking_ms: _asking, output_limit, ...execFields } = fresh;
-/** How long a command waits for input before its caller gets the result, in ms: longer than an answer takes. */
+/** Time for which a command waits for input before its caller gets the result, in ms: longer than an answer takes. */
 const ASKING_MS = 5_000;
-/** Default bytes of output a command, in UTF-8: 1,000 tokens, and less of each of several at once. */
+/** Default bytes of a command's output, in UTF-8: 1,000 tokens, and less for each of several at once. */
 const OUTPUT_BYTES = 4_096;
 const PARALLEL_OUTPUT_BYTES = 1_024;
-/** Lines of a failed one among several by default: errors are at the end. */
+/** Default lines of a failed command among several: errors are at the end. */
 const PARALLEL_TAIL = 10;
-/** The forms of a condition are said once, in the description of wsh_wait. */
+/** The forms of a condition are described once, in wsh_wait. */
 const conditions = { type: "array", items: { anyOf: [{ type: "string" }, { type: "object" }] } } as const;
 const { clear_line, create, typed, integrate } = inputSchema("exec").entries;
 const { wait_ms: _waitMs, line_numbers: _numbers, ...outputFields } = inputSchema("output.get").entries;

@@ -12,7 +12,7 @@ const [overlayFields] = CreateOverlaySchema.pipe;
 const [panelFields] = CreatePanelSchema.pipe;
 const keys = inputSchema("input.keys").entries;
 
-/** A colour and a span have many forms; a model needs them said once, in words. */
+/** A colour and a span have many forms; a model needs them described once, in words. */
 const drawn: Readonly<Record<string, JsonSchema>> = {
   background: { description: "name, #rrggbb or {r,g,b}" },
   spans: {
@@ -22,7 +22,7 @@ const drawn: Readonly<Record<string, JsonSchema>> = {
   },
 };
 
-/** Where they have been said. */
+/** For tools after the description. */
 const drawnAlike: typeof drawn = {
   background: {},
   spans: { type: "array", items: { type: "object" } },
@@ -157,7 +157,7 @@ export const panel = tool({
   },
 });
 
-/** Whether the panel has room, and the program's remaining rows. */
+/** Whether the panel is visible, and the program's remaining rows. */
 async function roomLeft(ask: Ask, session: string, id: string) {
   const [{ visible }, info] = await Promise.all([ask("panel.get", { id }, session), ask("session.get", {}, session)]);
   const pane = info.windows.find((window) => window.active)?.panes.find((candidate) => candidate.active);

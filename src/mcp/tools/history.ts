@@ -1,4 +1,4 @@
-/** The tool that finds commands which ran before, in any session. */
+/** The tool that finds earlier commands of all sessions. */
 import * as v from "valibot";
 import { HistoryPageSchema, HistorySearchSchema } from "../../operations/history.ts";
 import { defined } from "../../protocol/defined.ts";
@@ -15,7 +15,7 @@ export const history = tool({
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   parameters: v.object({ query, session, cwd, failed, since, limit, before, output, all_machines }),
-  // The instructions mention it if there are other machines.
+  // The instructions mention all_machines if there are other machines.
   unlisted: ["all_machines", "before"],
   described: {
     query: { type: "string", description: "word prefixes, all of them" },
@@ -39,7 +39,7 @@ export const history = tool({
   },
 });
 
-/** Without uninformative fields: most commands are a person's, end with 0, and are identified by session and time. */
+/** A command without uninformative fields: most are a person's, end with 0, and are identified by session and time. */
 function small(found: Found): object {
   const { id, command, cwd, started_at, duration_ms, exit_code, signal, session, by, server, output } = found;
   const known = {

@@ -1,6 +1,6 @@
 /**
  * JSON Schemas for tools/list, made from valibot schemas. They only describe: the operation parses, so that its
- * failures carry code and hint. Every model pays for the list in tokens, so inputs contain only help for calling, and
+ * failures carry code and hint. Every model pays for the list in tokens, so inputs contain only what a call needs, and
  * outputs only names, with a type for those that are always present. Pure; called once per tool, when the module loads.
  */
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
@@ -40,7 +40,7 @@ export function describing(json: JsonSchema): StandardSchemaWithJSON<unknown, un
   };
 }
 
-/** Bounds that no caller reaches by accident: an operation given such a value reports its limits. */
+/** Bounds that no caller reaches by accident: an operation that gets such a value reports its limits. */
 const NOT_FOR_CALLERS = new Set([
   "minLength",
   "maxLength",

@@ -92,7 +92,7 @@ export const createPane = tool({
   },
 });
 
-/** Its pane, at once: its program's end is waited for like any other's. */
+/** Returns the popup's pane at once: its program's end is awaited like any other's. */
 async function openPopup(
   {
     focus: _,
@@ -279,7 +279,10 @@ async function changeLayout(given: LayoutParameters, ask: Ask): Promise<Arrangem
   }
 }
 
-/** Trees beside the panes in them, so that a tree can be changed and set again. @param only a window's id; null: all */
+/**
+ * Trees with the panes in them, so that a tree can be changed and set again. @param only only the window with this id;
+ * null: all
+ */
 async function wholeLayout(ask: Ask, target: string, only: string | null): Promise<object> {
   const [{ session, windows: trees }, infos] = await Promise.all([
     ask("layout.get", {}, target),

@@ -1,6 +1,6 @@
 /**
- * Screens and outputs after an input for a model: one text, blank rows at the end cut, the decision first, and of a
- * program's output and screen the one that shows its effect. Pure.
+ * Screens and outputs after an input, in the form for a model: one text without trailing blank rows, the decision
+ * first, and either the program's output or its screen, whichever shows the effect. Pure.
  */
 
 import type { OperationOutput } from "../../operations/table.ts";
@@ -43,8 +43,8 @@ function markedScreen(screen: Screen): object {
 }
 
 /**
- * The result of a run; without `include` the output of a line program, the screen of a full-screen one and what was
- * printed before.
+ * The result of a run; without `include`, the output of a line program, or the screen of a full-screen one and the
+ * output before it.
  */
 export function shownRun(
   result: OperationOutput<"run">,

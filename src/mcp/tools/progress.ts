@@ -1,7 +1,7 @@
 /**
- * Progress of a waiting call: elapsed milliseconds, the session's state and its newest line, once a second after the
- * first. Only for requests that want it. It stops before the reply is sent, and a failed reading does not fail the
- * call.
+ * Reports the progress of a waiting call: elapsed milliseconds, the session's state and its newest line, once a second
+ * after the first second. Only for requests that ask for it. It stops before the reply is sent, and a failed read does
+ * not fail the call.
  */
 import type { ServerContext } from "@modelcontextprotocol/server";
 import type { Ask } from "./tool.ts";
@@ -13,14 +13,14 @@ const NEWEST_LINES = 3;
 /** Longest message, in characters: one line of a host's status area. */
 const MESSAGE_LENGTH = 120;
 
-/** The leave that a call waits for; null: none so far. */
+/** The permission that a call waits for; null: none so far. */
 export interface PendingLeave {
   text: string | null;
 }
 
 export interface ProgressRequest {
   readonly leave: PendingLeave;
-  /** Whether the call waits for its session; others report only that they wait for a person. */
+  /** Whether the call waits for its session; other calls report only that they wait for a person. */
   readonly describes: boolean;
   readonly token: string | number;
   readonly session: string | undefined;

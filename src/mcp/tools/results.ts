@@ -23,8 +23,8 @@ function withWarnings(output: unknown, warnings: readonly string[]): Record<stri
 }
 
 /**
- * A mistake or failure: text only, since clients check structured content against the output schema even here. A wait
- * that timed out reports its findings, its message under `error` too.
+ * A mistake or failure: text only, since clients check structured content against the output schema even for errors. A
+ * wait that timed out reports its findings, and its message under `error` too.
  */
 export function badResult(thrown: unknown): CallToolResult {
   const error = WshError.from(thrown);
@@ -39,7 +39,7 @@ export function unknownParameterWarnings(names: readonly string[]): string[] {
   return names.map((name) => `unknown parameter '${name}' was ignored`);
 }
 
-/** Without fields that are null or absent: a model pays for every key. */
+/** The fields that are not null or absent: a model pays for every key. */
 export function withoutNull(fields: Readonly<Record<string, unknown>>): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
 }

@@ -58,9 +58,9 @@ export const script = tool({
 const runs = new Runs();
 
 export interface ScriptCaller {
-  /** Identifies the agent and its rights: only the same one can continue with its programs. */
+  /** Identifies the agent and its rights: only the same agent can resume its programs. */
   readonly owner: string;
-  /** Calls operations for it until the signal aborts. */
+  /** Calls operations on its behalf until the signal aborts. */
   readonly asker: (signal: AbortSignal) => Ask;
   readonly ended: AbortSignal | undefined;
   /** The call was cancelled: its program stops. */
@@ -85,7 +85,7 @@ export async function callScript(given: Readonly<Record<string, unknown>>, calle
   return answer;
 }
 
-/** Resolves when it is over, the time is, or the call is. */
+/** Resolves when the program has ended, the time has passed, or the call was cancelled. */
 async function settled(run: ProgramRun, ms: number, signal: AbortSignal): Promise<void> {
   const gone = Promise.withResolvers<void>();
   const timer = setTimeout(gone.resolve, ms);
@@ -117,7 +117,7 @@ function describeRun(id: string, run: ProgramRun, limit: number): object {
   return { state: ended.state, value: value.omitted === 0 ? ended.value : value.text, ...shown };
 }
 
-/** Head and tail of a text that is longer than the limit, in bytes of UTF-8. */
+/** Head and tail of a text that exceeds the limit, in bytes of UTF-8. */
 function cut(text: string, limit: number): { readonly text: string; readonly omitted: number } {
   const bytes = Buffer.from(text);
   if (bytes.length <= limit) return { text, omitted: 0 };

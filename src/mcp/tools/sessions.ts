@@ -86,7 +86,7 @@ export const listSessions = tool({
 
 const actions = {
   kill: async (session: string, ask: Ask) => {
-    // One that has ended is not killed, and its end stays what it was.
+    // An ended session is not killed, and its end remains unchanged.
     const { state, exit_code, signal } = await ask("session.get", {}, session);
     const { ended } = await ask("session.kill", {}, session);
     if (state === "exited") return { status: "had_ended", session, exit_code, signal };
@@ -191,7 +191,7 @@ export const manageSession = tool({
   },
 });
 
-/** Each is told apart: one that is not there keeps none of the others alive. */
+/** Each result is reported separately: a missing session does not prevent the end of the others. */
 async function killAll(names: readonly string[], action: string, ask: Ask): Promise<object> {
   if (action !== "kill") throw new WshError("invalid_request", `'${action}' takes one session`);
   const sessions = await Promise.all(

@@ -1,6 +1,6 @@
 /**
- * Results of commands for a model: the decision first, without empty fields (no signal, nothing omitted, no duration of
- * a running command). An unknown exit code stays: null means unknown. Pure.
+ * Results of commands in the form for a model: the decision first, without empty fields (no signal, nothing omitted, no
+ * duration of a running command). An unknown exit code remains: null means unknown. Pure.
  */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { Step, StepResult } from "../../protocol/commands.ts";
@@ -14,7 +14,7 @@ type Result = OperationOutput<"exec"> | OperationOutput<"exec.fresh">;
 /**
  * The result of sequential commands.
  *
- * @param cwd the caller's directory, which is not repeated
+ * @param cwd the caller's directory, which is omitted
  */
 export function shownExec(result: Result, cwd?: string): object {
   const { steps } = result;
@@ -22,7 +22,7 @@ export function shownExec(result: Result, cwd?: string): object {
   return { ...result, steps: steps.map((step) => shownStep(step, cwd)) };
 }
 
-/** The result of parallel commands: unremarkable ones take a line. */
+/** The result of parallel commands: each unremarkable one is a line. */
 export function shownParallel(result: Result, given: readonly Step[] | undefined, cwd?: string): object {
   const { steps } = result;
   if (steps === undefined) return withoutNothing(result, cwd);
@@ -42,7 +42,7 @@ function shownStep({ name, session, ...step }: StepResult, cwd: string | undefin
   return { ...defined({ name }), state, exit_code, ...defined({ warnings }) };
 }
 
-/** Where the output of a step is, how long it took and how much it is. */
+/** Describes the output of a step: where it is, its duration and its size. */
 function inShort(step: StepResult, cwd: string | undefined): object {
   if (step.state !== "finished" || step.exit_code !== 0 || step.output !== "" || step.verified === false) {
     return shownStep(step, cwd);

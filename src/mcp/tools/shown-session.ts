@@ -1,6 +1,6 @@
 /**
- * Sessions for a model: windows and panes only with more than one pane, since the facts about a single one are the
- * session's. Pure.
+ * Sessions in the form for a model: windows and panes only if there are several panes, since the facts about a single
+ * pane are the session's. Pure.
  */
 import { defined } from "../../protocol/defined.ts";
 import type { PaneInfo, SessionInfo, WindowInfo } from "../../protocol/session.ts";
@@ -35,7 +35,7 @@ export interface ShownWindow {
   readonly id: string;
 }
 
-/** Windows with the fields by which an agent addresses and decides: ids, places, programs and states. */
+/** Windows with the fields that an agent needs for targets and decisions: ids, places, programs and states. */
 export function shownWindows(windows: readonly WindowInfo[]): ShownWindow[] {
   return windows.map(({ id, index, name, active, rows, cols, zoomed, synchronized, panes }) => ({
     id,

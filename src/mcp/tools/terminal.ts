@@ -1,4 +1,4 @@
-/** Tools on a terminal: typing, looking, waiting for quiet. */
+/** Tools on a terminal: typing, reading the screen, waiting for silence. */
 import * as v from "valibot";
 import { inputSchema, outputSchema } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";
@@ -70,10 +70,10 @@ export const getScreen = tool({
 
 /** Bytes of lines in one answer. */
 const PAGE_BYTES = 32_768;
-/** Shown of the beginning and of the end of a line that is longer than a page, in characters. */
+/** Characters of the beginning and the end of a line that is longer than a page. */
 const LONG_LINE_ENDS = 1_000;
 
-/** As many lines as fit; what is left out is said, with the way to it. */
+/** As many lines as fit; the result names the omitted ones and the way to them. */
 function boundedPage<P extends { readonly lines: readonly unknown[]; readonly offset: number }>(page: P): P | object {
   const { lines, offset } = page;
   const kept: unknown[] = [];
@@ -87,13 +87,15 @@ function boundedPage<P extends { readonly lines: readonly unknown[]; readonly of
     kept.push(isLong ? `${text.slice(0, LONG_LINE_ENDS)}[…]${text.slice(-LONG_LINE_ENDS)}` : line);
     if (isLong)
       warnings.push(
-        `line ${offset + kept.length - 1} has ${size} bytes and is cut: wsh_get_output with grep finds in it`,
+        `line ${offset + kept.length - 1} has ${size} bytes and is cut: search it by wsh_get_output with grep`,
       );
     left -= Math.min(size, PAGE_BYTES);
   }
   const omitted = lines.length - kept.length;
   if (omitted > 0)
-    warnings.push(`${omitted} lines are left out past ${PAGE_BYTES} bytes: go on with offset ${offset + kept.length}`);
+    warnings.push(
+      `${omitted} lines are omitted past ${PAGE_BYTES} bytes: continue with offset ${offset + kept.length}`,
+    );
   if (warnings.length === 0) return page;
   return { ...page, lines: kept, ...(omitted > 0 ? { omitted_lines: omitted } : {}), warnings };
 }

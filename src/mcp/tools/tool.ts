@@ -28,13 +28,13 @@ interface ToolDefinition<P extends Parameters> {
   readonly description: string;
   /** Served by `--tools core`. */
   readonly core: boolean;
-  /** The lowest access with which the tool is useful; without it the tool is not listed. */
+  /** The lowest access with which the tool is useful; the tool is not listed for callers with less. */
   readonly access: Access;
   readonly annotations: ToolAnnotations;
   readonly parameters: P;
   /** Descriptions of parameters whose schemas say more than a model needs. */
   readonly described?: Readonly<Record<string, JsonSchema>>;
-  /** Parameters that are taken and not listed. */
+  /** Parameters that are accepted but not listed. */
   readonly unlisted?: readonly string[];
   readonly output: v.GenericSchema;
   /** Reports progress while it waits. */
@@ -55,11 +55,11 @@ export interface Tool {
   readonly documented: () => JsonSchema;
   readonly outputJson: JsonSchema;
   readonly parameterNames: ReadonlySet<string>;
-  /** The session must be named. */
+  /** Whether the session must be named. */
   readonly needsSession: boolean;
   /**
-   * Parses and runs.
-   * @throws WshError invalid_request naming the parameter, or what an operation threw
+   * Parses the parameters and runs the tool.
+   * @throws WshError invalid_request naming the parameter, or an operation's error
    */
   readonly call: (parameters: Readonly<Record<string, unknown>>, ask: Ask) => Promise<unknown>;
 }
@@ -89,12 +89,12 @@ export function parseParameters<P extends Parameters>(
   return parse(schema, given, { hint: "The tool's schema says what each parameter takes." });
 }
 
-/** Only that a result is an object, where it is: every model pays for the list, and results name their keys. */
+/** Only whether a result is an object: every model pays for the list, and results name their keys. */
 export function listedOutput({ outputJson }: Pick<Tool, "outputJson">): JsonSchema {
   return outputJson.type === "object" ? { type: "object" } : outputJson;
 }
 
-/** Without what the protocol assumes where it is not said, and without a look's reach. */
+/** Annotations without the protocol's defaults, and without the reach of a tool that changes nothing. */
 export function listedAnnotations({
   readOnlyHint,
   destructiveHint,
@@ -112,10 +112,10 @@ export function listedAnnotations({
 /** The session that a tool acts on (docs/protocol.md, Names and targets). */
 export const SessionField = described(v.string(), "name, name:window.pane or @id");
 
-/** The same in later tools: a parameter is described where the list first has it. */
+/** The same field in later tools: a parameter is described only at its first occurrence in the list. */
 export const TargetField = v.string();
 
-/** @throws WshError invalid_request naming the parameter that the action needs */
+/** @throws WshError invalid_request naming the parameter that the action requires */
 export function needed<T>(value: T | undefined, action: string, name: string): T {
   if (value !== undefined) return value;
   throw new WshError("invalid_request", `'${action}' needs '${name}'`, { hint: `Call again with '${name}'.` });

@@ -46,7 +46,7 @@ export const tools: readonly Tool[] = [
   screenMode,
 ];
 
-/** Tools on other machines: omitted without other machines, to save the model tokens. */
+/** Tools for other machines: omitted without other machines, to save the model tokens. */
 export const machineTools: readonly Tool[] = [
   createSessionAnywhere,
   listServers,
@@ -55,7 +55,7 @@ export const machineTools: readonly Tool[] = [
   removeServer,
 ];
 
-/** Whether its calls change nothing, so that they can be repeated. */
+/** Whether a tool's calls change nothing, so that they can be repeated. */
 export function isLookingTool(name: unknown): boolean {
   return tools.some((tool) => tool.name === name && tool.access === "observe");
 }

@@ -42,7 +42,7 @@ function threadsOf(pid: number): number[] {
       .filter((tid) => tid !== pid)
       .slice(0, MAX_THREADS);
   } catch {
-    // Ended meanwhile.
+    // The process ended meanwhile.
     return [];
   }
 }
@@ -104,7 +104,7 @@ function isTerminal(pid: number, fd: number, path: string | null): boolean {
     // /dev/tty is whatever controls the process, and the caller has checked that this is our terminal.
     return target === path || target === "/dev/tty";
   } catch {
-    // Closed meanwhile, or hidden.
+    // The descriptor was closed meanwhile, or is hidden.
     return false;
   }
 }
@@ -117,7 +117,7 @@ function memoryOf(pid: number, address: number, length: number): Buffer {
     fd = fs.openSync(`/proc/${pid}/mem`, "r");
     return bytes.subarray(0, fs.readSync(fd, bytes, 0, length, address));
   } catch {
-    // Hidden, or unmapped meanwhile.
+    // The memory is hidden, or was unmapped meanwhile.
     return bytes.subarray(0, 0);
   } finally {
     if (fd !== null) fs.closeSync(fd);

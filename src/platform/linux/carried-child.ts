@@ -34,7 +34,7 @@ function masterOf(pid: number): number | null {
       found.add(Number(index));
     }
   } catch {
-    // Another user's, or a descriptor was closed meanwhile: the next check tries again.
+    // Another user's process, or a descriptor was closed meanwhile: the next check tries again.
     return null;
   }
   const [only] = found;

@@ -32,7 +32,7 @@ export const procListeners: Listeners = {
 /** Two small reads. */
 function moment(): Moment | null {
   const uptime = Number.parseFloat(readText("/proc/uptime") ?? "");
-  // proc(5): the last field is the process id that was given last.
+  // proc(5): the last field is the newest process id.
   const newest = Number((readText("/proc/loadavg") ?? "").trim().split(" ")[4]);
   return Number.isFinite(uptime) && newest > 0 ? { started: Math.round(uptime * TICKS_PER_SECOND), newest } : null;
 }
@@ -61,7 +61,7 @@ function threadsOf(pid: number): string[] {
   try {
     return fs.readdirSync(`/proc/${pid}/task`);
   } catch {
-    // Ended meanwhile.
+    // The process ended meanwhile.
     return [];
   }
 }
@@ -93,7 +93,7 @@ function linkOf(path: string): string | null {
   try {
     return fs.readlinkSync(path);
   } catch {
-    // Ended, closed, or another user's.
+    // The process has ended, the descriptor was closed, or it is another user's.
     return null;
   }
 }
@@ -114,7 +114,7 @@ export function listening(table: string): ListeningSocket[] {
   return sockets;
 }
 
-/** User of the socket in /proc/net/tcp or tcp6 whose local address this is; null: none there. */
+/** User of the socket in /proc/net/tcp or tcp6 whose local address this is; null: there is none. */
 export function userIn(table: string, address: string, port: number): number | null {
   const wanted = bareIPv4(address);
   for (const line of table.split("\n").slice(1)) {

@@ -77,12 +77,12 @@ export function processLink(pid: number, name: "cwd" | "exe"): string | null {
   try {
     return fs.readlinkSync(`/proc/${pid}/${name}`);
   } catch {
-    // Ended, another user's, or no /proc.
+    // The process has ended, is another user's, or there is no /proc.
     return null;
   }
 }
 
-/** Path of the device that the kernel numbers `tty` (major 136 to 143 are the pseudo terminals). */
+/** Path of the device with the kernel's number `tty` (major 136 to 143 are the pseudo terminals). */
 export function ttyPath(tty: number): string | null {
   const major = (tty >> 8) & 0xfff;
   const minor = (tty & 0xff) | ((tty >>> 12) & 0xfff00);

@@ -29,9 +29,9 @@ export const procProcesses: Processes = {
   carriedChild,
 };
 
-/** The processes of each group, until the current job of the event loop is over: one scan serves all panes. */
+/** The processes of each group, cached until the current job of the event loop ends: one scan serves all panes. */
 let groups: Map<number, number[]> | null = null;
-/** The same for the state of every process: reading it takes fifty times as long. */
+/** The same cache for the states of all processes, whose reading takes fifty times as long. */
 let stats: readonly Stat[] | null = null;
 
 function members(group: number): Stat[] {
@@ -45,8 +45,9 @@ function members(group: number): Stat[] {
 }
 
 /**
- * The leader of a process session that has no children, at the cost of two reads: others can be in its group only as its
- * descendants. A shell that reads its startup files, the program of a pane without a shell. Null: a scan is needed.
+ * The leader of a process session without children, at the cost of two reads: only its descendants could be in its
+ * group. Such are a shell that reads its startup files, and the program of a pane without a shell. Null: a scan is
+ * needed.
  */
 function loneLeader(group: number): Stat | null {
   const stat = statOf(group);
@@ -61,7 +62,7 @@ function scan(): Map<number, number[]> {
     const first = entry.charCodeAt(0);
     if (first < 0x31 || first > 0x39) continue;
     const pid = Number(entry);
-    // Asking the system for each group takes a fiftieth of reading each process's file.
+    // Asking the system for each group takes a fiftieth of the time of reading each process's file.
     const group = libc().getpgid(pid);
     const others = found.get(group);
     if (others === undefined) found.set(group, [pid]);
@@ -80,7 +81,7 @@ function onTerminal(tty: number): Stat[] {
   return stats.filter((stat) => stat.tty === tty && stat.state !== "ended");
 }
 
-/** SigIgn of proc(5)'s status: a bit for each signal, SIGHUP is the first. */
+/** SigIgn in proc(5)'s status: a bit for each signal, SIGHUP being the first. */
 function ignoresHangup(pid: number): boolean {
   const [, ignored = "0"] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readText(`/proc/${pid}/status`) ?? "") ?? [];
   return Number.parseInt(ignored.slice(-1), 16) % 2 === 1;

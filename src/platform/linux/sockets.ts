@@ -20,7 +20,7 @@ function bound(directory: string): string[] {
   } catch {
     return [];
   }
-  // Num RefCount Protocol Flags Type St Inode Path; others' sockets are in it, and their names are their choice.
+  // Num RefCount Protocol Flags Type St Inode Path; it contains other users' sockets, whose names are arbitrary.
   const paths = sockets.split("\n").map((line) => /^(?:\S+ +){7}(\/.*)$/.exec(line)?.[1] ?? "");
   return paths.filter((path) => dirname(path) === directory);
 }

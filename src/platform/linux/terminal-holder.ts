@@ -1,6 +1,6 @@
 /**
- * A process that was given a terminal, watched by one file of /proc that stays open: a check is one read (4 µs (m)) and
- * allocates nothing, since it runs per key.
+ * A process that was given a terminal, watched through one file of /proc that stays open: a check is one read (4 µs,
+ * measured) and allocates nothing, since it runs per key.
  */
 import fs from "node:fs";
 import type { Stat, TerminalHolder } from "../port.ts";
@@ -21,7 +21,10 @@ const STAT_BYTES = 512;
 
 export class ProcHolder implements TerminalHolder {
   private readonly buffer = Buffer.alloc(STAT_BYTES);
-  /** It was in the foreground when it gave us its terminal; one without job control was not, and need not be later. */
+  /**
+   * Whether it was in the foreground when it gave us its terminal; without job control it was not, and need not be
+   * later.
+   */
   private readonly wasForeground: boolean;
 
   private constructor(
@@ -32,14 +35,14 @@ export class ProcHolder implements TerminalHolder {
     this.wasForeground = stat !== null && stat.group === stat.foreground;
   }
 
-  /** Null when the process has ended or is hidden, or its terminal is another. */
+  /** Null when the process has ended or is hidden, or has another terminal. */
   static open(pid: number, tty: number): ProcHolder | null {
     try {
       const found = new ProcHolder(fs.openSync(`/proc/${pid}/stat`, "r"), pid);
       if (found.read()?.tty === tty) return found;
       found.close();
     } catch {
-      // Ended, or hidden.
+      // The process has ended or is hidden.
     }
     return null;
   }

@@ -1,6 +1,6 @@
-/** When to try again: soon at first, since a server that was ended is often back at once, then ever later. */
+/** Pauses between reconnects: short at first, since a killed server often returns at once, then longer and longer. */
 
-/** Pause before the first try, in ms, and the longest one: a page is live within two seconds of its server. */
+/** First and longest pause, in ms: a page is live within two seconds of its server. */
 const FIRST_MS = 100;
 const LAST_MS = 1_000;
 const GROWTH = 1.6;
@@ -20,7 +20,7 @@ export class Backoff {
     this.wait = Math.min(LAST_MS, this.wait * GROWTH);
   }
 
-  /** The person is back, or the network is: no reason to wait on. */
+  /** The person or the network is back: the next try need not wait. */
   now(): void {
     if (this.timer === null) return;
     this.stop();

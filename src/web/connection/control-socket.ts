@@ -7,7 +7,7 @@ import { Backoff } from "./backoff.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { Refusal, type Server } from "./server.ts";
 
-/** `silent`: connected, and the server does not answer. */
+/** `silent`: connected, but the server does not answer. */
 export type ControlState = "connecting" | "live" | "silent" | "lost" | "refused";
 
 /** An unsolicited message of the server. */

@@ -1,16 +1,16 @@
-/** Where this browser keeps its device keys: IndexedDB, which other ports of the same machine cannot open. */
+/** Storage of this browser's device keys: IndexedDB, which other ports of the same machine cannot open. */
 
 export interface StoredDevice {
   readonly device: string;
-  /** Not extractable: it signs, and nothing reads it. */
+  /** Not extractable: it can sign, but nobody can read it. */
   readonly key: CryptoKey;
-  /** Its public half, in base64: by that the server knows this browser again. */
+  /** Its public half, in base64, by which the server recognises this browser. */
   readonly publicKey: string;
 }
 
 const DATABASE = "wsh";
 const STORE = "device";
-/** For whom a key is: this browser's person, or a guest by links, which have one key together. */
+/** Holder of a key: this browser's person, or a guest, whose links share one key. */
 export type DeviceHolder = "own" | "guest";
 
 function opened(): Promise<IDBDatabase> {

@@ -1,13 +1,13 @@
 /**
  * Detects whether the peer of a connection answers: a browser reports a stalled server or network only after minutes.
- * Sends a question after a while of silence; calls `check` at every tick, so that its owner can check its own timeouts.
+ * Sends a ping after silence; calls `check` at every tick, so that its owner can check its own timeouts.
  */
 
 /** Interval between ticks, silence after which the peer is asked, and after which it counts as silent, in ms. */
 const LOOK_MS = 250;
 const ASK_MS = 750;
 export const SILENT_MS = 1_750;
-/** Silence after which a new connection is tried, in ms: most stalls of a server are over by then. */
+/** Silence after which a new connection is tried, in ms: most stalls of a server have ended by then. */
 const GIVEN_UP_MS = 15_000;
 /** A tick that is this late, in ms, means that the page slept, not the peer. */
 const SLEPT_MS = 1_500;

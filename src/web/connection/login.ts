@@ -1,26 +1,26 @@
 /**
- * How this page gets its bearer (docs/security.md). An address carries a code or a token in the fragment, which no
- * server sees; it is removed from the address at once, so that a copied address does not contain it. A code is
- * exchanged for a device: a key that stays in this browser, cannot be read out of it, and signs the server's challenge
- * at each load. The resulting bearer lives for minutes, in memory. A guest's address names the device of its link
- * instead, for a reload.
+ * Obtains the page's bearer (docs/security.md). An address carries a code or a token in the fragment, which no server
+ * sees; it is removed from the address at once, so that a copied address does not contain it. A code is exchanged for a
+ * device: a key that stays in this browser, cannot be read, and signs the server's challenge at each load. The
+ * resulting bearer is valid for minutes and kept in memory. For a reload, a guest's address names the device of its
+ * link instead.
  */
 import { type DeviceHolder, forget, keep, keptDevice, type StoredDevice } from "./device-store.ts";
 import { Refusal, type Server } from "./server.ts";
 
 /** How the page logs in. */
 export type LoginMethod = "token" | "share" | "device" | "none";
-/** Field of the fragment with the device that a link has made of this browser: not a secret. */
+/** Field of the fragment with the device that a link has registered in this browser: not a secret. */
 const GUEST = "guest";
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256" } as const;
 
-/** The device of a link by which this tab came; null: none. */
+/** The device of the link that opened this tab; null: there was none. */
 export function guestDevice(): string | null {
   return new URLSearchParams(location.hash.slice(1)).get(GUEST);
 }
 
-/** Reads a field of the fragment and takes it out of the address. */
+/** Reads a field of the fragment and removes it from the address. */
 function takeFromAddress(name: string): string | null {
   const fields = new URLSearchParams(location.hash.slice(1));
   const value = fields.get(name);
@@ -31,16 +31,16 @@ function takeFromAddress(name: string): string | null {
   return value;
 }
 
-/** Entering a login address in a tab that shows the page changes only the fragment: the page reloads. */
+/** Reloads when a login address is entered in a tab with the page: only the fragment changes then. */
 export function enterAnew(event: HashChangeEvent): void {
   const fields = new URLSearchParams(location.hash.slice(1));
   if (!["t", "s", "c", GUEST].some((name) => fields.has(name))) return;
-  // No other listener may write the address before it is read.
+  // No other listener may change the address before it is read.
   event.stopImmediatePropagation();
   location.reload();
 }
 
-/** Prepares the server's login from the page's address, or from the device that this browser is. */
+/** Prepares the login from the page's address, or from this browser's device. */
 export function prepareLogin(server: Server): LoginMethod {
   const token = takeFromAddress("t");
   const shared = takeFromAddress("s");
@@ -59,7 +59,7 @@ export function prepareLogin(server: Server): LoginMethod {
       if (globalThis.crypto?.subtle === undefined) throw insecure();
       const own = unused;
       unused = null;
-      // Two tabs are one browser.
+      // Two tabs share one browser's device.
       await navigator.locks.request("wsh login", () => register(server, own));
     }
     const kept = await keptDevice("own");
@@ -68,14 +68,17 @@ export function prepareLogin(server: Server): LoginMethod {
   return code === null ? "none" : "device";
 }
 
-/** A bearer for a guest. The code stays valid for the browser that has used it: asking again registers it again. */
+/**
+ * A bearer for a guest. The code remains valid for the browser that used it: repeating the request registers the same
+ * browser.
+ */
 async function guestSession(server: Server, code: string | null): Promise<string | null> {
   if (globalThis.crypto?.subtle === undefined) throw insecure();
   const own = await navigator.locks.request("wsh login", async () => {
     const kept = await keptDevice("guest");
     if (kept !== null || code === null) return kept;
     const made = { device: "", ...(await newKey()) };
-    // Before it is registered: an answer that is lost must not cost the link.
+    // Stored before the registration: a lost answer must not waste the link.
     await keep("guest", made);
     return made;
   });
@@ -88,7 +91,7 @@ async function guestSession(server: Server, code: string | null): Promise<string
   return session(server, "guest", { ...own, device: guestDevice() ?? "" });
 }
 
-/** This page may use no keys. */
+/** The error of a page that may not use keys. */
 function insecure(): Refusal {
   return new Refusal(
     403,

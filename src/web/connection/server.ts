@@ -1,6 +1,6 @@
 /**
- * The server that served this page: its address, and the bearer that opens it. The bearer is held in memory alone;
- * login.ts gets it.
+ * The server of this page: its address, and the bearer for its requests, which is kept in memory only (login.ts obtains
+ * it).
  */
 
 /** Time for each step towards a connection, in ms: a dead network reports no error. */
@@ -23,12 +23,12 @@ export class Refusal extends Error {
 export class Server {
   /** Address of the page's folder, which is the root of the API: `http://host:8080/`. */
   readonly root = new URL("./", document.baseURI);
-  /** Makes a new bearer when there is none, or the last one was refused. */
+  /** Obtains a new bearer if there is none, or the last one was refused. */
   login: () => Promise<string | null> = () => Promise.resolve(null);
   private bearer: string | null = null;
   private pending: Promise<string | null> | null = null;
 
-  /** A request with the bearer; once more with a new one when it was refused. */
+  /** Sends a request with the bearer; repeats it once with a new bearer if refused. */
   async request(path: string, init: RequestInit = {}): Promise<Response> {
     const first = await this.send(path, init);
     if (!(await isUnknown(first))) return this.checked(first);
@@ -45,7 +45,7 @@ export class Server {
     return response.json();
   }
 
-  /** A request without a bearer: how one is had. */
+  /** A request without a bearer, with which one is obtained. */
   async post<T>(path: string, body: unknown): Promise<T> {
     const headers = { "Content-Type": "application/json" };
     const init: RequestInit = {
@@ -96,7 +96,7 @@ export class Server {
   }
 }
 
-/** The server knows no such bearer: it lives for minutes, and no longer than the server. */
+/** Whether the server does not know the bearer: it is valid for minutes, and no longer than the server runs. */
 async function isUnknown(response: Response): Promise<boolean> {
   if (response.status === 401) return true;
   if (response.status !== 403) return false;

@@ -3,8 +3,8 @@
  *
  * Invariants: each piece of input has a number and is sent again until the session acknowledges it, so nothing is typed
  * twice and no sent input is lost. If the session has lost its record of numbers, unacknowledged input is dropped, and
- * the person is told. While the server does not answer, input waits; the person sees it and may drop it. After a long
- * absence, input is refused rather than typed later into unseen contents.
+ * the person is notified. While the server does not answer, input waits; the person sees this and may drop it. After a
+ * long absence, input is refused rather than typed later into unseen contents.
  */
 import type { FrameUpdate } from "../../protocol/frame-codec.ts";
 import { encodeInput } from "../../protocol/numbered-input.ts";
@@ -13,7 +13,7 @@ import { Backoff } from "./backoff.ts";
 import { Heartbeat, SILENT_MS } from "./heartbeat.ts";
 import { Refusal, type Server } from "./server.ts";
 
-/** `silent`: connected, and nothing answers. */
+/** `silent`: connected, but the session does not answer. */
 export type ViewState = "connecting" | "live" | "silent" | "lost" | "ended" | "refused";
 
 export interface ViewEvents {
@@ -24,25 +24,25 @@ export interface ViewEvents {
   keyboard(captured: boolean): void;
   wanted(operation: string): void;
   alert(text: string): void;
-  /** The keys in force, now and when they change. */
+  /** The current keys, at first and after each change. */
   keys(keys: Extract<ViewMessage, { type: "keys" }>): void;
-  /** Characters that wait to be sent for longer than a person expects; 0: none. */
+  /** Number of characters that wait longer than a person expects; 0: none. */
   held(bytes: number): void;
-  /** Recent input may or may not have arrived; it is not typed again. */
+  /** Recent input may have arrived or not; it is not typed again. */
   lost(bytes: number): void;
 }
 
-/** How long a person may type while the server is away, in ms: as long as a restart takes. */
+/** Time for which a person may type while the server is away, in ms: as long as a restart takes. */
 const TYPED_AWAY_MS = 2_000;
 /** Maximum bytes that wait for the session. */
 const MAX_WAITING = 1024 * 1024;
-/** Errors after which no other try makes sense. */
+/** Errors after which further tries are useless. */
 const final: ReadonlySet<string> = new Set(["session_not_found", "access_denied", "session_ended", "pane_not_found"]);
 
 interface Piece {
   readonly number: number;
   readonly bytes: Uint8Array;
-  /** When it was typed, and when it was sent over this connection; 0: it was not. */
+  /** Time at which it was typed, and at which it was sent over this connection; 0: it was not sent. */
   readonly typedAt: number;
   sentAt: number;
 }
@@ -57,7 +57,7 @@ export class ViewSocket {
     givenUp: () => this.abandon(),
   });
   private readonly waiting: Piece[] = [];
-  /** Newest piece sent over this connection, and over any. */
+  /** Newest piece sent over this connection, and over any connection. */
   private sent = 0;
   private everSent = 0;
   /** Name of the session's record of numbers. */
@@ -102,7 +102,7 @@ export class ViewSocket {
     return true;
   }
 
-  /** Later input is sent once this call has been answered, or has failed. */
+  /** Later input is sent only after this call has been answered or has failed. */
   after(call: Promise<unknown>): void {
     this.calls++;
     const answered = (): void => {
@@ -125,7 +125,7 @@ export class ViewSocket {
     if (this.isOpen) this.tell({ type: "focus", on });
   }
 
-  /** Sends the colours that programs get when they ask for the terminal's. */
+  /** Sends the colours for programs that query the terminal's. */
   colors(colors: Omit<Extract<ViewRequest, { type: "colors" }>, "type">): void {
     if (this.isOpen) this.tell({ type: "colors", ...colors });
   }
@@ -135,7 +135,7 @@ export class ViewSocket {
     if (this.isOpen) this.tell({ type: "release" });
   }
 
-  /** Tries at once, if it is time for the next try anyway. */
+  /** Tries now instead of after the pause. */
   retry(): void {
     this.backoff.now();
   }
@@ -204,12 +204,12 @@ export class ViewSocket {
         try {
           this.events.frame(message);
         } catch {
-          // Not the picture that this one builds on: a new connection begins with a whole one.
+          // The picture builds on another one: a new connection begins with a complete picture.
           this.socket?.close();
           return;
         }
         requestAnimationFrame(() => this.tell({ type: "shown", n }));
-        // A hidden page is given no frames to draw, and must not hold up the others.
+        // A hidden page gets no animation frames, and must not delay other viewers.
         if (document.hidden) this.tell({ type: "shown", n });
         return;
       }
@@ -264,14 +264,14 @@ export class ViewSocket {
     while ((this.waiting[0]?.number ?? Number.POSITIVE_INFINITY) <= number) this.waiting.shift();
   }
 
-  /** It is unknown whether these were taken. */
+  /** It is unknown whether these were received. */
   private drop(number: number): void {
     const bytes = this.waiting.reduce((sum, piece) => sum + (piece.number <= number ? piece.bytes.length : 0), 0);
     this.took(number);
     if (bytes > 0) this.events.lost(bytes);
   }
 
-  /** Sends the permitted pieces, in order. */
+  /** Sends all permitted pieces, in order. */
   private flush(): void {
     if (!this.isOpen || this.isSilent) return;
     for (const piece of this.waiting) {
@@ -285,7 +285,7 @@ export class ViewSocket {
     }
   }
 
-  /** Whether the server answers, and the session takes sent input. */
+  /** Checks whether the server answers and the session accepts sent input. */
   private check(serverIsSilent: boolean): void {
     const now = performance.now();
     const first = this.waiting[0];

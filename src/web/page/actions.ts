@@ -10,7 +10,7 @@ import type { Workspace } from "./workspace.ts";
 export interface PageAction {
   readonly name: string;
   readonly detail: string;
-  /** The key for it without the palette; after the prefix key unless a full combination. */
+  /** Its key outside the palette; after the prefix key unless it is a full combination. */
   readonly key?: string;
   /** It opens the form of one of the server's operations. */
   readonly isOperation?: boolean;

@@ -60,9 +60,7 @@ function Refused({ why, byLink }: { readonly why: string; readonly byLink: boole
     return (
       <div class="empty">
         <p>This link does not let this browser in.</p>
-        <p class="quiet">
-          A link admits the browser that opens it first, until it ends. Who gave it to you can make another.
-        </p>
+        <p class="quiet">A link admits only the first browser that opens it. Ask for another link.</p>
         <p class="quiet">{why}</p>
       </div>
     );

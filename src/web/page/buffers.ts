@@ -1,4 +1,4 @@
-/** The paste buffers that the active session sees, asked for when the palette opens: each is an entry that pastes it. */
+/** The paste buffers of the active session, requested when the palette opens: each is an entry that pastes it. */
 import { signal } from "@preact/signals";
 import type { PasteBuffer } from "../../protocol/paste.ts";
 import type { PageAction } from "./actions.ts";
@@ -7,7 +7,7 @@ import type { Workspace } from "./workspace.ts";
 
 const buffers = signal<readonly PasteBuffer[]>([]);
 
-/** A caller of one session alone, or of an older server, has none. */
+/** A caller of a single session, or of an older server, gets none. */
 export function loadBuffers(workspace: Workspace): void {
   const target = workspace.target();
   buffers.value = [];

@@ -38,7 +38,7 @@ export function CommandMenu({ tile, workspace }: { readonly tile: Tile; readonly
     return () => end.abort();
   }, [tile]);
   const menu = useRef<HTMLDivElement>(null);
-  // Above everything, and whole within the window, wherever the mark is.
+  // Above everything, and completely within the window, wherever the mark is.
   useLayoutEffect(() => {
     const element = menu.current;
     if (element === null || chosen === null) return;

@@ -12,7 +12,7 @@ import type { Workspace } from "./workspace.ts";
 
 export function Dialogs({ workspace }: { readonly workspace: Workspace }) {
   const open = workspace.open.value;
-  // By its kind: one that follows another at once is a new element, which has to be shown.
+  // The kind is the key: a dialog that directly follows another needs a new element to be shown.
   return open === null ? null : <Dialog key={open.kind} open={open} workspace={workspace} />;
 }
 
@@ -106,7 +106,7 @@ function Modal({
   readonly closed?: () => void;
 }) {
   const element = useRef<HTMLDialogElement>(null);
-  // Runs before the browser handles anything else: a key typed now is the dialog's, not the program's below.
+  // Runs before the browser handles anything else: a key typed now goes to the dialog, not to the program below.
   useLayoutEffect(() => element.current?.showModal(), []);
   const [opened] = useState(workspace.open.peek());
   return (
@@ -255,7 +255,7 @@ function Paste({
       }}
     >
       <h2>Paste {lines.length} lines?</h2>
-      <p class="quiet">The program does not tell a paste from typing: every line runs as it comes.</p>
+      <p class="quiet">The program cannot distinguish a paste from typing: each line runs as soon as it is typed.</p>
       <pre class="pasted">{lines.join("\n")}</pre>
       <div class="row-of-buttons">
         <button type="submit" class="primary">

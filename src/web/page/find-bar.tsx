@@ -1,9 +1,9 @@
-/** Find over a pane's whole history: n of m, from match to match, shown in place. */
+/** Searches a pane's whole history: n of m, from match to match, shown in place. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Finder } from "../terminal/finder.ts";
 import type { Tile } from "./tile.ts";
 
-/** Pause after a key before it is searched for, in ms. */
+/** Pause after a key before the search begins, in ms. */
 const PAUSE_MS = 120;
 
 export function FindBar({ tile }: { readonly tile: Tile }) {

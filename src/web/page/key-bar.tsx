@@ -1,4 +1,4 @@
-/** The keys that a phone's keyboard lacks. Ctrl and Alt hold for the next key. */
+/** The keys that a phone's keyboard lacks. Ctrl and Alt apply to the next key. */
 import { useState } from "preact/hooks";
 import type { Workspace } from "./workspace.ts";
 

@@ -1,4 +1,4 @@
-/** The dialog of keys: those of the page, and those of terminals as the settings have them now. */
+/** The dialog of keys: those of the page, and those of terminals according to the current settings. */
 import { signal } from "@preact/signals";
 import type { ViewMessage } from "../../protocol/view.ts";
 import { useWordSeparators } from "../terminal/clicked.ts";
@@ -6,10 +6,10 @@ import { useWordSeparators } from "../terminal/clicked.ts";
 type KeysInForce = Extract<ViewMessage, { type: "keys" }>;
 type Table = KeysInForce["tables"][number];
 
-/** As a session has last answered; empty until then, and for a visitor who may see one session alone. */
+/** From the latest answer of a session; empty until then, and for a visitor who may see only one session. */
 const inForce = signal<Pick<KeysInForce, "prefix" | "tables">>({ prefix: "", tables: [] });
 
-/** The settings have other keys, or other characters between words. */
+/** The settings have changed the keys, or the characters between words. */
 export function keysChanged({ prefix, tables, word_separators: separators }: KeysInForce): void {
   inForce.value = { prefix, tables };
   useWordSeparators(separators);
@@ -60,6 +60,7 @@ function Rows({ rows }: Pick<Table, "rows">) {
 }
 
 function titleOf(table: string, prefix: string | null): string {
-  if (table === "prefix") return prefix === null ? "After the prefix: no key is one" : `After the prefix, ${prefix}`;
+  if (table === "prefix")
+    return prefix === null ? "After the prefix: no prefix key is set" : `After the prefix, ${prefix}`;
   return table === "root" ? "Without the prefix" : table === "copy" ? "In copy mode" : `In the table ${table}`;
 }

@@ -7,7 +7,7 @@ import { type Signal, signal } from "@preact/signals";
 import type { ControlEvent, ControlSocket } from "../connection/control-socket.ts";
 import { sessions } from "./sessions.ts";
 
-/** Shown rows: a few readable ones are more useful than an unreadable screen. */
+/** Number of rows: a few readable ones are more useful than an unreadable screen. */
 const ROWS = 5;
 
 interface Picture {
@@ -18,7 +18,7 @@ interface Picture {
 export class Miniatures {
   /** Whether the page is hidden. */
   readonly isHidden = signal(document.hidden);
-  /** By session id, while the session has a miniature. */
+  /** By session id, while the session is shown as a miniature. */
   private readonly pictures = new Map<string, Picture>();
 
   constructor(private readonly control: ControlSocket) {
@@ -27,7 +27,7 @@ export class Miniatures {
     });
   }
 
-  /** The last rows that are not blank, as they change. */
+  /** Follows the last rows that are not blank. */
   text(session: string): Signal<string> {
     const known = this.pictures.get(session);
     if (known !== undefined) return known.text;

@@ -1,12 +1,12 @@
 /**
- * Notifies a person who is not looking: an agent that needs them, a question, a long command that has ended. By the
+ * Notifies a person who is elsewhere: an agent that needs them, a question, a long command that has ended. Uses the
  * browser's notifications, through the service worker if there is one, and only while the page lives.
  */
 
 import type { SessionUpdate } from "./sessions.ts";
 import { settings } from "./settings.ts";
 
-/** How long notices wait for the worker to begin, in ms; after that the page shows them itself. */
+/** Time for which notices wait for the worker to begin, in ms; after that the page shows them itself. */
 const WORKER_MS = 5_000;
 
 export class Notices {
@@ -31,7 +31,7 @@ export class Notices {
     return (await Notification.requestPermission()) === "granted";
   }
 
-  /** @param isLookedAt the session is in front of the person: they see it without a notice */
+  /** @param isLookedAt the session is visible to the person, who needs no notice */
   tell(what: SessionUpdate, isLookedAt: boolean): void {
     const text = this.textOf(what);
     if (text === null || isLookedAt || !this.isOn) return;
@@ -56,7 +56,7 @@ export class Notices {
         this.show(session);
       });
     } catch {
-      // Browsers of phones show none without a worker: the list and the tab's title show pending items.
+      // Browsers of phones show none without a worker: the list and the tab's title show pending items instead.
     }
   }
 
@@ -93,13 +93,13 @@ export class Notices {
       if (Object(data).type === "notice" && typeof session === "string") this.show(session);
     });
     try {
-      // A value of the policy's type replaces the string of DOM's types.
+      // A value of the policy's type is passed where DOM's types require a string.
       await container.register(script as unknown as string);
     } catch {
       // A browser that allows no workers shows notices without one.
       return;
     }
-    // Registered is not active, and only an active worker shows anything.
+    // A registered worker may not be active yet, and only an active one shows notifications.
     const ready = container.ready.then((registration) => {
       this.worker = registration;
     });
@@ -107,7 +107,7 @@ export class Notices {
   }
 }
 
-/** A notice takes the place of one with its tag; a question waits until it is answered, whatever is asked after it. */
+/** A notice replaces one with the same tag; a question remains until it is answered, whichever others follow. */
 function tagOf(what: SessionUpdate): string {
   const { session, kind } = what;
   return kind === "question" ? `${session.id} ${kind} ${what.question.ask_id}` : `${session.id} ${kind}`;
@@ -120,7 +120,7 @@ interface TrustedTypes {
   ): { createScriptURL(url: string): unknown };
 }
 
-/** The page's one policy: it makes exactly the address of our worker. */
+/** The page's only policy: it creates only the address of our worker. */
 const policy = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy("wsh", {
   createScriptURL: (url) => {
     if (url !== "sw.js") throw new TypeError(`'${url}' is not a script of this page`);

@@ -1,9 +1,9 @@
 import type { SessionInfo } from "../../protocol/session.ts";
 
-/** What the palette's entries of paste buffers begin with. */
+/** Beginning of the palette's entries for paste buffers. */
 export const PASTE = "Paste: ";
 
-/** What the palette is opened with, by the operation of a key. */
+/** Initial text of the palette, by the operation of a key. */
 export const paletteQueries: ReadonlyMap<string, string> = new Map([
   ["view.agents", "agent "],
   ["view.buffers", PASTE],

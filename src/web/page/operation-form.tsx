@@ -1,4 +1,4 @@
-/** Any operation of the server as a form made from its description, and its answer. */
+/** Any operation of the server as a form generated from its description, and its answer. */
 import { useState } from "preact/hooks";
 import { Refusal } from "../connection/server.ts";
 import { type FormField, fieldValue, operations, perform } from "./operations.ts";

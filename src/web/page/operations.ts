@@ -107,7 +107,7 @@ function fieldOf(name: string, schema: Schema, required: boolean): FormField {
   return { name, description, required, kind, choices };
 }
 
-/** The value of a field as a person typed it; undefined when left out. @throws SyntaxError for invalid JSON */
+/** The value of a field from a person's text; undefined: omitted. @throws SyntaxError for invalid JSON */
 export function fieldValue({ kind }: FormField, typed: string): unknown {
   if (typed === "") return undefined;
   switch (kind) {

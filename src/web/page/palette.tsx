@@ -1,4 +1,4 @@
-/** The palette: whatever can be done, found by a few letters. */
+/** The palette: finds any action by a few letters. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { actionsOf, type PageAction } from "./actions.ts";
 import { bufferActions, loadBuffers } from "./buffers.ts";
@@ -6,7 +6,7 @@ import { score } from "./fuzzy.ts";
 import { loadOperations, operations } from "./operations.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** Maximum listed entries: nobody reads more. */
+/** Maximum listed entries: nobody reads further. */
 const LISTED = 60;
 
 export function Palette({ workspace, query: first }: { readonly workspace: Workspace; readonly query: string }) {

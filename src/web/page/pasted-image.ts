@@ -3,9 +3,9 @@ import { type ImageFormat, imageFormats, MAX_IMAGE_DATA } from "../../protocol/p
 import type { ControlSocket } from "../connection/control-socket.ts";
 import { tellError, toast } from "./toasts.ts";
 
-/** Bytes that one message carries, before base64. */
+/** Maximum bytes of one message, before base64. */
 const MOST = (MAX_IMAGE_DATA / 4) * 3;
-/** Sides in turn, compared with the image's, until it is small enough. */
+/** Scales to try in turn until the image is small enough. */
 const SCALES = [1, 0.75, 0.5, 0.33, 0.2, 0.1];
 const QUALITY = 0.9;
 
@@ -20,7 +20,7 @@ export async function pasteImage(file: File, control: ControlSocket, pane: strin
   }
 }
 
-/** The file itself if one message carries it, else the image made smaller. */
+/** The file itself if one message can carry it, else a smaller version of the image. */
 async function fitting(file: File): Promise<{ readonly blob: Blob; readonly format: ImageFormat }> {
   const format = imageFormats.find((each) => file.type === `image/${each}`);
   if (format !== undefined && file.size <= MOST) return { blob: file, format };

@@ -49,7 +49,7 @@ export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) 
       <ul
         onKeyDown={(event) => walk(event, workspace)}
         onFocusIn={(event) => setStop(stopOf(event))}
-        // The actions of a session are hidden then, and Tab must not stop at them.
+        // The actions of a session are hidden without the focus, and Tab must not stop at them.
         onFocusOut={() => setStop(({ id }) => ({ id, at: 0 }))}
       >
         {listed.map((session) => (

@@ -23,14 +23,14 @@ export const sessions = signal<readonly SessionInfo[]>([]);
 export const isListed = signal(false);
 /** Newest command by session id. */
 export const lastCommands = signal<ReadonlyMap<string, CommandRecord>>(new Map());
-/** Questions that wait, by session id. */
+/** Pending questions, by session id. */
 export const questions = signal<ReadonlyMap<string, readonly PendingQuestion[]>>(new Map());
 
 export const byName = computed(() =>
   sessions.value.toSorted((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true })),
 );
 
-/** Sessions that wait for a person: with a question, or an agent that needs them. */
+/** Sessions that wait for a person: with a question, or with an agent that needs input. */
 export const needing = computed(
   () => sessions.value.filter(({ id, agent }) => questions.value.has(id) || agent?.state === "needs_input").length,
 );
@@ -51,7 +51,7 @@ export class SessionList {
   private refresh: ReturnType<typeof setInterval> | null = null;
   private readonly followed = new Set<string>();
   private isAsking = false;
-  /** Something changed while the list was requested: its answer may be older. */
+  /** Whether something changed while the list was requested: its answer may be older. */
   private isStale = false;
   /** Failed requests for a session's questions, by its id. */
   private readonly failures = new Map<string, number>();
@@ -70,7 +70,7 @@ export class SessionList {
     this.pace();
   }
 
-  /** Nothing is known to be followed: the next list asks for everything. */
+  /** Forgets which sessions are followed: the next list requests everything. */
   private anew(): void {
     this.followed.clear();
     this.failures.clear();
@@ -84,7 +84,7 @@ export class SessionList {
 
   event(event: ControlEvent): void {
     if (event.type === "lagged") {
-      // The server left out events that this page was too slow for.
+      // The server omitted events because this page was too slow.
       this.anew();
       return;
     }
@@ -95,7 +95,7 @@ export class SessionList {
     }
     switch (event.event) {
       case "session_created":
-        // Restarted: earlier subscriptions have ended.
+        // The session restarted: earlier subscriptions have ended.
         this.followed.delete(session.id);
         break;
       case "session_destroyed":
@@ -113,7 +113,7 @@ export class SessionList {
     this.soon(LIST_MS);
   }
 
-  /** Asks for the list soon. */
+  /** Schedules a request of the list. */
   soon(ms = LIST_MS): void {
     this.timer ??= setTimeout(() => {
       this.timer = null;
@@ -147,7 +147,7 @@ export class SessionList {
       }
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
-      // No other request follows while no change is reported. A lost connection asks again when it is back.
+      // Further requests follow only after reported changes. A lost connection requests the list when it is restored.
       if (this.control.isOpen) this.soon(REFRESH_MS);
     } finally {
       this.isAsking = false;
@@ -155,13 +155,14 @@ export class SessionList {
     }
   }
 
-  /** Subscribes to a session's events, and requests its present state. */
+  /** Subscribes to a session's events, and requests its current state. */
   private async follow(session: SessionInfo): Promise<void> {
     const { id } = session;
     if (this.followed.has(id)) return;
     this.followed.add(id);
     await Promise.all([this.followCommands(session), this.askQuestions(session)]);
-    // Requests of its tiles before the connection have failed, and events before the list reached no tile.
+    // The session's tiles made requests before the connection, which failed, and events before the list reached no
+    // tile.
     this.told({ kind: "followed", session });
   }
 
@@ -171,7 +172,7 @@ export class SessionList {
       const [newest] = await this.control.call<readonly CommandRecord[]>("list_commands", { limit: 1 }, pane_id);
       if (newest !== undefined) this.newest(id, newest);
     } catch {
-      // Gone meanwhile, or of another version: its newest command is not shown.
+      // The session is gone, or has another version: its newest command is not shown.
     }
   }
 
@@ -198,7 +199,9 @@ export class SessionList {
     }
   }
 
-  /** It is not known which questions wait: those that were known stay, and the next list asks again, some times. */
+  /**
+   * The pending questions are unknown: the known ones remain, and the next list asks again, a limited number of times.
+   */
   private again({ id }: SessionInfo): void {
     const failures = (this.failures.get(id) ?? 0) + 1;
     this.failures.set(id, failures);
@@ -217,7 +220,7 @@ export class SessionList {
     if (event !== "command_started" && event !== "command_finished") return;
     const session = sessions.peek().find((each) => each.name === name);
     if (session === undefined) return;
-    // The server's own record, according to its schema.
+    // The server's own record, which matches its schema.
     const record = command as CommandRecord;
     this.newest(session.id, record);
     this.told({ kind: "command", session, command: record, started: event === "command_started" });

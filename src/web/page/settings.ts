@@ -27,7 +27,7 @@ const defaults: Settings = {
   theme: "system",
   fontSize: isPhone ? 12 : 14,
   fontFamily: "",
-  // A phone that took part would make everybody's screen small.
+  // A phone that took part would make everyone's screen small.
   size: isPhone ? "follow" : "fit",
   notices: false,
   noticeAfterS: 10,
@@ -36,7 +36,7 @@ const defaults: Settings = {
   cursorBlinks: true,
 };
 
-/** Takes stored values that have the type of today's settings. */
+/** Keeps stored values whose type is that of the current settings. */
 function read(): Settings {
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");
@@ -58,7 +58,7 @@ const systemTheme = signal<"light" | "dark">(prefersDark.matches ? "dark" : "lig
 prefersDark.addEventListener("change", ({ matches }) => {
   systemTheme.value = matches ? "dark" : "light";
 });
-/** The theme of the page now. */
+/** The theme that the page shows now. */
 export const shownTheme = computed(() => {
   const { theme } = settings.value;
   return theme === "system" ? systemTheme.value : theme;
@@ -83,6 +83,6 @@ effect(() => {
   try {
     localStorage.setItem(KEY, JSON.stringify(settings.value));
   } catch {
-    // A browser without storage forgets them with the page.
+    // Without storage, the settings last as long as the page.
   }
 });

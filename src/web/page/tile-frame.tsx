@@ -1,4 +1,4 @@
-/** One terminal with its head: name, windows, actions of panes, and the state of the connection. */
+/** One terminal with its header: name, windows, actions of panes, and the state of the connection. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { WindowInfo } from "../../protocol/session.ts";
 import { CommandMenu } from "./command-menu.tsx";
@@ -161,7 +161,7 @@ function Actions({ tile, workspace }: { readonly tile: Tile; readonly workspace:
   );
 }
 
-/** The interruption of a connection, and the input typed meanwhile. */
+/** Shows that a connection is interrupted, and the input typed meanwhile. */
 function Interrupted({ tile, workspace }: { readonly tile: Tile; readonly workspace: Workspace }) {
   const { value } = tile.state;
   const held = tile.held.value;

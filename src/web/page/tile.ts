@@ -20,9 +20,9 @@ import { pasteImage } from "./pasted-image.ts";
 import { settings } from "./settings.ts";
 import { tellError, toast } from "./toasts.ts";
 
-/** Time out of sight after which a terminal's connection is given up, in ms. */
+/** Time out of sight after which a terminal's connection is closed, in ms. */
 const HIDDEN_MS = 30_000;
-/** Newest commands of a pane that are marked. */
+/** Number of a pane's newest commands that are marked. */
 const MARKED = 200;
 
 export interface TilePort {
@@ -33,28 +33,28 @@ export interface TilePort {
   wanted(operation: string, tile: Tile): void;
   mayPaste(text: string): Promise<boolean>;
   copied(text: string): void;
-  /** A key of the page itself. */
+  /** Handles a key of the page itself. */
   pageKey(event: KeyboardEvent, tile: Tile): boolean;
   focused(tile: Tile): void;
   /** Whether another tile shows it too. */
   isShared(session: string): boolean;
-  /** Whether the person gets notices while the page is out of sight. */
+  /** Whether the person gets notices while the page is hidden. */
   isReachable(): boolean;
 }
 
 export class Tile {
   readonly state = signal<ViewState>("connecting");
   readonly why = signal("");
-  /** Characters that wait to be sent for longer than a person expects. */
+  /** Number of characters that wait longer than a person expects. */
   readonly held = signal(0);
   readonly access = signal<"observe" | "operate" | "admin">("observe");
-  /** A caller holds the keyboard. */
+  /** Whether a caller holds the keyboard. */
   readonly captured = signal(false);
   readonly title = signal("");
-  /** Whether a person is scrolled up in a pane, and whether there is newer output. */
+  /** Whether the person has scrolled up in a pane, and whether newer output exists. */
   readonly copyMode = signal(false);
   readonly finding = signal(false);
-  /** Grows when the panes that are shown change, or their places. */
+  /** Changes when the shown panes, or their positions, change. */
   readonly panesChanged = signal(0);
   readonly terminal: Terminal;
   private readonly images: Images;
@@ -102,7 +102,7 @@ export class Tile {
     document.addEventListener("visibilitychange", this.visibility);
   }
 
-  /** Id of the session; its name until the session has answered. */
+  /** Id of the session; its name until the session answers. */
   get session(): string {
     return this.place.value;
   }
@@ -133,7 +133,7 @@ export class Tile {
     this.view?.retry();
   }
 
-  /** Later input is sent once this call has been answered, or has failed. */
+  /** Later input is sent only after this call has been answered or has failed. */
   typeAfter(call: Promise<unknown>): void {
     this.view?.after(call);
   }
@@ -155,7 +155,7 @@ export class Tile {
     this.view?.release();
   }
 
-  /** Reconnects: after it was detached, or refused. */
+  /** Reconnects, after the session detached or refused the page. */
   connect(): void {
     this.view?.close();
     this.view = new ViewSocket(this.port.server, this.session, {
@@ -196,12 +196,12 @@ export class Tile {
     this.view.start(this.size.rows, this.size.cols, settings.peek().size);
   }
 
-  /** The control connection knows the session now: earlier requests may have failed. */
+  /** The control connection now knows the session: earlier requests may have failed. */
   followed(): void {
     void this.follow(this.terminal.panes);
   }
 
-  /** A command has begun or ended in the session: redraws its marks. */
+  /** A command has begun or ended in the session: marks are redrawn. */
   marksChanged(): void {
     void this.mark(this.terminal.panes);
   }
@@ -211,7 +211,7 @@ export class Tile {
     this.hidden = null;
     if (document.hidden) {
       this.hidden = setTimeout(() => {
-        // A person who gets notifications can be asked: the session counts them while they are connected.
+        // A person with notifications can be asked: the session counts connected people only.
         if (this.port.isReachable()) return;
         this.view?.close();
         this.view = null;
@@ -243,7 +243,7 @@ export class Tile {
     element.classList.add("bell");
   }
 
-  /** A program wants to put a text on the clipboard: the person decides. */
+  /** A program wants to write to the clipboard: the person decides. */
   private clipboard(text: string): void {
     if (text === "") return;
     toast(`A program copied ${text.length} characters: “${text.slice(0, 40)}${text.length > 40 ? "…" : ""}”`, {

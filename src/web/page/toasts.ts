@@ -1,4 +1,4 @@
-/** Short messages at the page's edge, each with at most one thing to do about it. */
+/** Short messages at the page's edge, each with at most one action. */
 import { signal } from "@preact/signals";
 
 export interface Toast {
@@ -8,7 +8,7 @@ export interface Toast {
   readonly action?: { readonly label: string; run(): void };
 }
 
-/** Time that a message stays, in ms: long enough to read two lines. */
+/** Time for which a message is shown, in ms: long enough to read two lines. */
 const SHOWN_MS = 6_000;
 /** Maximum messages at once; the oldest is removed. */
 const MOST = 4;
@@ -16,7 +16,7 @@ const MOST = 4;
 export const toasts = signal<readonly Toast[]>([]);
 let next = 1;
 
-/** @returns a function that takes it away */
+/** @returns a function that removes it */
 export function toast(
   text: string,
   options: Partial<Pick<Toast, "kind" | "action">> & { readonly ms?: number } = {},
@@ -49,7 +49,7 @@ export function toast(
   return away;
 }
 
-/** Tells an error of a call. */
+/** Shows a call's error. */
 export function tellError(thrown: unknown): void {
   const hint = thrown instanceof Error && "hint" in thrown && typeof thrown.hint === "string" ? thrown.hint : "";
   toast(`${thrown instanceof Error ? thrown.message : String(thrown)}${hint === "" ? "" : `. ${hint}`}`, {

@@ -18,9 +18,9 @@ import { settings, shownTheme } from "./settings.ts";
 import { Tile } from "./tile.ts";
 import { tellError, toast } from "./toasts.ts";
 
-/** Time in which ending a session can be undone, in ms. */
+/** Time within which ending a session can be undone, in ms. */
 const UNDO_MS = 5_000;
-/** Maximum terminals side by side: more cannot be read. */
+/** Maximum terminals side by side: more are unreadable. */
 export const MAX_TILES = 6;
 
 export class Workspace {
@@ -92,7 +92,7 @@ export class Workspace {
     this.control.start();
   }
 
-  /** Shows a session, in the place of the active one unless it is shown already. */
+  /** Shows a session, in place of the active one unless it is already shown. */
   show(session: string, beside = false): void {
     this.drawer.value = false;
     const shown = this.tiles.peek().find((tile) => tile.session === session);
@@ -115,7 +115,7 @@ export class Workspace {
     this.focus(tile);
   }
 
-  /** Takes a session from the page; it lives on. */
+  /** Removes a session from the page; it continues to run. */
   hide(tile: Tile): void {
     const left = this.tiles.peek().filter((each) => each !== tile);
     this.tiles.value = left;
@@ -130,7 +130,7 @@ export class Workspace {
     const take = (): void => {
       if (this.open.peek() === null && this.active.peek() === tile) tile?.terminal.input.focus();
     };
-    // At once, so that no key is lost; and then, since its element may be about to be mounted.
+    // Takes the focus now, so that no key is lost, and again later, since its element may be about to be mounted.
     take();
     requestAnimationFrame(take);
   }
@@ -162,7 +162,7 @@ export class Workspace {
     }
   }
 
-  /** Ends a session after a delay in which that can be undone. */
+  /** Ends a session after a delay, within which that can be undone. */
   kill({ id, name }: SessionInfo): void {
     if (this.ending.peek().has(id)) return;
     this.ending.value = new Set([...this.ending.peek(), id]);
@@ -175,7 +175,7 @@ export class Workspace {
       over();
       this.control.call("kill_session", {}, id).catch(tellError);
     }, UNDO_MS);
-    // Undoing is impossible once the page is left.
+    // It cannot be undone after the page is left.
     const left = (): void => {
       const init = { method: "DELETE", keepalive: true };
       this.server.request(`sessions/${encodeURIComponent(id)}`, init).catch(() => undefined);
@@ -193,11 +193,11 @@ export class Workspace {
     });
   }
 
-  /** Calls an operation at the active pane; shows errors. */
+  /** Calls an operation for the active pane; shows errors. */
   async act(method: string, params: object, target = this.target(), tile = this.active.peek()): Promise<void> {
     if (target === undefined) return;
     const call = this.control.call(method, params, target);
-    // The next key is for the result of the call, for example a new pane.
+    // The next key goes to the result of the call, for example a new pane.
     tile?.typeAfter(call);
     await call.catch(tellError);
     this.list.soon();
@@ -249,7 +249,7 @@ export class Workspace {
     });
   }
 
-  /** A key after the prefix asks for something that is the page's. */
+  /** A key after the prefix requests an action of the page. */
   private wanted(operation: string, tile: Tile): void {
     switch (operation) {
       case "view.detach":
@@ -297,7 +297,7 @@ export class Workspace {
     }
   }
 
-  /** Goes from command to command. */
+  /** Moves from command to command. */
   async jump(tile: Tile, step: 1 | -1): Promise<void> {
     const pane = tile.terminal.activePane;
     if (pane === undefined) return;
@@ -311,7 +311,7 @@ export class Workspace {
   private connected(state: ControlState, why: string): void {
     const before = this.connection.peek().state;
     this.connection.value = { state, why };
-    // The connection continues, and all pending requests with it.
+    // The connection persists, and with it all pending requests.
     if (state === "silent" || (before === "silent" && state === "live")) return;
     if (state === "live") this.list.connected();
     else this.list.lost();
@@ -334,7 +334,7 @@ export class Workspace {
   }
 
   private tilesOf({ id, name }: SessionInfo): Tile[] {
-    // A tile has its session's name until the session has answered.
+    // A tile has its session's name until the session answers.
     return this.tiles.peek().filter(({ session }) => session === id || session === name);
   }
 
@@ -370,7 +370,7 @@ export class Workspace {
     history.replaceState(null, "", `#${fields.join("&")}`);
   }
 
-  /** A link, an address that a person wrote, or Back leads to other sessions in this tab. */
+  /** A link, an edited address, or Back leads to other sessions in this tab. */
   private goToAddress(): void {
     const wanted = addressed().slice(0, MAX_TILES);
     const listed = sessions.peek();

@@ -1,22 +1,22 @@
-/** The borders between panes as things to drag: found from the panes' places. Pure but for the elements. */
+/** Draggable borders between panes, computed from the panes' positions. Pure except for the elements. */
 import type { PanePlace } from "./types.ts";
 
 export interface Border {
-  /** The pane whose border it is, on its right or below. */
+  /** The pane to the left of the border, or above it. */
   readonly pane: string;
-  /** How a drag moves it; the upper edge of a floating pane moves that as a whole. */
+  /** The effect of a drag; the upper edge of a floating pane moves the whole pane. */
   readonly direction: "right" | "down" | "move";
   readonly row: number;
   readonly col: number;
   /** Cells along the border. */
   readonly length: number;
-  /** Of a floating pane: its place above the tiled ones. */
+  /** Stacking position of a floating pane above the tiled ones. */
   readonly z?: number | undefined;
 }
 
 /**
- * Borders of the panes: one cell beyond the right or lower edge, if another pane follows; and the frames of floating
- * panes, the lowest first.
+ * Borders of the panes: one cell beyond the right or lower edge, if another pane follows; then the frames of floating
+ * panes, lowest first.
  */
 export function bordersOf(all: readonly PanePlace[]): Border[] {
   const places = all.filter(({ z }) => z === undefined);
@@ -92,7 +92,7 @@ export class Borders {
         const [back, forth] = axis === "across" ? (["left", "right"] as const) : (["up", "down"] as const);
         this.drag.moved(border.pane, what, by < 0 ? back : forth, Math.abs(by));
       };
-      // The layout redraws the handle while it is dragged, so the document follows the pointer.
+      // The layout redraws the handle during the drag, so the document tracks the pointer.
       const move = (event: PointerEvent): void => {
         if (border.direction !== "down") moveBy("across", Math.round((event.clientX - down.clientX) / cell.width));
         if (border.direction !== "right") moveBy("down", Math.round((event.clientY - down.clientY) / cell.height));

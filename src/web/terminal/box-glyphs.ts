@@ -41,12 +41,12 @@ export function isBoxGlyph(text: string): boolean {
   return (code >= BOX && code <= BLOCKS_END) || (code >= POWERLINE && code <= POWERLINE_END);
 }
 
-/** The class of a character's shape, by which its rule is found. */
+/** The class of a character's shape, which selects its rule. */
 export function boxClass(text: string): string {
   return `x${text.charCodeAt(0).toString(16)}`;
 }
 
-/** The class of terminals with cells of this size, for which the shapes are made. */
+/** The class of terminals with cells of this size, for which shapes are generated. */
 export function cellClass(size: CellSize): string {
   const { width, height } = inDevicePixels(size);
   return `cell-${width}x${height}`;
@@ -67,7 +67,7 @@ export class BoxGlyphs {
     this.sheet.replaceSync("");
   }
 
-  /** Sees to it that the character has its rule for cells of this size. */
+  /** Ensures that the character has a rule for cells of this size. */
   need(text: string, size: CellSize): void {
     const selector = `.${cellClass(size)} .${boxClass(text)}::before`;
     if (this.made.has(selector)) return;

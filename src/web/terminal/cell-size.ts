@@ -14,11 +14,11 @@ export interface CellSize {
   readonly spacing: number;
 }
 
-/** Height of a row in parts of the font's size: accents of capitals and descenders fit, lists stay dense. */
+/** Height of a row relative to the font's size: accents of capitals and descenders fit, lists stay dense. */
 const LINE_HEIGHT = 1.25;
 /** Characters measured together, so that rounding does not matter. */
 const SAMPLE = 64;
-/** Invisible difference of an advance, in CSS pixels. */
+/** Difference of an advance that is invisible, in CSS pixels. */
 const TOLERANCE = 0.02;
 /** Maximum remembered characters: more than a person's languages have. */
 const MAX_KNOWN = 20_000;
@@ -26,16 +26,16 @@ const MAX_KNOWN = 20_000;
 export class CellMeasure {
   size: CellSize = { width: 8, height: 16, spacing: 0 };
   private readonly known = new Map<string, boolean>();
-  /** Device pixels of a CSS pixel, when it was measured. */
+  /** Device pixels per CSS pixel at the measurement. */
   private ratio = 0;
   private readonly canvas = document.createElement("canvas").getContext("2d");
-  /** Of the font, and of one of its characters, in CSS pixels. */
+  /** Size of the font, and of one of its characters, in CSS pixels. */
   fontSize = 13;
   advance = 8;
 
   /**
-   * Measures the font that `element` has; returns whether the size is another one.
-   * @param given width of a cell in device pixels; else the one nearest to the font's own
+   * Measures the font of `element`; returns whether the size has changed.
+   * @param given width of a cell in device pixels; absent: the one nearest to the font's own
    */
   measure(element: HTMLElement, given?: number): boolean {
     const probe = document.createElement("span");
@@ -58,7 +58,10 @@ export class CellMeasure {
     return isOther || before.width !== width || before.height !== height || before.spacing !== this.size.spacing;
   }
 
-  /** Whether the character may be part of a run of text: one cell wide, drawn as wide as the font's own. */
+  /**
+   * Whether the character may be part of a run of text: one cell wide, and drawn as wide as the font's other
+   * characters.
+   */
   fits(text: string): boolean {
     if (text.length === 1 && text >= " " && text <= "~") return true;
     const known = this.known.get(text);
@@ -72,7 +75,7 @@ export class CellMeasure {
   }
 }
 
-/** Calls back each time a CSS pixel gets another number of device pixels: another zoom of the page, another display. */
+/** Calls back when the number of device pixels per CSS pixel changes: another zoom of the page, another display. */
 export function onDensity(changed: () => void): void {
   let ratio = 0;
   const look = (): void => {

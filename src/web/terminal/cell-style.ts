@@ -1,6 +1,6 @@
 /**
- * The look of cells as classes and CSS: attributes are classes (style/terminal.css), the sixteen colours variables of
- * the theme, the others values. Pure, except for a cache per style object.
+ * The style of cells as classes and CSS: attributes are classes (style/terminal.css), the sixteen colours are variables
+ * of the theme, the others values. Pure, except for a cache per style object.
  */
 import {
   BLINK,
@@ -74,7 +74,7 @@ function computed({ fg, bg, flags, underlineStyle, underlineColor }: Style): Cel
     if ((flags & UNDERLINE) !== 0) css.push(`text-decoration-style:${underlines[underlineStyle ?? "single"]}`);
     if (underlineColor !== undefined) css.push(`text-decoration-color:${cssColor(underlineColor, "currentcolor")}`);
   }
-  // A ground fills its cells, which are higher than the font's own boxes.
+  // A background fills its cells, which are higher than the font's own boxes.
   if (inverse || ground !== null) names.push("g");
   return { className: names.join(" "), css: css.join(";") };
 }

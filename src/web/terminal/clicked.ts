@@ -1,17 +1,17 @@
 /**
  * The selection of two and three clicks: a word by a terminal's rules, with whole paths and addresses, and a logical
- * line; both span rows that wrap. The browser's own selection ends at punctuation and at rows, and only shows the place
- * of the click.
+ * line; both span rows that wrap. The browser's own selection ends at punctuation and at rows; it only gives the
+ * position of the click.
  */
 import { offsetIn, placeIn, rowText } from "./copy.ts";
 import type { ShownRow } from "./types.ts";
 
 /** Ends a word: blanks, brackets, quotes, lines between columns. */
 const BETWEEN_WORDS = /[\s()[\]{}<>'"`,;|│]/;
-/** Those of the setting word_separators; null: the usual ones. One page has one person's. */
+/** Characters of the setting word_separators; null: the usual ones. All terminals of a page belong to one person. */
 let separators: ReadonlySet<string> | null = null;
 
-/** @param characters of the setting word_separators; empty: the usual ones */
+/** @param characters value of the setting word_separators; empty: the usual characters */
 export function useWordSeparators(characters: string): void {
   separators = characters === "" ? null : new Set([...characters, " ", "\t"]);
 }
@@ -20,10 +20,10 @@ function isBetweenWords(character = " "): boolean {
   return separators === null ? BETWEEN_WORDS.test(character) : separators.has(character);
 }
 
-/** Way of the pointer from which a press is a drag, in CSS pixels. */
+/** Distance from which a press counts as a drag, in CSS pixels. */
 const DRAG = 4;
 
-/** @param lineOf all rows of a row's logical line */
+/** @param lineOf returns all rows of a row's logical line */
 export function selectByClicks(scroller: HTMLElement, lineOf: (element: Element) => readonly ShownRow[]): void {
   let pressed = { x: 0, y: 0 };
   scroller.addEventListener("mousedown", ({ clientX: x, clientY: y }) => {
@@ -53,7 +53,7 @@ export function selectByClicks(scroller: HTMLElement, lineOf: (element: Element)
   });
 }
 
-/** Bounds of the word at a position of a text; empty between words. */
+/** Bounds of the word at a position of a text; empty: the position is between words. */
 function wordAt(text: string, offset: number): readonly [from: number, to: number] {
   let [from, to] = [offset, offset];
   while (from > 0 && !isBetweenWords(text[from - 1])) from--;

@@ -5,7 +5,7 @@
 import { contentEnd } from "./row.ts";
 import type { CommandMark, ShownRow } from "./types.ts";
 
-/** Shortest shown duration, in ms: nobody waits for quicker commands. */
+/** Shortest duration to show, in ms: nobody waits for quicker commands. */
 const SHOWN_MS = 1000;
 
 export class CommandMarks {
@@ -18,7 +18,9 @@ export class CommandMarks {
     return this.folded.size > 0;
   }
 
-  /** From oldest to newest. One that begins at or below a newer one was erased: its lines belong to others now. */
+  /**
+   * From oldest to newest. A command that begins at or below a newer one was erased: its lines now belong to others.
+   */
   set(commands: readonly CommandMark[]): void {
     let limit = Number.POSITIVE_INFINITY;
     this.commands = commands
@@ -64,7 +66,7 @@ export class CommandMarks {
     }
   }
 
-  /** The command whose prompt or output a logical line belongs to. */
+  /** The command to whose prompt or output a logical line belongs. */
   at(line: number): CommandMark | undefined {
     return this.commands.findLast(({ firstLine }) => firstLine - 1 <= line);
   }

@@ -7,12 +7,12 @@ import type { ShownRow } from "./types.ts";
 
 export interface RowPart {
   readonly row: ShownRow;
-  /** Characters of the row's text, from and to. */
+  /** First and last character of the selected part of the row's text. */
   readonly from: number;
   readonly to: number;
 }
 
-/** Text of a row up to its last mark; a wrapped row has all of its cells. */
+/** Text of a row up to its last visible character; a wrapped row has all of its cells. */
 export function rowText({ cells, wrapped }: ShownRow): string {
   const text = withoutPictures(cells)
     .map((cell) => cell.text)
@@ -30,7 +30,7 @@ export function joinRows(parts: readonly RowPart[]): string {
   return text;
 }
 
-/** The rows of a selection with the part of each that is selected, in the order of the document. */
+/** The rows of a selection, each with its selected part, in document order. */
 export function selectedParts(
   range: Range,
   root: HTMLElement,
@@ -57,7 +57,7 @@ export function selectedParts(
   return parts;
 }
 
-/** Characters of the row before a place in it. */
+/** Number of the row's characters before a position in it. */
 export function offsetIn(row: Element, node: Node, offset: number): number {
   const range = document.createRange();
   range.selectNodeContents(row);
@@ -65,7 +65,7 @@ export function offsetIn(row: Element, node: Node, offset: number): number {
   return range.toString().length;
 }
 
-/** The text node and offset of a character of an element. */
+/** The text node and offset of a character in an element. */
 export function placeIn(element: HTMLElement, at: number): { readonly node: Node; readonly offset: number } | null {
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   let left = at;
@@ -79,7 +79,7 @@ export function placeIn(element: HTMLElement, at: number): { readonly node: Node
   return last === null ? null : { node: last, offset: last.textContent?.length ?? 0 };
 }
 
-/** The text that a program copies; empty for invalid data. */
+/** The text that a program copies; empty: invalid data. */
 export function decodeBase64(base64: string): string {
   try {
     return new TextDecoder().decode(Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)));

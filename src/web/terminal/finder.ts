@@ -8,7 +8,7 @@ import type { FoundText, Matches, SearchQuery, ShownRow } from "./types.ts";
 
 const HIGHLIGHT = "found";
 
-/** The look of matches; made here, since the bundler's parser of styles does not know the pseudo-element. */
+/** The style of matches; created here, since the bundler's parser of styles does not know the pseudo-element. */
 export function highlightSheet(): CSSStyleSheet {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(`::highlight(${HIGHLIGHT}){background:var(--found);color:var(--text)}`);
@@ -16,7 +16,7 @@ export function highlightSheet(): CSSStyleSheet {
 }
 
 export class Finder {
-  /** Index of the match that is shown among all, from the oldest; -1: none. */
+  /** Index of the shown match among all, from the oldest; -1: none. */
   at = -1;
   total = 0;
   private page: Matches | null = null;
@@ -26,7 +26,7 @@ export class Finder {
     private readonly query: SearchQuery,
   ) {}
 
-  /** Shows the next match: -1 the older one, 1 the newer one; at first the newest. */
+  /** Shows the next match: -1 an older one, 1 a newer one; at first the newest. */
   async step(by: 1 | -1): Promise<void> {
     const { history } = this.pane;
     const { id } = this.pane.place;

@@ -2,8 +2,8 @@
  * The rows above a pane's screen, as elements in pages that the browser skips while they are not visible.
  *
  * Owns the mounted rows: a contiguous stretch that ends at the screen's beginning, unless `hole` reports missing rows
- * there. Rows that leave the screen are added at the end; older pages are fetched on demand. Nothing moves the text
- * that a person reads: at most MAX_ROWS are mounted, and surplus rows are removed at the far side.
+ * there. Rows that leave the screen are added at the end; older pages are fetched on demand. The text that a person
+ * reads never moves: at most MAX_ROWS are mounted, and surplus rows are removed at the far side.
  */
 import { fillRow } from "./row.ts";
 import type { HistoryPage, HistoryPlace, HistorySource, ShownRow, Tools } from "./types.ts";
@@ -21,18 +21,18 @@ interface Page {
 export class HistoryView {
   readonly element = document.createElement("div");
   private readonly pages: Page[] = [];
-  /** More rows exist above those that are mounted. */
+  /** Whether there are more rows above the mounted ones. */
   private hasAbove = true;
   private loading: Promise<boolean> | null = null;
   private generation = 0;
   count = 0;
-  /** Rows are missing between the mounted ones and the screen. */
+  /** Whether rows are missing between the mounted ones and the screen. */
   hole = false;
 
   constructor(
     private readonly pane: () => string,
     private readonly tools: Tools,
-    /** Rows have been mounted: for selection and marks. */
+    /** Called with newly mounted rows, for selection and marks. */
     private readonly mounted: (rows: readonly ShownRow[]) => void,
   ) {
     this.element.className = "history";
@@ -69,7 +69,7 @@ export class HistoryView {
     this.loading = null;
   }
 
-  /** Rows that have left the screen, with their elements. */
+  /** Adds rows that have left the screen, with their elements. */
   append(rows: readonly ShownRow[]): void {
     for (const row of rows) {
       let page = this.pages.at(-1);
@@ -85,7 +85,7 @@ export class HistoryView {
     this.count += rows.length;
   }
 
-  /** Removes the oldest pages over the limit; only while they are not visible. */
+  /** Removes the oldest pages above the limit, only while they are invisible. */
   trimTop(): void {
     while (this.count > MAX_ROWS) this.dropFirst();
   }
@@ -183,7 +183,7 @@ export class HistoryView {
     return near.filter((row) => row.line === line);
   }
 
-  /** Fills all rows again: colours are CSS, but widths are not. */
+  /** Refills all rows: colours are CSS, but widths are not. */
   refill(): void {
     for (const { rows } of this.pages) for (const { element, cells } of rows) fillRow(element, cells, this.tools);
     for (const page of this.pages) this.sized(page);
@@ -211,7 +211,7 @@ export class HistoryView {
     return { element, rows: [] };
   }
 
-  /** The browser knows the height of a page that it skips. */
+  /** Sets the height of a page, so that the browser knows it while skipping the page. */
   private sized({ element, rows }: Page): void {
     element.style.containIntrinsicHeight = `${rows.length * this.tools.measure.size.height}px`;
   }

@@ -1,7 +1,7 @@
 /**
- * Images of programs, which cells show parts of: an image is a few custom properties of the terminal's element, so that
- * its cells need not be drawn again when it comes, changes or goes. The session sends commands of kitty's graphics
- * protocol as to any terminal; ids are its own.
+ * Images of programs, of which cells show parts: an image is a few custom properties of the terminal's element, so that
+ * its cells need not be redrawn when the image arrives, changes or disappears. The session sends commands of kitty's
+ * graphics protocol as to any terminal; it assigns the ids.
  */
 
 import type { Cell, Row } from "../../protocol/grid.ts";
@@ -43,7 +43,7 @@ export class Images {
     }
   }
 
-  /** The session sends all again. */
+  /** Call before the session sends all images again. */
   clear(): void {
     for (const id of this.sizes.keys()) this.remove(id);
   }
@@ -66,7 +66,7 @@ export class Images {
     this.style.setProperty(`--i${id}`, `url(${url})`);
   }
 
-  /** It is fitted into whole cells, and keeps its proportions. */
+  /** Fits the image into whole cells and keeps its proportions. */
   private place(id: string, cols: number, rows: number): void {
     const [width, height] = this.sizes.get(id) ?? [1, 1];
     const cell = this.cell();
@@ -77,7 +77,7 @@ export class Images {
   }
 }
 
-/** Raw pixels as a PNG. @param size bytes of a pixel */
+/** Raw pixels as a PNG. @param size bytes per pixel */
 async function painted(raw: Uint8Array, size: number, width: number, height: number): Promise<Blob> {
   const canvas = new OffscreenCanvas(width, height);
   const image = new ImageData(width, height);
@@ -88,7 +88,7 @@ async function painted(raw: Uint8Array, size: number, width: number, height: num
   return canvas.convertToBlob();
 }
 
-/** The cells of a row that show adjacent parts of an image. @returns where they end */
+/** The cells of a row that show adjacent parts of an image. @returns the index after them */
 export function imageCells(row: Row, start: number, parts: (Node | string)[]): number {
   const first = partAt(row[start]);
   if (first === null) return start;
@@ -110,7 +110,7 @@ export function imageCells(row: Row, start: number, parts: (Node | string)[]): n
   return at;
 }
 
-/** U+10EEEE, and in digits the image, the row and the column. */
+/** The part in a cell: U+10EEEE, with image, row and column as digits. */
 function partAt(cell: Cell | undefined): readonly [id: number, row: number, col: number] | null {
   if (cell === undefined || !cell.text.startsWith(PLACEHOLDER)) return null;
   const [id = 0, row = 0, col = 0] = cell.text.slice(PLACEHOLDER.length).split(",").map(Number);

@@ -4,7 +4,7 @@
  */
 import { encodeKeys, type KeyModes } from "../../keys/encode.ts";
 
-/** The used properties of a key event. */
+/** The properties of a key event that are used. */
 export interface Pressed {
   readonly key: string;
   readonly code: string;
@@ -12,15 +12,15 @@ export interface Pressed {
   readonly altKey: boolean;
   readonly shiftKey: boolean;
   readonly metaKey: boolean;
-  /** Keyboard's AltGr: it types a character, even with Ctrl and Alt set. */
+  /** AltGr of the keyboard: it types a character, even if Ctrl and Alt are set. */
   readonly altGraph: boolean;
-  /** Alt is a Mac's Option, which types characters. */
+  /** Whether Alt is a Mac's Option key, which types characters. */
   readonly option: boolean;
   /** Composing, or a dead key. */
   readonly composing: boolean;
 }
 
-/** Characters of punctuation keys in the layout that codes are named by; letters and digits are in the code itself. */
+/** Characters of punctuation keys in the layout by which codes are named; letters and digits are in the code itself. */
 const signs: Readonly<Record<string, string>> = {
   Backquote: "`",
   Minus: "-",
@@ -35,7 +35,7 @@ const signs: Readonly<Record<string, string>> = {
   Slash: "/",
 };
 
-/** Ctrl+Shift with these is the browser's, whatever a program asks for: paste, and the developer tools. */
+/** With Ctrl+Shift these belong to the browser, whatever a program requests: paste, and the developer tools. */
 const browserCodes: ReadonlySet<string> = new Set(["KeyV", "KeyI", "KeyJ"]);
 
 /** Kitty flag: all keys are reported as escape codes. */
@@ -104,7 +104,7 @@ export function keyNameOf(event: Pressed, modes: KeyModes): string | null {
 }
 
 /**
- * Whether Ctrl and Alt represent an unnamed AltGr, as remote desktops send it: the key alone does not type this
+ * Whether Ctrl and Alt stand for an unnamed AltGr, as remote desktops send it: the key alone does not type this
  * character. Ctrl+Alt with a letter or a digit is taken literally.
  */
 function isThirdLevel({ key, code, ctrlKey, altKey, shiftKey, altGraph }: Pressed): boolean {
@@ -117,7 +117,7 @@ function plain({ key, shiftKey }: Pressed): string | null {
   return key;
 }
 
-/** The numeric pad while it types digits and signs; its arrows and the like have the names of those keys. */
+/** The numeric pad's digits and signs; its arrows and the like have the names of those keys. */
 function padName({ code, key }: Pressed): string | undefined {
   const pad = keypad[code];
   if (pad === undefined) return undefined;
@@ -129,7 +129,7 @@ function modified(name: string, { ctrlKey, altKey, shiftKey, altGraph }: Pressed
   return held + name;
 }
 
-/** The bytes of a key; null when the text input types it. */
+/** The bytes of a key; null: the text input types it. */
 export function keyBytes(event: Pressed, modes: KeyModes): Uint8Array | null {
   const name = keyNameOf(event, modes);
   return name === null ? null : encodeKeys([name], modes);

@@ -18,7 +18,7 @@ export class Layers {
   private around: LayerRun[] = [];
   private key = "";
 
-  /** Forgets panes that are gone, and everything when the places have changed. */
+  /** Forgets removed panes, and everything if the positions have changed. */
   begin(frame: Frame, places: readonly PanePlace[]): void {
     const key = `${frame.rows} ${frame.cols} ${places.map(({ id, row, col, rows, cols }) => [id, row, col, rows, cols].join()).join(" ")}`;
     if (key === this.key) return;
@@ -39,7 +39,7 @@ export class Layers {
     return now.map(({ cells }) => cells);
   }
 
-  /** The whole picture with the panes' places blank. */
+  /** The whole picture with blanks in place of the panes. */
   aroundRows(frame: Frame, places: readonly PanePlace[]): readonly Row[] {
     const before = this.around;
     this.around = frame.lines.map((source, index) => {

@@ -31,7 +31,7 @@ export interface PointerAt {
   readonly ctrlKey: boolean;
 }
 
-/** The report; null when the mode does not request it. */
+/** The report; null: the mode does not request it. */
 export function mouseBytes(at: PointerAt, modes: Pick<FrameModes, "mouse" | "mouseEncoding">): Uint8Array | null {
   const { mouse } = modes;
   if (mouse === 0) return null;

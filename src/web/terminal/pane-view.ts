@@ -1,8 +1,8 @@
 /**
  * One pane: its rows, its history above them in one scrolled box, and its marks.
  *
- * Invariants: an element shows the same row as long as the row is the same, also when the row moves up into history, so
- * a selection survives output below it; while a person is scrolled up the visible rows do not move.
+ * Invariants: an element shows the same row while the row exists, even after it moves up into history, so a selection
+ * survives output below it; while a person is scrolled up the visible rows do not move.
  */
 import { type Row, sameCell } from "../../protocol/grid.ts";
 import { selectByClicks } from "./clicked.ts";
@@ -31,14 +31,14 @@ export class PaneView {
   readonly history: HistoryView;
   readonly marks = new CommandMarks();
   place: PanePlace;
-  /** The newest rows are in sight and stay there. */
+  /** Whether the newest rows are visible and remain so. */
   isFollowing = true;
   private rows: ShownRow[] = [];
   private cols = 0;
   private loadsAt = 0;
-  /** The first row's logical line when the rows were last known to be lines of history. */
+  /** The first row's logical line at the last time when the rows were known to be lines of history. */
   private firstLine: number | null = null;
-  /** Logical line that a person reads while the rows around it are fetched in another width. */
+  /** Logical line that a person reads while the rows around it are refetched for another width. */
   private reading: { readonly line: number } | null = null;
 
   constructor(
@@ -66,13 +66,13 @@ export class PaneView {
       return row === undefined ? [] : row.line === null ? [row] : this.rowsOf(row.line);
     });
     this.scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    // Nothing is mounted above the screen before the person scrolls up.
+    // Nothing is mounted above the screen until the person scrolls up.
     const looking = (): void => {
       if (this.scroller.scrollTop < this.scroller.clientHeight) void this.loadAbove();
     };
     this.scroller.addEventListener("wheel", ({ deltaY }) => deltaY < 0 && looking(), { passive: true });
     this.scroller.addEventListener("touchstart", looking, { passive: true });
-    // A selection may be drawn up into it.
+    // A selection may extend into history.
     this.scroller.addEventListener("mousedown", looking, { passive: true });
   }
 
@@ -81,12 +81,12 @@ export class PaneView {
     return this.rows;
   }
 
-  /** Shows a picture: `cells` has the pane's part of each row, the same object while it is the same. */
+  /** Shows a picture: `cells` has the pane's part of each row, as the same object while it is unchanged. */
   update(place: PanePlace, cells: readonly Row[]): void {
     const isOther = place.id !== this.place.id || place.cols !== this.cols;
     const read = !isOther || this.isFollowing ? null : (this.reading?.line ?? this.topLine());
     const { first_line } = place;
-    // Lines that left the screen while something covered it were not seen.
+    // Lines that left the screen under a full-screen program were not seen.
     if (this.place.first_line === null && first_line !== null && first_line !== this.firstLine) this.history.reset();
     this.firstLine = first_line ?? this.firstLine;
     this.place = place;
@@ -139,7 +139,7 @@ export class PaneView {
     if (this.isFollowing) this.toEnd();
   }
 
-  /** Shows the newest rows, and follows them from now on. */
+  /** Shows the newest rows and follows them. */
   toEnd(): void {
     this.isFollowing = true;
     this.reading = null;
@@ -184,7 +184,7 @@ export class PaneView {
     this.scroller.scrollTop += top - this.scroller.getBoundingClientRect().top;
   }
 
-  /** The lines were rewrapped: the line that the person reads stays at the top. */
+  /** After the lines were rewrapped: keeps the line that the person reads at the top. */
   private async readOn(line: number): Promise<void> {
     const reading = { line };
     this.reading = reading;
@@ -215,8 +215,8 @@ export class PaneView {
   }
 
   /**
-   * Index of the last row with text, where the program usually writes: once it has left the screen, its last changes
-   * were in no picture.
+   * Index of the last row with text, where the program usually writes: when it leaves the screen, its last changes were
+   * in no picture.
    */
   private lastUsed(): number {
     return this.rows.findLastIndex(({ element }) => element.textContent?.trim() !== "");
@@ -229,7 +229,7 @@ export class PaneView {
     else this.history.append(gone);
   }
 
-  /** More was printed than a picture shows: the rows in between are not mounted. */
+  /** More was printed than fits in a picture: the rows in between are not mounted. */
   private jumped(hasSelection: boolean): void {
     if (this.isFollowing && !hasSelection) this.history.reset();
     else if (this.history.count > 0) {
@@ -255,13 +255,13 @@ export class PaneView {
     }
   }
 
-  /** Number of rows by which the screen has moved up since the last picture; "jump" when none of its rows is left. */
+  /** Number of rows by which the screen has moved up since the last picture; "jump": none of its rows remains. */
   private shiftOf(lines: readonly RowPlace[], cells: readonly Row[]): number | "jump" {
     const [first] = lines;
     const before = this.rows[0];
     if (first === undefined || first.line === null || before?.line == null) return 0;
     if (first.line < before.line) {
-      // Cleared, or grown at the top: mounted rows may overlap with the screen.
+      // The screen was cleared, or grew at the top: mounted rows may overlap with it.
       this.history.reset();
       return 0;
     }
@@ -309,7 +309,7 @@ export class PaneView {
   }
 }
 
-/** The selection, if it is in an element; moving the elements that it is in would undo it. */
+/** The selection, if it is inside an element; moving that element would undo it. */
 function selectionIn(element: Element): { restore(): void } | null {
   const selection = getSelection();
   if (selection === null || selection.isCollapsed) return null;
@@ -329,7 +329,7 @@ interface RowPlace {
   readonly wrapped: boolean;
 }
 
-/** Logical line and beginning of each row. */
+/** Logical line and first cell of each row. */
 function linesOf({ first_line, first_col, wrapped, rows, cols }: PanePlace): RowPlace[] {
   const goesOn = new Set(wrapped);
   let line = first_line;

@@ -1,9 +1,12 @@
-/** Makes pasted text harmless: it can end no bracket and contains no control characters. Pure. */
+/** Makes pasted text harmless: it cannot end a bracketed paste and contains no control characters. Pure. */
 
 const BEGIN = "\x1b[200~";
 const END = "\x1b[201~";
 
-/** Text without the start of escape sequences and other controls; line ends are carriage returns, as from Enter. */
+/**
+ * The text without beginnings of escape sequences and other controls; line ends are carriage returns, like those of
+ * Enter.
+ */
 export function cleanPaste(text: string): string {
   return text
     .replaceAll(END, "")

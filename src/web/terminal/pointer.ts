@@ -9,10 +9,10 @@ import type { PanePlace } from "./types.ts";
 
 /** Rows per notch of the wheel when arrow keys replace it. */
 const WHEEL_ROWS = 3;
-/** Wheel distance of one report, in CSS pixels: that of a notch, less for a touchpad's finer steps. */
+/** Wheel distance of one report, in CSS pixels: one notch, or several finer steps of a touchpad. */
 const WHEEL_STEP = 40;
 
-/** A point of the window, and the held modifier keys. */
+/** A point of the window, and the pressed modifier keys. */
 type At = Pick<MouseEvent, "clientX" | "clientY" | "shiftKey" | "altKey" | "ctrlKey">;
 
 export interface PointerPort {
@@ -29,7 +29,7 @@ export class Pointer {
   private held: number | null = null;
   private last = "";
   private wheel = 0;
-  /** Where the one finger was, in CSS pixels from the top; null: none, or several. */
+  /** Last position of the only finger, in CSS pixels from the top; null: none, or several. */
   private finger: number | null = null;
 
   constructor(
@@ -56,7 +56,7 @@ export class Pointer {
     });
   }
 
-  /** Whether the program under the pointer has requested it. Shift keeps it for the page. */
+  /** Whether the program under the pointer has requested the event. Shift keeps it for the page. */
   private isTold(event: At): boolean {
     if (event.shiftKey || this.port.modes().mouse === 0) return false;
     const { row, col } = this.port.cellAt(event.clientX, event.clientY);
@@ -127,7 +127,7 @@ export class Pointer {
       event.preventDefault();
   }
 
-  /** @returns whether it is the program's; else the page scrolls */
+  /** @returns whether the program gets it; otherwise the page scrolls */
   private scrolled(event: At, pixels: number): boolean {
     const { row, col } = this.port.cellAt(event.clientX, event.clientY);
     const pane = this.port.paneAt(row, col);
@@ -152,7 +152,7 @@ export class Pointer {
   }
 }
 
-/** Shift would extend an existing selection, even in the text input: so a new one begins. */
+/** Begins a new selection: Shift would extend an existing one, even in the text input. */
 function beginSelection(): void {
   const selection = getSelection();
   const { activeElement } = document;

@@ -1,8 +1,8 @@
 /**
- * One row of cells as DOM: runs of one look are one element, plain text is only text. A character that does not itself
- * fill its cells (wide, combining, of another font) has a separate box of exactly that many cells, so no character
- * moves those after it. Runs for each row that changed; the text of the elements is the row's text, for selection, find
- * and screen readers.
+ * One row of cells as DOM: runs of one style are one element, plain text is only text. A character that does not itself
+ * fill its cells (wide, combining, of another font) has a separate box of exactly that many cells, so that it moves no
+ * other character. Runs for each row that changed; the text of the elements is the row's text, for selection, find and
+ * screen readers.
  */
 import { type Cell, plainStyle, type Row, type Style, sameStyle } from "../../protocol/grid.ts";
 import { PLACEHOLDER } from "../../protocol/placeholder.ts";
@@ -16,7 +16,7 @@ export interface RowTools {
   readonly glyphs: BoxGlyphs;
 }
 
-/** Only such links are opened; others are text. */
+/** Only such links are opened; others remain text. */
 const OPENED = /^https?:\/\//i;
 
 /** Fills an element with a row, replacing its contents. */
@@ -73,7 +73,7 @@ function single(cell: Cell, at: number, parts: (Node | string)[], { measure }: R
   return at + cell.width;
 }
 
-/** A row of the same character is one element, whose mask is repeated. */
+/** A run of one character is one element, whose mask is repeated. */
 function box(row: Row, start: number, end: number, parts: (Node | string)[], { measure, glyphs }: RowTools): number {
   const first = row[start];
   if (first === undefined) return start + 1;

@@ -1,6 +1,6 @@
 /**
- * A selection drawn with the mouse stays in the pane in which it began, wherever the pointer goes: the surroundings of
- * a terminal are not program output. While the pointer is above or below the pane it scrolls, faster with the distance,
+ * A selection with the mouse stays in the pane in which it began, wherever the pointer goes: the surroundings of a
+ * terminal are not program output. While the pointer is above or below the pane, it scrolls, faster with the distance,
  * and the selection ends at the edge. Inside the pane the browser selects.
  */
 
@@ -9,7 +9,7 @@ const INSIDE = 2;
 /** Speed at the edge, in CSS pixels a second, and its increase per pixel beyond it: readable at first. */
 const SLOWEST = 200;
 const FASTER = 8;
-/** Longest time that one picture scrolls for, in ms: after a pause of the page nothing jumps. */
+/** Longest scrolled time per picture, in ms: the view does not jump after a pause of the page. */
 const LONGEST_STEP_MS = 50;
 
 /** @param scroller the box whose rows are selected together */
@@ -24,7 +24,7 @@ class Drag {
   private readonly over = new AbortController();
   private x: number;
   private y: number;
-  /** When it was scrolled last; null: the pointer is not beyond the edge. */
+  /** Time of the last scroll; null: the pointer is not beyond the edge. */
   private scrolledAt: number | null = null;
 
   constructor(
@@ -52,7 +52,7 @@ class Drag {
     requestAnimationFrame((now) => this.scroll(now));
   }
 
-  /** How far the pointer is above (negative) or below the box, in CSS pixels. */
+  /** Distance of the pointer above (negative) or below the box, in CSS pixels. */
   private get beyond(): number {
     const { top, bottom } = this.scroller.getBoundingClientRect();
     return Math.min(this.y - top, 0) + Math.max(this.y - bottom, 0);
@@ -96,7 +96,7 @@ function within(value: number, least: number, most: number): number {
   return Math.min(Math.max(value, least + INSIDE), most - INSIDE);
 }
 
-/** A place in the text; browsers name it in two ways. */
+/** A position in the text, for which browsers have two methods. */
 function placeAt(x: number, y: number): { readonly node: Node; readonly offset: number } | null {
   if ("caretPositionFromPoint" in document) {
     const position = document.caretPositionFromPoint(x, y);

@@ -1,23 +1,23 @@
 /**
  * The cells of one terminal: those of the page's font, or, for a followed session that is wider than its place, smaller
- * ones that show it completely. Smaller cells are whole device pixels like the others, with a font made for them; a
- * scaled picture would have lines between pixels, and thin ones vanish.
+ * ones that show it completely. Smaller cells are whole device pixels too, with a font of that size; a scaled picture
+ * would have lines between pixels, and thin ones would vanish.
  */
 import { CellMeasure } from "./cell-size.ts";
 
-/** Smallest part of its size at which a followed session is shown whole; below it the person pans. */
+/** Smallest scale at which a followed session is shown completely; below it the person pans. */
 const LEAST_SCALE = 0.55;
 /** Properties that the smaller cells override, for the terminal's element. */
 const properties = ["--font-size", "--cell-width", "--cell-height", "--cell-spacing"] as const;
 
 export class TerminalCells {
   private readonly smaller = new CellMeasure();
-  /** Of the smaller cells, in device pixels, and of which font; "": they are not in use. */
+  /** Size of the smaller cells in device pixels, and their font; "": they are not used. */
   private key = "";
 
   constructor(
     private readonly element: HTMLElement,
-    /** Of the page's font. */
+    /** Cells of the page's font. */
     readonly own: CellMeasure,
   ) {}
 
@@ -25,7 +25,7 @@ export class TerminalCells {
     return this.key === "" ? this.own : this.smaller;
   }
 
-  /** @param cols columns to be seen whole; null: in their own size @returns whether the cells are others than before */
+  /** @param cols columns to show completely; null: cells have their own size @returns whether the cells have changed */
   fit(cols: number | null): boolean {
     const ratio = globalThis.devicePixelRatio;
     const full = Math.round(this.own.size.width * ratio);
@@ -53,7 +53,7 @@ export class TerminalCells {
   }
 }
 
-/** @param full width of a cell, in device pixels */
+/** @param full width of a full-size cell, in device pixels */
 function leastWidth(full: number): number {
   return Math.max(1, Math.floor(full * LEAST_SCALE));
 }

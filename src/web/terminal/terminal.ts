@@ -26,7 +26,7 @@ import type { HistorySource, PanePlace, Tools } from "./types.ts";
 
 export interface TerminalEvents {
   input(bytes: Uint8Array): void;
-  /** The room has changed; in cells. */
+  /** The room has changed; size in cells. */
   size(rows: number, cols: number): void;
   focus(on: boolean): void;
   /** Whether several lines may be typed into a program that cannot recognise a paste. */
@@ -39,20 +39,20 @@ export interface TerminalEvents {
   scrolled(pane: PaneView): void;
   /** Keys of the page itself; @returns whether it took the key */
   pageKey(event: KeyboardEvent): boolean;
-  /** The panes that are shown are others than before. */
+  /** The shown panes have changed. */
   panes(panes: readonly PaneView[]): void;
 }
 
 /** Least size that a session is asked to have. */
 const LEAST = { rows: 2, cols: 10 } as const;
-/** The only property for this that all browsers have. */
+/** The only property for this in all browsers. */
 const isMac = navigator.platform.startsWith("Mac");
 
 export class Terminal {
   readonly element = document.createElement("div");
   readonly input: TextInput;
   frame: Frame | null = null;
-  /** Set while the next key is to be held with Ctrl or Alt, by a phone's key bar. */
+  /** Modifiers for the next key, set by a phone's key bar. */
   held: { ctrl: boolean; alt: boolean } = { ctrl: false, alt: false };
   onReleased: () => void = () => {};
   private readonly grid = document.createElement("div");
@@ -153,7 +153,7 @@ export class Terminal {
     if (view.title !== null && view.title !== before?.title) this.events.title(view.title);
   }
 
-  /** The connection was lost: the next picture is whole. */
+  /** After a lost connection the next picture is complete. */
   follow(on: boolean): void {
     if (this.follows === on) return;
     this.follows = on;
@@ -203,7 +203,7 @@ export class Terminal {
     if (clean === "") return;
     const epoch = ++this.consentEpoch;
     if (needsConsent(clean, this.modes.bracketedPaste) && !(await this.events.mayPaste(clean))) return;
-    // Another paste, or another session, came while the person decided.
+    // Another paste, or another session, arrived before the person decided.
     if (epoch === this.consentEpoch) this.send(pasteBytes(clean, this.modes.bracketedPaste));
   }
 
@@ -218,7 +218,7 @@ export class Terminal {
     return joinRows(selectedParts(range, root, (element) => rowsByElement.get(element)));
   }
 
-  /** When the picture is larger than the room, the part with the cursor is shown. */
+  /** If the picture is larger than the room, shows the part with the cursor. */
   showCursor(): void {
     if (this.follows) this.cursor.element.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
@@ -273,7 +273,9 @@ export class Terminal {
     return true;
   }
 
-  /** A key typed while text is selected or another part of the terminal has the focus still belongs to the terminal. */
+  /**
+   * A key typed while text is selected, or another part of the terminal has the focus, still belongs to the terminal.
+   */
   private keyElsewhere(event: KeyboardEvent): void {
     if (event.target === this.input.element || event.isComposing) return;
     const isCopy =
@@ -281,7 +283,7 @@ export class Terminal {
       /^(c|Insert)$/i.test(event.key) &&
       (event.metaKey || event.shiftKey || event.key === "Insert");
     if (isCopy) {
-      // Another focus would end the selection.
+      // Moving the focus would end the selection.
       if (this.events.pageKey(event)) event.preventDefault();
       return;
     }
@@ -322,7 +324,7 @@ export class Terminal {
       style.top = `${place.row * height}px`;
       style.width = `${place.cols * width}px`;
       style.height = `${place.rows * height}px`;
-      // Floating panes lie above the handles of borders between tiled ones.
+      // Floating panes are above the handles of borders between tiled ones.
       style.zIndex = place.z === undefined ? "" : String(place.z);
       classList.toggle("active", place.active && places.length > 1);
       view.update(place, this.layers.paneRows(frame, place));
@@ -366,7 +368,7 @@ export class Terminal {
     const home = view?.screen ?? this.grid;
     if (this.cursor.element.parentElement !== home) home.append(this.cursor.element);
     const row = view === undefined || place === undefined ? cursor.row : cursor.row - place.row;
-    // A cursor after the last column waits there to wrap.
+    // A cursor after the last column is waiting there to wrap.
     const last = place === undefined ? cursor.col : Math.min(cursor.col - place.col, place.cols - 1);
     this.cursor.show({ ...cursor, row, col: last }, cell, size);
     if (view?.marks.hasFolds === true) {
@@ -411,7 +413,7 @@ export class Terminal {
     this.events.size(rows, cols);
   }
 
-  /** A followed session keeps its size: its cells are made smaller. @returns whether they are others than before */
+  /** A followed session keeps its size: its cells shrink. @returns whether they have changed */
   private fit(): boolean {
     if (!this.element.isConnected || this.element.clientWidth === 0) return false;
     return this.cells.fit(this.follows && this.frame !== null ? this.frame.cols : null);

@@ -30,7 +30,7 @@ const deletions: Readonly<Record<string, "Backspace" | "Delete">> = {
 export class TextInput {
   readonly element = document.createElement("textarea");
   private composing = false;
-  /** Text of a finished composition: browsers report it again as input. */
+  /** Text of a finished composition, which browsers report again as input. */
   private composed: string | null = null;
 
   constructor(private readonly events: TextInputEvents) {
@@ -75,7 +75,8 @@ export class TextInput {
 
   focus(): void {
     this.element.focus({ preventScroll: true });
-    // Chromium types nothing into an element that was beneath a dialog and got its focus back, until it is selected.
+    // Chromium types nothing into an element that was beneath a dialog and regained its focus, until its content is
+    // selected.
     this.reset();
   }
 

@@ -6,11 +6,11 @@ import type { CellMeasure } from "./cell-size.ts";
 
 export type { PanePlace };
 
-/** A row that is shown: on the screen or in history. */
+/** A displayed row: on the screen or in history. */
 export interface ShownRow {
   readonly element: HTMLElement;
   cells: Row;
-  /** Logical line and the cell of it at which the row begins; null: none, as on the alternate screen. */
+  /** Logical line, and the cell of it at which the row begins; null: none, as on the alternate screen. */
   line: number | null;
   col: number;
   wrapped: boolean;
@@ -26,7 +26,7 @@ export interface HistoryPage {
   }[];
   readonly moreAbove: boolean;
   readonly moreBelow: boolean;
-  /** Where the screen begins: rows from there on change. */
+  /** Start of the screen: rows from there on change. */
   readonly screen: { readonly line: number; readonly col: number };
 }
 
@@ -41,7 +41,7 @@ export interface FoundText {
 
 export interface Matches {
   readonly matches: readonly FoundText[];
-  /** Index of the first of them among all. */
+  /** Index of the first match among all. */
   readonly first: number;
   readonly total: number;
 }
@@ -50,7 +50,7 @@ export interface Matches {
 export interface HistorySource {
   above(pane: string, place: HistoryPlace | null, limit: number): Promise<HistoryPage>;
   below(pane: string, place: HistoryPlace, limit: number): Promise<HistoryPage>;
-  /** The newest matches, or those before or from a place. */
+  /** The newest matches, or those before or after a position. */
   search(
     pane: string,
     query: SearchQuery,
@@ -63,7 +63,7 @@ export interface SearchQuery {
   readonly isPattern: boolean;
 }
 
-/** A command of a shell, as the page marks it. */
+/** A shell's command, for the page's marks. */
 export interface CommandMark {
   readonly id: number;
   readonly command: string | null;
