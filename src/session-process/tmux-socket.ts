@@ -15,15 +15,26 @@ import type { SessionIdentity } from "../shell/environment.ts";
 import { quote } from "../shell/words.ts";
 import { Wire, type WireEvents } from "../wire/socket.ts";
 
-/** Clients at once: far more than a team of agents has. */
+/** Clients at once: far more than a team of agents has; and those of one process, where the binary `tmux` is one. */
 const MOST_CLIENTS = 256;
+const MOST_OF_PROCESS = 16;
+/** Longest time until a client says what it wants, in ms: the binary `tmux` does at once. */
+const SILENT_MS = 10_000;
 
 /** Interval between two looks at whether clients are left, in ms. */
 const FLUSH_LOOK_MS = 5;
 
+interface Client {
+  readonly pid: number | null;
+  /** `silent` until it has sent its command, `answered` until it leaves: both make way for others. */
+  state: "silent" | "asked" | "answered";
+  end(): void;
+}
+
 export class TmuxSocket {
   private isListening = false;
-  private clients = 0;
+  /** The oldest first. */
+  private readonly clients = new Set<Client>();
 
   constructor(
     private readonly of: {
@@ -61,10 +72,11 @@ export class TmuxSocket {
     if (this.isListening) this.listen();
   }
 
-  /** Resolves when no client is left: one that has ended the session is told so. */
+  /** Resolves when no client is left that has sent a command: one that has ended the session is told so. */
   async flush(patienceMs: number): Promise<void> {
     const deadline = performance.now() + patienceMs;
-    while (this.clients > 0 && performance.now() < deadline) await Bun.sleep(FLUSH_LOOK_MS);
+    const hasAsked = ({ state }: Client): boolean => state !== "silent";
+    while ([...this.clients].some(hasAsked) && performance.now() < deadline) await Bun.sleep(FLUSH_LOOK_MS);
   }
 
   private listen(): void {
@@ -80,35 +92,64 @@ export class TmuxSocket {
 
   private accept(path: string, wire: Wire): WireEvents {
     const { instance } = this.of;
-    let client: WireEvents | null = null;
-    const early: Uint8Array[] = [];
-    let isOver = false;
-    const over = (): void => {
-      if (!isOver) this.clients--;
-      isOver = true;
-    };
-    // Its own end is not reported to the one who ends it.
-    const end = (): void => {
-      over();
+    const { peerPid } = wire;
+    if (!this.makeRoom(peerPid)) {
       wire.end();
+      return refused;
+    }
+    let served: WireEvents | null = null;
+    const early: Uint8Array[] = [];
+    const over = (): void => {
+      clearTimeout(timer);
+      this.clients.delete(client);
     };
+    const client: Client = {
+      pid: peerPid,
+      state: "silent",
+      // Its own end is not reported to the one who ends it.
+      end: () => {
+        over();
+        wire.end();
+        served?.close();
+      },
+    };
+    const timer = setTimeout(() => client.end(), SILENT_MS);
     const load = async (): Promise<void> => {
       const { serveClient } = await import("../tmux/protocol/serve.ts");
-      const { peerPid } = wire;
-      client = serveClient(instance, path, { peerPid, end, write: (bytes) => wire.write(bytes) });
-      for (const bytes of early.splice(0)) client.data(bytes);
-      if (isOver) client.close();
+      served = serveClient(instance, path, {
+        peerPid,
+        end: client.end,
+        write: (bytes) => wire.write(bytes),
+        became(state) {
+          clearTimeout(timer);
+          client.state = state;
+        },
+      });
+      for (const bytes of early.splice(0)) served.data(bytes);
+      if (!this.clients.has(client)) served.close();
     };
-    this.clients++;
-    if (this.clients > MOST_CLIENTS) end();
-    else void load();
+    this.clients.add(client);
+    void load();
     return {
-      data: (bytes) => (client === null ? void early.push(bytes.slice()) : client.data(bytes)),
-      drain: () => client?.drain(),
+      data: (bytes) => (served === null ? void early.push(bytes.slice()) : served.data(bytes)),
+      drain: () => served?.drain(),
       close: () => {
         over();
-        client?.close();
+        served?.close();
       },
     };
   }
+
+  /** Ends the oldest client that asks nothing where there are too many. @returns false where none makes way */
+  private makeRoom(pid: number | null): boolean {
+    const all = [...this.clients];
+    // A process of another name space has the number 0.
+    const siblings = pid ? all.filter((each) => each.pid === pid) : [];
+    const crowd = siblings.length >= MOST_OF_PROCESS ? siblings : all.length >= MOST_CLIENTS ? all : null;
+    const oldest = crowd?.find(({ state }) => state !== "asked");
+    oldest?.end();
+    return crowd === null || oldest !== undefined;
+  }
 }
+
+const refused: WireEvents = { data() {}, drain() {}, close() {} };

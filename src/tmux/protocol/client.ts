@@ -29,6 +29,8 @@ export interface ClientPort {
   /** Its process id by the kernel, which counts before what it says of itself; null: unknown. */
   readonly peerPid: number | null;
   end(): void;
+  /** It has sent its command, or was told of the end of it. */
+  became(state: "asked" | "answered"): void;
 }
 
 /** A standard output of the client: what is written before it has opened the stream waits. */
@@ -101,8 +103,10 @@ export class ProtocolClient {
     }
     switch (type) {
       case messages.command:
-        if (!this.hasRun) void this.run(wordsOf(data));
+        if (this.hasRun) return;
         this.hasRun = true;
+        this.port.became("asked");
+        void this.run(wordsOf(data));
         return;
       case messages.shell:
         this.send(messages.shell, packed([], `${this.env.SHELL ?? "/bin/sh"}\0`));
@@ -211,6 +215,7 @@ export class ProtocolClient {
   /** Everything printed goes first. */
   private async exit(status: number, message: string | null = null): Promise<void> {
     if (this.isAttached || this.isOver) return;
+    this.port.became("answered");
     const isWaiting = [...this.outputs.values()].some(({ isOpen, hasFailed }) => !isOpen && !hasFailed);
     if (isWaiting) await new Promise<void>((resolve) => (this.flushed = resolve));
     if (this.isOver) return;

@@ -3,9 +3,9 @@ import type { Instance } from "../../instance/paths.ts";
 import { Outbox } from "../../wire/outbox.ts";
 import type { Wire, WireEvents } from "../../wire/socket.ts";
 import { backendOf } from "../instance/backend.ts";
-import { ProtocolClient } from "./client.ts";
+import { type ClientPort, ProtocolClient } from "./client.ts";
 
-type ClientWire = Pick<Wire, "write" | "end" | "peerPid">;
+type ClientWire = Pick<Wire, "write" | "end" | "peerPid"> & Pick<ClientPort, "became">;
 
 /** @param socketPath what formats call the socket's path */
 export function serveClient(instance: Instance, socketPath: string, wire: ClientWire): WireEvents {
@@ -16,6 +16,7 @@ export function serveClient(instance: Instance, socketPath: string, wire: Client
       return outbox.pending;
     },
     end: () => wire.end(),
+    became: wire.became,
     peerPid: wire.peerPid,
   };
   const client = new ProtocolClient(port, (side) => backendOf(instance, { ...side, socketPath }));

@@ -32,10 +32,13 @@ test("who a client is says the kernel, where it knows", () => {
     [null, 1],
   ]) {
     const callers: number[] = [];
-    const client = new ProtocolClient({ write() {}, end() {}, pending: 0, peerPid: peerPid ?? null }, (side) => {
-      callers.push(side.caller);
-      return Object.create({ [Symbol.dispose]() {} });
-    });
+    const client = new ProtocolClient(
+      { write() {}, end() {}, became() {}, pending: 0, peerPid: peerPid ?? null },
+      (side) => {
+        callers.push(side.caller);
+        return Object.create({ [Symbol.dispose]() {} });
+      },
+    );
     client.receive(Buffer.concat([encodeFrame(107, packed([1])), encodeFrame(106), encodeFrame(200, packed([3]))]));
     expect(callers).toEqual([caller ?? 0]);
   }
