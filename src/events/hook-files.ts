@@ -63,6 +63,7 @@ export class HookFiles {
     return join(this.directory, job);
   }
 
+  /** @throws the system's error */
   write(job: string, contents: HookJob): void {
     ensureOwnDir(this.directory);
     fs.writeFileSync(this.path(`${job}.event`), `${JSON.stringify(contents.event)}\n`, { mode: 0o600 });
@@ -106,8 +107,9 @@ export class HookFiles {
     }
   }
 
-  remove(job: string): void {
-    for (const { name, file } of this.files()) if (name === job) removeIfPossible(this.path(file));
+  /** @param pid the process that has begun it. The directory may hold a thousand jobs: it is not listed for each. */
+  remove(job: string, pid: number | null = null): void {
+    for (const kind of ["event", "job", ...(pid === null ? [] : [pid])]) removeIfPossible(this.path(`${job}.${kind}`));
   }
 
   /** Jobs that are due, and jobs that have begun with their process and their time in ms of Unix time. Oldest first. */

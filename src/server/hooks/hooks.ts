@@ -4,7 +4,8 @@
  * process whose event a hook wants starts it when there is none.
  *
  * Invariant: a run is due once an event that matches is behind the cursor on disk, and begins once (hook-files.ts).
- * Limits: programs at once and runs a minute for each hook, programs at once for all, what waits, and the age of events.
+ * Limits: programs at once, runs a minute and what waits, for each hook and for all, and the age of events. A hook that
+ * hangs or is flooded keeps no other from its first program.
  */
 import type { HookFiles, HookJob } from "../../events/hook-files.ts";
 import { EventReader, type JournalEvent, watchEvents } from "../../events/reader.ts";
@@ -25,9 +26,11 @@ const EVENTS = 500;
 const GATHER_MS = 10;
 /** Age beyond which an event's hooks do not run any more, in ms: there was no server, and nobody waits for it. */
 const MAX_AGE_MS = 600_000;
-/** Programs of all hooks at once, and jobs that wait. */
+/** Programs of all hooks at once, and jobs that wait: more only of a hook that has none. */
 const MAX_PROGRAMS = 16;
 const MAX_WAITING = 1_000;
+/** Jobs of one hook that wait. */
+const MAX_WAITING_EACH = 250;
 /** Notices of one way that are sent at once. */
 const NOTICES_AT_ONCE = 4;
 const MINUTE_MS = 60_000;
@@ -58,7 +61,9 @@ interface Rate {
   /** When the hook's last runs began, in ms. */
   begun: number[];
   running: number;
-  leftOut: number;
+  waiting: number;
+  /** When the log last said that runs are left out, in ms. */
+  reported: number;
 }
 
 export class Hooks {
@@ -81,7 +86,11 @@ export class Hooks {
     const { files, events } = this.port;
     const { due, begun } = files.list();
     for (const { job, pid } of begun) this.adopt(job, pid);
-    for (const name of due) this.add(name);
+    for (const name of due) {
+      const job = files.read(name);
+      if (job === null) files.remove(name);
+      else this.add(name, job);
+    }
     this.reader = new EventReader(events, known(files.cursor));
     this.watch = watchEvents(events, () => this.soon());
     this.look();
@@ -120,17 +129,9 @@ export class Hooks {
     const { reader } = this;
     const before = reader.cursor;
     const { events, more } = reader.read(EVENTS);
-    const found: string[] = [];
-    for (const { event, cursor } of events) {
-      for (const [at, wanted] of this.wantedFor(event).entries()) {
-        const { on: _, ...plain } = event;
-        const name = `${cursor}.${at}`;
-        this.port.files.write(name, { event: plain, wanted, key: JSON.stringify(wanted), ...agentOf(wanted) });
-        found.push(name);
-      }
-    }
+    for (const { event, cursor } of events)
+      for (const [at, wanted] of this.wantedFor(event).entries()) this.prepare(`${cursor}.${at}`, wanted, event);
     if (reader.cursor !== before || this.port.files.cursor === null) this.keepCursor(reader.cursor);
-    for (const name of found) this.add(name);
     // The journal may have come into being since: what is recorded until it is watched again is read then.
     if (events.length > 0) this.watchAgain();
     if (more || events.length > 0) this.soon();
@@ -150,46 +151,72 @@ export class Hooks {
     return found.filter((each, at) => !isNotify(each) || found.findIndex((other) => isSameWay(other, each)) === at);
   }
 
-  private add(name: string): void {
-    const { files, logger } = this.port;
-    // One that was written, and whose event is read again.
+  /** Writes down that a run is due, unless its hook has had too many: a flood of events writes no files. */
+  private prepare(name: string, consumer: EventConsumer & Pick<OwnedHook, "agent">, event: JournalEvent): void {
+    // One that was written down, and whose event is read again.
     if (this.waiting.some((each) => each.name === name)) return;
-    const job = files.read(name);
-    if (job !== null && this.waiting.length < MAX_WAITING) {
-      this.waiting.push({ name, job });
-      return;
+    const { agent, ...wanted } = consumer;
+    const { on: _, ...plain } = event;
+    const job: HookJob = { event: plain, wanted, key: JSON.stringify(consumer), ...defined({ agent }) };
+    const rate = this.rateOf(job.key);
+    const isFull = this.waiting.length >= MAX_WAITING && rate.waiting > 0;
+    if (isFull || rate.waiting >= MAX_WAITING_EACH) this.leaveOut(job, rate, "too many wait");
+    else if (rate.begun.length >= wanted.a_minute && rate.running < atOnce(wanted)) this.leaveOut(job, rate);
+    else {
+      try {
+        this.port.files.write(name, job);
+        this.add(name, job);
+      } catch (thrown) {
+        this.leaveOut(job, rate, thrown instanceof Error ? thrown.message : String(thrown));
+      }
     }
-    files.remove(name);
-    if (job !== null) logger.warn("a hook does not run: too many wait", { hook: job.key });
+  }
+
+  private add(name: string, job: HookJob): void {
+    this.waiting.push({ name, job });
+    this.rateOf(job.key).waiting++;
   }
 
   private begin(): void {
-    for (let at = 0; at < this.waiting.length && this.running < MAX_PROGRAMS; ) {
+    for (let at = 0; at < this.waiting.length; ) {
       const next = this.waiting[at];
       if (next === undefined) break;
-      const rate = this.rateOf(next.job.key);
-      if (rate.running >= atOnce(next.job.wanted)) {
+      const { name, job } = next;
+      const rate = this.rateOf(job.key);
+      const isFull = this.running >= MAX_PROGRAMS && rate.running > 0;
+      if (isFull || rate.running >= atOnce(job.wanted)) {
         at++;
         continue;
       }
       this.waiting.splice(at, 1);
-      if (rate.begun.length < next.job.wanted.a_minute) void this.run(next.name, next.job, rate);
-      else this.leaveOut(next.name, next.job, rate);
+      rate.waiting--;
+      if (rate.begun.length < job.wanted.a_minute) {
+        void this.run(name, job, rate);
+        continue;
+      }
+      this.port.files.remove(name);
+      this.leaveOut(job, rate);
     }
   }
 
-  private leaveOut(name: string, { key }: HookJob, rate: Rate): void {
-    this.port.files.remove(name);
-    if (rate.leftOut++ === 0)
-      this.port.logger.warn("a hook is left out: it ran too often within a minute", { hook: key });
+  private leaveOut({ key }: HookJob, rate: Rate, why = "it ran too often within a minute"): void {
+    const now = performance.now();
+    if (now - rate.reported < MINUTE_MS) return;
+    rate.reported = now;
+    this.port.logger.warn(`a hook is left out: ${why}`, { hook: key });
   }
 
   private rateOf(key: string): Rate {
-    const rate = this.rates.get(key) ?? { begun: [], running: 0, leftOut: 0 };
-    this.rates.set(key, rate);
     const since = performance.now() - MINUTE_MS;
+    let rate = this.rates.get(key);
+    if (rate === undefined) {
+      // Those of sessions that have ended go.
+      for (const [other, { begun, running, waiting }] of this.rates)
+        if (running + waiting === 0 && (begun.at(-1) ?? 0) < since) this.rates.delete(other);
+      rate = { begun: [], running: 0, waiting: 0, reported: Number.NEGATIVE_INFINITY };
+      this.rates.set(key, rate);
+    }
     rate.begun = rate.begun.filter((at) => at > since);
-    if (rate.begun.length === 0) rate.leftOut = 0;
     return rate;
   }
 
@@ -199,8 +226,7 @@ export class Hooks {
     this.running++;
     try {
       const other = await this.perform(name, job);
-      if (other === null) this.port.files.remove(name);
-      else this.adopt(name, other);
+      if (other !== null) this.adopt(name, other);
     } finally {
       rate.running--;
       this.running--;
@@ -220,6 +246,7 @@ export class Hooks {
       await this.port.operate(hook.do, event, agent, AbortSignal.timeout(OPERATION_MS)).catch((thrown: unknown) => {
         logger.warn("a hook's operation failed", { ...about, error: WshError.from(thrown).message });
       });
+      files.remove(name, process.pid);
       return null;
     }
     const variables = { ...hookVariables(event), ...defined({ WSH_AGENT: agent }) };
@@ -229,7 +256,10 @@ export class Hooks {
   private async notify(name: string, notify: Notify, event: RecordedEvent, about: object): Promise<number | null> {
     const { files, logger } = this.port;
     const whole = noticeFor(notify, event);
-    if (whole === null) return null;
+    if (whole === null) {
+      files.remove(name);
+      return null;
+    }
     const isOpen = this.port.isOpen();
     const notice = isOpen ? whole : bareNotice(whole);
     if (notify.run !== undefined) {
@@ -245,6 +275,7 @@ export class Hooks {
         error: thrown instanceof Error ? thrown.message : `${thrown}`,
       });
     });
+    files.remove(name, process.pid);
     return null;
   }
 
@@ -268,6 +299,7 @@ export class Hooks {
     const { exit_code, signal, output, timedOut, error } = end;
     const taken = exit_code === TAKEN ? files.list().begun.find(({ job }) => job === name) : undefined;
     if (taken !== undefined && taken.pid !== end.pid) return taken.pid;
+    files.remove(name, end.pid);
     const words = output === "" ? {} : { output };
     if (exit_code === 0) logger.info("a hook ran", { ...about, ...words });
     else if (timedOut) logger.warn("a hook was killed: its time was up", { ...about, ...words });
@@ -285,7 +317,7 @@ export class Hooks {
     };
     const begun = files.begun(name, pid);
     if (begun === null || !isOurs()) {
-      files.remove(name);
+      files.remove(name, pid);
       return;
     }
     const { wanted, key } = begun.job;
@@ -297,7 +329,7 @@ export class Hooks {
       if (isOurs() && Date.now() < deadline) return;
       clearInterval(timer);
       if (isOurs()) endMarked(pid, marks, "SIGKILL");
-      files.remove(name);
+      files.remove(name, pid);
       rate.running--;
       this.running--;
       this.begin();
@@ -334,11 +366,8 @@ function known(cursor: string | null): string {
 /** The server's environment, without what says in which pane or as whom it was started. */
 function environment(): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && !/^WSH_(PANE|SESSION|TOKEN|SOCKET)/.test(entry[0]),
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined && !/^(WSH_(PANE|SESSION|TOKEN|SOCKET|AGENT|GRANT)|TMUX)/.test(entry[0]),
   );
   return Object.fromEntries(inherited);
-}
-
-function agentOf(wanted: EventConsumer & Partial<Pick<OwnedHook, "agent">>): Pick<OwnedHook, "agent"> {
-  return defined({ agent: wanted.agent });
 }

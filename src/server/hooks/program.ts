@@ -12,7 +12,10 @@ import os from "node:os";
 import type { Readable } from "node:stream";
 import { endMarked } from "../../platform/marked-processes.ts";
 
-const BEGIN = 'command -p mv -- "$0.job" "$0.$$" 2>/dev/null || exit 75; exec "$@" <"$0.event"';
+const TAKE = 'command -p mv -- "$0.job" "$0.$$" 2>/dev/null || exit 75';
+const BEGIN = `${TAKE}; exec "$@" <"$0.event"`;
+/** It stays above an agent's program: what that removes from its environment does not hide for whom it acts. */
+const BEGIN_BELOW = `${TAKE}; "$@" <"$0.event"; exit $?`;
 /** Output that is kept for the log, in characters. */
 const KEPT_OUTPUT = 2_000;
 /** Output read at once, in bytes, and the pause behind it, in ms. */
@@ -51,7 +54,7 @@ export interface HookEnd {
 export function runHookProgram({ job, argv, env, marks, cwd, timeoutMs }: HookProgram): Promise<HookEnd> {
   return new Promise((resolve) => {
     const at = cwd !== null && isDirectory(cwd) ? cwd : os.homedir();
-    const child = spawn("/bin/sh", ["-c", BEGIN, job, ...argv], {
+    const child = spawn("/bin/sh", ["-c", env.WSH_AGENT === undefined ? BEGIN : BEGIN_BELOW, job, ...argv], {
       cwd: at,
       env: { ...env },
       detached: true,

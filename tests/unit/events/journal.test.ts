@@ -123,35 +123,88 @@ test("a journal that is deleted while it is open begins anew", () => {
   expect(readAll(new EventReader(dir, "start"))).toEqual([2]);
 });
 
-test("hooks see an event that comes while those before it are looked at", async () => {
+/** Hooks over a journal of their own; `wanted` is asked for each event that is read. */
+function hooksOver(
+  wanted: () => readonly unknown[],
+  operate: (line: string, session: string, agent?: string) => unknown,
+) {
   const at = join(directory(), "..");
   const instance = resolveInstance({ env: { XDG_RUNTIME_DIR: at, XDG_STATE_HOME: at, HOME: at } });
   const files = new HookFiles(instance);
   files.beginHere();
+  const warnings: string[] = [];
   const journal = new EventJournal(eventsDir(instance), fail);
-  const append = (session: string) =>
-    journal.append({ event: "bell", at: Date.now(), session, session_id: "@s1", tags: [] });
-  const ran: string[] = [];
+  const append = (session: string, on: readonly unknown[] = []) =>
+    journal.append({ event: "bell", at: Date.now(), session, session_id: "@s1", tags: [], on });
   const hooks = new Hooks({
     instance,
     events: eventsDir(instance),
     files,
-    logger: { info: () => {}, warn: () => {} },
-    wanted() {
-      // The journal grows after it was read, and before it is watched again.
-      if (ran.length === 0 && !isLater) append("later");
-      isLater = true;
-      return [{ event: ["bell"], do: "x", at_once: 4, a_minute: 60, timeout_seconds: 60 }] as never;
-    },
+    logger: { info: () => {}, warn: (text) => void warnings.push(text) },
+    wanted: wanted as never,
     isOpen: () => true,
     notify: async () => {},
-    operate: async (_, { session }) => void ran.push(session),
+    operate: async (line, { session }, agent) => operate(line, session, agent),
     rested: () => {},
   });
+  return { hooks, append, warnings, files };
+}
+const hook = (line: string) => ({ event: ["bell"], do: line, at_once: 4, a_minute: 60, timeout_seconds: 60 });
+
+test("hooks see an event that comes while those before it are looked at", async () => {
+  const ran: string[] = [];
   let isLater = false;
+  const { hooks, append } = hooksOver(
+    () => {
+      // The journal grows after it was read, and before it is watched again.
+      if (ran.length === 0 && !isLater) {
+        isLater = true;
+        append("later");
+      }
+      return [hook("x")];
+    },
+    (_, session) => void ran.push(session),
+  );
   hooks.start();
   append("first");
   await until("both", () => ran.length === 2);
   expect(ran).toEqual(["first", "later"]);
+  await hooks.stop();
+});
+
+test("hooks that hang, or are flooded, keep no other from running, and leave few files; an agent's runs for it", async () => {
+  const hanging = Array.from({ length: 6 }, (_, at) => hook(`hang ${at}`));
+  const ran: string[] = [];
+  const { promise: never, resolve: release } = Promise.withResolvers<void>();
+  const { hooks, append, warnings, files } = hooksOver(
+    () => hanging,
+    (line, _, agent) => (line.startsWith("hang") ? never : void ran.push(`${line} ${agent ?? "person"}`)),
+  );
+  hooks.start();
+  for (let at = 0; at < 600; at++) append("flood");
+  append("other", [{ ...hook("own"), agent: "Rob" }]);
+  await until("the other hook", () => ran.length > 0);
+  expect(ran).toEqual(["own Rob"]);
+  expect(files.list().due.length).toBeLessThanOrEqual(1_000);
+  expect(warnings.filter((text) => text.includes("too many wait"))).toHaveLength(hanging.length);
+  release();
+  await hooks.stop();
+});
+
+test("hooks that cannot be written down are left out, and say so", async () => {
+  const ran: string[] = [];
+  const { hooks, append, warnings, files } = hooksOver(
+    () => [hook("x")],
+    (_, session) => void ran.push(session),
+  );
+  hooks.start();
+  fs.rmSync(files.directory, { recursive: true });
+  fs.writeFileSync(files.directory, "");
+  append("lost");
+  await until("the warning", () => warnings.length > 0);
+  fs.rmSync(files.directory);
+  append("later");
+  await until("the next", () => ran.length > 0);
+  expect(ran).toEqual(["later"]);
   await hooks.stop();
 });
