@@ -24,7 +24,9 @@ const DAY_MS = 24 * 3_600_000;
 
 /** @returns the absolute directory that holds the files. @throws WshError runtime_dir_unusable */
 export function installScripts(instance: Instance, files: readonly ScriptFile[]): string {
-  const digest = Bun.hash(JSON.stringify(files)).toString(36);
+  let hash = 0n;
+  for (const { name, text } of files) hash = BigInt(Bun.hash(`${name}\0${text}`, hash));
+  const digest = hash.toString(36);
   try {
     return inKeptDir(instance, "shell", (parent) => {
       const directory = join(parent, digest);

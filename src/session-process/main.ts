@@ -149,6 +149,7 @@ async function begin(): Promise<{
   const { sessionProcess } = built;
   server.serve(sessionProcess);
   people = sessionProcess.session;
+  memory.paused = () => loadForPeople(sessionProcess);
   if (loaded.isWrong) people.notice.show(warnings.at(-1) ?? "");
   watchForPeople(sessionProcess, live);
   live.onChanged(() => {
@@ -166,6 +167,14 @@ async function leaveWorktree({ worktree }: { readonly worktree: Worktree | null 
   const { removeWorktree } = await import("./worktree.ts");
   if (await removeWorktree(worktree)) return;
   logger.info("the session's worktree is kept: it has changes, or a program works there", { path: worktree.path });
+}
+
+/** What a person's key may lead to is loaded while the keys rest: the first split took twice as long as the next (m). */
+function loadForPeople(sessionProcess: SessionProcess): void {
+  if (sessionProcess.session.viewers.count === 0) return;
+  void sessionProcess.load();
+  void import("../viewer/calls/own-targets.ts");
+  if (sessionProcess.settings.status !== "off") void import("../viewer/status/status-line.ts");
 }
 
 /** People are told of events in windows once there are any. */
