@@ -20,7 +20,7 @@ export interface RemoteSession {
 
 export type OpenedConnection = Awaited<ReturnType<typeof Connection.open>>;
 
-export interface ComeBackPort {
+interface ComeBackPort {
   /** The person has left. */
   isOver(): boolean;
   say(text: string): void;

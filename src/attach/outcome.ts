@@ -4,7 +4,7 @@ import type { StreamEnd } from "../protocol/control.ts";
 
 /** Signals that end a process unless it handles them; the terminal is restored first. */
 export const endSignals = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGALRM", "SIGUSR1", "SIGUSR2"] as const;
-export type EndSignal = (typeof endSignals)[number];
+type EndSignal = (typeof endSignals)[number];
 
 export type AttachOutcome =
   /** The person detached, or was detached; the session continues. */

@@ -38,7 +38,7 @@ export interface TerminalOptions {
   readonly titles: boolean;
 }
 
-export interface TerminalInput {
+interface TerminalInput {
   /** Receives typed bytes; the returned promise is awaited before more is read. */
   bytes(bytes: Uint8Array): Promise<void> | null;
   /** No more input follows: it has ended, or the terminal is gone. */

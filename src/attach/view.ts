@@ -17,7 +17,7 @@ import type * as Sixel from "./render/sixel.ts";
 const BEGIN_SYNCHRONIZED = "\x1b[?2026h";
 const END_SYNCHRONIZED = "\x1b[?2026l";
 
-export interface ViewTerminal {
+interface ViewTerminal {
   readonly output: {
     write(bytes: Uint8Array): void;
     /** Bytes that the terminal has not taken. */

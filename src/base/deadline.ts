@@ -8,7 +8,7 @@
  */
 import { type Clock, systemClock } from "./clock.ts";
 
-export interface WaitLimits {
+interface WaitLimits {
   /** The clock of the deadline. Default: the system's. */
   readonly clock?: Clock;
   /** Time until the deadline, in ms; absent or Infinity: none. */

@@ -10,7 +10,7 @@ import { print } from "./print.ts";
 /** How long a lone Escape may be the beginning of a key, in ms. */
 const ESCAPE_MS = 30;
 
-export interface FullScreen<T> {
+interface FullScreen<T> {
   /** Sequences that switch the terminal to the view, and back. */
   readonly enter: string;
   readonly leave: string;

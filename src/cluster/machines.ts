@@ -18,13 +18,13 @@ import type { SshProgram } from "./ssh/command.ts";
 import { type SshOptions, SshTransport } from "./ssh/ssh-transport.ts";
 import { TcpTransport } from "./tcp-transport.ts";
 
-export interface MachinesOptions {
+interface MachinesOptions {
   readonly instance: Instance;
   readonly ssh: SshProgram;
   readonly person?: SshOptions["person"];
 }
 
-export interface NewMachine {
+interface NewMachine {
   readonly address: string;
   readonly name?: string | undefined;
   readonly token?: string | undefined;

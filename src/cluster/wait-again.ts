@@ -20,7 +20,7 @@ export function isWait(name: OperationName): boolean {
   return getOperation(name).lasts === "wait";
 }
 
-export interface WaitAsked {
+interface WaitAsked {
   readonly operation: OperationName;
   readonly input: unknown;
   readonly signal: AbortSignal | undefined;

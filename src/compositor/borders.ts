@@ -40,11 +40,11 @@ export function lineGlyph(arms: Arms, ascii: boolean): string {
   return ascii ? plainBorderGlyph(arms) : borderGlyph(arms);
 }
 
-export function borderGlyph(arms: Arms): string {
+function borderGlyph(arms: Arms): string {
   return glyphs.get(whole(arms).join("")) ?? "┼";
 }
 
-export function plainBorderGlyph([up, right, down, left]: Arms): string {
+function plainBorderGlyph([up, right, down, left]: Arms): string {
   const vertical = up + down > 0;
   const horizontal = left + right > 0;
   return vertical && horizontal ? "+" : vertical ? "|" : "-";

@@ -47,7 +47,7 @@ export interface DialogContent {
 }
 
 /** The action of a click on these cells. */
-export interface DialogTarget {
+interface DialogTarget {
   readonly row: number;
   readonly col: number;
   readonly width: number;

@@ -16,7 +16,7 @@ export interface KeyMapRow {
   readonly description: string;
 }
 
-export interface KeyMapOptions {
+interface KeyMapOptions {
   /** Above the table. */
   readonly title: string;
   /** At the table's end when not everything fits. */

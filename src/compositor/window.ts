@@ -14,7 +14,7 @@ import { floatFrame } from "./float-frame.ts";
 import { theme } from "./theme.ts";
 
 /** A rectangle of the window. */
-export interface Rectangle extends Size {
+interface Rectangle extends Size {
   readonly row: number;
   readonly col: number;
 }

@@ -5,7 +5,7 @@
 import { type AgentAlert, type AgentInfo, alertFor, isAlerting } from "../protocol/agent.ts";
 import type { Viewer } from "../session/viewers.ts";
 
-export interface AlertPort {
+interface AlertPort {
   alert(): AgentAlert;
   name(): string;
   viewers(): readonly Viewer[];

@@ -15,7 +15,7 @@ import type { Session } from "../session/session.ts";
 /** Silence after which watchers get the info unasked, in ms: longer than a person's pause between two keys. */
 const QUIET_MS = 1_000;
 
-export interface ListEntry {
+interface ListEntry {
   readonly info: SessionInfo;
   readonly listing: Listing;
 }

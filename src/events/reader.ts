@@ -31,7 +31,7 @@ const BEGIN = '{"event":"';
 /** An event of the journal, with the fields that only hooks use. */
 export type JournalEvent = RecordedEvent & { readonly on?: readonly unknown[] };
 
-export interface ReadEvent {
+interface ReadEvent {
   readonly event: JournalEvent;
   /** Cursor after the event. */
   readonly cursor: string;

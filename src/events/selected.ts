@@ -22,7 +22,7 @@ export function isSelected({ type, session, tag }: Selection, event: RecordedEve
   );
 }
 
-export interface ReadOptions extends Selection {
+interface ReadOptions extends Selection {
   readonly since: string;
   readonly wait_ms: number;
   readonly limit: number;

@@ -7,7 +7,7 @@ export const MAX_COMMAND = 16 * 1024;
 export const MAX_OUTPUT = 64 * 1024;
 
 /** The origin of a command: a person who typed it, a caller of exec or run, or an imported history. */
-export const historyActors = ["person", "agent", "import"] as const;
+const historyActors = ["person", "agent", "import"] as const;
 
 export interface HistoryRecord {
   readonly command: string;

@@ -32,7 +32,7 @@ export interface HistorySearch {
   readonly output?: boolean;
 }
 
-export interface FoundCommand extends Omit<HistoryRecord, "output"> {
+interface FoundCommand extends Omit<HistoryRecord, "output"> {
   readonly id: number;
   readonly output?: string | null;
 }

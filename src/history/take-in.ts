@@ -26,7 +26,7 @@ const BATCH_BYTES = 16 * 1024 * 1024;
 /** Journals that are open at once: below the 256 files that macOS gives a process. */
 const GROUP = 128;
 
-export interface TakenIn {
+interface TakenIn {
   readonly records: number;
   /** Journals that are in the database now, and gone. */
   readonly journals: number;

@@ -20,7 +20,7 @@ const defaultTimeoutMs = 5_000;
 const firstPauseMs = 1;
 const longestPauseMs = 16;
 
-export interface LockOptions {
+interface LockOptions {
   /** Time until lock_busy, in ms; default 5000. */
   readonly timeoutMs?: number;
 }

@@ -65,7 +65,7 @@ interface InstanceFlags {
   readonly config?: string | undefined;
 }
 
-export interface InstanceSource {
+interface InstanceSource {
   readonly flags?: InstanceFlags;
   readonly env: Readonly<Record<string, string | undefined>>;
 }

@@ -227,7 +227,7 @@ export function keyLabel(name: string): string {
   return modifiers.replace(/[a-z]+/g, (word) => word[0]?.toUpperCase() + word.slice(1)) + shown;
 }
 
-export interface BindingRow {
+interface BindingRow {
   /** Labels of the keys, with a series shortened. */
   readonly keys: readonly string[];
   readonly description: string;

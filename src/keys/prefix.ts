@@ -21,11 +21,8 @@ export interface Prefix {
 
 export const defaultPrefix: Prefix = { key: { key: "\\", modifiers: ["ctrl"] }, label: "Ctrl+\\" };
 
-/** Time after a repeatable binding in which such keys need no prefix, in ms: the setting repeat_time. */
-export const REPEAT_MS = 500;
-
 /** A table in which the next key is looked up. */
-export interface ActiveTable {
+interface ActiveTable {
   readonly name: string;
   /** Until when, on the caller's clock in ms. */
   readonly until: number;

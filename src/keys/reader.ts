@@ -11,7 +11,7 @@ import type { InputEvent } from "./types.ts";
 /** Least wait for the rest of a sequence that arrived in parts (ssh), in ms. */
 const SEQUENCE_MS = 50;
 
-export interface KeyActions {
+interface KeyActions {
   forward(bytes: Uint8Array): void;
   /** A report of the terminal. It answers our own queries; the session process answers those of programs. */
   reply(bytes: Uint8Array): void;

@@ -22,7 +22,7 @@ export interface Typing {
   readonly paste: boolean;
 }
 
-export interface InputModes extends KeyModes {
+interface InputModes extends KeyModes {
   readonly bracketedPaste: boolean;
   /** Whether each line is a text of its own: at a shell's prompt each is a command. */
   readonly takesLines: boolean;

@@ -2,9 +2,9 @@
 import { WshError } from "../protocol/errors.ts";
 import { TARGET_PARAMETER } from "./line.ts";
 
-export type ViewParameterKind = "text" | "number" | "flag" | "words" | readonly string[];
+type ViewParameterKind = "text" | "number" | "flag" | "words" | readonly string[];
 
-export interface ViewParameter {
+interface ViewParameter {
   readonly kind: ViewParameterKind;
   readonly description: string;
   readonly required?: true;

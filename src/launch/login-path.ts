@@ -45,7 +45,7 @@ const keptSchema = v.object({
   /** Null: the shell did not report it. */
   path: v.nullable(v.string()),
 });
-export type KeptPath = v.InferOutput<typeof keptSchema>;
+type KeptPath = v.InferOutput<typeof keptSchema>;
 
 /**
  * Whether no shell has set this environment: shells count themselves in SHLVL, and people's PATHs contain more

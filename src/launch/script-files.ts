@@ -10,7 +10,7 @@ import { replaceOwnFile } from "../instance/owned-files.ts";
 import { type Instance, inKeptDir } from "../instance/paths.ts";
 import { refused } from "../instance/refused.ts";
 
-export interface ScriptFile {
+interface ScriptFile {
   /** Path below the directory, with `/`. */
   readonly name: string;
   readonly text: string;

@@ -15,7 +15,7 @@ import {
   selfCommand,
 } from "./launch.ts";
 
-export interface ServerOptions extends SpawnOptions {
+interface ServerOptions extends SpawnOptions {
   /** TCP address to listen on; none when absent. */
   readonly bind?: string | undefined;
   /** Replaces the instance's token for this run. */

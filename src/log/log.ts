@@ -12,8 +12,8 @@ import { visible, visibleJson } from "../protocol/visible.ts";
 import { LineWriter } from "./line-writer.ts";
 
 export type LogLevel = "error" | "warn" | "info" | "debug";
-export type LogFormat = "text" | "json";
-export type LogFields = Readonly<Record<string, unknown>>;
+type LogFormat = "text" | "json";
+type LogFields = Readonly<Record<string, unknown>>;
 
 export interface Logger {
   error(message: string, fields?: LogFields): void;
@@ -24,7 +24,7 @@ export interface Logger {
   with(fields: LogFields): Logger;
 }
 
-export interface LoggerOptions {
+interface LoggerOptions {
   /** Least urgent level to write. */
   readonly level: LogLevel;
   readonly format: LogFormat;

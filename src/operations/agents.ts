@@ -11,7 +11,7 @@ const MAX_MESSAGE = 4_096;
 /** Maximum characters of a prompt and of an answer, as hooks' payloads have them. */
 const MAX_TEXT = 1_048_576;
 
-export const PromptSchema = v.object({
+const PromptSchema = v.object({
   delivered: described(
     v.picklist(["hook", "screen", "not_delivered"]),
     "hook: the agent reported this prompt; screen: its input box took the text and is empty again",

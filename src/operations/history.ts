@@ -36,7 +36,7 @@ const filters = {
   by: optional(v.picklist(["person", "agent", "import"]), "who ran it"),
 };
 
-export const HistoryCommandSchema = v.object({
+const HistoryCommandSchema = v.object({
   id: v.number(),
   command: described(v.string(), "of one longer than 16384 characters, its beginning"),
   cwd: v.nullable(v.string()),

@@ -13,7 +13,7 @@ import { agentOfCaller } from "../protocol/owner.ts";
 import type { Operation } from "./define.ts";
 
 /** The requested operation, as the table of operations describes it. */
-export type RequestedOperation = Pick<Operation, "name" | "access" | "scope" | "forOneSession" | "shared">;
+type RequestedOperation = Pick<Operation, "name" | "access" | "scope" | "forOneSession" | "shared">;
 
 /**
  * Requests to a session's process besides operations, and the access that each takes, for callers outside this account.

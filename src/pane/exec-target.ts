@@ -10,7 +10,7 @@ import type { PaneOptions } from "./types.ts";
 
 const CTRL_C = Uint8Array.of(3);
 
-export interface TargetParts {
+interface TargetParts {
   readonly program: Program;
   readonly terminal: TerminalModel;
   readonly options: Pick<PaneOptions, "shell">;

@@ -24,7 +24,7 @@ const LONGEST_MS = 10_000;
 /** Limit of pending bytes; more is not answered, as with a full input queue. */
 const LIMIT_BYTES = 64 * 1024;
 
-export interface AnswersPort {
+interface AnswersPort {
   readonly clock: Clock;
   send(bytes: Uint8Array): void;
   /** A command of the shell runs whose end the shell will report. */

@@ -34,7 +34,7 @@ export interface SpawnRequest {
 }
 
 /** Paths for planning a shell, besides the request. */
-export interface ShellPlace {
+interface ShellPlace {
   /** The program's whole environment. */
   readonly env: Readonly<Record<string, string>>;
   /** Directory of the integration's scripts; empty without integration. */

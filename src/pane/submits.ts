@@ -23,7 +23,7 @@ export function joined({ text, enter }: TypedInput): Uint8Array {
   return enter === null ? text : new Uint8Array(Buffer.concat([text, enter]));
 }
 
-export interface SubmitPort {
+interface SubmitPort {
   readonly clock: Clock;
   flags(): PtyFlags | null;
   /** The shell's own editor has the terminal: it takes Enter at any time. */

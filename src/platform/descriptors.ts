@@ -27,7 +27,7 @@ const libc = onFirstUse(() => {
 });
 
 /** `held`: by another process. `refused`: this file system or a sandbox supports no such lock. */
-export type FlockOutcome =
+type FlockOutcome =
   | { readonly kind: "taken" | "held" }
   | { readonly kind: "refused"; readonly error: NodeJS.ErrnoException };
 

@@ -7,7 +7,7 @@ import fs from "node:fs";
 import { platform } from "./platform.ts";
 import type { ProcessImage } from "./port.ts";
 
-export interface ShellImagePort {
+interface ShellImagePort {
   /** Pid of the session's program; null when it has ended. */
   pid(): number | null;
   /** The integrated shell's file; null when the program is not one. */

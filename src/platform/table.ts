@@ -6,7 +6,7 @@
  */
 
 /** Constants by their names in C. */
-export interface Constants {
+interface Constants {
   // ioctl requests
   readonly TIOCGWINSZ: number;
   readonly TIOCSWINSZ: number;
@@ -68,7 +68,7 @@ export interface Constants {
 }
 
 /** Place of a field in its struct, in bytes. */
-export interface StructField {
+interface StructField {
   readonly offset: number;
   readonly bytes: number;
 }
@@ -79,7 +79,7 @@ export interface Layout<F extends string> {
 }
 
 /** Structs by their names in C, with the fields that are used. */
-export interface Layouts {
+interface Layouts {
   readonly termios: Layout<"c_oflag" | "c_lflag">;
   readonly winsize: Layout<"ws_row" | "ws_col">;
   readonly sockaddr_un: Layout<"sun_family" | "sun_path">;

@@ -10,7 +10,7 @@ export const AgentStateSchema = described(
 );
 export type AgentState = v.InferOutput<typeof AgentStateSchema>;
 
-export const AgentSourceSchema = described(
+const AgentSourceSchema = described(
   v.picklist(["hook", "notification", "progress", "kernel", "program"]),
   "the evidence for the state: the agent's own hooks; a notification (OSC 9, 99, 777) or the progress (OSC 9;4) that it " +
     "printed; kernel: a process that it has started works, although it says that it rests; or only whether it prints or " +
@@ -48,7 +48,7 @@ export function evidenceOf({ state, source }: Pick<AgentInfo, "state" | "source"
 }
 
 /** Maximum stored characters of an agent's message. */
-export const MAX_AGENT_MESSAGE = 200;
+const MAX_AGENT_MESSAGE = 200;
 
 /** Name of an agent: `claude`, or one that settings or hooks add. */
 export const agentNamePattern = /^[a-z0-9][a-z0-9._-]{0,31}$/;

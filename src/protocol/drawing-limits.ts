@@ -1,11 +1,11 @@
 /** Limits of overlays and panels, and the names of their colours. */
 
 /** Maximum overlays, and maximum panels, of a session, for both screen modes together. */
-export const MAX_ELEMENTS = 256;
+const MAX_ELEMENTS = 256;
 /** Maximum spans, and maximum region writes, of one element. */
-export const MAX_PIECES = 4096;
+const MAX_PIECES = 4096;
 /** Longest text of one span or write, in UTF-8 bytes. */
-export const MAX_PIECE_BYTES = 65_536;
+const MAX_PIECE_BYTES = 65_536;
 /** Limits of a session's elements; the constants above are the defaults. */
 export interface ElementLimits {
   readonly overlays: number;

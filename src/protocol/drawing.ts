@@ -39,14 +39,14 @@ const AnyColorSchema = v.union(
 );
 
 /** A colour in a request. */
-export const ElementColorSchema = v.pipe(
+const ElementColorSchema = v.pipe(
   AnyColorSchema,
   v.description("A colour name, #rrggbb or {r,g,b}"),
   v.transform(toColor),
 );
 
 /** The fill of an element's box. */
-export interface Background {
+interface Background {
   readonly bg: ElementColor;
 }
 

@@ -167,10 +167,10 @@ export function isRefusal(status: number): boolean {
 }
 
 /** Extra keys that travel beside code, message and hint (for example exit_code of an ended session). */
-export type ErrorDetails = Readonly<Record<string, unknown>>;
+type ErrorDetails = Readonly<Record<string, unknown>>;
 
 /** The JSON of an error in every transport: `{"error": ErrorBody}` over HTTP and WebSocket, bare in MCP results. */
-export interface ErrorBody {
+interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
   readonly hint: string;

@@ -49,11 +49,11 @@ export const BeatSchema = v.object({
 export type Beat = v.InferOutput<typeof BeatSchema>;
 
 /** Opens a stream; bytes of the session's socket and notes follow. */
-export const StreamOpenSchema = v.object({
+const StreamOpenSchema = v.object({
   target: v.pipe(v.string(), v.maxLength(256)),
   caller: v.pipe(v.string(), v.maxLength(256)),
 });
-export type StreamOpen = v.InferOutput<typeof StreamOpenSchema>;
+type StreamOpen = v.InferOutput<typeof StreamOpenSchema>;
 
 const kinds = { bytes: 0, note: 1, open: 2, close: 3 } as const;
 const HEAD_BYTES = 5;

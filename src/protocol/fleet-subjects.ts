@@ -35,7 +35,7 @@ export function encodeToken(text: string): string {
 }
 
 /** Null when encodeToken cannot have made it. */
-export function decodeToken(token: string): string | null {
+function decodeToken(token: string): string | null {
   const text = token.replace(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return text !== "" && encodeToken(text) === token ? text : null;
 }

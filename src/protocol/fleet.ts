@@ -26,11 +26,11 @@ const serverPattern = /^(tls|nats|wss|ws):\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]
 const ownHostPattern = /^(nats|ws):\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/;
 
 /** `tls://host:port`, `wss://host:port/path`, and unencrypted on this machine alone. */
-export function isFleetServer(text: string): boolean {
+function isFleetServer(text: string): boolean {
   return serverPattern.test(text) && (!/^(nats|ws):/.test(text) || ownHostPattern.test(text));
 }
 
-export const FleetSettingsSchema = v.object({
+const FleetSettingsSchema = v.object({
   v: v.literal(1),
   servers: v.pipe(
     v.array(v.pipe(v.string(), v.check(isFleetServer))),
@@ -50,7 +50,7 @@ export const FleetSettingsSchema = v.object({
 export type FleetSettings = v.InferOutput<typeof FleetSettingsSchema>;
 
 /** How the owner of credentials logs in; null: no login, if the servers require none. */
-export type FleetLogin =
+type FleetLogin =
   | { readonly jwt: string; readonly seed: string }
   | { readonly user: string; readonly password: string }
   | null;

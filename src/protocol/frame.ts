@@ -44,7 +44,7 @@ export const initialFrameModes: FrameModes = {
 };
 
 /** The place of a pane in a frame, and the lines of its program in its rows. */
-export const PanePlaceSchema = v.object({
+const PanePlaceSchema = v.object({
   id: v.string(),
   row: v.number(),
   col: v.number(),

@@ -29,7 +29,7 @@ export const layoutEvents = {
   focus_changed: { window, pane },
 } as const;
 
-export type LayoutEventName = keyof typeof layoutEvents;
+type LayoutEventName = keyof typeof layoutEvents;
 
 export const layoutEventNames = Object.keys(layoutEvents) as readonly LayoutEventName[];
 

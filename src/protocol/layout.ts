@@ -53,7 +53,7 @@ export const BoundsFields = {
 export const BoundsSchema = v.object(BoundsFields);
 export type Bounds = v.InferOutput<typeof BoundsSchema>;
 
-export const ProgramSchema = v.object(ProgramFields);
+const ProgramSchema = v.object(ProgramFields);
 /** The program of a new pane. */
 export type PaneProgram = v.InferOutput<typeof ProgramSchema>;
 

@@ -88,7 +88,7 @@ export const localMachine = "local";
 export const fleetAddress = "fleet";
 
 /** Whether a machine answers: its link's state. `version`: it speaks another protocol; `rejected`: it refuses us. */
-export const machineHealths = [
+const machineHealths = [
   "connecting",
   "healthy",
   "stale",

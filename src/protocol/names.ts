@@ -91,7 +91,7 @@ export function checkInstanceName(text: string): string {
 const machinePattern = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** A target and its machine; null: this one, which a bare name always means. */
-export interface QualifiedTarget {
+interface QualifiedTarget {
   readonly machine: string | null;
   readonly target: string;
 }

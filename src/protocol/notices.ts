@@ -8,11 +8,11 @@ import { integerBetween } from "./fields.ts";
 import { globMatches } from "./glob.ts";
 import type { RecordedEvent } from "./recorded-events.ts";
 
-export const noticeKinds = ["command", "agent", "question", "password", "notification"] as const;
-export type NoticeKind = (typeof noticeKinds)[number];
+const noticeKinds = ["command", "agent", "question", "password", "notification"] as const;
+type NoticeKind = (typeof noticeKinds)[number];
 
 /** Most buttons of a notice: ntfy shows three. */
-export const MAX_ACTIONS = 3;
+const MAX_ACTIONS = 3;
 /** Longest words of a notice, in characters. */
 const MAX_TEXT = 300;
 

@@ -12,7 +12,7 @@ export interface OptionRule<O extends string = string> {
   readonly hint?: string;
 }
 
-export type ExecOption =
+type ExecOption =
   | ("session" | "create" | "clear_line" | "typed" | "integrate")
   | ("background" | "until" | "steps" | "sequence" | "parallel" | "pipeline")
   | ("stdin" | "show" | "beside" | "keep");

@@ -96,7 +96,7 @@ export interface StepFilter {
 }
 
 /** Fields of exec, for all steps or for one. */
-export interface StepFilterFields extends Omit<OutputFilter, "range" | "line_numbers"> {
+interface StepFilterFields extends Omit<OutputFilter, "range" | "line_numbers"> {
   readonly output?: StepFilter["mode"] | undefined;
 }
 

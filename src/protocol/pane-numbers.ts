@@ -28,7 +28,7 @@ export interface NumbersBefore {
 }
 
 /** Where a pane's numbers begin. */
-export interface FirstNumbers {
+interface FirstNumbers {
   readonly cursor: number;
   readonly generation: number;
   /** The last id before its first command. */

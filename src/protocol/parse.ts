@@ -7,7 +7,7 @@ import * as v from "valibot";
 import { defined } from "./defined.ts";
 import { WshError } from "./errors.ts";
 
-export interface Explanation {
+interface Explanation {
   /** Name of the value ("the hello"). Default: the request, which is not mentioned when a field is. */
   readonly what?: string;
   readonly hint?: string;

@@ -41,7 +41,7 @@ export async function compilePattern(pattern: string, flags = ""): Promise<RE2JS
 
 const SPECIAL = /[\\^$.|?*+()[\]{}]/;
 
-export interface LinePattern {
+interface LinePattern {
   /** Whether a line contains a match. */
   test(line: string): boolean;
   /** Where the first match in a line begins; -1 without one. */

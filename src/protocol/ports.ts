@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { described, integerBetween, optional } from "./fields.ts";
 import { visible } from "./visible.ts";
 
-export const PortHolderSchema = v.object({
+const PortHolderSchema = v.object({
   port: v.number(),
   addresses: described(v.array(v.string()), "as 127.0.0.1, 0.0.0.0 or ::"),
   pid: described(v.nullable(v.number()), "null: the system hides it"),

@@ -55,7 +55,7 @@ export const PaneInfoSchema = v.object({
 export type PaneInfo = v.InferOutput<typeof PaneInfoSchema>;
 
 /** What runs in a pane, besides a shell that waits at its prompt. */
-export const RunningProgramSchema = v.object({
+const RunningProgramSchema = v.object({
   pane: v.string(),
   program: described(v.string(), "its name"),
   background: described(v.boolean(), "a job of the pane's shell that is not in the foreground"),
@@ -136,21 +136,21 @@ export const WindowInfoSchema = v.object({
 export type WindowInfo = v.InferOutput<typeof WindowInfoSchema>;
 
 /** Of a session whose process is gone: what came back of it. */
-export const CrashInfoSchema = v.object({
+const CrashInfoSchema = v.object({
   saved_at: described(v.number(), "Unix time in ms of its last checkpoint; anything newer is lost"),
   why: described(v.string(), "how its process ended, as far as known"),
 });
 export type CrashInfo = v.InferOutput<typeof CrashInfoSchema>;
 
 /** The end of an unused session, of which people are warned. */
-export const SessionEndingSchema = v.object({
+const SessionEndingSchema = v.object({
   at: described(v.number(), "Unix time in ms"),
   why: described(v.picklist(["idle", "owner_gone"]), "idle: its idle_limit; owner_gone: owner_bound"),
 });
 export type SessionEnding = v.InferOutput<typeof SessionEndingSchema>;
 
 /** A page that shows a session. */
-export const ViewerInfoSchema = v.object({
+const ViewerInfoSchema = v.object({
   name: described(v.string(), "the browser or link, and the name that the page reports"),
   access: described(v.picklist(["observe", "operate"]), "whether it may type"),
   since: described(v.number(), "Unix time in ms"),
@@ -250,7 +250,7 @@ export const PlaceSchema = v.strictObject({
 export type PlacementRule = v.InferOutput<typeof PlaceSchema>;
 
 /** The time without use after which a session ends. */
-export const IdleLimitField = optional(
+const IdleLimitField = optional(
   v.pipe(
     v.string(),
     v.check(

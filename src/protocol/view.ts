@@ -14,10 +14,10 @@ import { SideSchema } from "./size.ts";
 export const VIEW_CREDIT = 3;
 
 /** `fit`: takes part in the session's size; `follow`: never does, and shows the session in the session's size. */
-export const viewSizes = ["fit", "follow"] as const;
+const viewSizes = ["fit", "follow"] as const;
 
 /** Name of a client across its connections: random and unique. */
-export const ClientIdSchema = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{8,64}$/));
+const ClientIdSchema = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{8,64}$/));
 
 const number = integerBetween(0, MAX_INPUT_NUMBER);
 const size = described(v.picklist(viewSizes), "whether the page's size counts for the session's size");
@@ -44,7 +44,7 @@ export const ViewRequestSchema = v.variant("type", [
 ]);
 export type ViewRequest = v.InferInput<typeof ViewRequestSchema>;
 
-export const ViewMessageSchema = v.variant("type", [
+const ViewMessageSchema = v.variant("type", [
   v.object({
     type: v.literal("opened"),
     session: described(v.string(), "id of the session"),

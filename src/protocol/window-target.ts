@@ -14,7 +14,7 @@ interface Addressed {
   readonly name: string | null;
 }
 
-export interface MeantWindow<W> {
+interface MeantWindow<W> {
   readonly window: W;
   /** Index of the pane in it; absent: the active one. */
   readonly pane?: number;

@@ -72,7 +72,7 @@ export interface TerminalOutput {
 export type TerminalDevice = Pick<Master, keyof Master>;
 
 /** A child that was just started, by whatever opened its terminal. */
-export interface TerminalChild {
+interface TerminalChild {
   readonly pid: number;
   readonly rows: number;
   readonly cols: number;

@@ -16,7 +16,7 @@ export function seal(statement: Statement, secret: KeyObject, keyid: string): En
   return { payload: payload.toString("base64"), payloadType: PAYLOAD_TYPE, signatures: [{ keyid, sig }] };
 }
 
-export type VerifiedEnvelope =
+type VerifiedEnvelope =
   | { readonly statement: Statement; readonly key: VerifyingKey; readonly fault?: undefined }
   | { readonly fault: string };
 

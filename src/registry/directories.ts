@@ -71,7 +71,7 @@ export interface NameLink extends RegistryLink {
 }
 
 /** The link `@s3.w5`. */
-export interface IdsLink extends RegistryLink {
+interface IdsLink extends RegistryLink {
   readonly session: number;
   readonly window: number;
 }

@@ -12,7 +12,7 @@ import { listSessions, lookUp } from "./registry.ts";
 /** Longest command line in the answer, in characters. */
 const MAX_PROGRAM = 200;
 
-export interface PortsAsked {
+interface PortsAsked {
   readonly port?: number | undefined;
   /** Also programs outside sessions. */
   readonly all: boolean;

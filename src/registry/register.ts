@@ -34,7 +34,7 @@ export type NameRule =
   | { readonly kind: "default" }
   | { readonly kind: "prefix"; readonly prefix: string };
 
-export interface ClaimRequest {
+interface ClaimRequest {
   readonly name: NameRule;
   readonly maxSessions: number;
   /** Binds a listener at the path. If the claim fails afterwards, the caller closes the listener. */
@@ -305,7 +305,7 @@ async function bindAndLink(
 }
 
 /** Binds the socket of an id and links it; a failure leaves nothing behind. The caller holds the lock. */
-export async function bindAnd(
+async function bindAnd(
   instance: Instance,
   id: number,
   bind: ClaimRequest["bind"],

@@ -16,7 +16,7 @@ const AllowedSchema = v.object({
   /** Milliseconds since 1970. */
   since: v.number(),
 });
-export type AllowedAgent = v.InferOutput<typeof AllowedSchema>;
+type AllowedAgent = v.InferOutput<typeof AllowedSchema>;
 
 export const allowedAgents = new PrivateList<AllowedAgent>(
   (instance) => join(instance.stateDir, `${instance.fileName}.allowed-agents.json`),

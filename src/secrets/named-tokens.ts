@@ -53,7 +53,7 @@ export function readTokens(instance: Instance): readonly StoredToken[] {
   return tokens.read(instance);
 }
 
-export interface NewToken {
+interface NewToken {
   readonly name: string;
   readonly access: StoredToken["access"];
   /** Id of the only session that it opens, such as `@s3`. */

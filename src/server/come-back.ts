@@ -9,7 +9,7 @@ import type { LifeLock } from "../registry/life-lock.ts";
 import { watchOwnFiles } from "../registry/own-files-watch.ts";
 import { claimServer } from "../registry/single-server.ts";
 
-export interface ComeBackEvents {
+interface ComeBackEvents {
   /** Binds both sockets at their free paths. */
   bind(): void;
   /** The sockets are there again. */

@@ -9,7 +9,7 @@ import type { Call } from "../operations/call.ts";
 /** Time from the start of an ephemeral server without a session to its end, in ms. */
 const UNUSED_MS = 30_000;
 
-export interface LifecycleState {
+interface LifecycleState {
   persistent(): boolean;
   /** Running sessions, and ended ones whose end no client has received. */
   sessions(): number;

@@ -17,7 +17,7 @@ export interface ViewKeys
   readonly told?: Omit<Extract<ViewMessage, { type: "keys" }>, "type">;
 }
 
-export interface HookCall {
+interface HookCall {
   readonly operation: string;
   readonly input: Readonly<Record<string, unknown>>;
   readonly target?: string | undefined;

@@ -278,7 +278,7 @@ function paneSettings(settings: Settings) {
 }
 
 /** @throws WshError invalid_session_name */
-export function nameRule({ create, naming }: SessionSpec): NameRule {
+function nameRule({ create, naming }: SessionSpec): NameRule {
   if (typeof create.name === "string") return { kind: "exact", name: checkSessionName(create.name) };
   if (create.name_prefix !== undefined) return { kind: "prefix", prefix: create.name_prefix };
   return { kind: naming };

@@ -21,7 +21,7 @@ export function personFile({ stateDir, fileName, runtimeDir }: Instance): string
   return join(stateDir, `${fileName}.${placeDigest(runtimeDir)}.env`, String(process.pid));
 }
 
-export interface PersonFilesPort {
+interface PersonFilesPort {
   readonly session: Session;
   readonly instance: Instance;
   readonly settings: Pick<Settings, "update_environment">;

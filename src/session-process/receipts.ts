@@ -42,7 +42,7 @@ interface SeenInput {
   known: Promise<void>;
 }
 
-export interface WitnessPort {
+interface WitnessPort {
   readonly pane: Pane;
   readonly settings: Pick<Settings, "receipt_trees">;
   /** Who made the pane, and so what ran in it before anybody typed; absent: unknown. */

@@ -46,7 +46,7 @@ const ResolveSchema = v.object({ through: v.optional(v.number(), 0) });
 
 type OwnParts = "session" | "arrangement" | "content" | "instance" | "settings" | "processId" | "number";
 
-export interface SessionProcessPort extends Pick<SessionParts, OwnParts>, Pick<PermissionPort, "wanted"> {
+interface SessionProcessPort extends Pick<SessionParts, OwnParts>, Pick<PermissionPort, "wanted"> {
   /** Where it is served. */
   readonly socket: string;
   readonly locals: Map<string, LocalPane>;

@@ -10,7 +10,7 @@ import { platform } from "../platform/platform.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Worktree } from "../protocol/worktree.ts";
 
-export interface MadeWorktree {
+interface MadeWorktree {
   readonly worktree: Worktree;
   /** The caller's directory, in the worktree. */
   readonly cwd: string;

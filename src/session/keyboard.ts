@@ -31,7 +31,7 @@ export interface KeyboardOwner {
   readonly agent?: string;
 }
 
-export interface CapturedKey {
+interface CapturedKey {
   readonly seq: number;
   readonly raw: readonly number[];
   readonly parsed: ParsedKey | null;
@@ -46,7 +46,7 @@ export interface TypedKey {
   readonly parsed: ParsedKey | null;
 }
 
-export interface KeyboardPort {
+interface KeyboardPort {
   readonly clock: Clock;
   /** Whether a subscriber is notified of keys that go to the program. */
   overheard(): boolean;

@@ -13,7 +13,7 @@ const SHOWN = 80;
 
 type BufferEntry = StoredBuffer & { readonly text?: string };
 
-export interface NewBuffer {
+interface NewBuffer {
   readonly text: string;
   /** Replaces the buffer of this name; absent: an automatic name. */
   readonly name?: string | undefined;

@@ -86,7 +86,7 @@ export interface StatusLine {
   isMarked(window: string): boolean;
 }
 
-export interface SeenPane {
+interface SeenPane {
   readonly window: string;
   readonly pane: string;
 }

@@ -13,7 +13,7 @@ import type { PaneRef } from "./types.ts";
 /** A terminal smaller than this is a window that was squeezed: programs are unusable there. */
 const USABLE: Size = { rows: 5, cols: 20 };
 
-export interface WindowPort {
+interface WindowPort {
   readonly id: string;
   readonly pane: PaneRef;
   /** Places the session's panels at an outer size. */

@@ -4,7 +4,7 @@
  */
 import type { IntegratedShell } from "./integration.ts";
 
-export interface AdoptFiles {
+interface AdoptFiles {
   readonly script: string;
   /** Holds the secret; the script empties it. */
   readonly key: string;

@@ -7,7 +7,7 @@ import fish from "./scripts/wsh.fish" with { type: "text" };
 import zsh from "./scripts/wsh.zsh" with { type: "text" };
 import zshenv from "./scripts/zshenv.zsh" with { type: "text" };
 
-export interface IntegrationFile {
+interface IntegrationFile {
   /** Path below the scripts directory, with `/`. */
   readonly name: string;
   readonly text: string;

@@ -62,7 +62,7 @@ export interface ShellPlan {
   readonly displayCommand: string;
 }
 
-export interface ShellFailure {
+interface ShellFailure {
   readonly ok: false;
   /** unknown_shell or shell_not_found. */
   readonly error: WshError;

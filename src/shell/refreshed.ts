@@ -2,13 +2,13 @@
  * The assignments of variables that a shell reads at its prompt when another terminal is attached, and that `wsh env
  * --shell` prints. Values come from outside: they are quoted and never executed. Pure.
  */
-export interface Refreshed {
+interface Refreshed {
   readonly name: string;
   /** Null: the variable is removed. */
   readonly value: string | null;
 }
 
-export type ShellSyntax = "sh" | "fish";
+type ShellSyntax = "sh" | "fish";
 
 export function assignments(variables: readonly Refreshed[], syntax: ShellSyntax): string {
   return variables.map((each) => `${assignment(each, syntax)}\n`).join("");

@@ -10,7 +10,7 @@
 import { WshError } from "../protocol/errors.ts";
 import { urlEscape } from "./exec-input.ts";
 
-export const typedShells = ["sh", "fish"] as const;
+const typedShells = ["sh", "fish"] as const;
 export type TypedShell = (typeof typedShells)[number];
 
 /** @param nonce letters and digits @throws WshError invalid_request */

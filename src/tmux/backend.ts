@@ -51,7 +51,7 @@ export interface Subscription {
 }
 
 /** Which ways a pipe goes: from the pane, and into it. */
-export interface PipeDirections {
+interface PipeDirections {
   readonly reads: boolean;
   readonly types: boolean;
 }

@@ -12,7 +12,7 @@ export const usage = `usage: tmux [-2CDlNuvV] [-c shell-command] [-f file] [-L s
 `;
 
 /** Options in front of the command. */
-export interface Front {
+interface Front {
   readonly server: string | null;
   readonly socket: string | null;
   readonly shell: string | null;

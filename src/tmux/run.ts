@@ -31,7 +31,7 @@ export interface Command extends Syntax {
 }
 
 /** Is told of each command of a run, for a client that gets the answers in blocks. */
-export interface Guard {
+interface Guard {
   begin(): void;
   end(isGood: boolean): void;
 }

@@ -13,14 +13,14 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import { WshError } from "../protocol/errors.ts";
 import { ORPHAN_MS, REMEMBERED_MS, type RequestKey } from "../protocol/requests.ts";
 
-export interface RequestMemoryLimits {
+interface RequestMemoryLimits {
   /** Requests that are remembered. */
   readonly ids: number;
   /** Bytes of their answers; the oldest answers are dropped first, leaving a note that the request was done. */
   readonly bytes: number;
 }
 
-export interface RequestCaller {
+interface RequestCaller {
   readonly signal: AbortSignal;
   /** Whether the caller's connection is lost; otherwise an aborted signal means that the request was cancelled. */
   readonly isGone: () => boolean;

@@ -5,7 +5,7 @@
  */
 
 /** `about`: identity; `screen`, `alternate`, `history`: lines of text; `commands`: records. */
-export const blockKinds = ["about", "screen", "alternate", "history", "commands"] as const;
+const blockKinds = ["about", "screen", "alternate", "history", "commands"] as const;
 export type BlockKind = (typeof blockKinds)[number];
 
 export interface Block {
@@ -13,7 +13,7 @@ export interface Block {
   readonly text: string;
 }
 
-export interface StoredBlock extends Block {
+interface StoredBlock extends Block {
   /** Length in the file. */
   readonly bytes: number;
 }

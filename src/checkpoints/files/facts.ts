@@ -11,7 +11,7 @@ import { type Repository, RepositorySchema } from "../../protocol/worktree.ts";
 import { FACTS_FILE } from "./places.ts";
 
 /** Most characters of a note. */
-export const MAX_NOTE = 500;
+const MAX_NOTE = 500;
 /** Far more than a note, and a repository for each of many panes. */
 const MAX_BYTES = 4 * 1024 * 1024;
 /** One line, without characters that move the cursor or reorder text. */

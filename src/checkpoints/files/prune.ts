@@ -11,7 +11,7 @@ const PAUSE_MS = 10 * 60_000;
 const DAY_MS = 24 * 3_600_000;
 const MARK = "pruned";
 
-export interface StorageLimits {
+interface StorageLimits {
   readonly checkpoint_days: number;
   readonly checkpoint_bytes: number;
 }

@@ -30,7 +30,7 @@ const FIRST_MS = 250;
 /** Most writes within the longest interval, for a pane whose output pauses again and again, as a clock's does. */
 const BURST = 5;
 
-export interface CheckpointsPort {
+interface CheckpointsPort {
   readonly session: Session;
   readonly local: {
     readonly id: string;

@@ -33,7 +33,7 @@ const BURST_MS = 10_000;
 
 type LayoutRecordNow = Omit<LayoutRecord, "saved_at">;
 
-export interface LayoutCheckpointPort {
+interface LayoutCheckpointPort {
   readonly session: Session;
   readonly arrangement: {
     readonly state: Windows;

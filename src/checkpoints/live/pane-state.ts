@@ -26,7 +26,7 @@ const MAX_CHARS = MAX_BLOCK_BYTES / 4;
 /** Bytes printed after which the saved output cursor is stale even without other changes: a tenth of UNSAVED_OUTPUT. */
 const STALE_OUTPUT = UNSAVED_OUTPUT / 10;
 
-export type SavedPart = "layout" | "screen" | "recent" | "history";
+type SavedPart = "layout" | "screen" | "recent" | "history";
 
 /** Facts about the pane that are constant from its start. */
 export interface PaneStart {

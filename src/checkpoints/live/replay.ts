@@ -26,7 +26,7 @@ export interface Replay {
   readonly history: HistoryFile | null;
 }
 
-export interface ReplayRequest {
+interface ReplayRequest {
   readonly directory: string;
   readonly pane: number;
   /** How the session crashed, as text. */
@@ -121,7 +121,7 @@ function closed(line: string): string {
 }
 
 /** A line across the terminal with a text in it. */
-export function ruleText(words: string, cols: number): string {
+function ruleText(words: string, cols: number): string {
   const text = ` ${words} `.slice(0, Math.max(0, cols - 4));
   return `──${text}${"─".repeat(Math.max(0, cols - 2 - text.length))}`;
 }

@@ -4,7 +4,7 @@ import { visibleCell } from "../../protocol/visible.ts";
 import { shorten } from "../print.ts";
 import { type AgentRow, age, conversationWords, needsPerson, reason, shortPath } from "./rows.ts";
 
-export interface PictureOptions {
+interface PictureOptions {
   readonly rows: number;
   readonly cols: number;
   readonly color: boolean;

@@ -34,7 +34,7 @@ export interface GrantState {
   readonly reporter: number;
 }
 
-export interface Granted {
+interface Granted {
   readonly op: string;
   readonly input: object;
   readonly pane: GrantedPane;

@@ -31,7 +31,7 @@ interface Talk {
   readonly conversation: Conversation;
 }
 
-export interface TalkOptions {
+interface TalkOptions {
   readonly session?: string;
   readonly limit?: number;
   readonly json?: boolean;

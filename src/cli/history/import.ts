@@ -14,12 +14,12 @@ import {
 import type { HistoryRecord } from "../../history/record.ts";
 import { UsageError } from "../arguments.ts";
 
-export interface ImportFile {
+interface ImportFile {
   readonly source: ImportSource;
   readonly path: string;
 }
 
-export interface Imported extends ImportFile {
+interface Imported extends ImportFile {
   readonly commands: number;
   /** Those that were not imported before. */
   readonly imported: number;

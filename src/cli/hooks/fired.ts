@@ -9,7 +9,7 @@ import type { Instance } from "../../instance/paths.ts";
 
 const OUTSIDE = "outside\n";
 
-export interface Fired {
+interface Fired {
   /** Unix time in ms. */
   readonly at: number;
   /** The process that reported belongs to no program of the pane. */

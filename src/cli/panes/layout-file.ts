@@ -42,7 +42,7 @@ export type PlannedNode =
   | { readonly column: readonly PlannedNode[]; readonly weight: number };
 
 /** A floating pane that is to be started. */
-export type PlannedFloat = FloatLeaf & { readonly focus?: boolean };
+type PlannedFloat = FloatLeaf & { readonly focus?: boolean };
 
 export interface PlannedWindow {
   readonly name: string | null;
@@ -66,7 +66,7 @@ interface LayoutSource {
 }
 
 /** What a file says, and what of it may not be meant. */
-export interface ReadLayout {
+interface ReadLayout {
   readonly windows: readonly PlannedWindow[];
   readonly warnings: readonly string[];
 }

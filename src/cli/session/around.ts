@@ -5,7 +5,7 @@ import { GRANTED_PANE } from "../grant/inside.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface PaneAround {
+interface PaneAround {
   readonly instance: Instance;
   /** `@1`: unique in its instance only. */
   readonly pane: string;

@@ -17,7 +17,7 @@ import { paneAround } from "./around.ts";
 import { bindingsOf, prefixOf } from "./bindings.ts";
 import { requireTerminal } from "./require-terminal.ts";
 
-export interface AttachEnd {
+interface AttachEnd {
   readonly outcome: AttachOutcome;
   readonly exitCode: number;
 }

@@ -16,7 +16,7 @@ import { cliCaller, SessionClient } from "./client.ts";
 const GONE_PATIENCE_MS = 2_000;
 const GONE_POLL_MS = 5;
 
-export interface EndedSession {
+interface EndedSession {
   readonly name: string;
   /** Programs that ran in it; empty if its process was killed. */
   readonly ended: readonly RunningProgram[];

@@ -11,7 +11,7 @@ import { cliCaller } from "./client.ts";
 const ANSWER_MS = 2_000;
 const AnswerSchema = v.object({ fault: v.nullable(v.string()), settings: v.record(v.string(), v.unknown()) });
 
-export interface InForce {
+interface InForce {
   readonly session: string;
   /** Null: it did not answer, or is of another version. */
   readonly answer: v.InferOutput<typeof AnswerSchema> | null;

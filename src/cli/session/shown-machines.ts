@@ -21,7 +21,7 @@ import { machinesOf } from "./machines.ts";
 /** Longest wait for a machine where nobody is asked anything, in ms: a login by ssh and a server's start. */
 const PATIENCE_MS = 15_000;
 
-export interface MachineSessions {
+interface MachineSessions {
   readonly machine: string;
   /** Named as callers here name them; with `as_of`, as it had them when it answered last. */
   readonly sessions: readonly SessionInfo[];

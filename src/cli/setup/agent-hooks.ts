@@ -48,7 +48,7 @@ export interface MergedHooks {
   readonly root?: Readonly<Record<string, unknown>>;
 }
 
-export interface HookEntry {
+interface HookEntry {
   readonly event: string;
   readonly value: Readonly<Record<string, unknown>>;
 }

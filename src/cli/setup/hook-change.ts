@@ -11,7 +11,7 @@ import { at, changeListInJsonc, readJsonc, setInJsonc } from "./jsonc.ts";
 import { type ConfigFile, placeOf, textOf } from "./place.ts";
 import { replaceFile } from "./replace-file.ts";
 
-export interface HookChange {
+interface HookChange {
   readonly place: ConfigFile;
   /** Undefined when the file does not exist. */
   readonly before: string | undefined;
@@ -23,7 +23,7 @@ export interface HookChange {
 }
 
 /** Where the hooks are to be: in files of ours, in a file of the host's, or nowhere. */
-export type HookTarget = "own" | "merged" | "nowhere";
+type HookTarget = "own" | "merged" | "nowhere";
 
 /** Every file in which they are or will be. @throws WshError invalid_setting naming a file that cannot be understood */
 export function planHooks(host: HookHost, places: Places, wanted: HookTarget): HookChange[] {

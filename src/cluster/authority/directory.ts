@@ -24,7 +24,7 @@ const MAX_SERVERS = 9;
 const hostPattern = /^(?!-)[A-Za-z0-9-]{1,63}(\.(?!-)[A-Za-z0-9-]{1,63})*$/;
 const LONGEST_HOST = 253;
 
-export interface NewFleet {
+interface NewFleet {
   readonly name: string;
   /** Names or addresses of the servers' machines. */
   readonly hosts: readonly string[];

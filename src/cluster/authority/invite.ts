@@ -19,7 +19,7 @@ const UNUSED_MS = 3_600_000;
 /** Assumed difference between the clocks here and of a server, in ms. */
 const CLOCKS_MS = 60_000;
 
-export interface Invited {
+interface Invited {
   readonly name: string;
   readonly role: FleetRole;
   readonly tags: readonly string[];

@@ -10,7 +10,7 @@
  */
 import { type FleetRole, MACHINES_BUCKET } from "../../protocol/fleet.ts";
 
-export interface RolePermissions {
+interface RolePermissions {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
 }

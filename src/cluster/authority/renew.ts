@@ -12,7 +12,7 @@ import { authorityNameOf, type Certified, makeAuthority, makeServerCertificate }
 import { changeFleet, hostsOf, readFleet, serverDirectory } from "./directory.ts";
 import { serverFiles } from "./server-config.ts";
 
-export interface Renewal {
+interface Renewal {
   /** Directories whose `tls/` has changed. */
   readonly servers: readonly string[];
   /** Unix time in ms at which the new certificates end. */

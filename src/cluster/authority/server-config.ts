@@ -5,7 +5,7 @@
  */
 import { isIP } from "node:net";
 
-export interface ServerConfig {
+interface ServerConfig {
   readonly fleet: string;
   /** Name of this server, and of the cluster. */
   readonly name: string;
@@ -82,7 +82,7 @@ cluster {
 }
 
 /** Every address of the machine; for a name of the loopback, that alone. */
-export function listenAddress(host: string): string {
+function listenAddress(host: string): string {
   if (host === "localhost") return "127.0.0.1";
   if (isIP(host) === 4) return host.startsWith("127.") ? host : "0.0.0.0";
   if (isIP(host) === 6) return host === "::1" ? "[::1]" : "[::]";

@@ -29,7 +29,7 @@ export interface FleetKeys {
 }
 
 /** Public key of a user, and the time before which signatures for it are invalid (Unix time in ms). */
-export interface Revocation {
+interface Revocation {
   readonly key: string;
   readonly at: number;
 }
@@ -97,7 +97,7 @@ const unlimited = {
   wildcards: true,
 } as const;
 
-export interface SignedUser {
+interface SignedUser {
   readonly jwt: string;
   readonly seed: string;
   /** Its public key. */

@@ -59,12 +59,12 @@ export interface FleetMessage {
   readonly status: number;
 }
 
-export interface Outgoing {
+interface Outgoing {
   readonly reply?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface FleetEvents {
+interface FleetEvents {
   up(): void;
   /** Messages in transit may be lost. */
   down(): void;

@@ -61,7 +61,7 @@ interface Member {
   listed: MemberSessions | null;
 }
 
-export interface MembersOptions {
+interface MembersOptions {
   /** Monotonic, in ms. */
   readonly now: () => number;
   readonly isUp: () => boolean;

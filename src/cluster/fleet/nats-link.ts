@@ -35,7 +35,7 @@ const PROBE_AGAIN_MS = 900;
 /** Time in which a living incarnation answers after all were asked, in ms. */
 const BOOTS_MS = 500;
 
-export interface NatsLinkParts extends StreamParts {
+interface NatsLinkParts extends StreamParts {
   readonly members: Members;
 }
 

@@ -26,7 +26,7 @@ const BUCKET_MS = 2_000;
 const READ_AT_ONCE = 256;
 
 /** A machine's remembered state, as in its own entry of the bucket. */
-export const RememberedMemberSchema = v.object({
+const RememberedMemberSchema = v.object({
   beat: v.nullable(BeatSchema),
   /** Unix time in ms of its last heartbeat. */
   heard_at: v.nullable(ToldTimeSchema),

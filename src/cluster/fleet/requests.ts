@@ -18,7 +18,7 @@ const NOBODY_MS = 5_000;
 /** NATS's status for a message without a receiver. */
 const NO_RESPONDERS = 503;
 
-export type RequestOutcome =
+type RequestOutcome =
   | { readonly kind: "answer"; readonly text: string }
   /** Nothing was done: no receiver, the machine was restarted with another incarnation, or the servers refuse it. */
   | { readonly kind: "nobody" | "refused" | "denied" | "too_large" | "not_sent" }

@@ -25,7 +25,7 @@ export interface SshProgram {
   readonly words: readonly string[];
 }
 
-export interface SshRun {
+interface SshRun {
   readonly script: string;
   /** Whether ssh asks no questions. */
   readonly batch: boolean;

@@ -4,7 +4,7 @@ import { WshError } from "../../protocol/errors.ts";
 /** Maximum bytes read of the output of startup files and our script. */
 const MAX_OUTPUT_BYTES = 256 * 1024;
 
-export interface SshResult {
+interface SshResult {
   readonly code: number | null;
   readonly stdout: string;
   /** ssh's error output, its last lines. */

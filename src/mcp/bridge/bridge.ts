@@ -36,7 +36,7 @@ const SHOWN_ID = 80;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface BridgeOptions {
+interface BridgeOptions {
   readonly instance: Instance;
   readonly cwd: string | undefined;
   /** The initial environment of the agent's sessions, and of a server started here. Asked for once. */

@@ -3,7 +3,7 @@
  * as written while a pipe still holds it back, so this uses Bun's sink, whose flush resolves when the bytes were taken.
  */
 
-export interface OutputEvents {
+interface OutputEvents {
   /** More than the limit is pending: stop producing. */
   full(): void;
   /** Less than the limit is pending again. */

@@ -14,7 +14,7 @@ import { errorBodyOf, isLanguageOperation } from "./language-operations.ts";
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 const MAX_PRINTED = 1024 * 1024;
 
-export type ProgramEnd =
+type ProgramEnd =
   | { readonly state: "finished"; readonly value?: unknown }
   | { readonly state: "failed"; readonly error: string; readonly line: number | null }
   | { readonly state: "stopped" };

@@ -29,7 +29,7 @@ const ClientHelloSchema = v.object({
   read_only: v.optional(v.boolean(), false),
 });
 
-export interface McpSocketOptions {
+interface McpSocketOptions {
   /** Loads the conversation's code; called for every connection. */
   readonly load: () => Promise<{ readonly Talk: typeof Conversation; readonly options: ConversationOptions }>;
   /** A bridge connected or left; they keep an ephemeral server. */

@@ -18,7 +18,7 @@ export interface PendingLeave {
   text: string | null;
 }
 
-export interface ProgressRequest {
+interface ProgressRequest {
   readonly leave: PendingLeave;
   /** Whether the call waits for its session; other calls report only that they wait for a person. */
   readonly describes: boolean;

@@ -58,11 +58,11 @@ export interface AgentReport {
   readonly pid: number;
 }
 
-export type ReportOutcome =
+type ReportOutcome =
   | { readonly accepted: true }
   | { readonly accepted: false; readonly reason: "not_in_pane" | "nested" };
 
-export interface AgentWatchPort {
+interface AgentWatchPort {
   readonly clock: Clock;
   readonly table: AgentTable;
   readonly lineage: Lineage;

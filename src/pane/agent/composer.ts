@@ -10,7 +10,7 @@ export interface ComposerScreen {
   readonly cursor: { readonly row: number; readonly col: number; readonly visible: boolean };
 }
 
-export type Composer =
+type Composer =
   | { readonly kind: "empty" }
   | { readonly kind: "holds"; readonly text: string }
   | { readonly kind: "absent" };

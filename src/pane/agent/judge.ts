@@ -24,7 +24,7 @@ const HOOKS_STOPPED_MS = 300_000;
 export const BUSY_LOOK_MS = 3_000;
 
 /** The last report of an agent's hook, or a conclusion from it. */
-export interface ReportedState {
+interface ReportedState {
   readonly state: AgentState;
   readonly source: AgentSource;
   readonly why: string;

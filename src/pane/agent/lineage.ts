@@ -29,7 +29,7 @@ export interface AgentProcess {
 }
 
 /** From the pane's program down to the process that reports. */
-export interface Chain {
+interface Chain {
   readonly processes: readonly ProcessIdentity[];
   /** The reporter if no process of the chain is a known agent: the nearest that is not a shell. */
   readonly unknown: ProcessIdentity | null;

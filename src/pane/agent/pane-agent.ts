@@ -10,7 +10,7 @@ import type { PaneEvents, PaneOptions } from "../types.ts";
 import { AgentWatch } from "./agent-watch.ts";
 import type { ProcessIdentity } from "./lineage.ts";
 
-export interface PaneAgentPort {
+interface PaneAgentPort {
   readonly clock: Clock;
   readonly events: Emitter<PaneEvents>;
   readonly program: Pick<ProgramPort, "pid" | "foreground">;

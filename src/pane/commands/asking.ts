@@ -11,7 +11,7 @@ import type { StateObserver } from "../state/observer.ts";
 const FIRST_LOOK_MS = 1_000;
 
 /** The input that a running command waits for; `prompt`: it is a shell that shows its own prompt. */
-export type AwaitedInput = "waiting_for_input" | "password" | "fullscreen" | "prompt";
+type AwaitedInput = "waiting_for_input" | "password" | "fullscreen" | "prompt";
 
 /** The input that the program waits for; null when it does not wait for its user. */
 export function awaitedInput({ state, settled }: ProgramState): AwaitedInput | null {

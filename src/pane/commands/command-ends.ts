@@ -34,7 +34,7 @@ export interface CommandEndsPort {
 }
 
 /** The log's actions on a certain end. */
-export interface EndSink {
+interface EndSink {
   end(ending: Ending, state: Exclude<CommandState, "running">): void;
   /** The shell takes input. */
   prompt(): void;

@@ -19,7 +19,7 @@ export interface FollowSink {
   ended(record: CommandRecord): void;
 }
 
-export interface FollowerOptions {
+interface FollowerOptions {
   readonly log: CommandLog;
   readonly text: TerminalText;
   readonly id: number | null;

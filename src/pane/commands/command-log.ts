@@ -49,7 +49,7 @@ import { type Ending, type ShellLevel, ShellLevels } from "./shell-level.ts";
 const LEFT = "the command's shell exited: the exit code is unknown";
 const CUT_OFF = "the shell was killed while the command was running: the exit code is unknown";
 
-export interface CommandLogPort extends CommandEndsPort {
+interface CommandLogPort extends CommandEndsPort {
   /** Directory of the shell, if known. */
   cwd(): string | null;
   /** Whether the process group of a shell (null: the session's own) holds the terminal; null when unknown. */
@@ -115,11 +115,6 @@ export class CommandLog {
   /** Whether any trusted marks were seen. */
   get active(): boolean {
     return this.shell.phase !== "none";
-  }
-
-  /** Where the prompt ended, while the shell takes input. */
-  get inputStart(): TextPosition | null {
-    return this.shell.phase === "prompt" ? this.shell.promptEnd : null;
   }
 
   /** Where the newest prompt began. */

@@ -77,7 +77,7 @@ export type LineState =
   | { readonly kind: "left" };
 
 /** Input in progress that the private key would alter. `paste` is at rest, `pasting` may continue. */
-export type Unfinished = "typing" | "half" | "paste" | "pasting";
+type Unfinished = "typing" | "half" | "paste" | "pasting";
 
 export interface LineEditorPort {
   readonly target: ExecTarget;

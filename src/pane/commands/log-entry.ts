@@ -66,7 +66,7 @@ export interface ShellStatus {
  * only the next C can say (`kept`: 1 or 0); `entry`: 1, its history has grown by one entry. A shell without these
  * parameters has kept the command that it reports with E.
  */
-export interface ShellHistoryParams {
+interface ShellHistoryParams {
   readonly history?: string | undefined;
   readonly kept?: string | undefined;
   readonly entry?: string | undefined;

@@ -36,7 +36,7 @@ export interface LineRequest {
 }
 
 /** The hold, while the line is empty or ours, and how a command is typed into it. */
-export interface HeldLine extends Omit<EmptyLine, "kind"> {
+interface HeldLine extends Omit<EmptyLine, "kind"> {
   readonly hold: InputHold;
 }
 

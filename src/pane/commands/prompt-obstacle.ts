@@ -17,7 +17,7 @@ import type { CommandLog } from "./command-log.ts";
  */
 const STANDING_MS = 500;
 
-export interface ObstaclePort {
+interface ObstaclePort {
   readonly clock: Clock;
   readonly observer: StateObserver;
   readonly log: CommandLog;

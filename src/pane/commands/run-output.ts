@@ -32,7 +32,7 @@ export interface OutputPort {
   flags(): PtyFlags | null;
 }
 
-export interface RunText {
+interface RunText {
   readonly output: CutOutput;
   /** The prompt before the cursor while the program waits for input; null without one. */
   readonly prompt: string | null;

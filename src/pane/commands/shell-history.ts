@@ -26,7 +26,7 @@ export interface KeptCommand {
   readonly byProgram: boolean;
 }
 
-export interface ShellHistoryPort {
+interface ShellHistoryPort {
   /** Whether a person gave the newest input, at a command's start. */
   typedByPerson(): boolean;
   isPrivate(): boolean;

@@ -22,7 +22,7 @@ export type StepEnd =
   | { readonly kind: "unstarted"; readonly exitCode: number | null }
   | { readonly kind: "stuck" | "timeout" | "exited" | "cancelled" };
 
-export interface WatchPort {
+interface WatchPort {
   readonly text: TerminalText;
   readonly clock: Clock;
   readonly log: CommandLog;

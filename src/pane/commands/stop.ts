@@ -22,7 +22,7 @@ export interface Leader {
   readonly executable: string | null;
 }
 
-export interface StopPort {
+interface StopPort {
   readonly target: Pick<ExecTarget, "interrupt" | "kill">;
   leader(): Leader | null;
   readonly log: CommandLog;

@@ -15,7 +15,7 @@ const DROPPED_AT_ONCE = 64;
 /** Characters of one text. */
 const LONGEST = 2_048;
 
-export interface OverwrittenText {
+interface OverwrittenText {
   /** Grows by one with each. */
   readonly number: number;
   /** Output parsed when it was printed, at least. */
@@ -32,7 +32,7 @@ const NONE: readonly OverwrittenText[] = [];
 /** Our marks of a command's begin (C) and end, line ends, and carriage returns that end no line. */
 const TOKEN = /\x1b\]133;([A-D])[^\x07\x1b]*(?:\x07|\x1b\\)|\r?\n|\r/g;
 
-export interface OverwrittenPort {
+interface OverwrittenPort {
   readonly text: Pick<TerminalText, "line" | "position">;
   flags(): PtyFlags | null;
   readonly log: { readonly phase: ShellPhase; shellHoldsTerminal(): boolean | null };

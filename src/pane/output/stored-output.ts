@@ -17,7 +17,7 @@ export interface LineRange {
 }
 
 /** Consecutive lines. */
-export interface OutputPart {
+interface OutputPart {
   /** Number of the first. */
   readonly first: number;
   readonly lines: readonly string[];

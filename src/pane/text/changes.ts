@@ -9,7 +9,7 @@ import { RunningOutput } from "./running-output.ts";
 import { newPart, withoutLines } from "./screen-before.ts";
 import type { RetiredLines, ScreenBefore, TerminalText, TextPosition } from "./text.ts";
 
-export interface NewLines {
+interface NewLines {
   readonly kept: RetainedLines;
   /** Which of them continues the line of the cursor, from there on; null when none does. */
   readonly cursor: number | null;

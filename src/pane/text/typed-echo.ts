@@ -8,7 +8,7 @@
 
 import type { TypedLine } from "./echo.ts";
 
-export interface OutputLines {
+interface OutputLines {
   readonly lines: readonly string[];
   /** Which of them continues the line of the cursor; null when none does. */
   readonly cursor: number | null;

@@ -28,14 +28,14 @@ export interface ScanMatch extends PatternMatch {
 }
 
 /** The output as a scan reads it; `masks` are the places that are echo. */
-export interface ScanSource {
+interface ScanSource {
   readonly text: TerminalText;
   readonly overwritten: Pick<Overwritten, "newest" | "after" | "since">;
   masks(line: number, shown: string): readonly Mask[];
 }
 
 /** Where output starts to count, and how the screen looked there: fixed at once, even if the pattern loads later. */
-export interface ScanOrigin {
+interface ScanOrigin {
   readonly since: TextPosition;
   /** Lines of the screen that were there before. */
   readonly before: ReadonlyMap<number, string>;

@@ -15,7 +15,7 @@ import type { Activity } from "../activity.ts";
 /** Pending waits for silence in one pane; each costs ~200 bytes, so this guards against a leak of callers. */
 const MAX_IDLE_WAITS = 1_000;
 
-export interface IdleRequest {
+interface IdleRequest {
   /** Required silence, in ms; 0 is satisfied at once. */
   readonly timeoutMs: number;
   readonly maxWaitMs: number;
@@ -27,7 +27,7 @@ export interface IdleRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface IdleOutcome {
+interface IdleOutcome {
   /** `exited`: the program has ended; nothing more will come. */
   readonly decided: "idle" | "timeout" | "exited" | "cancelled";
   readonly generation: number;

@@ -33,7 +33,7 @@ import type { WaitOutcome, WaitRequest } from "./request.ts";
 
 export type { WaitOutcome, WaitRequest } from "./request.ts";
 
-export interface WaitersPort {
+interface WaitersPort {
   readonly text: TerminalText;
   readonly clock: Clock;
   readonly activity: Activity;

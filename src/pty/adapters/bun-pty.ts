@@ -36,7 +36,7 @@ const SLICE_PAUSE_MS = 2;
 /** The exit code that the package also reports for a child ended by a signal. */
 const AMBIGUOUS_CODE = 1;
 
-export function openBunPtyOn(device: DeviceOf): PtyOpen {
+function openBunPtyOn(device: DeviceOf): PtyOpen {
   return async (spawn, events) => {
     const { spawn: start } = await import("bun-pty");
     const [file = spawn.file, ...args] = command(spawn);

@@ -29,14 +29,14 @@ const ChallengeSchema = v.object({ device: short });
 const AnswerSchema = v.object({ device: short, nonce: short, signature: v.pipe(v.string(), v.maxLength(256)) });
 
 /** A step of a login, for the audit log. */
-export interface LoginStep {
+interface LoginStep {
   readonly operation: "login.code" | "login.device" | "login.session";
   readonly token: string;
   readonly peer: string | null;
   readonly result: string;
 }
 
-export interface LoginRoutesOptions {
+interface LoginRoutesOptions {
   readonly guard: GuardPolicy;
   /** Null: no login is required, or none is possible. */
   readonly login: () => Login | null;

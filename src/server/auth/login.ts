@@ -34,7 +34,7 @@ interface Bearer {
   readonly expires: number;
 }
 
-export interface LoginPort {
+interface LoginPort {
   readonly instance: Instance;
   readonly store: Pick<TokenStore, "links" | "credentials">;
 }
@@ -169,7 +169,7 @@ export class Login {
 }
 
 /** The text that a browser signs; it resembles nothing else that a browser might be made to sign. */
-export function loginText(origin: string, device: string, nonce: string): string {
+function loginText(origin: string, device: string, nonce: string): string {
   return `wsh login\n${origin}\n${device}\n${nonce}`;
 }
 

@@ -15,7 +15,7 @@ const UNWATCHED_MS = 500;
 /** An entry, and the signal of its end. */
 export type Watched<T> = T & { readonly ended: AbortSignal };
 
-export interface WatchedListPort<T> {
+interface WatchedListPort<T> {
   readonly path: string;
   /** @throws when the file cannot be trusted */
   read(): readonly T[];

@@ -37,7 +37,7 @@ const MAX_TAGS = 32;
 /** Largest list that is remembered outside of this machine, in bytes. */
 const MAX_REMEMBERED_BYTES = 256 * 1024;
 
-export interface FleetMachineOptions {
+interface FleetMachineOptions {
   readonly boot: string;
   readonly hostname: string;
   readonly standing: () => PlacementReport;

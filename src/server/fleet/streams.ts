@@ -18,7 +18,7 @@ import type { RelayPeer, SessionRelay } from "../machines/session-relay.ts";
 /** Silence after which the peer counts as gone, in ms: three of its pings, and a second. */
 const SILENCE_MS = 3 * intervals.peerPing + 1_000;
 
-export interface FleetStreamsOptions {
+interface FleetStreamsOptions {
   readonly connection: FleetConnection;
   readonly boot: string;
   readonly stream: (target: string, context: CallContext) => Promise<SessionRelay>;

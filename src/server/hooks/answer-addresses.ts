@@ -11,7 +11,7 @@ const AnswerSchema = v.strictObject({
   ask: v.string(),
   answer: v.union([v.string(), v.boolean()]),
 });
-export type AddressedAnswer = v.InferOutput<typeof AnswerSchema>;
+type AddressedAnswer = v.InferOutput<typeof AnswerSchema>;
 
 /** Longest address, in characters: a choice of 1,000. */
 const MAX_LENGTH = 8_192;

@@ -20,7 +20,7 @@ export interface NoticeAction {
   readonly url: string;
 }
 
-export interface Delivery {
+interface Delivery {
   readonly notify: Notify;
   readonly notice: Notice;
   readonly actions: readonly NoticeAction[];

@@ -40,7 +40,7 @@ const LOOK_MS = 1_000;
 const OPERATION_MS = 30_000;
 const LAST_MS = 2_000;
 
-export interface HooksPort {
+interface HooksPort {
   readonly instance: Instance;
   readonly events: string;
   readonly files: HookFiles;

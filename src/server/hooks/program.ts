@@ -25,7 +25,7 @@ const GULP_PAUSE_MS = 50;
 const TERM_MS = 2_000;
 const REST_MS = 100;
 
-export interface HookProgram {
+interface HookProgram {
   /** Path of the job's files. */
   readonly job: string;
   readonly argv: readonly string[];
@@ -40,7 +40,7 @@ export interface HookProgram {
 /** Exit code of the shell when another process has taken the job (EX_TEMPFAIL of sysexits.h). */
 export const TAKEN = 75;
 
-export interface HookEnd {
+interface HookEnd {
   /** Null where the system could not start it. */
   readonly pid: number | null;
   readonly exit_code: number | null;

@@ -77,7 +77,7 @@ function listenTcp(
   }
 }
 
-export interface ListenersOptions {
+interface ListenersOptions {
   readonly bind: Bind | null;
   readonly tls: TlsFiles | null;
   readonly httpSocket: string;

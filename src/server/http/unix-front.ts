@@ -20,7 +20,7 @@ interface Inner {
   readonly socket: NamelessSocket;
 }
 
-export interface UnixFrontOptions {
+interface UnixFrontOptions {
   /** Serves at a path. @param agent the AI agent above all of its clients; null: none */
   readonly serve: (path: string, agent: string | null) => Inner["server"];
   /** The AI agent above a process; null: none, or agents are not told apart. */

@@ -32,7 +32,7 @@ const MAX_STREAMS = 1024;
 /** A request's metadata: its id, its deadline. */
 export type AskedOf = (asks: Parameters<typeof askedBy>[2]) => RequestMeta;
 
-export interface LinkEndOptions {
+interface LinkEndOptions {
   readonly call: Call;
   readonly proxies: SessionProxies;
   /** Machines that this server reaches, for programs here that do not reach them themselves. */

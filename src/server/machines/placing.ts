@@ -35,7 +35,7 @@ const refusals: ReadonlySet<ErrorCode> = new Set([
 type Create = OperationInput<"sessions.create">;
 type Created = OperationOutput<"sessions.create">;
 /** Starts the session on one machine. */
-export type CreateThere = (machine: string, input: Create) => Promise<Created>;
+type CreateThere = (machine: string, input: Create) => Promise<Created>;
 
 /** The place that a call to make a session wants; null: none. @throws WshError invalid_request */
 export function placeOf(input: unknown): PlacementRule | null {

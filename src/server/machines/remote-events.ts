@@ -20,7 +20,7 @@ export interface MachineEvent {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-export type MachineSink = (event: MachineEvent) => void;
+type MachineSink = (event: MachineEvent) => void;
 
 export class RemoteEvents implements Disposable {
   private readonly feeds = new Map<string, Feed>();

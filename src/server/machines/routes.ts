@@ -20,7 +20,7 @@ import type { WebSockets } from "../websocket/websockets.ts";
 import type { AskedOf, LinkEnd } from "./link-end.ts";
 import type { PlacementReport } from "./placement-report.ts";
 
-export interface LinkRoutesOptions {
+interface LinkRoutesOptions {
   readonly end: LinkEnd;
   /** Resolves `machine` in a query: programs of this machine reach its fleet this way. */
   readonly machines: Pick<Machines, "link" | "fleet">;

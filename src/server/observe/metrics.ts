@@ -8,7 +8,7 @@ import type { CallRecord } from "./observed-call.ts";
 /** Upper ends of the call histogram in seconds: from a local lookup to a wait. */
 const BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60] as const;
 
-export interface Gauges {
+interface Gauges {
   readonly sessions: number;
   readonly sessionsRunning: number;
   readonly clients: number;

@@ -144,6 +144,6 @@ async function listSessions<T>(
 }
 
 /** The login's environment comes from the caller, if it has one. */
-export function restorerOf(state: ServerState, context: Pick<CallContext, "env">): Restorer {
+function restorerOf(state: ServerState, context: Pick<CallContext, "env">): Restorer {
   return { env: context.env ?? process.env, starter: "server", maxSessions: state.limits.max_sessions };
 }

@@ -14,7 +14,7 @@ import { parsePlace } from "../../protocol/names.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
 import type { StreamedPane } from "./streamed-session.ts";
 
-export interface StreamEvents {
+interface StreamEvents {
   /** JSON of an event, as the session process wrote it. */
   event?(json: string): void;
   output?(bytes: Uint8Array): void;

@@ -19,7 +19,7 @@ import { encodeInput, type NumberedInput } from "../../protocol/numbered-input.t
 import { Connection, type Dial, type RequestContext } from "../../wire/connection.ts";
 import type { StreamedSession, StreamedSessions } from "./streamed-session.ts";
 
-export interface ViewFeedEvents {
+interface ViewFeedEvents {
   /** JSON of a picture, as the session's process wrote it. */
   frame(json: string): void;
   /** Commands about images, counted like a picture. */

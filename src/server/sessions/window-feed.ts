@@ -15,7 +15,7 @@ import type { StreamedSession, StreamedSessions } from "./streamed-session.ts";
 const SEQ = /"seq":(\d+)/;
 const decoder = new TextDecoder();
 
-export interface WindowFeedEvents {
+interface WindowFeedEvents {
   /** JSON of an event, as the session's process wrote it. */
   event(json: string): void;
   end(reason: string): void;

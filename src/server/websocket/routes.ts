@@ -22,7 +22,7 @@ import { upgrade } from "./upgrade.ts";
 import { ViewSocket } from "./view-socket.ts";
 import type { WebSocketEndpoint, WebSockets } from "./websockets.ts";
 
-export interface WebSocketRoutesOptions {
+interface WebSocketRoutesOptions {
   readonly sources: StreamedSessions;
   /** A caller's connection has ended: releases everything that it held here. */
   readonly callerGone: (id: string) => void;

@@ -26,7 +26,7 @@ const MAX_PENDING_INPUT = 4 * 1024 * 1024;
 
 type OpenRequest = Extract<v.InferOutput<typeof ViewRequestSchema>, { type: "open" }>;
 
-export interface ViewSocketOptions {
+interface ViewSocketOptions {
   readonly sources: StreamedSessions;
   readonly source: StreamedSession;
   readonly context: RequestContext;

@@ -6,7 +6,7 @@ import type { RequestContext } from "../../wire/connection.ts";
 import type { StreamedSessions } from "../sessions/streamed-session.ts";
 import { WindowFeed } from "../sessions/window-feed.ts";
 
-export interface WindowSubscriptionsPort {
+interface WindowSubscriptionsPort {
   readonly sources: StreamedSessions;
   readonly context: RequestContext;
   /** Maximum number. */

@@ -14,7 +14,7 @@ import { isServerAlive } from "../../registry/single-server.ts";
 /** Time from an event to the second look, in ms: longer than a server takes to read it. */
 const AGAIN_MS = 3_000;
 
-export interface HookWakerPort {
+interface HookWakerPort {
   readonly instance: Instance;
   readonly logger: Pick<Logger, "warn">;
   /** What the settings now want. */

@@ -25,7 +25,7 @@ const MAX_COMMAND = 8_192;
 /** States in which a program may do something without printing. */
 const busy: ReadonlySet<SessionState> = new Set(["running", "fullscreen"]);
 
-export interface PaneEventsOptions {
+interface PaneEventsOptions {
   readonly pane: Pane;
   readonly recorder: Pick<Recorder, "record">;
   readonly settings: Pick<Settings, "history" | "long_command_seconds">;

@@ -15,7 +15,7 @@ const LIFE_MS = 300_000;
 /** Wrong passwords after which the program is left alone: sudo gives up after three. */
 const MOST_TRIES = 3;
 
-export interface PasswordAskPort {
+interface PasswordAskPort {
   readonly pane: Pane;
   readonly questions: Pick<Questions, "ask" | "cancel" | "list" | "person">;
 }

@@ -8,7 +8,7 @@ import type { RecordedEvent } from "../../protocol/recorded-events.ts";
 import type { Session } from "../../session/session.ts";
 import type { Settings } from "../../settings/table.ts";
 
-export interface TerminalNoticesPort {
+interface TerminalNoticesPort {
   readonly session: Pick<Session, "viewers">;
   readonly settings: Pick<Settings, "alert" | "alert_for" | "agent_alert" | "notify_text">;
   notices(): readonly Notify[];

@@ -19,7 +19,7 @@ import { decodeFor, typeInto } from "./typing.ts";
 type Outcome = Awaited<ReturnType<Pane["commands"]["run"]>>;
 
 /** How a dialog ended: the last step's run, or the step that was not met. */
-export interface DialogEnd {
+interface DialogEnd {
   readonly outcome: Outcome;
   /** How the wait for `until` ended; null without one. */
   readonly until: WaitOutcome | null;
@@ -35,7 +35,7 @@ interface DialogRunStep {
 
 type ToCondition = ReturnType<typeof conditionsFor>;
 
-export interface DialogPort {
+interface DialogPort {
   readonly caller: Caller;
   readonly signal: AbortSignal;
   readonly leasedPort: number | null;

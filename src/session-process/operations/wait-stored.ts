@@ -16,7 +16,7 @@ interface StoredPattern {
   readonly find: Finder;
 }
 
-export interface StoredSearch {
+interface StoredSearch {
   readonly outcome: WaitOutcome | null;
   /** Lines that were looked at. */
   readonly looked: number;

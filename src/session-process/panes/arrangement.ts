@@ -39,7 +39,7 @@ export interface Exit {
   readonly signal: string | null;
 }
 
-export interface ArrangementEvents {
+interface ArrangementEvents {
   /** A pane has a new picture. */
   rendered: string;
   /** A pane printed. Runs per chunk. */
@@ -73,7 +73,7 @@ export interface ArrangementEvents {
   goesOn: undefined;
 }
 
-export interface ArrangementPort {
+interface ArrangementPort {
   /** Whether panes stay when their program has ended, unless set for one. */
   readonly keepAfterExit: boolean;
   /** Index of the first window when gaps between indexes are closed behind one that ends; null: they stay. */

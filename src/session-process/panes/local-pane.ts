@@ -43,7 +43,7 @@ const BESIDE_MS = 400;
 const NO_KEYS = new KeyTables({});
 
 /** Events beyond those of every pane. */
-export interface LocalPaneEvents extends PlacedPaneEvents {
+interface LocalPaneEvents extends PlacedPaneEvents {
   /** Its program printed. Runs per chunk. */
   printed(bytes: Uint8Array): void;
   /** Its screen is about to be rewrapped, and has been replaced. */
@@ -53,7 +53,7 @@ export interface LocalPaneEvents extends PlacedPaneEvents {
   endTold(): void;
 }
 
-export interface LocalPaneOptions {
+interface LocalPaneOptions {
   readonly own: PaneSession;
   /** Its present session. */
   readonly session: Session;

@@ -43,7 +43,7 @@ const OWN_CONTEXT = {
 } as const satisfies RequestContext;
 
 /** The target of a link. */
-export interface Linked {
+interface Linked {
   readonly id: string;
   readonly socket: string;
   /** As a call names it there. */

@@ -8,7 +8,7 @@ import { MAX_WAIT_MS } from "../../protocol/wait-times.ts";
 /** Events that describe a session's state rather than a change. */
 export type StateEvent = Extract<SessionEvent, { event: "idle" | "running" | "sync" }>;
 
-export interface ActivitySink {
+interface ActivitySink {
   readonly format: Format;
   /** The session's state has changed: an unsent earlier report is out of date. */
   state(events: readonly StateEvent[]): void;

@@ -9,7 +9,7 @@ import type { ResetReason, TerminalModel } from "../../terminal/model.ts";
 
 type ScreenEvent = Extract<SessionEvent, { event: "mode" | "reset" | "line" | "cursor" | "diff" }>;
 
-export interface ScreenInterest {
+interface ScreenInterest {
   readonly wants: ReadonlySet<EventName>;
   readonly format: Format;
 }

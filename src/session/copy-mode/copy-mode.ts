@@ -25,7 +25,7 @@ import { copyModeLabel, drawCopyMode, passingLabel } from "./view.ts";
 /** Characters of a pattern, and the highest count before a key: more is a slip. */
 const [MAX_PATTERN, MAX_COUNT] = [256, 99_999];
 
-export interface CopyModePort {
+interface CopyModePort {
   /** Something else is to be shown. */
   changed(): void;
   copied(text: string): void;

@@ -37,7 +37,7 @@ export class Searched {
   }
 }
 
-export interface SearchMatch {
+interface SearchMatch {
   readonly line: number;
   readonly col: number;
   /** Exclusive. */

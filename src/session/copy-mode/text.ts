@@ -19,7 +19,7 @@ export interface Point {
 }
 
 /** A command that ran at the shell's prompt. */
-export interface LookedCommand {
+interface LookedCommand {
   /** The line on which its output begins, and its last line; equal without output. */
   readonly first: number;
   readonly last: number;

@@ -11,7 +11,7 @@ import type { Search } from "./search.ts";
 import { type Selection, selectedIn } from "./selection.ts";
 import type { CopyModeText, Point } from "./text.ts";
 
-export interface CopyModeState {
+interface CopyModeState {
   readonly text: CopyModeText;
   /** The place at the top left. */
   readonly top: Point;

@@ -47,7 +47,7 @@ export function writeTmuxLayout(placement: Placement, number: (pane: string) => 
   return `${checksum(text)},${text}`.replace(/^(.{4},)(\d+x\d+)/, `$1${size.cols}x${size.rows}`);
 }
 
-export interface TmuxLayout {
+interface TmuxLayout {
   /** Panes are named by their order: `0`, `1`, … */
   readonly tree: LayoutNode;
   readonly size: Size;

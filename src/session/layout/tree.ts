@@ -12,7 +12,7 @@ import { WshError } from "../../protocol/errors.ts";
 export type Axis = "row" | "column";
 export type Side = "left" | "right" | "up" | "down";
 
-export interface PaneLeaf {
+interface PaneLeaf {
   /** `@7` */
   readonly pane: string;
   /** Share of the parent's cells, above 0. */
@@ -89,7 +89,7 @@ function replaceAt(node: LayoutNode, path: Path, made: LayoutNode): LayoutNode {
 /** Cells that each split has along its axis, by the split itself: `cellsOf` of the placement (cells.ts). */
 export type ExtentOf = (split: Split) => number;
 
-export interface SplitRequest {
+interface SplitRequest {
   /** The pane to split. */
   readonly pane: string;
   readonly made: string;
@@ -178,13 +178,6 @@ export function removePane(root: LayoutNode, pane: string, extents: ExtentOf): L
   const made: Split = { ...parent, children };
   const known: ExtentOf = (split) => (split === made ? extent : extents(split));
   return tidy(replaceAt(root, parentPath, made), known);
-}
-
-/** Exchanges two panes; everything else stays. @throws WshError pane_not_found */
-export function swapPanes(root: LayoutNode, one: string, other: string): LayoutNode {
-  pathTo(root, one);
-  pathTo(root, other);
-  return mapPanes(root, (pane) => (pane === one ? other : pane === other ? one : pane));
 }
 
 /** Moves every pane to the place of the next one, or of the one before. */

@@ -27,7 +27,7 @@ export interface DialogState extends EditedLine {
   readonly scroll: number;
 }
 
-export type DialogStep =
+type DialogStep =
   | { readonly type: "changed"; readonly state: DialogState }
   | { readonly type: "answered"; readonly answer: Answer }
   | { readonly type: "secret"; readonly typed: string }
@@ -49,7 +49,7 @@ export function dialogState(question: Question): DialogState {
   return question.kind === "confirm" ? { ...base, focus: question.prepared ? 0 : 1 } : base;
 }
 
-export interface DialogFrame {
+interface DialogFrame {
   readonly title: string;
   /** Keys answer: only after a pause since the dialog appeared, since earlier ones were meant for the program below. */
   readonly live: boolean;

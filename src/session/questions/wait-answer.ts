@@ -2,7 +2,7 @@
 import type { AskResult } from "../../protocol/ask-result.ts";
 import type { Answers } from "./types.ts";
 
-export interface AnswerWait<T> {
+interface AnswerWait<T> {
   readonly ids: readonly string[];
   readonly maxWaitMs: number;
   readonly signal: AbortSignal;

@@ -15,7 +15,7 @@ export interface PriorQuestion {
 }
 
 /** The programs that run in panes (endpoint/operations/running.ts). */
-export type RunningPrograms = (panes: readonly PaneInfo[]) => readonly RunningProgram[];
+type RunningPrograms = (panes: readonly PaneInfo[]) => readonly RunningProgram[];
 
 /**
  * @param pane focused at the person's terminal

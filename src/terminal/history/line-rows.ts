@@ -21,7 +21,7 @@ export interface PlacedRow {
 }
 
 /** A page of rows, oldest first. */
-export interface RowPage {
+interface RowPage {
   readonly rows: readonly PlacedRow[];
   readonly moreAbove: boolean;
   /** Where the next page begins; null at the end. */

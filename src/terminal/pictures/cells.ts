@@ -28,7 +28,7 @@ export function pictureRow(row: number, cols: number): string {
   return text;
 }
 
-export interface Placeholder {
+interface Placeholder {
   readonly row: number;
   readonly col: number;
   readonly highest: number;

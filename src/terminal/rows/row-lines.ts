@@ -2,7 +2,7 @@
 import type { StoredSource } from "../stored-text.ts";
 import { storedRow } from "./xterm-row.ts";
 
-export interface RowLines {
+interface RowLines {
   /** Logical line of the first row; null on the alternate screen, whose rows are in no history. */
   readonly first_line: number | null;
   /** Cell of that line at which the row begins. */

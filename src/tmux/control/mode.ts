@@ -27,7 +27,7 @@ const MOST_UNREAD = 1024 * 1024;
 /** Commands behind which nothing can have changed. */
 const LOOKING = /^(list-|show-|display-|has-|capture-|save-|send-|wait-)/;
 
-export interface ControlPort {
+interface ControlPort {
   /** `-CC`: the client is inside of a terminal that knows control mode. */
   readonly isDouble: boolean;
   write(text: string | Uint8Array): void;
@@ -37,7 +37,7 @@ export interface ControlPort {
   waitsForExit?(does: boolean): void;
 }
 
-export interface ControlEnd {
+interface ControlEnd {
   readonly status: number;
   /** Why it ended, where it was not asked to. */
   readonly message: string | null;

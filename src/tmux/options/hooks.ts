@@ -15,7 +15,7 @@ const behind = [
 ];
 
 /** An event, with the details that decide which hooks are about it. */
-export interface Occurrence {
+interface Occurrence {
   readonly event: string;
   /** pane_exited: it stays. */
   readonly isKept: boolean;

@@ -16,7 +16,7 @@ const CONNECT_MS = 1_000;
 /** Maximum processes per call: a session's, then that of a view. */
 const MAX_HOPS = 3;
 
-export interface ForwardedCall {
+interface ForwardedCall {
   readonly by: Acting;
   /** As a person writes it; absent: everything that the process serves. */
   readonly target?: string;

@@ -29,7 +29,7 @@ export function forReading({ operation }: Binding, answer: unknown): unknown {
   return found.access === "observe" || answering.test(operation) ? answer : null;
 }
 
-export interface CallPort {
+interface CallPort {
   readonly instance: Instance;
   readonly by: Acting;
   ask(question: Question, act: (answer: Answer) => Promise<void>): void;

@@ -11,7 +11,7 @@ import { Palette } from "./palette.ts";
 import { keepable, Remembered } from "./remembered.ts";
 import type { PaletteEntries } from "./suggest.ts";
 
-export interface OpenPort {
+interface OpenPort {
   readonly instance: Instance;
   readonly bindings: Bindings;
   readonly by: Acting;

@@ -44,7 +44,7 @@ const MAX_HELD = 4096;
 /** Lines that a page key moves. */
 const PAGE = 8;
 
-export interface PalettePort {
+interface PalettePort {
   /** Grows as places are found. */
   readonly known: PaletteEntries;
   changed(): void;

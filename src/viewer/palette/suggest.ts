@@ -14,7 +14,7 @@ export interface KnownOperation {
   readonly ends: boolean;
 }
 
-export interface KnownParameter {
+interface KnownParameter {
   readonly name: string;
   readonly required: boolean;
   readonly description: string;

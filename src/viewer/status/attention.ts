@@ -5,7 +5,7 @@
 import { type AlertMode, attentionFor, type NewsKind } from "../../protocol/attention.ts";
 import type { Viewer } from "../../session/viewers.ts";
 
-export interface AttentionPort {
+interface AttentionPort {
   way(): AlertMode;
   isMeant(kind: NewsKind): boolean;
   name(): string;

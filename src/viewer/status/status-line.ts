@@ -29,7 +29,7 @@ const UPDATE_MS = 200;
 const SILENCE_MS = 10_000;
 const MINUTE_MS = 60_000;
 
-export type StatusSettings = Pick<
+type StatusSettings = Pick<
   Settings,
   | "status"
   | "status_position"

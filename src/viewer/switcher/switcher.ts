@@ -31,7 +31,7 @@ const WHEEL_UP = 64;
 /** Characters that can be typed. */
 const MAX_TYPED = 64;
 
-export interface SwitcherPort {
+interface SwitcherPort {
   /** The session that the terminal shows. */
   readonly here: () => number;
   readonly readOnly: boolean;

@@ -8,9 +8,9 @@ import type { BoundKey } from "../../protocol/attach.ts";
 const MAX_WAITING = 4096;
 
 /** Input after a key, or another key of a table. */
-export type Queued = Uint8Array | BoundKey;
+type Queued = Uint8Array | BoundKey;
 
-export interface BoundKeysPort {
+interface BoundKeysPort {
   readonly isOver: boolean;
   /** Whether a key means something now: what it is pressed in, a dialog or copy mode, may take it as typed. */
   means(key: BoundKey): boolean;

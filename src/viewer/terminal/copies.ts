@@ -14,7 +14,7 @@ interface Copied {
   readonly base64: string;
 }
 
-export interface CopiesOptions {
+interface CopiesOptions {
   readonly viewer: number;
   /** The client copies. */
   readonly isWanted: boolean;

@@ -12,7 +12,7 @@ import { ViewerKeys } from "../../session/viewer-keys.ts";
 import { ownModes } from "./own-modes.ts";
 import type { Shown } from "./shown.ts";
 
-export interface LookingPort {
+interface LookingPort {
   /** Whether a pane may be in copy mode for all of its viewers. */
   mayShare(pane?: string): boolean;
   changed(): void;

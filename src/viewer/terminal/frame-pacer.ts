@@ -17,7 +17,7 @@ const SETTLED_MS = 4;
 /** Longest time that a program may hold back its screen by synchronized output, in ms. */
 const SYNCHRONIZED_MS = 150;
 
-export interface FramePacerPort {
+interface FramePacerPort {
   /** No picture can be made now; the end of that state calls `soon`. */
   isBlocked(): boolean;
   /** The program is in the middle of a synchronized update. */

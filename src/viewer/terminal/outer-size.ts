@@ -9,7 +9,7 @@ import type { Session } from "../../session/session.ts";
 /** Shortest time between two sizes that the session learns of, in ms: those between them are skipped. */
 const RESIZE_MS = 16;
 
-export interface OuterSizePort {
+interface OuterSizePort {
   readonly viewer: number;
   isOver(): boolean;
   /** Its owner collects sizes: they are applied at once. */

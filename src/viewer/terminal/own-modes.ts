@@ -24,7 +24,7 @@ export class TakenMouse {
 }
 
 /** Nothing; clicks and the wheel; these and drags. */
-export type OwnMouse = 0 | 1000 | 1002;
+type OwnMouse = 0 | 1000 | 1002;
 
 export function ownModes(program: FrameModes, mouse: OwnMouse): FrameModes {
   return {

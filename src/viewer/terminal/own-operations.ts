@@ -24,7 +24,7 @@ const switchers = {
 } as const satisfies Readonly<Record<string, SwitcherScope>>;
 
 /** What the view that has them does for them. */
-export interface OwnActions {
+interface OwnActions {
   look(input: CopyModeInput): Promise<void>;
   press(key: BoundKey): void;
   runLine(line: string, signal: AbortSignal, answer?: string): Promise<unknown>;

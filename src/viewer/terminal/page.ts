@@ -7,7 +7,7 @@ import type { Attach, AttachEventSchema } from "../../protocol/attach.ts";
 import { decodeInput } from "../../protocol/numbered-input.ts";
 import type { TakenInput } from "../../session/taken-input.ts";
 
-export interface PagePort {
+interface PagePort {
   isOver(): boolean;
   /** Keys that are read here. */
   keys(bytes: Uint8Array): void;

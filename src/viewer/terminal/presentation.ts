@@ -34,7 +34,7 @@ const BEHIND_BYTES = 256 * 1024;
 /** Longest sequence that a rendered terminal gets in addition to its pictures. */
 const MOST_EFFECT_BYTES = 4096;
 
-export interface PresentationOptions extends RendererOptions {
+interface PresentationOptions extends RendererOptions {
   /** Whether the client may get the program's own bytes. */
   mayPassThrough(): boolean;
   /** The way of an echo to a client that takes it before the picture that has it; null: it does not. */
@@ -44,7 +44,7 @@ export interface PresentationOptions extends RendererOptions {
 }
 
 /** Inputs of the decision in addition to the session: stored by the owner, who calls `reconsider` on a change. */
-export interface Outer {
+interface Outer {
   readonly size: Size;
   /** The terminal's own drawing above the picture; null: nothing. */
   readonly above: LayerPicture | null;

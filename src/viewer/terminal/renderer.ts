@@ -44,7 +44,7 @@ export interface RendererOptions {
 /** In copy mode no row is a program's. */
 const noPlaces: FramePlaces = { window: null, panes: [] };
 
-export interface Showing {
+interface Showing {
   readonly size: Size;
   /** This terminal's overlay layer; null: nothing. */
   readonly above: LayerPicture | null;

@@ -17,7 +17,7 @@ const { F_GETFL, F_SETFL, F_SETOWN, F_SETSIG, O_ASYNC, SIGURG } = system.constan
 /** Bytes of one read: the line discipline keeps 4 KB. */
 const READ_BYTES = 16 * 1024;
 
-export interface InputPort {
+interface InputPort {
   /** Whether waiting input may be read. Called before every read. */
   mayRead(): boolean;
   keys(bytes: Uint8Array): void;

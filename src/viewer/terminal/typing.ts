@@ -13,7 +13,7 @@ import type { TerminalFocus } from "./terminal-focus.ts";
 const FOCUS_IN = new TextEncoder().encode("\x1b[I");
 const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
 
-export interface TypingPort {
+interface TypingPort {
   readonly id: number;
   readonly readOnly: boolean;
   readonly by: Acting;

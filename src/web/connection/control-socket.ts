@@ -13,7 +13,7 @@ export type ControlState = "connecting" | "live" | "silent" | "lost" | "refused"
 /** An unsolicited message of the server. */
 export type ControlEvent = Readonly<Record<string, unknown>> & { readonly event?: string };
 
-export interface ControlEvents {
+interface ControlEvents {
   state(state: ControlState, why: string): void;
   event(event: ControlEvent): void;
 }

@@ -12,7 +12,7 @@ const GIVEN_UP_MS = 15_000;
 /** A tick that is this late, in ms, means that the page slept, not the peer. */
 const SLEPT_MS = 1_500;
 
-export interface HeartbeatEvents {
+interface HeartbeatEvents {
   ask(): void;
   /** Runs at every tick. */
   check(isSilent: boolean): void;

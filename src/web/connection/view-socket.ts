@@ -16,7 +16,7 @@ import { Refusal, type Server } from "./server.ts";
 /** `silent`: connected, but the session does not answer. */
 export type ViewState = "connecting" | "live" | "silent" | "lost" | "ended" | "refused";
 
-export interface ViewEvents {
+interface ViewEvents {
   frame(update: FrameUpdate): void;
   images(commands: string): void;
   state(state: ViewState, why: string): void;

@@ -13,7 +13,7 @@ export interface FormField {
   readonly choices: readonly string[];
 }
 
-export interface ServerOperation {
+interface ServerOperation {
   readonly method: string;
   readonly path: string;
   readonly summary: string;

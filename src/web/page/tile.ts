@@ -25,7 +25,7 @@ const HIDDEN_MS = 30_000;
 /** Number of a pane's newest commands that are marked. */
 const MARKED = 200;
 
-export interface TilePort {
+interface TilePort {
   readonly server: Server;
   readonly control: ControlSocket;
   readonly measure: CellMeasure;

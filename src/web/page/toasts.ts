@@ -1,7 +1,7 @@
 /** Short messages at the page's edge, each with at most one action. */
 import { signal } from "@preact/signals";
 
-export interface Toast {
+interface Toast {
   readonly id: number;
   readonly text: string;
   readonly kind: "plain" | "error";

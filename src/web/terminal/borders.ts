@@ -18,7 +18,7 @@ export interface Border {
  * Borders of the panes: one cell beyond the right or lower edge, if another pane follows; then the frames of floating
  * panes, lowest first.
  */
-export function bordersOf(all: readonly PanePlace[]): Border[] {
+function bordersOf(all: readonly PanePlace[]): Border[] {
   const places = all.filter(({ z }) => z === undefined);
   const frames = all.filter(({ framed }) => framed === true);
   return [...tiledBorders(places), ...frames.flatMap(frameOf)];
@@ -48,7 +48,7 @@ function tiledBorders(places: readonly PanePlace[]): Border[] {
   });
 }
 
-export type Direction = "left" | "right" | "up" | "down";
+type Direction = "left" | "right" | "up" | "down";
 
 export interface BorderDrag {
   /** The border of a pane, or a floating pane as a whole, was moved by this many cells since the last call. */

@@ -17,7 +17,7 @@ import {
 import { xtermColor } from "../../protocol/palette.ts";
 import type { Color } from "../../protocol/screen.ts";
 
-export interface CellStyle {
+interface CellStyle {
   readonly className: string;
   readonly css: string;
 }

@@ -5,7 +5,7 @@
 import { withoutPictures } from "../../protocol/placeholder.ts";
 import type { ShownRow } from "./types.ts";
 
-export interface RowPart {
+interface RowPart {
   readonly row: ShownRow;
   /** First and last character of the selected part of the row's text. */
   readonly from: number;

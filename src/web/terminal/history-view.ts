@@ -9,7 +9,7 @@ import { fillRow } from "./row.ts";
 import type { HistoryPage, HistoryPlace, HistorySource, ShownRow, Tools } from "./types.ts";
 
 /** Rows of a page: some screens, so that the browser skips most of them and fetches are rare. */
-export const PAGE_ROWS = 200;
+const PAGE_ROWS = 200;
 /** Maximum mounted rows: about 40 MB of elements. */
 export const MAX_ROWS = 20_000;
 

@@ -11,7 +11,7 @@ import type { CellMeasure } from "./cell-size.ts";
 import { lookOf } from "./cell-style.ts";
 import { imageCells } from "./images.ts";
 
-export interface RowTools {
+interface RowTools {
   readonly measure: CellMeasure;
   readonly glyphs: BoxGlyphs;
 }

@@ -24,7 +24,7 @@ import { TerminalCells } from "./terminal-cells.ts";
 import { TextInput } from "./text-input.ts";
 import type { HistorySource, PanePlace, Tools } from "./types.ts";
 
-export interface TerminalEvents {
+interface TerminalEvents {
   input(bytes: Uint8Array): void;
   /** The room has changed; size in cells. */
   size(rows: number, cols: number): void;

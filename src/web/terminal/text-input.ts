@@ -5,7 +5,7 @@
  *
  * Invariant: each input is reported once, for any sequence of events that a browser sends.
  */
-export interface TextInputEvents {
+interface TextInputEvents {
   /** @returns whether the key was taken */
   key(event: KeyboardEvent): boolean;
   text(text: string): void;

@@ -23,7 +23,7 @@ import { askedForStep, requireNotBegun } from "./step-requests.ts";
 const EXEC_ROWS = 24;
 const EXEC_COLS = 80;
 type Output = OperationOutput<"exec.fresh">;
-export type CreateSession = (
+type CreateSession = (
   input: ParsedInput<"sessions.create">,
   context: CallContext,
   files?: StepFiles,
