@@ -1,15 +1,11 @@
 /** `wsh script` and `wsh test`: programs that drive terminals, run by the Bun in the executable. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { McpInstance } from "../support/mcp-instance.ts";
+import { shared } from "../support/shared.ts";
 
-let wsh: McpInstance;
-beforeAll(async () => {
-  wsh = new McpInstance();
-  await wsh.server();
-});
-afterAll(() => wsh[Symbol.asyncDispose]());
+const wsh = shared(new McpInstance());
 
 function written(name: string, text: string): string {
   const path = join(wsh.dir, name);

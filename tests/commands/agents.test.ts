@@ -1,24 +1,17 @@
 /** AI agents in view: a fake one whose hooks and output say what it does, as everybody sees it. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Http } from "../support/http.ts";
+import { shared } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 import { program } from "../support/wsh-program.ts";
 
 setDefaultTimeout(40_000);
 
-let wsh: Wsh;
-let http: Http;
-beforeAll(async () => {
-  wsh = new Wsh();
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new Wsh());
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 const hookCommand = (agent: string, event: string): string =>
   `[ -n "$WSH_PANE" ] && ${program.join(" ")} hook ${agent} ${event} >/dev/null 2>&1; exit 0`;

@@ -1,8 +1,9 @@
 /** Commands at a session's prompt, over HTTP: whatever they are, their end, code and output are exact. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { failure, Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { shared } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -10,16 +11,8 @@ setDefaultTimeout(30_000);
 const isFull = process.env.WSH_TEST_FULL === "1";
 const shells = ["bash", "zsh", "fish"].filter((shell) => !isMissing(shell));
 
-let wsh: Wsh;
-let http: Http;
-beforeAll(async () => {
-  wsh = new Wsh({ config: "max_waiters = 3\nmax_commands = 20\nmax_command_bytes = 2000000\n" });
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new Wsh({ config: "max_waiters = 3\nmax_commands = 20\nmax_command_bytes = 2000000\n" }));
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 for (const shell of shells) {
   const isFish = shell === "fish";

@@ -1,5 +1,5 @@
 /** Commands in sessions of their own: over HTTP and by `wsh exec`, which prints what they print and exits as they do. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import type { ExecResult } from "../../src/protocol/commands.ts";
@@ -7,21 +7,14 @@ import type { SessionInfo } from "../../src/protocol/session.ts";
 import { Gate } from "../support/gate.ts";
 import { failure, Http } from "../support/http.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { shared } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(30_000);
 
-let wsh: Wsh;
-let http: Http;
-beforeAll(async () => {
-  wsh = new Wsh({ config: "grace_seconds = 1\nexec_grace_seconds = 600\n" });
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new Wsh({ config: "grace_seconds = 1\nexec_grace_seconds = 600\n" }));
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 const exec = (fields: object): Promise<ExecResult & { session: string }> =>
   http.expect(200, http.post("/exec", fields));

@@ -3,28 +3,21 @@
  * When it goes on, the kernel already shows the shell back at its prompt, and the output in between waits to be read:
  * neither that prompt nor the silence is the end of anything.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { Http } from "../support/http.ts";
 import { stopProcess } from "../support/processes.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { shared } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { hostOf, Wsh } from "../support/wsh.ts";
 
 /** Longer than a shell may take from Enter to its command, in ms: the test is about that time being over. */
 const HELD_MS = 1_000;
 
-let wsh: Wsh;
-let http: Http;
-beforeAll(async () => {
-  wsh = new Wsh();
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new Wsh());
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 /** A shell, and how to let it run a line while its session process stands still. */
 async function heldUp(

@@ -1,11 +1,12 @@
 /** Commands end exactly whatever people have in their rc files: prompts, hooks, traps and editors of their own. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { prepareFish } from "../support/fish-home.ts";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { shared } from "../support/shared.ts";
 import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(30_000);
@@ -13,16 +14,8 @@ setDefaultTimeout(30_000);
 /** In a brief run every second one of each shell. */
 const FULL = process.env.WSH_TEST_FULL === "1";
 
-let wsh: Wsh;
-let http: Http;
-beforeAll(async () => {
-  wsh = new Wsh();
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new Wsh());
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 /** OSC 133 as a prompt of the person's own prints it, without a nonce. */
 const mark = (kind: string): string => `\\e]133;${kind}\\a`;

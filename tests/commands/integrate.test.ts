@@ -11,22 +11,15 @@ import { McpInstance } from "../support/mcp-instance.ts";
 import { hasEnded, stopProcess } from "../support/processes.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { shared } from "../support/shared.ts";
 import { Sshd } from "../support/sshd.ts";
 import { until } from "../support/until.ts";
 import { hostOf } from "../support/wsh.ts";
 
 setDefaultTimeout(60_000);
 
-let wsh: McpInstance;
-let http: Http;
-beforeAll(async () => {
-  wsh = new McpInstance({}, { config: 'agents_may = "everything"\nreceipt_trees = true' });
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new McpInstance({}, { config: 'agents_may = "everything"\nreceipt_trees = true' }));
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 let sessions = 0;
 

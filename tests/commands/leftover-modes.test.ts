@@ -1,8 +1,9 @@
 /** What a program leaves behind on the terminal when it ends does not change what the next command shows. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { shared } from "../support/shared.ts";
 import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(60_000);
@@ -30,16 +31,8 @@ const leftovers: Readonly<Record<string, string>> = {
   "reverse video": "\\033[?5h",
 };
 
-let wsh: Wsh;
-let http: Http;
-beforeAll(async () => {
-  wsh = new Wsh();
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new Wsh());
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 for (const shell of shells) {
   describe.skipIf(isMissing(shell))(`after a command in ${shell} that left`, () => {

@@ -1,10 +1,11 @@
 /** Lines longer than the kernel keeps for a program that reads lines: refused whole, never cut. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { contentOf } from "../support/content-of.ts";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { shared } from "../support/shared.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -12,16 +13,8 @@ import { Wsh } from "../support/wsh.ts";
 /** Longest line that a program on this system gets. */
 const MOST = process.platform === "darwin" ? 1_000 : 4_072;
 
-let wsh: Wsh;
-let http: Http;
-beforeAll(async () => {
-  wsh = new Wsh();
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new Wsh());
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 test.each(["input", "run"])("%s into a program that reads lines", async (operation) => {
   const file = join(wsh.dir, `${operation}.txt`);

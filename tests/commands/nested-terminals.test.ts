@@ -6,6 +6,7 @@ import { givenTime } from "../support/attempts.ts";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { shared } from "../support/shared.ts";
 import { Sshd } from "../support/sshd.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -17,16 +18,8 @@ const isRoot = process.getuid?.() === 0;
 /** A user without rights, on every system. */
 const NOBODY = 65_534;
 
-let wsh: Wsh;
-let http: Http;
-beforeAll(async () => {
-  wsh = new Wsh();
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new Wsh());
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 describe.skipIf(isMissing("sshd", "ssh") || !isLinux || !isRoot)("over ssh", () => {
   let server: Sshd;

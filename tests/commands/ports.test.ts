@@ -2,7 +2,7 @@
  * A server started and awaited in one call: by the port on which it listens, by what it prints, or by its end; and who
  * counts as its owner. Over HTTP, MCP and the command line.
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import type { OperationOutput } from "../../src/operations/table.ts";
@@ -10,20 +10,13 @@ import { freePort } from "../support/free-ports.ts";
 import { failure, Http } from "../support/http.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { shared } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 
 setDefaultTimeout(60_000);
 
-let wsh: McpInstance;
-let http: Http;
-beforeAll(async () => {
-  wsh = new McpInstance();
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new McpInstance());
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 type Answer = OperationOutput<"exec">;
 

@@ -1,28 +1,23 @@
 /** Programs that ask, wait, sleep and draw: told apart, and answered when they are ready again. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { within } from "../support/attempts.ts";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { shared } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(30_000);
 const isLinux = process.platform === "linux";
 
-let wsh: Wsh;
-let http: Http;
 let api: SessionApi;
+const wsh = shared(new Wsh());
+const http = new Http({ unix: wsh.instance.httpSocket });
 beforeAll(async () => {
-  wsh = new Wsh();
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
   api = await SessionApi.shell(http, "dev", { shell: "bash" });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
 });
 
 describe.if(isLinux)("run returns", () => {

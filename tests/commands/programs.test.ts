@@ -1,23 +1,16 @@
 /** Programs as people use them, driven over HTTP alone: what they show is read from the screen. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import type { Span } from "../../src/protocol/screen.ts";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
+import { shared } from "../support/shared.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { Wsh } from "../support/wsh.ts";
 
-let wsh: Wsh;
-let http: Http;
-beforeAll(async () => {
-  wsh = new Wsh();
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new Wsh());
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 /** A bash at its prompt in a directory of its own. */
 async function shell(name: string, size: object = {}): Promise<string> {

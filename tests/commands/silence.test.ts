@@ -1,7 +1,8 @@
 /** Waiting for silence over HTTP, in one session or any of several: when it ends, what it tells, what ends it instead. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { givenTime, within } from "../support/attempts.ts";
 import { type Answer, failure, Http } from "../support/http.ts";
+import { shared } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -16,16 +17,8 @@ interface Idle {
   readonly screen: { readonly lines: readonly string[] };
 }
 
-let wsh: Wsh;
-let http: Http;
-beforeAll(async () => {
-  wsh = new Wsh();
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new Wsh());
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 function idle(name: string, query: string): Promise<Answer> {
   return http.get(`/sessions/${name}/idle?${query}`);

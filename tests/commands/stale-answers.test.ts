@@ -1,9 +1,10 @@
 /** Answers to terminal queries reach the program that asked, or nobody: never the shell's next prompt. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { firstCommandId } from "../../src/protocol/pane-numbers.ts";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { shared } from "../support/shared.ts";
 import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(60_000);
@@ -20,16 +21,8 @@ const askers: Readonly<Record<string, string>> = {
   "a binary file": full ? "cat /bin/bash" : "head -c 300000 /bin/bash",
 };
 
-let wsh: Wsh;
-let http: Http;
-beforeAll(async () => {
-  wsh = new Wsh();
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new Wsh());
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 for (const shell of shells) {
   describe.skipIf(isMissing(shell))(`in ${shell}`, () => {

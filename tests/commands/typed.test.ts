@@ -10,21 +10,14 @@ import { failure, Http } from "../support/http.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { shared } from "../support/shared.ts";
 import { Sshd } from "../support/sshd.ts";
 import { until } from "../support/until.ts";
 
 setDefaultTimeout(60_000);
 
-let wsh: McpInstance;
-let http: Http;
-beforeAll(async () => {
-  wsh = new McpInstance();
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new McpInstance());
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 type Answer = OperationOutput<"exec">;
 let sessions = 0;

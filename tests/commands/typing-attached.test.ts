@@ -1,11 +1,12 @@
 /** A person types at an attached terminal while execs run: what they type arrives afterwards, whole and in order. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { contentOf } from "../support/content-of.ts";
 import { failure, Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { shared } from "../support/shared.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -24,16 +25,8 @@ function echoBeside(output: string, printed: string): string {
   return output.replace(printed, "").replaceAll("\n", "");
 }
 
-let wsh: Wsh;
-let http: Http;
-beforeAll(async () => {
-  wsh = new Wsh();
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new Wsh());
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 for (const shell of ["bash", "zsh", "fish"]) {
   test.skipIf(isMissing(shell))(`${shell}: nothing is joined and nothing is lost`, async () => {

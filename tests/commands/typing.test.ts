@@ -1,11 +1,12 @@
 /** People and calls type while exec runs: nothing ever joins its command, nothing that was typed is lost. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { contentOf } from "../support/content-of.ts";
 import { failure, Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { shared } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -15,16 +16,8 @@ const TRIES = isFull ? 1_500 : 12;
 setDefaultTimeout(isFull ? 900_000 : 60_000);
 const shells = ["bash", "zsh", "fish"].filter((shell) => !isMissing(shell));
 
-let wsh: Wsh;
-let http: Http;
-beforeAll(async () => {
-  wsh = new Wsh({});
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new Wsh({}));
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 const exec = (session: string, command: string, fields: object = {}) =>
   http.post(`/sessions/${session}/exec`, { command, ...fields });

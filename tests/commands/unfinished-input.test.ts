@@ -1,24 +1,17 @@
 /** Keys and pastes that came is incomplete, a terminal without echo, input in the middle of a command: exec knows, and says so. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { failure, Http } from "../support/http.ts";
 import { isMissing, testWith } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { shared } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(60_000);
 const PASTE_BEGIN = "\x1b[200~";
 
-let wsh: Wsh;
-let http: Http;
-beforeAll(async () => {
-  wsh = new Wsh();
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new Wsh());
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 const exec = (session: string, command: string, fields: object = {}) =>
   http.post(`/sessions/${session}/exec`, { command, ...fields });

@@ -1,16 +1,11 @@
 /** The typed client's view: pictures as cells, typing across connections, and what it says when it ends. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { connect, decodeRows, type Frame, openView, type ViewListener } from "wsh/client";
-import { Gateway, TOKEN } from "../support/server.ts";
+import { TOKEN } from "../support/server.ts";
+import { sharedGateway } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await Gateway.start({ config: "kill_grace_ms = 300\n" });
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-});
+const gateway = sharedGateway({ config: "kill_grace_ms = 300\n" });
 
 const size = { rows: 12, cols: 50, size: "fit" } as const;
 const to = () => ({ url: gateway.origin, token: TOKEN, ...size });

@@ -1,5 +1,5 @@
 /** The typed client: calls, errors, events, tickets, the Unix socket; types come from the operation table. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import {
   connect,
   type LifecycleEvent,
@@ -9,16 +9,11 @@ import {
   terminals,
   WshError,
 } from "wsh/client";
-import { Gateway, TOKEN } from "../support/server.ts";
+import { TOKEN } from "../support/server.ts";
+import { sharedGateway } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await Gateway.start();
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-});
+const gateway = sharedGateway();
 
 test("makes a session, runs in it, reads it, and hears what happens", async () => {
   using client = await connect({ url: gateway.origin, token: TOKEN });

@@ -1,20 +1,13 @@
 /** A session whose program has ended: readable for a while with how it ended, closed to writers, its name free. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { failure, Http } from "../support/http.ts";
+import { shared } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-let wsh: Wsh;
-let http: Http;
-beforeAll(async () => {
-  wsh = new Wsh();
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(new Wsh());
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 test("it stays readable, with its exit code", async () => {
   const { id, pid } = await http.create({ name: "over", command: "seq 1 30; echo last words; exit 3", tags: ["t"] });

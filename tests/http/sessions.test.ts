@@ -1,5 +1,5 @@
 /** Sessions over HTTP: made, listed, renamed, tagged, ended; what is refused, and that nothing is left behind then. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import type { SessionInfo } from "../../src/protocol/session.ts";
@@ -10,16 +10,10 @@ import { Wsh } from "../support/wsh.ts";
 
 const LONGEST_NAME = "n".repeat(64);
 
-let wsh: Wsh;
-let http: Http;
-beforeAll(async () => {
-  wsh = new Wsh({ config: "kill_grace_ms = 300\n", env: { SECRET_OF_MINE: "kept out?", COLORTERM: "truecolor" } });
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
-});
+const wsh = shared(
+  new Wsh({ config: "kill_grace_ms = 300\n", env: { SECRET_OF_MINE: "kept out?", COLORTERM: "truecolor" } }),
+);
+const http = new Http({ unix: wsh.instance.httpSocket });
 
 describe("the server", () => {
   test("is healthy, and says what it is", async () => {

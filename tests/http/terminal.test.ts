@@ -1,26 +1,21 @@
 /** A session's terminal over HTTP: typed into as bytes and as keys, read as a screen and as a history of lines. */
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
 import type { Screen, Scrollback } from "../../src/protocol/screen.ts";
 import { type Answer, failure, Http } from "../support/http.ts";
+import { shared } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-let wsh: Wsh;
-let http: Http;
 /** Waits while the other tests run: longer than a connection may be silent by default, which is 10 s. */
 let longWait: Promise<Answer>;
+const wsh = shared(new Wsh());
+const http = new Http({ unix: wsh.instance.httpSocket });
 beforeAll(async () => {
-  wsh = new Wsh();
-  await wsh.server();
-  http = new Http({ unix: wsh.instance.httpSocket });
   await http.create({ name: "silent", command: "sleep 1000" });
   longWait = http.get("/sessions/silent/idle?timeout_ms=60000&max_wait_ms=11500");
   longWait.catch(() => {});
-});
-afterAll(async () => {
-  await wsh[Symbol.asyncDispose]();
 });
 
 /** A session with a program that shows its input bytes in hexadecimal, in order, as they come. */

@@ -1,20 +1,15 @@
 /** A misspelt field does not pass in silence: it is ignored and named in the answer. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { queryInput } from "../../src/operations/query-string.ts";
 import { findOperation, inputSchema } from "../../src/operations/table.ts";
 import { unknownFields, unknownFieldWarnings } from "../../src/operations/unknown-fields.ts";
 import { Http } from "../support/http.ts";
-import { Gateway } from "../support/server.ts";
+import { sharedGateway } from "../support/shared.ts";
 
-let gateway: Gateway;
-let http: Http;
+const gateway = sharedGateway();
+const http = new Http({ unix: gateway.instance.httpSocket });
 beforeAll(async () => {
-  gateway = await Gateway.start();
-  http = new Http({ unix: gateway.instance.httpSocket });
   await gateway.create({ name: "s" });
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
 });
 
 const header = "Wsh-Warning";

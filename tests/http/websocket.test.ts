@@ -1,23 +1,18 @@
 /** What a program does over a WebSocket: calls every method, hears every event, and survives being slow. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { operations } from "../../src/operations/table.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
 import { lifecycleEvents } from "../../src/server/sessions/lifecycle-events.ts";
 import { ServerSocket } from "../../src/server/websocket/server-socket.ts";
 import type { WebSocketPeer } from "../../src/server/websocket/websockets.ts";
 import { Gateway } from "../support/server.ts";
+import { sharedGateway } from "../support/shared.ts";
 import { SlowSocket } from "../support/slow-websocket.ts";
 import { Person } from "../support/terminals/attached-peer.ts";
 import { until } from "../support/until.ts";
 import type { Message, TestSocket } from "../support/websocket.ts";
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await Gateway.start({ config: "kill_grace_ms = 300\n" });
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-});
+const gateway = sharedGateway({ config: "kill_grace_ms = 300\n" });
 
 /** How long a flood of some megabytes may take on a crowded machine, in ms. */
 const FLOOD_PATIENCE_MS = 60_000;

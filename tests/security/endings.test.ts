@@ -1,10 +1,10 @@
 /** Everything that a token has open ends with it, within a second, whether it is revoked or its time is over. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { createToken, revokeToken } from "../../src/secrets/named-tokens.ts";
 import { stopProcess } from "../support/processes.ts";
-import { Gateway } from "../support/server.ts";
+import { sharedGateway } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { TestView } from "../support/view.ts";
 
@@ -22,15 +22,11 @@ const modern = {
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-let gateway: Gateway;
+const gateway = sharedGateway({ config: 'agents_may = "everything"\n' });
 beforeAll(async () => {
-  gateway = await Gateway.start({ config: 'agents_may = "everything"\n' });
   // The oldest.
   for (const name of ["stopped", "s"]) await gateway.create({ name });
   for (const kind of kinds) await gateway.create({ name: `keys-${kind}`, command: "cat" });
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
 });
 
 async function modeOf(session: string): Promise<string> {

@@ -1,5 +1,5 @@
 /** Input that nobody should send: what each gets for an answer, and that the server and its sessions go on unharmed. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, beforeAll, describe, expect, test } from "bun:test";
 import net from "node:net";
 import {
   encodeJsonMessage,
@@ -9,21 +9,18 @@ import {
   PROTOCOL_VERSION,
 } from "../../src/protocol/messages.ts";
 import { within } from "../support/attempts.ts";
-import { Gateway, TOKEN } from "../support/server.ts";
+import { TOKEN } from "../support/server.ts";
+import { sharedGateway } from "../support/shared.ts";
 import { SlowSocket } from "../support/slow-websocket.ts";
 import { PATIENCE_MS } from "../support/until.ts";
 
-let gateway: Gateway;
 let serverId = "";
 let sessionSocket = "";
+const gateway = sharedGateway();
 beforeAll(async () => {
-  gateway = await Gateway.start();
   const { pane_id } = await gateway.create({ name: "s" });
   sessionSocket = `${gateway.instance.sessionsDir}/${pane_id.slice(1)}.sock`;
   serverId = (await (await gateway.unix("/server/info")).json()).server_id;
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
 });
 
 /** The same server answers, and so does the session. */

@@ -1,7 +1,8 @@
 /** Everything that a client can make grow has a limit that can be set, is shown, and answers with a code; dead peers go. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { firstCommandId } from "../../src/protocol/pane-numbers.ts";
 import { Gateway } from "../support/server.ts";
+import { sharedGateway } from "../support/shared.ts";
 import { SlowSocket } from "../support/slow-websocket.ts";
 import { Person } from "../support/terminals/attached-peer.ts";
 import { until } from "../support/until.ts";
@@ -21,13 +22,9 @@ max_commands = 2
 max_input_bytes = 70000
 `;
 
-let gateway: Gateway;
+const gateway = sharedGateway({ config });
 beforeAll(async () => {
-  gateway = await Gateway.start({ config });
   await gateway.create({ name: "s" });
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
 });
 
 const post = (path: string, json: unknown) => gateway.tcp(path, { json });

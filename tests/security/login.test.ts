@@ -1,17 +1,12 @@
 /** How a browser logs in: with a code once, with its key from then on, and only from where it did so. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { givenTime } from "../support/attempts.ts";
 import { Browser } from "../support/login.ts";
 import { Gateway } from "../support/server.ts";
+import { sharedGateway } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await Gateway.start({ args: ["--audit"] });
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-});
+const gateway = sharedGateway({ args: ["--audit"] });
 
 async function code(): Promise<string> {
   const response = await gateway.unix("/auth/code", { method: "POST" });

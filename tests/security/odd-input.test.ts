@@ -2,20 +2,18 @@
  * Every operation, through every interface, with what nobody means to send: names of Object's own, numbers beyond all numbers, text
  * that is no URI, nesting without end. It is understood or refused with a code; nothing breaks inside.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { tools } from "../../src/mcp/tools/tools.ts";
 import { type OperationName, operations } from "../../src/operations/table.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
-import { Gateway } from "../support/server.ts";
+import { sharedGateway } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import type { TestSocket } from "../support/websocket.ts";
 
-let gateway: Gateway;
+const gateway = sharedGateway({ config: "kill_grace_ms = 200\n" });
 beforeAll(async () => {
-  gateway = await Gateway.start({ config: "kill_grace_ms = 200\n" });
   for (const name of names) await gateway.create({ name, command: "cat" });
 });
-afterAll(async () => gateway[Symbol.asyncDispose]());
 
 /** Names that an object has before it is given any; each is a session's name here, too. */
 const names = ["__proto__", "constructor", "toString", "hasOwnProperty"];

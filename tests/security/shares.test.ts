@@ -1,8 +1,9 @@
 /** Whoever was given a token uses up a part of each limit, and the account itself still finds room. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { encodeJsonMessage, messageTypes, PROTOCOL_VERSION } from "../../src/protocol/messages.ts";
 import { requireRoom } from "../../src/protocol/shares.ts";
 import { Gateway, TOKEN } from "../support/server.ts";
+import { sharedGateway } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { TestSocket } from "../support/websocket.ts";
 
@@ -12,11 +13,10 @@ const config = ["max_clients = 8", "max_websockets = 8", "max_tickets = 8", "max
 const upgrade = { Upgrade: "websocket" };
 const initialize = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
 
-let gateway: Gateway;
 let guest = "";
 let gone: Promise<void>;
+const gateway = sharedGateway({ config });
 beforeAll(async () => {
-  gateway = await Gateway.start({ config });
   await gateway.create({ name: "s" });
   guest = (await gateway.ok("token", "create", "guest", "--access", "observe", "--session", "s")).trim();
   // That takes a while.
@@ -24,9 +24,6 @@ beforeAll(async () => {
   const other = (await gateway.ok("token", "create", "other", "--access", "observe", "--session", "t")).trim();
   gone = guestWaits(gateway, "t", other, byMcp);
   gone.catch(() => {});
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
 });
 
 test("one token has at most half of the places, all tokens together three quarters", () => {

@@ -1,5 +1,5 @@
 /** Streams, and what keys, clicks and lines do at a terminal that another machine attaches: no further than its token. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
@@ -9,17 +9,16 @@ import { StreamEndSchema } from "../../src/protocol/control.ts";
 import { parseAddress } from "../../src/protocol/machines.ts";
 import { messageJson, messageTypes } from "../../src/protocol/messages.ts";
 import { Connection } from "../../src/wire/connection.ts";
-import { Gateway } from "../support/server.ts";
+import { sharedGateway } from "../support/shared.ts";
 import { attachment, personContext } from "../support/terminals/attached-peer.ts";
 import { until } from "../support/until.ts";
 
 setDefaultTimeout(60_000);
 
-let gateway: Gateway;
 const tokens: Record<string, string> = {};
 
+const gateway = sharedGateway({ args: ["--audit"], env: { WSH_STATUS: "on" } });
 beforeAll(async () => {
-  gateway = await Gateway.start({ args: ["--audit"], env: { WSH_STATUS: "on" } });
   for (const name of ["pub", "hidden"]) await gateway.create({ name });
   for (const access of ["observe", "operate"]) {
     tokens[access] = (await gateway.ok("token", "create", access, "--access", access)).trim();
@@ -27,9 +26,6 @@ beforeAll(async () => {
       await gateway.ok("token", "create", `one-${access}`, "--access", access, "--session", "pub")
     ).trim();
   }
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
 });
 
 /** A terminal of another machine, as far as it can be seen from there. */

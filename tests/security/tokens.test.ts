@@ -1,23 +1,19 @@
 /** Tokens of less access: made and shown once, kept as digests, good for what they say, refused the moment they are revoked. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { operations } from "../../src/operations/table.ts";
 import { accessCovers } from "../../src/protocol/caller.ts";
-import { Gateway } from "../support/server.ts";
+import { sharedGateway } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 
-let gateway: Gateway;
 const tokens: Record<"observe" | "operate" | "admin", string> = { observe: "", operate: "", admin: "" };
+const gateway = sharedGateway();
 beforeAll(async () => {
-  gateway = await Gateway.start();
   await gateway.create({ name: "one" });
   await gateway.create({ name: "two" });
   for (const access of ["observe", "operate", "admin"] as const) {
     tokens[access] = (await gateway.ok("token", "create", `t-${access}`, "--access", access)).trim();
   }
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
 });
 
 describe("wsh token", () => {

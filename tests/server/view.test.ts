@@ -1,17 +1,11 @@
 /** A session in a page: what it shows, what is typed there, whose size counts, and what a lost connection costs. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { Gateway } from "../support/server.ts";
+import { describe, expect, test } from "bun:test";
+import { sharedGateway } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { TestView } from "../support/view.ts";
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await Gateway.start({
-    config: `kill_grace_ms = 300\ndefault_command = "echo by default; PS1='$ ' exec sh"\nword_separators = "-/"\n[keys]\n"g" = "popup.open command=ls"\n`,
-  });
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
+const gateway = sharedGateway({
+  config: `kill_grace_ms = 300\ndefault_command = "echo by default; PS1='$ ' exec sh"\nword_separators = "-/"\n[keys]\n"g" = "popup.open command=ls"\n`,
 });
 
 let made = 0;

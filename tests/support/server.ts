@@ -41,7 +41,7 @@ export class Gateway extends Wsh {
   private readonly args: readonly string[];
   private readonly sockets: TestSocket[] = [];
 
-  private constructor({ args = [], auth = true, ...options }: GatewayOptions) {
+  constructor({ args = [], auth = true, ...options }: GatewayOptions) {
     super(options);
     this.auth = auth;
     this.args = args;

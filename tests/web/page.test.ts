@@ -1,6 +1,6 @@
 /** The page as it is served: embedded in the executable, reachable without a token, with its policy. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { Gateway } from "../support/server.ts";
+import { expect, test } from "bun:test";
+import { sharedGateway } from "../support/shared.ts";
 import { isCompiled } from "../support/wsh-program.ts";
 import { browserTest, TestBrowser } from "./support/browser.ts";
 
@@ -9,11 +9,7 @@ const compiledTest = isCompiled ? test : test.skip;
 /** Most bytes of script that a first visit loads, packed with gzip. */
 const MAX_SCRIPT_BYTES = 60 * 1024;
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await Gateway.start();
-});
-afterAll(() => gateway[Symbol.asyncDispose]());
+const gateway = sharedGateway();
 
 compiledTest("the page needs no token, and everything else does", async () => {
   const page = await gateway.tcp("/", { token: null });

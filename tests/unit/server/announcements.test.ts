@@ -1,14 +1,10 @@
 /** What server-level WebSockets hear of sessions that come and go, as a client that knows them by name understands it. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { Gateway } from "../../support/server.ts";
+import { expect, test } from "bun:test";
+import { sharedGateway } from "../../support/shared.ts";
 import { until } from "../../support/until.ts";
 import type { Message, TestSocket } from "../../support/websocket.ts";
 
-let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await Gateway.start({ config: "grace_seconds = 2\nkill_grace_ms = 1500\n" });
-});
-afterAll(async () => gateway[Symbol.asyncDispose]());
+const gateway = sharedGateway({ config: "grace_seconds = 2\nkill_grace_ms = 1500\n" });
 
 const is = (event: string) => (message: Message) => message.event === event;
 

@@ -26,7 +26,6 @@ import {
   type Side,
   splitPane,
   splitWindow,
-  swapPanes,
 } from "../../../../src/session/layout/tree.ts";
 import { seededRandom } from "../../../support/terminals/outer-screen.ts";
 
@@ -120,7 +119,7 @@ function randomTree(random: () => number, changes: number, size: Size = window):
         tree = resizePane(tree, placement, pane, along(side).axis, 1 + below(80));
         break;
       case 6:
-        tree = swapPanes(tree, pane, panes[below(panes.length)] ?? pane);
+        tree = rotatePanes(tree, -1);
         break;
       case 7:
         at = { rows: 1 + below(60), cols: 1 + below(200) };
@@ -206,7 +205,6 @@ describe("splits", () => {
 
   test("an unknown pane", () => {
     expect(() => split(leaf("@1"), "@9", "@2", "right")).toThrow("no pane '@9'");
-    expect(() => swapPanes(leaf("@1"), "@1", "@9")).toThrow("no pane '@9'");
   });
 
   test("the last pane leaves no layout", () => {
