@@ -17,7 +17,7 @@ export async function go(served: Served, input: unknown): Promise<v.InferOutput<
 }
 
 /** @throws WshError nested_session when that terminal is no longer attached, or would show itself */
-export async function goWith(
+async function goWith(
   { viewers }: Pick<Session, "viewers">,
   { viewer: id }: SubmittedBy,
   place: SessionPlace,

@@ -27,7 +27,7 @@ const SUFFIX = ".jsonl";
 /** On a file system without locks, a journal without writes for this long is complete, in ms: a month. */
 const STALE_MS = 30 * 24 * 3600 * 1000;
 
-export interface JournalEvents {
+interface JournalEvents {
   /** A journal was begun: there may be many. */
   begun(): void;
   /** Writing failed for the first time since it last worked. */

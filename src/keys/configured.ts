@@ -29,7 +29,7 @@ const MAX_DESCRIPTION = 256;
 const MAX_CALLS = 16;
 
 /** Reads calls of operations. Both throw a WshError for an unknown operation or an invalid input. */
-export interface OperationReader {
+interface OperationReader {
   line(line: CommandLine): BoundCall;
   check(operation: string, input: Readonly<Record<string, unknown>>): void;
   /** Receives an entry's error instead of throwing it: the key then keeps its binding. */

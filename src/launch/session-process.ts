@@ -17,7 +17,7 @@ import type { SessionSpecSchema } from "./session-spec.ts";
 type Spec = v.InferInput<typeof SessionSpecSchema>;
 
 /** The caller for whom a session is made, and the process that makes it. */
-export interface SessionStarter
+interface SessionStarter
   extends Pick<
     Spec,
     | "starter"

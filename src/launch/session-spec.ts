@@ -12,7 +12,7 @@ const CreateSpec = v.object({
 });
 
 /** A pane of a crashed session, with its former ids. */
-export const RestoredSchema = v.object({
+const RestoredSchema = v.object({
   /** Folder of the session's checkpoint. */
   directory: v.string(),
   pane: v.number(),

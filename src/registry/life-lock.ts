@@ -20,7 +20,7 @@ import { onFirstUse } from "../platform/libc.ts";
 import { platform } from "../platform/platform.ts";
 
 /** `none`: no process has ever linked a lock at the path. */
-export type LockState = "held" | "free" | "none";
+type LockState = "held" | "free" | "none";
 
 export interface LifeLock extends Disposable {
   /** The lock file. */

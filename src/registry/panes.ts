@@ -13,7 +13,7 @@ import { carrierFile, fileNames, idsFile, paneFile, processOfLink, snapshot } fr
 import { unoccupied } from "./register.ts";
 import { cleanStaleLocked, type KnownLinks, link, relink, unlinkName } from "./registry.ts";
 
-export interface PaneClaim {
+interface PaneClaim {
   /** Id of its process, and number of its session. */
   readonly owner: number;
   readonly session: number;

@@ -307,7 +307,7 @@ function removeEntry(instance: Instance, id: number, { links, ids, panes }: Snap
 }
 
 /** Removes the socket, then the lock: a socket without a lock is never visible. */
-export function removeProcess(instance: Instance, id: number): void {
+function removeProcess(instance: Instance, id: number): void {
   const socket = sessionSocket(instance, id);
   unlinkSocket(socket);
   removeTmux(instance, id);

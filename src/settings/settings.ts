@@ -44,14 +44,14 @@ const ownTable = /^[a-z][a-z0-9_-]{1,31}$/;
 /** Keys for several machines, which the file may contain and which have no effect yet. */
 const federationKeys: readonly string[] = ["default_token", "server", "servers", "ip_access"];
 
-export type SettingOrigin =
+type SettingOrigin =
   | { readonly from: "flag" }
   | { readonly from: "environment"; readonly variable: string }
   | { readonly from: "file"; readonly path: string; readonly line: number }
   | { readonly from: "default" };
 
 /** An entry of the table [keys], or of a table within it. */
-export interface BoundInFile {
+interface BoundInFile {
   /** Its name within [keys]. */
   readonly table?: string;
   readonly key: string;
@@ -61,7 +61,7 @@ export interface BoundInFile {
 }
 
 /** An entry of the table [theme]. */
-export interface ThemeEntry {
+interface ThemeEntry {
   readonly role: ThemeRole;
   readonly text: string;
   readonly look: StyleSpec;

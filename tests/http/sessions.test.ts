@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { SessionInfo } from "../../src/protocol/session.ts";
 import { contentOf } from "../support/content-of.ts";
 import { failure, Http } from "../support/http.ts";
+import { shared } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 

@@ -17,7 +17,7 @@ const side = integerBetween(1, 1_000);
 const line = integerFrom(0);
 
 /** The session, in the record of its only pane or of its layout. */
-export const SessionPartSchema = v.object({
+const SessionPartSchema = v.object({
   id,
   window: id,
   name: v.string(),

@@ -58,7 +58,7 @@ export function processIn({ tree }: Pick<LayoutRecord, "tree">): number {
   return parsed.success ? parsed.output.host : 0;
 }
 
-export interface KeptWindow {
+interface KeptWindow {
   /** Number of the window: 5 for `@w5`. */
   readonly id: number;
   readonly index: number;
