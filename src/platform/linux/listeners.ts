@@ -115,7 +115,7 @@ export function listening(table: string): ListeningSocket[] {
 }
 
 /** User of the socket in /proc/net/tcp or tcp6 whose local address this is; null: there is none. */
-export function userIn(table: string, address: string, port: number): number | null {
+function userIn(table: string, address: string, port: number): number | null {
   const wanted = bareIPv4(address);
   for (const line of table.split("\n").slice(1)) {
     const [, local = "", , state, , , , user = ""] = line.trim().split(/\s+/);

@@ -9,7 +9,7 @@ import { type DeviceHolder, forget, keep, keptDevice, type StoredDevice } from "
 import { Refusal, type Server } from "./server.ts";
 
 /** How the page logs in. */
-export type LoginMethod = "token" | "share" | "device" | "none";
+type LoginMethod = "token" | "share" | "device" | "none";
 /** Field of the fragment with the device that a link has registered in this browser: not a secret. */
 const GUEST = "guest";
 

@@ -3,7 +3,7 @@ import { type AgentInfo, evidenceOf } from "../../protocol/agent.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 
 /** Kinds for which the style has colours. */
-export type Tone = "calm" | "busy" | "needs" | "done" | "bad";
+type Tone = "calm" | "busy" | "needs" | "done" | "bad";
 
 const states: Readonly<Record<SessionInfo["state"], readonly [words: string, tone: Tone]>> = {
   prompt: ["at its prompt", "calm"],

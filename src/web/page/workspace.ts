@@ -21,7 +21,7 @@ import { tellError, toast } from "./toasts.ts";
 /** Time within which ending a session can be undone, in ms. */
 const UNDO_MS = 5_000;
 /** Maximum terminals side by side: more are unreadable. */
-export const MAX_TILES = 6;
+const MAX_TILES = 6;
 
 export class Workspace {
   readonly tiles = signal<readonly Tile[]>([]);
