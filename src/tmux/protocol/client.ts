@@ -22,7 +22,7 @@ const [STDIN, STDOUT, STDERR] = [0, 1, 2];
 /** Number of the stream that reads standard input: 1 and 2 are the outputs. */
 const INPUT_STREAM = 3;
 
-interface ClientPort {
+export interface ClientPort {
   write(bytes: Uint8Array): void;
   /** Bytes that the client has not taken. */
   readonly pending: number;
