@@ -1,9 +1,9 @@
 /**
- * Variables that the terminal attached last has brought: where the person's agents and screens are. They outlive its
- * leaving. Pure.
+ * Variables that the last attached terminal has brought, which locate the person's agents and screens. They remain
+ * after it detaches. Pure.
  *
- * Invariant: a variable that it lacks has no value (null), and every value that a program of the session may have got
- * from here is remembered, up to a limit: only such a value is ever replaced in a running shell.
+ * Invariant: a variable that the terminal lacks has no value (null), and every value that a program of the session may
+ * have got from here is remembered, up to a limit: only such a value is ever replaced in a running shell.
  */
 
 /** Values remembered of each variable. */
@@ -12,7 +12,7 @@ const MAX_VALUES = 16;
 export class Brought {
   private readonly values = new Map<string, { now: string | null; readonly given: string[] }>();
 
-  /** What the session's programs were started with. */
+  /** The initial environment of the session's programs. */
   begin(env: Readonly<Record<string, string | undefined>>, names: readonly string[]): void {
     for (const name of names) {
       const value = env[name];
@@ -20,7 +20,7 @@ export class Brought {
     }
   }
 
-  /** @returns whether anything is different now */
+  /** @returns whether anything has changed */
   bring(brought: Readonly<Record<string, string>>, names: readonly string[]): boolean {
     let isChanged = false;
     for (const name of names) {
@@ -42,12 +42,12 @@ export class Brought {
     return Object.fromEntries([...this.values].map(([name, { now }]) => [name, now]));
   }
 
-  /** Those that it has. */
+  /** The variables that have a value. */
   get defined(): Record<string, string> {
     return Object.fromEntries([...this.values].flatMap(([name, { now }]) => (now === null ? [] : [[name, now]])));
   }
 
-  /** Values of a variable that programs of the session may have from here. */
+  /** Values of a variable that programs of the session may have got from here. */
   givenOf(name: string): readonly string[] {
     return this.values.get(name)?.given ?? [];
   }

@@ -1,23 +1,23 @@
 /**
- * The caller that types into a pane, shown to its viewers: the newest one, until a moment after its last input. The
- * timer ends without help.
+ * The caller that types into a pane, for its viewers: the newest one, until a moment after its last input. The timer
+ * ends on its own.
  */
 import type { Clock } from "../base/clock.ts";
 
-/** How long a caller counts as typing after its input, in ms: long enough to be read. */
+/** Time after its input during which a caller counts as typing, in ms: long enough to read its name. */
 const TYPING_MS = 3_000;
 
 export class CurrentWriter {
   private name: string | null = null;
   private end: Disposable | null = null;
 
-  /** @param changed the writer has changed or stopped */
+  /** @param changed called when the writer has changed or stopped */
   constructor(
     private readonly clock: Clock,
     private readonly changed: () => void,
   ) {}
 
-  /** Null without one. */
+  /** Null: nobody types. */
   get current(): string | null {
     return this.name;
   }

@@ -1,7 +1,7 @@
 /**
  * Directs the keys that a person types: to the program (passthrough), or to the agent that captured the keyboard
  * (docs/protocol.md, Keyboard). A capture always has an owner and ends with it: with its connection, or when its lease
- * expires. A restarted server has a little time to claim the captures of its callers. Captured keys are stored in a
+ * expires. A restarted server has a few seconds to reclaim the captures of its callers. Captured keys are stored in a
  * ring, read by cursor.
  */
 
@@ -14,9 +14,9 @@ import { ViewerKeys } from "./viewer-keys.ts";
 
 /** Number of captured keys stored for readers (docs/protocol.md, Keyboard). */
 const RING = 256;
-/** Callers whose place in the ring is remembered; past that, the least recent reader is forgotten. */
+/** Callers whose position in the ring is remembered; beyond that, the least recent reader is forgotten. */
 const READERS = 256;
-/** How long a capture outlives its connection, in ms: time for a restarted server to claim it again. */
+/** Time for which a capture outlives its connection, in ms: a restarted server reclaims it within it. */
 const RECLAIM_MS = 5_000;
 
 export type InputMode = "passthrough" | "capture";
@@ -25,9 +25,9 @@ export interface KeyboardOwner {
   readonly id: string;
   /** The name shown to people. */
   readonly label: string;
-  /** The id ends with its connection, so no lease is needed. */
+  /** Whether the id ends with its connection, so that no lease is needed. */
   readonly connected: boolean;
-  /** The AI agent, as an owner; absent: another caller. */
+  /** The AI agent's name as an owner; absent: another caller. */
   readonly agent?: string;
 }
 
@@ -52,7 +52,7 @@ interface KeyboardPort {
   overheard(): boolean;
   typed(key: TypedKey): void;
   modeChanged(mode: InputMode): void;
-  /** Element that receives the captured keys. */
+  /** The element that receives captured keys. */
   focused(): string | null;
 }
 
@@ -61,7 +61,7 @@ interface Holding {
   end: Disposable | null;
   /** Clock time at which the lease ends; null without one. */
   until: number | null;
-  /** The connection is gone: the owner may reconnect under the same name with another id. */
+  /** Whether the connection is lost: the owner may reconnect under the same name with another id. */
   lost: boolean;
 }
 
@@ -72,7 +72,7 @@ export class Keyboard {
   private leaseMs = 0;
   private readonly decoded: ViewerKeys;
   private readonly readers = new Set<() => void>();
-  /** Where each caller last read, least recent reader first. */
+  /** Position of each caller's last read, least recent reader first. */
   private readonly cursors = new Map<string, number>();
 
   constructor(private readonly port: KeyboardPort) {
@@ -94,7 +94,7 @@ export class Keyboard {
   }
 
   /**
-   * Captures the keyboard, or keeps it: repeating renews the lease.
+   * Captures the keyboard, or keeps it: a repetition renews the lease.
    * @throws WshError input_captured when another caller holds it
    */
   capture(owner: KeyboardOwner, leaseMs: number): void {
@@ -106,14 +106,14 @@ export class Keyboard {
     }
     held?.end?.[Symbol.dispose]();
     this.holding = { owner, end: null, until: null, lost: false };
-    // Keys pressed before the first read stay available, as do unread keys when a lease is renewed.
+    // Keys pressed before the first read remain available, as do unread keys when a lease is renewed.
     const read = held === null ? undefined : this.cursors.get(held.owner.id);
     this.moveCursor(owner.id, read ?? this.lastSeq);
     if (!owner.connected) this.lease(leaseMs);
     if (held === null) this.port.modeChanged("capture");
   }
 
-  /** The program gets the keys again. Idempotent. */
+  /** Returns the keys to the program. Idempotent. */
   release(): void {
     if (this.holding === null) return;
     this.holding.end?.[Symbol.dispose]();
@@ -128,7 +128,7 @@ export class Keyboard {
     if (this.holding?.owner.id === id) this.release();
   }
 
-  /** The connection of these callers has closed: they may return over another one. */
+  /** The connection of these callers has closed: they may reconnect. */
   connectionLost(ids: ReadonlySet<string>): void {
     const { holding } = this;
     if (holding === null || !holding.owner.connected || !ids.has(holding.owner.id)) return;
@@ -139,7 +139,7 @@ export class Keyboard {
 
   /**
    * Input of a person at terminal `viewer`.
-   * @param secret typed at a password prompt: subscribers are not notified of it
+   * @param secret typed at a password prompt: subscribers are not notified
    * @returns whether it goes to the program
    */
   type(viewer: number, bytes: Uint8Array, secret: boolean): boolean {
@@ -156,7 +156,7 @@ export class Keyboard {
     this.decoded.forget(viewer);
   }
 
-  /** Where a caller that names no position continues to read. */
+  /** Position at which a caller that names none continues to read. */
   cursor(id: string): number {
     return this.cursors.get(id) ?? this.lastSeq;
   }
@@ -168,7 +168,7 @@ export class Keyboard {
     if (this.cursors.size > READERS && oldest !== undefined) this.cursors.delete(oldest);
   }
 
-  /** Captured keys after `since` (default: from now on). `missed` counts those that the ring no longer has. */
+  /** Captured keys after `since` (default: from now on). `missed` counts keys that are no longer in the ring. */
   read(since: number | undefined): { keys: CapturedKey[]; seq: number; missed: number } {
     const from = since ?? this.lastSeq;
     const keys = this.ring.filter(({ seq }) => seq > from);

@@ -1,7 +1,7 @@
 /**
  * How a session ends: with its program, after which the result stays readable for a while; by a kill; or early, evicted
- * for newer ones. It ends once, with one reason, after the program's last output. Also owns the reasons to retain an
- * ended session longer. How the program itself ends is the pane's lifetime.
+ * for newer sessions. It ends once, with one reason, after the program's last output. Also owns the reasons to retain
+ * an ended session longer. The pane's lifetime handles the end of the program itself.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -11,7 +11,7 @@ import type { PtyExit } from "../pty/port.ts";
 import type { PaneRef, SessionEmitter, SessionRegistry, SessionSettings } from "./types.ts";
 import type { Viewers } from "./viewers.ts";
 
-/** The exit of a program of which nothing is known. */
+/** The exit of a program about which nothing is known. */
 const UNKNOWN_EXIT: PtyExit = { code: null, signal: null };
 
 export interface LifetimePort {
@@ -22,7 +22,7 @@ export interface LifetimePort {
   readonly registry: SessionRegistry;
   readonly settings: SessionSettings;
   name(): string;
-  /** The session is over: everything it owns is released. */
+  /** The session has ended: everything that it owns is released. */
   over(gone: WshError): void;
 }
 
@@ -44,19 +44,19 @@ export class Lifetime {
     return this.reason !== null;
   }
 
-  /** The session was asked to end; the reason is reported when it is over. */
+  /** Whether the session was asked to end; the reason is reported at its end. */
   get isEnding(): boolean {
     return this.killing !== null;
   }
 
-  /** The program is being ended or replaced: nothing may delay it. */
+  /** Whether the program is being ended or replaced: nothing may delay it. */
   get isHangingUp(): boolean {
     return this.killing !== null || this.port.pane.lifetime.isHangingUp;
   }
 
   /**
    * Restarts the program in the same pane; a concurrent caller gets the same restart.
-   * @param start starts another program than the one that ran; not called during a restart
+   * @param start starts another program than the previous one; not called during a restart
    * @throws WshError session_create_failed, session_name_conflict (its name was taken since it ended)
    */
   restart(start = () => this.port.pane.lifetime.restart()): Promise<void> {
@@ -108,7 +108,7 @@ export class Lifetime {
     return true;
   }
 
-  /** Sends SIGHUP and SIGCONT, then SIGKILL after the grace; resolves when the session is over. */
+  /** Sends SIGHUP and SIGCONT, then SIGKILL after the grace; resolves when the session has ended. */
   kill(reason: Exclude<EndReason, "exited" | "session_crashed">): Promise<void> {
     this.killing ??= this.endProgram(reason);
     return this.killing;
@@ -118,7 +118,7 @@ export class Lifetime {
     const { pane, events, registry, viewers } = this.port;
     events.emit("ending", undefined);
     pane.silence.dispose(this.gone()); // viewers lose the session at once, even if its program ends later
-    const left = registry.leave(this.port.name()).catch(() => {}); // tried again when the session is over
+    const left = registry.leave(this.port.name()).catch(() => {}); // tried again when the session has ended
     for (const viewer of viewers.all) viewer.end({ reason: reason === "server_stopped" ? reason : "killed" });
     await this.restarting?.catch(() => {});
     await pane.lifetime.end(reason);

@@ -1,18 +1,18 @@
 /**
- * One line that a person types, with a caret: the keys of readline that edit it. Pure.
+ * One line that a person types, with a caret, and readline's keys that edit it. Pure.
  *
- * Invariant: it contains no control characters and no newline, also after a paste.
+ * Invariant: it contains no control characters and no newline, not even after a paste.
  */
 import { cleanText } from "../compositor/graphemes.ts";
 import type { InputEvent, ParsedKey } from "../keys/types.ts";
 
 export interface EditedLine {
-  /** In graphemes. */
+  /** Text before the caret, in graphemes. */
   readonly typed: readonly string[];
   readonly caret: number;
 }
 
-/** Made at its first use: it loads tables of ICU, which takes over a millisecond. */
+/** Created at first use: it loads tables of ICU, which takes over a millisecond. */
 let segmenter: Intl.Segmenter | null = null;
 
 function graphemes(text: string): string[] {
@@ -34,7 +34,7 @@ function oneLine(text: string): string {
   return cleanText(text).replace(/[\n\t]+/g, " ");
 }
 
-/** Keys with Ctrl that edit, as in readline. */
+/** Editing keys with Ctrl, as in readline. */
 const controls: Readonly<Record<string, string>> = {
   a: "Home",
   e: "End",
@@ -49,13 +49,13 @@ const controls: Readonly<Record<string, string>> = {
   m: "Enter",
 };
 
-/** The meaning of a key in a line: `Enter`, an editing key or the character itself; undefined for a key without one. */
+/** The meaning of a key in a line: `Enter`, an editing key or the character itself; undefined: none. */
 export function lineKey({ key, modifiers }: ParsedKey): string | undefined {
   if (modifiers.includes("alt")) return undefined;
   return modifiers.includes("ctrl") ? controls[key] : key;
 }
 
-/** @param max maximum characters of the line @returns null when the key edits nothing */
+/** @param max maximum characters of the line @returns null: the key does not edit */
 export function editLine<T extends EditedLine>(line: T, named: string | undefined, max: number): T | null {
   const { typed, caret } = line;
   const to = (place: number): T => ({ ...line, caret: Math.max(0, Math.min(typed.length, place)) });
@@ -92,7 +92,7 @@ export function editLine<T extends EditedLine>(line: T, named: string | undefine
   return graphemes(named).length === 1 ? insertText(line, named, max) : null;
 }
 
-/** @returns null when no text is left, or it is too long */
+/** @returns null: no text remains, or it is too long */
 export function insertText<T extends EditedLine>(line: T, text: string, max: number): T | null {
   const { typed, caret } = line;
   const added = graphemes(oneLine(text));

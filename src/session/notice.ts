@@ -1,23 +1,23 @@
 /**
- * Temporary notices to the people at a session: one line over the picture, only the newest, for some seconds.
- * Invariant: it takes no key, and ends with its time or the session.
+ * Temporary notices to the people at a session: one line above the picture, only the newest, for some seconds.
+ * Invariant: a notice takes no key, and ends with its time or the session.
  */
 import type { Clock } from "../base/clock.ts";
 
-/** How long a notice is shown, in ms: as long as two lines take to be read. */
+/** Time for which a notice is shown, in ms: long enough to read two lines. */
 const SHOWN_MS = 8_000;
 
 export class Notice implements Disposable {
   private current: string | null = null;
   private timer: Disposable | null = null;
 
-  /** @param changed it must be drawn or removed */
+  /** @param changed called when a notice must be drawn or removed */
   constructor(
     private readonly clock: Clock,
     private readonly changed: () => void,
   ) {}
 
-  /** Null without a notice. */
+  /** Null: there is no notice. */
   get text(): string | null {
     return this.current;
   }

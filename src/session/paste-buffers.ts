@@ -1,7 +1,7 @@
 /**
- * The paste buffers that a session sees: texts copied in copy mode, by programs (OSC 52), and over the API. All sessions
- * of an instance share them, in files. What is copied in a private session stays in its memory, and only it sees that.
- * Limits: the oldest go first, those without a given name before the others.
+ * The paste buffers that a session sees: texts copied in copy mode, by programs (OSC 52), and over the API. All
+ * sessions of an instance share them, in files. Copies in a private session stay in its memory, and only it sees them.
+ * At the limits, the oldest are removed first, those without a given name before the others.
  */
 import type { BufferFiles, BufferHead, StoredBuffer } from "../instance/buffer-files.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -15,43 +15,46 @@ type BufferEntry = StoredBuffer & { readonly text?: string };
 
 interface NewBuffer {
   readonly text: string;
-  /** Replaces the buffer of this name; absent: an automatic name. */
+  /** The buffer of this name is replaced; absent: an automatic name. */
   readonly name?: string | undefined;
-  /** The text is put after that of the named buffer. */
+  /** Whether to append the text to the named buffer. */
   readonly append?: boolean | undefined;
   readonly owner?: Owner | undefined;
 }
 
-/** The notice after a copy: characters of a single line, else lines. */
+/** The notice after a copy: characters of a single line, else the number of lines. */
 export function describeCopy(text: string): string {
   const lines = text.replace(/\n$/, "").split("\n").length;
   const [count, unit] = lines === 1 ? [Array.from(text).length, "character"] : [lines, "line"];
   return `copied ${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
-/** The pasted form of a text: without characters that could end the paste early or act on the terminal, lines end as Enter. */
+/**
+ * The form of a text for a paste: without characters that could end the paste early or act on the terminal; each line
+ * ends as with Enter.
+ */
 export function cleanPaste(text: string): string {
   return text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, "").replace(/\r?\n/g, "\r");
 }
 
 export class PasteBuffers {
-  /** Those of a private session, newest first. */
+  /** Buffers of a private session, newest first. */
   private own: (BufferEntry & { readonly text: string })[] = [];
   private lastOwn = 0;
 
-  /** @param files null: nothing is shared */
+  /** @param files null: buffers are not shared */
   constructor(
     private readonly files: BufferFiles | null,
     private readonly isPrivate: () => boolean,
   ) {}
 
-  /** The newest copy without a given name; null without one. */
+  /** The newest copy without a given name; null: there is none. */
   get newest(): string | null {
     const found = this.found();
     return found === undefined ? null : this.textOf(found);
   }
 
-  /** Stores a text; without a name, one equal to the newest adds nothing. @throws WshError payload_too_large */
+  /** Stores a text; without a name, a text equal to the newest is not added. @throws WshError payload_too_large */
   set({ text: added, name, append, owner }: NewBuffer): PasteBuffer {
     const before = this.entries();
     const old = append === true && name !== undefined ? before.find((each) => nameOf(each) === name) : undefined;
@@ -72,13 +75,13 @@ export class PasteBuffers {
     return shown(made);
   }
 
-  /** A program or person has copied text, in base64; overlong or empty text is ignored. */
+  /** A program or person has copied a text, in base64; overlong or empty text is ignored. */
   copied(base64: string): void {
     const text = Buffer.from(base64, "base64").toString();
     if (text !== "") this.keep(text);
   }
 
-  /** @returns whether the copy was stored: not when it is too long, or nothing can be written */
+  /** @returns whether the copy was stored: it is too long, or nothing can be written, otherwise */
   keep(text: string): boolean {
     try {
       this.set({ text });
@@ -92,7 +95,7 @@ export class PasteBuffers {
     return this.entries().map(shown);
   }
 
-  /** @param name absent: the newest without a given name @throws WshError buffer_not_found */
+  /** @param name absent: the newest one without a given name @throws WshError buffer_not_found */
   get(name?: string): PasteBuffer & { readonly text: string } {
     const found = this.find(name);
     const text = this.textOf(found);
@@ -100,12 +103,12 @@ export class PasteBuffers {
     return { ...shown(found), text };
   }
 
-  /** Who made it; null: copied, by whomever; undefined: there is none. */
+  /** The owner of a buffer; null: a copy without a recorded owner; undefined: the buffer does not exist. */
   ownerOf(name?: string): Owner | null | undefined {
     return this.found(name)?.owner;
   }
 
-  /** Replaces another buffer of the new name. @throws WshError buffer_not_found */
+  /** Replaces another buffer with the new name. @throws WshError buffer_not_found */
   rename(name: string | undefined, to: string): PasteBuffer {
     const found = this.find(name);
     for (const other of this.entries()) if (other !== found && nameOf(other) === to) this.drop(other);
@@ -173,7 +176,7 @@ export class PasteBuffers {
   }
 }
 
-/** @param entries newest first @param made the number of the one that stays */
+/** @param entries newest first @param made number of the new buffer, which is kept */
 function beyondLimits(entries: readonly BufferEntry[], made: number): BufferEntry[] {
   const oldest = [...entries].reverse();
   const order = [...oldest.filter(({ name }) => name === null), ...oldest.filter(({ name }) => name !== null)];

@@ -1,6 +1,6 @@
 /**
  * A session: its identity (id, name, tags), the window that people and callers see, the terminals that show it, its
- * elements, and the recipient of its keys. It joins these parts, refers to its pane without owning it, and knows no
+ * elements, and the recipient of its keys. It combines these parts, refers to its pane without owning it, and knows no
  * transport: the session process converts its events to frames and incoming messages to calls.
  */
 
@@ -36,35 +36,35 @@ import { Window } from "./window.ts";
 export class Session<P extends PaneRef = PaneRef> {
   readonly events = new Emitter<SessionEvents>();
   readonly viewers: Viewers;
-  /** A person has marked this pane, to swap it or to move it. */
+  /** The pane that a person has marked, for swapping or moving it. */
   marked: string | null = null;
   readonly elements: ElementStore;
   readonly makers: ElementMakers;
   readonly keyboard: Keyboard;
   /** Questions to the person. */
   readonly questions: Questions;
-  /** Temporary notices to the people at it. */
+  /** Temporary notices to the people at the session. */
   readonly notice: Notice;
   readonly window: Window;
   /** Copied texts. */
   readonly buffers: PasteBuffers;
   readonly taken = new TakenInput();
-  /** Variables that the terminal attached last has brought. */
+  /** Variables that the last attached terminal has brought. */
   readonly brought = new Brought();
-  /** Which terminal's Enter started the running command of a pane. */
+  /** The terminal whose Enter started the running command of each pane. */
   readonly submitted = new SubmittedLines();
-  /** Which caller types here. */
+  /** The caller that types here. */
   readonly writer: CurrentWriter;
-  /** How the session ends. */
+  /** Handles the end of the session. */
   readonly lifetime: Lifetime;
   readonly createdAt: number;
-  /** The owning session decides its size; viewers do not. */
+  /** Whether the owning session decides its size, instead of viewers. */
   isSized: boolean;
   private readonly clock: Clock;
   private currentName: string;
   private tagSet: Set<string>;
   private streams = 0;
-  /** The pane that gets input now. */
+  /** The pane that receives input now. */
   private typedIn = "";
   private line: StatusLine | null = null;
   private keptPrivate: boolean;
@@ -172,7 +172,7 @@ export class Session<P extends PaneRef = PaneRef> {
     });
   }
 
-  /** Shows a line at the edge, outside all panels; null removes it. */
+  /** Shows a line at the edge, outside of all panels; null removes it. */
   setStatus(status: StatusLine | null): void {
     const before = this.line;
     this.line = status;
@@ -180,12 +180,12 @@ export class Session<P extends PaneRef = PaneRef> {
     this.events.emit("drawn", undefined);
   }
 
-  /** The status line while it is shown. */
+  /** The status line, if it is shown. */
   get status(): StatusLine | null {
     return statusRow(this.layout) === null ? null : this.line;
   }
 
-  /** Where panels lie on an outer screen of that size. */
+  /** Positions of panels on an outer screen of that size. */
   layoutAt(outer: Size): Layout {
     const { line } = this;
     return line === null
@@ -206,7 +206,7 @@ export class Session<P extends PaneRef = PaneRef> {
     return [...this.tagSet].sort();
   }
 
-  /** Whether the session may store nothing on disk. */
+  /** Whether nothing of the session may be stored on disk. */
   get isPrivate(): boolean {
     return this.keptPrivate;
   }
@@ -221,12 +221,12 @@ export class Session<P extends PaneRef = PaneRef> {
     return this.window.size;
   }
 
-  /** The panels' places on the outer screen, and the rest for the program. */
+  /** The panels' positions on the outer screen, and the remaining size for the program. */
   get layout(): Layout {
     return this.window.layout;
   }
 
-  /** The registry gave the session another name. */
+  /** The registry has given the session another name. */
   renamedTo(name: string): void {
     if (name === this.currentName) return;
     const old_name = this.currentName;
@@ -234,7 +234,7 @@ export class Session<P extends PaneRef = PaneRef> {
     this.events.emit("renamed", { old_name, new_name: name });
   }
 
-  /** @throws WshError session_ended, with how it ended */
+  /** @throws WshError session_ended, with the program's end */
   requireRunning(): void {
     if (this.exit === null) return;
     const { code, signal } = this.exit;
@@ -294,13 +294,13 @@ export class Session<P extends PaneRef = PaneRef> {
     };
   }
 
-  /** The TCP port that it has on lease; null: none. */
+  /** The TCP port that the session has on lease; null: none. */
   get port(): number | null {
     const port = this.options.env?.[PORT_VARIABLE];
     return port === undefined ? null : Number(port);
   }
 
-  /** The git worktree in which it runs; null: none. */
+  /** The git worktree in which the session runs; null: none. */
   get worktree(): Worktree | null {
     return this.options.worktree ?? null;
   }
@@ -315,14 +315,14 @@ export class Session<P extends PaneRef = PaneRef> {
     return this.options.idleLimit ?? null;
   }
 
-  /** It ends then unless it is used: people are warned. */
+  /** The session ends then unless it is used: people are warned. */
   willEnd(ends: SessionEnding | null): void {
     this.ends = ends;
     this.events.emit("info", undefined);
     if (ends !== null) this.events.emit("warned", ends);
   }
 
-  /** Who made it; null: unknown. */
+  /** The session's owner; null: unknown. */
   get owner(): Owner | null {
     return this.options.owner ?? null;
   }
@@ -355,8 +355,8 @@ export class Session<P extends PaneRef = PaneRef> {
   }
 
   /**
-   * An API sets the size: it holds until an attached terminal acts.
-   * @param force although people are attached
+   * A call sets the size, which holds until an attached terminal acts.
+   * @param force even if people are attached
    * @throws WshError size_held
    */
   async setSize(size: Size, force: boolean): Promise<void> {
@@ -385,7 +385,7 @@ export class Session<P extends PaneRef = PaneRef> {
     this.events.emit("listed", undefined);
   }
 
-  /** A person typed at an attached terminal: counts as activity even while keys are captured. */
+  /** A person typed at an attached terminal: this counts as activity even while keys are captured. */
   typed(viewer: number, bytes: Uint8Array, to: TypedInput = this.pane, flags = to.flags()): void {
     to.activity.record();
     this.typedIn = to.id;
@@ -411,7 +411,7 @@ export class Session<P extends PaneRef = PaneRef> {
     return this.streams;
   }
 
-  /** Disconnects attached terminals; a number: that one. @returns how many @throws WshError client_not_found */
+  /** Disconnects attached terminals; a number selects one. @returns how many @throws WshError client_not_found */
   detach(which: "all" | "used" | "others" | number): number {
     const { all, inUse } = this.viewers;
     const meant = typeof which === "number" ? which : inUse;

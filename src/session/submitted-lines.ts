@@ -1,11 +1,11 @@
-/** Which terminal's Enter started the running command of a pane, and when. Pure bookkeeping. */
+/** Records which terminal's Enter started the running command of a pane, and when. Pure bookkeeping. */
 
 /** Maximum remembered panes; past that, the least recently used one is forgotten. */
 const MAX_PANES = 256;
 const CR = 0x0d;
 const LF = 0x0a;
 const ESCAPE = 0x1b;
-/** Enter as the kitty protocol has it, pressed or repeated. */
+/** Enter in the kitty protocol, pressed or repeated. */
 const KITTY_ENTER = /\x1b\[13(?:;\d*(?::[12])?)?u/;
 
 function hasEnter(bytes: Uint8Array): boolean {
@@ -16,7 +16,7 @@ function hasEnter(bytes: Uint8Array): boolean {
 
 export interface SubmittedBy {
   readonly viewer: number;
-  /** On the session's clock, which never goes back, in ms. */
+  /** On the session's monotonic clock, in ms. */
   readonly at: number;
   /** Unix time in ms. */
   readonly wall: number;
@@ -34,7 +34,7 @@ export class SubmittedLines {
     if (this.newest.size > MAX_PANES && oldest !== undefined) this.newest.delete(oldest);
   }
 
-  /** Null without one. */
+  /** Null: none is recorded. */
   in(pane: string): SubmittedBy | null {
     return this.newest.get(pane) ?? null;
   }

@@ -1,16 +1,16 @@
 /**
- * Acknowledged input of pages, by numbers: a piece with a number already taken from the same client is not taken again.
- * The numbers outlive connections, for the newest clients. They end with a crashed process: then the record's name
- * changes, so clients see that acknowledgements are lost and must not send again.
+ * Acknowledged input of pages, by numbers: a piece whose number was already received from the same client is ignored.
+ * The numbers outlive connections, for the newest clients. A crash of the process loses them: then the record's name
+ * changes, so clients see that acknowledgements are lost and that they must not send again.
  */
 
 /** Limit of remembered clients: each is a tab that typed here. */
 const MAX_CLIENTS = 256;
 
 export class TakenInput {
-  /** By client: number of its newest piece. */
+  /** Number of each client's newest piece. */
   private readonly newest = new Map<string, number>();
-  /** Name of these numbers: a process with another name does not know them. */
+  /** Name of this record: a process whose record has another name does not know these numbers. */
   readonly record: string = crypto.randomUUID();
 
   of(client: string): number {

@@ -24,9 +24,9 @@ import type { QuestionChange } from "./questions/change.ts";
 import type { SizePolicy, ViewerChange } from "./viewers.ts";
 
 export interface SessionSettings {
-  /** How long an ended session stays readable, in ms. */
+  /** Time for which an ended session stays readable, in ms. */
   readonly graceMs: number;
-  /** How long it stays readable when the caller that started the program has stopped waiting, in ms. */
+  /** The same if the caller that started the program has stopped waiting, in ms. */
   readonly execGraceMs: number;
   readonly sizePolicy: SizePolicy;
   readonly elements: ElementLimits;
@@ -38,26 +38,26 @@ export interface SessionOptions extends Size {
   readonly windowId: number;
   readonly name: string;
   readonly tags: readonly string[];
-  /** Nothing of it is kept on disk. */
+  /** Whether nothing of the session is stored on disk. */
   readonly private?: boolean | undefined;
   readonly server: string;
-  /** Paste buffers that all sessions share; absent: it has its own. */
+  /** Paste buffers that all sessions share; absent: the session has its own. */
   readonly buffers?: BufferFiles;
   readonly settings: SessionSettings;
-  /** Variables that its pane was started with, over the starter's, without secrets. */
+  /** Variables given to its pane's program in addition to the starter's, without secrets. */
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** Unix time in ms at which the session was made, if that was in another process. */
+  /** Unix time in ms of the session's creation, if another process created it. */
   readonly createdAt?: number;
-  /** Who made it; absent: unknown, of a checkpoint of before. */
+  /** Its owner; absent: unknown, in a checkpoint of an earlier version. */
   readonly owner?: Owner | undefined;
   readonly worktree?: Worktree | undefined;
-  /** The time without use after which it ends: `12h`. */
+  /** The time without use after which it ends, such as `12h`. */
   readonly idleLimit?: string | undefined;
-  /** Hooks that it was created with. */
+  /** Hooks given at its creation. */
   readonly hooks?: readonly Hook[] | undefined;
-  /** The owning session decides its size; viewers do not. */
+  /** Whether the owning session decides its size, instead of viewers. */
   readonly isSized?: boolean;
-  /** Its process crashed, and this one shows its remains. */
+  /** Set if its process crashed and this one shows its contents. */
   readonly crashed?: CrashInfo;
   readonly clock?: Clock;
 }
@@ -77,12 +77,12 @@ export type StatusTarget =
   | { readonly kind: "session" | "agents" | "line" }
   | { readonly kind: "window"; readonly index: number; readonly active: boolean };
 
-/** The status line, as each terminal has its own: one row at the edge of its screen. */
+/** The status line, composed for each terminal: one row at the edge of its screen. */
 export interface StatusLine {
   readonly position: PanelPosition;
-  /** @param seen the window and pane shown by a terminal with its own focus; null: the session's active ones */
+  /** @param seen the window and pane that a terminal with its own focus shows; null: the session's active ones */
   text(cols: number, seen: SeenPane | null): StatusText;
-  /** Something happened in a window that is not shown. */
+  /** Whether an event occurred in a hidden window. */
   isMarked(window: string): boolean;
 }
 
@@ -99,16 +99,18 @@ export interface StatusText {
 
 /** The recipient of a person's input. */
 export interface TypedInput {
-  /** The pane. */
+  /** Id of the pane. */
   readonly id: string;
   readonly activity: { record(): void };
-  /** Modes that the program has set on its terminal; null when unknown. */
+  /** Modes that the program has set on its terminal; null: unknown. */
   flags(): PtyFlags | null;
   /** A person typed. @param flags the program's modes at that time */
   typed(bytes: Uint8Array, flags: PtyFlags | null): void;
 }
 
-/** A session's interface to a pane it shows. It refers to panes and owns none: a pane may run in another process. */
+/**
+ * A session's interface to a pane that it shows. It refers to panes and owns none: a pane may run in another process.
+ */
 export interface PaneRef extends TypedInput {
   readonly pid: number | null;
   readonly command: string;
@@ -121,7 +123,7 @@ export interface PaneRef extends TypedInput {
   readonly silence: { dispose(reason: WshError): void };
   readonly lifetime: {
     readonly isHangingUp: boolean;
-    /** Until when the result of the ended program is kept, as wall time in ms; null while it runs. */
+    /** Wall time in ms until which the ended program's result is kept; null while it runs. */
     readableUntil: number | null;
     restart(): Promise<void>;
     end(reason?: EndReason): Promise<void>;
@@ -133,19 +135,19 @@ export interface PaneRef extends TypedInput {
   state(): SessionState;
   stateLasting(): { readonly state: SessionState; readonly lasting: StateLasting };
   readonly secrets: {
-    /** The program that reads a password in a pane; null without one. */
+    /** The program that reads a password in a pane; null: none does. */
     prompt(pane: string): SecretPrompt | null | Promise<SecretPrompt | null>;
-    /** Those of several panes in which one is read. */
+    /** The panes, among several, in which a password is read. */
     readers?(): Promise<string[]>;
-    /** Types a secret if that program still reads one; overwrites the bytes. @returns whether it got it */
+    /** Types a secret if that program still reads one; overwrites the bytes. @returns whether the program got it */
     type(prompt: SecretPrompt, secret: Uint8Array): Promise<boolean>;
   };
-  /** Present state of the program in one of several panes. */
+  /** Current state of the program in one of several panes. */
   stateIn?(pane: string): Promise<SessionState>;
-  /** Brings one of several panes into view: keys go there. */
+  /** Brings one of several panes into view: keys go to it. */
   reveal?(pane: string): void;
   resize(rows: number, cols: number): Promise<void>;
-  /** The session is over: pending waits fail with `gone`. */
+  /** The session has ended: pending waits fail with `gone`. */
   release(gone: WshError): void;
 }
 
@@ -155,9 +157,9 @@ export interface SessionEvents {
   info: undefined;
   /** Anything in SessionInfo may have changed. */
   listed: undefined;
-  /** A pane of its process belongs to another session from now on, or again to its own. */
+  /** A pane of the session's process has moved to another session, or back to its own. */
   joined: undefined;
-  /** It is private from now on, or shows something that is: AI agents lose what they may no longer see. */
+  /** The session became private, or shows something private: AI agents lose what they may no longer see. */
   private: undefined;
   renamed: { readonly old_name: string; readonly new_name: string };
   tagged: { readonly added: readonly string[]; readonly removed: readonly string[]; readonly tags: readonly string[] };
@@ -165,34 +167,34 @@ export interface SessionEvents {
   exited: PtyExit;
   /** The session was asked to end: its name is free and it can no longer be found, whatever its program still does. */
   ending: undefined;
-  /** The session is over. */
-  /** The connection of the one who made it has been gone for so long that it will not come back. */
+  /** The session has ended. */
+  /** The connection of the session's owner has been lost for so long that the owner will not return. */
   ownerGone: undefined;
   destroyed: { readonly reason: EndReason; readonly exit: PtyExit };
   resized: Size;
-  /** So many questions wait for the person now. */
+  /** The number of open questions has changed. */
   questions: number;
-  /** It ends soon unless it is used. */
+  /** The session ends soon unless it is used. */
   warned: SessionEnding;
-  /** A question was asked, or is over. */
+  /** A question was asked or has ended. */
   question: QuestionChange;
-  /** A terminal came, left or has another size. */
+  /** A terminal attached, detached or changed its size. */
   viewer: ViewerChange;
   /** An event of its windows or panes. */
   layout: LayoutEvent;
-  /** Something drawn over or beside the terminal has changed or moved. */
+  /** The drawing over or beside the terminal has changed. */
   drawn: undefined;
-  /** A person typed; only as much as others may know. */
+  /** A person typed; only what others may know of it. */
   typed: TypedKey & { readonly pane: string; readonly target?: string };
-  /** A person has pressed the prefix key, or another that leads to a table of keys. */
+  /** A person has pressed the prefix key, or another key that enters a table. */
   keyAwaited: undefined;
   inputMode: InputMode;
   screenMode: ScreenMode;
 }
 
-/** How the registry is notified; the session process implements it over the file system. */
+/** The session's interface to the registry; the session process implements it with the file system. */
 export interface SessionRegistry {
-  /** @returns the kept form of the name @throws WshError invalid_session_name, session_name_conflict */
+  /** @returns the name in its stored form @throws WshError invalid_session_name, session_name_conflict */
   rename(name: string): Promise<string>;
   ended(name: string): Promise<void>;
   live(): Promise<void>;

@@ -6,7 +6,7 @@ import type { Clock } from "../base/clock.ts";
 import { decodeKeys, flushKeys, initialKeyState, isWaiting, type KeyState } from "../keys/decode.ts";
 import type { InputEvent } from "../keys/types.ts";
 
-/** How long a lone Escape may be the beginning of a sequence, in ms. */
+/** Time during which a lone Escape may begin a sequence, in ms. */
 const ESCAPE_MS = 25;
 
 /** The unfinished key of a terminal. */
@@ -21,7 +21,7 @@ export class ViewerKeys {
   constructor(
     private readonly clock: Clock,
     private readonly tell: (events: readonly InputEvent[], viewer: number) => void,
-    /** 0: keys come whole, since their reader has waited for their end. */
+    /** 0: keys arrive complete, since another reader has waited for their end. */
     private readonly escapeMs = ESCAPE_MS,
   ) {}
 

@@ -4,24 +4,24 @@
  * into each of them. Read-only terminals never decide. An observing one (a view pane of another session, `--follow`)
  * decides only while no other terminal does. A terminal with a separate active window shares the smallest size of all
  * terminals that show the same window; while it shows another window, that window has its size, and it decides nothing
- * here. A size set through an API holds until a deciding terminal acts. Pure bookkeeping: the session applies the size.
+ * here. A size set by a call holds until a deciding terminal acts. Pure bookkeeping: the session applies the size.
  */
 
 import type { AlertMode } from "../protocol/attention.ts";
 import type { CopyModeInput } from "../protocol/copy-mode.ts";
 import type { Size } from "../protocol/size.ts";
 
-/** What another program's call opens at a terminal. */
+/** A view that another program opens at a terminal. */
 export interface OpenedView {
   readonly view: "windows" | "sessions" | "agents" | "copy_mode" | "go";
   readonly target?: string | undefined;
-  /** copy_mode: what copy mode, which is on there, does. */
+  /** copy_mode: the action for an open copy mode. */
   readonly act?: CopyModeInput["act"];
 }
 
 export type SizePolicy = "latest" | "smallest";
 
-/** Where another session is served. */
+/** The socket of another session. */
 export interface SessionPlace {
   readonly socket: string;
   /** Its number. */
@@ -30,15 +30,15 @@ export interface SessionPlace {
   readonly session: string;
 }
 
-/** Indications of the person's presence at a terminal. */
+/** Signs of the person's presence at a terminal. */
 export interface ViewerFocus {
   /** Whether a person is at it; for a view in another session, whether a person there has it on the screen. */
   readonly isWatched: boolean;
   /** Whether the person there looks at this pane. */
   looksAt(pane: string): boolean;
-  /** When the person was last there while it showed a pane, in ms of performance.now; -Infinity: never. */
+  /** Time at which the person was last present while it showed a pane, in ms of performance.now; -Infinity: never. */
   seen(pane: string): number;
-  /** When something was typed there last, in ms since 1970; null: never. */
+  /** Time of its last key, in ms since 1970; null: never. */
   readonly lastKey: number | null;
   /** Whether the terminal itself rings for a pane's bell. */
   rings(pane: string): boolean;
@@ -47,29 +47,29 @@ export interface ViewerFocus {
 export interface Viewer {
   readonly id: number;
   readonly size: Size;
-  /** Takes no part in the session's size. */
+  /** Whether it has no influence on the session's size. */
   readonly follows: boolean;
-  /** Decides the size only while all others are observers as well. */
+  /** Whether it decides the size only while all others are observers as well. */
   readonly observes: boolean;
-  /** Contents of a terminal with a separate active window; the session does not show that window now. */
+  /** Contents of a terminal with a separate active window that the session does not show now. */
   readonly shown: { readonly isIndependent?: boolean; readonly isApart?: boolean; shows(pane: string): boolean };
   /** Name for people of a terminal in a page; null for any other terminal. */
   readonly page: string | null;
-  /** Path of the terminal's device, where it is on this machine; else null. */
+  /** Path of the terminal's device, if it is on this machine; else null. */
   readonly device: string | null;
-  /** When it came, in ms since 1970. */
+  /** Time at which it attached, in ms since 1970. */
   readonly since: number;
   readonly readOnly: boolean;
-  /** Told when the session's size has changed. */
+  /** Called when the session's size has changed. */
   sizeChanged(): void;
-  /** The settings have changed: the client reads its own again. */
+  /** The settings have changed: the client reads its settings again. */
   settingsChanged(): void;
   readonly focus: ViewerFocus;
-  /** Variables that it brings; null: it brings nothing. */
+  /** Variables that it brings; null: none. */
   readonly brought: Readonly<Record<string, string>> | null;
   /** How it shows a notification. */
   readonly notifies: AlertMode;
-  /** Rings or notifies there. @param text bytes for the terminal */
+  /** Sends a bell or notification. @param text bytes for the terminal */
   alert(text: string): void;
   /** The session ends this terminal's stream. */
   end(reason: ViewerEnd): void;
@@ -80,12 +80,12 @@ export interface Viewer {
   readonly own: {
     /** Opens a dialog or copy mode there, or another session. @throws WshError */
     open(view: OpenedView): Promise<void>;
-    /** It shows copy mode of its own. */
+    /** Whether it shows a copy mode of its own. */
     readonly isInCopyMode: boolean;
   };
-  /** A session that has this one as a view, and composes its pictures. */
+  /** Whether this is a session that shows this one as a view, and composes its pictures. */
   readonly composed: boolean;
-  /** Locates the person's agents and screens for programs that are started for them. */
+  /** Environment for programs started for the person: it locates their agents and screens. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -101,14 +101,17 @@ export type ViewerEnd =
 
 export class Viewers {
   private readonly viewers = new Map<number, Viewer>();
-  /** Ids of the terminals that decide, in the order in which they last acted, newest last. */
+  /** Ids of the terminals that decide the size, in the order in which they last acted, newest last. */
   private order: number[] = [];
-  /** The size that an API has set since a terminal last acted. */
+  /** The size that a call has set since a terminal last acted. */
   private imposed: Size | null = null;
-  /** Opened by the next terminal, as none was attached. */
+  /** View for the next terminal, since none was attached. */
   private awaited: OpenedView | null = null;
 
-  /** @param changed called when a terminal attaches, detaches or has another size; null: it is watched or no longer */
+  /**
+   * @param changed called when a terminal attaches, detaches or changes its size; null: whether it is watched has
+   * changed
+   */
   constructor(
     private readonly settings: { readonly sizePolicy: SizePolicy },
     private readonly changed: (change: ViewerChange | null) => void = () => {},
@@ -123,7 +126,7 @@ export class Viewers {
     return this.all.filter(({ page, readOnly }) => page === null && !readOnly).length;
   }
 
-  /** Those in pages, as lists show them. */
+  /** Viewers in pages, in the form for lists. */
   get pages(): { readonly name: string; readonly access: "observe" | "operate"; readonly since: number }[] {
     return this.all.flatMap(({ page, readOnly, since }) => {
       return page === null
@@ -132,12 +135,12 @@ export class Viewers {
     });
   }
 
-  /** Terminals at which a person can type. */
+  /** Number of terminals at which a person can type. */
   get people(): number {
     return this.order.filter((id) => this.viewers.get(id)?.focus.isWatched).length;
   }
 
-  /** Whether a pane is shown at a terminal that can type. */
+  /** Whether a terminal that can type shows a pane. */
   show(pane: string): boolean {
     return this.order.some((id) => {
       const viewer = this.viewers.get(id);
@@ -145,7 +148,7 @@ export class Viewers {
     });
   }
 
-  /** A person has come to a viewer or left it. */
+  /** A person has come to a viewer or has left it. */
   watchedChanged(): void {
     this.changed(null);
   }
@@ -157,7 +160,10 @@ export class Viewers {
     return shown.length;
   }
 
-  /** Opens a view at one terminal, that in use, or the next one. @returns terminals that did @throws WshError */
+  /**
+   * Opens a view at one terminal, the one in use, or the next one. @returns the terminals that opened it @throws
+   * WshError
+   */
   async open(view: OpenedView, client?: number): Promise<number> {
     const terminals = this.terminalsOfPeople;
     const used =
@@ -177,7 +183,7 @@ export class Viewers {
     return [...this.viewers.values()];
   }
 
-  /** The newest viewer's environment, with the person's agent and screen. */
+  /** The newest viewer's environment, with the person's agents and screens. */
   get environment(): Readonly<Record<string, string>> {
     return this.all.findLast(({ readOnly, composed }) => !readOnly && !composed)?.environment ?? {};
   }
@@ -196,14 +202,14 @@ export class Viewers {
     if (viewer !== undefined) this.changed({ event: "detached", viewer });
   }
 
-  /** A terminal has another size. */
+  /** A terminal has changed its size. */
   resized(id: number): void {
     this.acted(id);
     const viewer = this.viewers.get(id);
     if (viewer !== undefined) this.changed({ event: "client_resized", viewer });
   }
 
-  /** Id of the terminal in use: the one that attached, typed or changed its size last; null when none did. */
+  /** Id of the terminal in use: the last one that attached, typed or changed its size; null: none did. */
   get inUse(): number | null {
     return this.order.at(-1) ?? null;
   }
@@ -213,7 +219,7 @@ export class Viewers {
     return this.deciding.length > 0;
   }
 
-  /** An API sets the size. */
+  /** A call sets the size. */
   impose(size: Size): void {
     this.imposed = size;
   }
@@ -238,7 +244,7 @@ export class Viewers {
     return own.length === 0 ? asked : own;
   }
 
-  /** The size requested last; null when none was requested and the session keeps its size. */
+  /** The size requested last; null: none was requested, and the session keeps its size. */
   size(): Size | null {
     if (this.imposed !== null) return this.imposed;
     const asked = this.deciding;
@@ -249,7 +255,7 @@ export class Viewers {
   }
 }
 
-/** The largest size that fits into each; null for none. */
+/** The largest size that fits into each; null: there are none. */
 export function smallest(sizes: readonly Size[]): Size | null {
   if (sizes.length === 0) return null;
   return { rows: Math.min(...sizes.map(({ rows }) => rows)), cols: Math.min(...sizes.map(({ cols }) => cols)) };

@@ -1,5 +1,5 @@
 /**
- * A window: the size that its viewers or callers requested, the places of panels in it, and the pane that gets the
+ * A window: the size that its viewers or callers requested, the positions of panels in it, and the pane that gets the
  * rest. It refers to its pane and does not own it: the pane starts and ends independently.
  *
  * `outer` is the whole size; the pane's is never larger, and the program's terminal follows every change of layout.
@@ -10,13 +10,13 @@ import { automaticName, type PaneInfo, type WindowInfo } from "../protocol/sessi
 import type { Size } from "../protocol/size.ts";
 import type { PaneRef } from "./types.ts";
 
-/** A terminal smaller than this is a window that was squeezed: programs are unusable there. */
+/** A terminal smaller than this is probably a squeezed window: programs are unusable there. */
 const USABLE: Size = { rows: 5, cols: 20 };
 
 interface WindowPort {
   readonly id: string;
   readonly pane: PaneRef;
-  /** Places the session's panels at an outer size. */
+  /** Returns the positions of the session's panels at an outer size. */
   place(outer: Size): Layout;
 }
 
@@ -43,12 +43,12 @@ export class Window {
     return this.outer;
   }
 
-  /** The places of panels on the outer screen, and the remaining size for the pane. */
+  /** The positions of panels on the outer screen, and the remaining size for the pane. */
   get layout(): Layout {
     return this.placed;
   }
 
-  /** The size after the last terminal has gone, if it changes: a size usable only for that terminal is replaced. */
+  /** The size after the last terminal has left, if it changes: a size usable only for that terminal is replaced. */
   get unattendedSize(): Size | null {
     const { rows, cols } = this.outer;
     return rows < USABLE.rows || cols < USABLE.cols ? this.usable : null;

@@ -1,11 +1,10 @@
 /**
- * Reports from programs to their terminal besides output: title, directory, links, clipboard, notifications, progress,
- * shell marks.
+ * Sequences by which programs inform their terminal: title, directory, links, clipboard, notifications, progress, shell
+ * marks.
  *
- * Owns the last reported title and directory, and the hooks that read them. They survive a replaced emulator: `hook` is
- * called for every new one. Hooks run while a slice is being parsed, so the sink may read `position` and no screen.
- * Titles are cut at `MAX_TITLE` and carry no control characters; clipboard writes larger than `MAX_CLIPBOARD` are
- * dropped.
+ * Owns the last reported title and directory, and the hooks that read them. They outlive the emulator: `hook` is called
+ * for every new one. Hooks run while a slice is being parsed, so the sink may read `position` but no screen. Titles are
+ * cut at `MAX_TITLE` and have no control characters; clipboard writes larger than `MAX_CLIPBOARD` are dropped.
  */
 import type { Terminal } from "@xterm/headless";
 import type { OuterEffect } from "../protocol/attach.ts";
@@ -28,11 +27,11 @@ export interface AnnouncementSink {
   clipboard(selection: string, base64: string): void;
   /** A notification, or progress. */
   attention?(attention: Attention): void;
-  /** The next chunk has a sequence whose effect is not on the screen. */
+  /** The next chunk contains a sequence with an effect besides drawing. */
   effect?(effect: OuterEffect): void;
 }
 
-/** Where the parser is, for marks. */
+/** Position of the parser, for marks. */
 interface ParserPosition {
   readonly position: () => Position;
   /** Offset at the end of the slice that is being parsed. */
@@ -41,7 +40,7 @@ interface ParserPosition {
 
 export class Announcements {
   title = "";
-  /** As the shell last reported (OSC 7). */
+  /** Directory as the shell last reported it (OSC 7). */
   cwd: string | null = null;
   private readonly kitty = new KittyNotifications();
 

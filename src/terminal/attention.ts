@@ -11,7 +11,7 @@ const MAX_TEXT = 512;
 
 export type Attention =
   | { readonly kind: "notification"; readonly by: "OSC 9" | "OSC 99" | "OSC 777"; readonly text: string }
-  /** cleared: no progress is shown any more. stopped: it shows an error, or a pause. */
+  /** cleared: progress is no longer shown. stopped: it shows an error, or a pause. */
   | { readonly kind: "progress"; readonly state: "active" | "cleared" | "stopped" };
 
 const progressStates: Readonly<Record<string, "active" | "cleared" | "stopped">> = {
@@ -41,13 +41,13 @@ export function parseOsc777(data: string): Attention | null {
   return { kind: "notification", by: "OSC 777", text: text.slice(0, MAX_TEXT) };
 }
 
-/** Puts kitty's notifications together. */
+/** Assembles kitty's notifications from their pieces. */
 export class KittyNotifications {
   private id = "";
   private title = "";
   private body = "";
 
-  /** @returns the notification that is complete with this piece */
+  /** @returns the notification that this piece completes */
   parse(data: string): Attention | null {
     const end = data.indexOf(";");
     if (end < 0) return null;

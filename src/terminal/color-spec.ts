@@ -1,6 +1,6 @@
 /**
- * Colours as X11 writes them (XParseColor), which terminals accept and report. Pure. Forms that need the measured
- * properties of a screen (CIEXYZ, CIELab, TekHVC and the like) are not read: no program is known to send them.
+ * Colours as X11 writes them (XParseColor), which terminals accept and report. Pure. Forms that depend on measured
+ * properties of a screen (CIEXYZ, CIELab, TekHVC and the like) are not parsed: no known program sends them.
  */
 import type { Rgb } from "../protocol/palette.ts";
 

@@ -1,10 +1,10 @@
 /**
- * Sequences that xterm executes only in part, and the rest of them.
+ * Completes sequences that xterm executes only in part.
  *
  * Owns the remaining work for the slice being parsed: the scanner ends a slice at each of these sequences
- * (`client-filter.ts`), a hook records what xterm leaves out, and `finish` runs when xterm has parsed the slice.
- * Invariant: other terminals end in xterm's state. Effects that they produce themselves are fed to xterm alone; effects
- * that they may also leave out are fed to xterm and returned for them; sequences that xterm ignores are not sent on at
+ * (`client-filter.ts`), a hook records the part that xterm omits, and `finish` runs after xterm has parsed the slice.
+ * Invariant: other terminals end in xterm's state. Effects that they produce themselves are fed only to xterm; effects
+ * that they may omit too are fed to xterm and returned for them; sequences that xterm ignores are not sent to them at
  * all.
  */
 import type { Terminal } from "@xterm/headless";
@@ -23,7 +23,7 @@ const encoder = new TextEncoder();
 
 export class Completions {
   private eraseAbove = false;
-  /** Fed to xterm and to other terminals, which may apply it twice. */
+  /** Fed to xterm and to other terminals; applying it twice is harmless. */
   private afterwards = "";
   /** For other terminals: xterm has executed it already. */
   private passed = "";
@@ -77,12 +77,12 @@ export class Completions {
     return encoder.encode(passed + afterwards);
   }
 
-  /** What is fed to xterm and other terminals in place of a sequence that only we execute. */
+  /** The replacement, fed to xterm and to other terminals, for a sequence that only wsh executes. */
   put(text: string): void {
     this.afterwards += text;
   }
 
-  /** ED 1, before xterm executes it; true when xterm must not. */
+  /** ED 1, before xterm executes it; true: xterm must not execute it. */
   erasingAbove(): boolean {
     const { cols, buffer } = this.terminal;
     // The steps themselves contain one, a column further left.

@@ -1,8 +1,8 @@
 /**
- * Which rows of the screen have changed, and when.
+ * Tracks which rows of the screen have changed, and when.
  *
- * Owns a hash of every row and the epoch at which it last changed. Hashes are compared on request, when the epoch has
- * moved since (once a frame), so unwatched output costs nothing. Each consumer remembers the epoch up to which it
+ * Owns a hash of every row and the epoch of its last change. Hashes are compared on request, if the epoch has changed
+ * since (once a frame), so unwatched output costs nothing. Each consumer remembers the epoch up to which it has
  * painted; there is nothing to subscribe to.
  */
 import { BG_EXTENDED, BG_STALE, CELL_WORDS, type StoredRow } from "./rows/xterm-row.ts";

@@ -1,9 +1,9 @@
 /**
- * The emulator with everything attached to it: hooks, answers, modes, the hot window.
+ * The emulator with its hooks, answers, modes and hot window.
  *
  * Owns xterm. Parsing is synchronous, so events reach the sink while a slice is being parsed: only `position` may be
- * read from there. xterm can throw on odd input; a fresh one of the same size then replaces it. History and the
- * line count continue, the screen's contents with them, and the sink is notified.
+ * read then. xterm can throw on unusual input; a new one of the same size then replaces it. History and the line count
+ * are kept, the screen's contents are moved into history, and the sink is notified.
  */
 import { Terminal } from "@xterm/headless";
 import { type AnnouncementSink, Announcements } from "./announcements.ts";
@@ -32,7 +32,7 @@ export type ResetReason =
   | "hard_reset";
 
 export interface EmulatorSink extends AnnouncementSink {
-  /** Whether chunks are to have what the program wrote, too. */
+  /** Whether chunks should contain the program's original bytes. */
   wantsRaw?(): boolean;
   /** Answers to queries, to be written to the PTY. */
   reply(bytes: Uint8Array): void;
@@ -45,9 +45,9 @@ export interface EmulatorSink extends AnnouncementSink {
   retired?(lines: RetiredLines): void;
   /** The cursor of the normal screen may move up, or lines move or are erased: existing text may be overwritten. */
   displacing?(): void;
-  /** The slice, about to be parsed, writes over text after a carriage return. @param end offset at its end */
+  /** The slice about to be parsed writes over text after a carriage return. @param end offset at its end */
   overwriting?(slice: Uint8Array, end: number): void;
-  /** Text below this position was erased and text above it stays: a menu is being redrawn. */
+  /** Text below this position was erased while text above it remains: a menu is being redrawn. */
   erasedBelow?(top: Position): void;
 }
 
@@ -118,7 +118,7 @@ export class Emulator {
     return this.announcements.title;
   }
 
-  /** As the shell last reported (OSC 7). */
+  /** Directory as the shell last reported it (OSC 7). */
   get cwd(): string | null {
     return this.announcements.cwd;
   }
@@ -131,7 +131,7 @@ export class Emulator {
     return this.parts.terminal.cols;
   }
 
-  /** Notifies programs that asked for it (mode 2031) of a new colour scheme. */
+  /** Notifies programs that requested it (mode 2031) of a new colour scheme. */
   setProfile(profile: TerminalProfile): void {
     const isOther = profile.scheme !== this.profile.scheme;
     this.profile = profile;
@@ -175,7 +175,7 @@ export class Emulator {
     return this.packed;
   }
 
-  /** Takes lines that need no parsing and begin before `limit`; returns where they end. */
+  /** Takes lines that need no parsing and begin before `limit`; returns their end. */
   pass(bytes: Uint8Array, from: number, limit: number): number {
     return this.parts.passing.take(bytes, from, limit);
   }
@@ -232,7 +232,7 @@ export class Emulator {
     this.parts.completions.resized();
   }
 
-  /** Where the cursor of the normal screen is. */
+  /** Position of the cursor on the normal screen. */
   position(): Position {
     const { passing } = this.parts;
     if (!passing.isEmpty) return passing.position;
@@ -312,7 +312,7 @@ export class Emulator {
     return disorder(this.parts.terminal, this.modes);
   }
 
-  /** Switches off what a program left on. @param isEditing modes of an editor that reads a line stay */
+  /** Switches off modes that a program left on. @param isEditing keep the modes of an editor that reads a line */
   mend(isEditing: boolean): Uint8Array | null {
     this.settle();
     return this.feedOff(disorderOff(this.parts.terminal, this.modes, isEditing));
@@ -378,7 +378,7 @@ export class Emulator {
     const onNormal = active.type === "normal";
     if (what === 2 || (what === 0 && onNormal && active.cursorX === 0 && active.cursorY === 0)) {
       if (onNormal) this.hot.retireScreen();
-      // Blank rows do not go to history, and what is printed there is new all the same.
+      // Blank rows do not go to history, but the next output there is new in any case.
       if (onNormal) this.sink.erasedBelow?.(this.hot.position(0, 0));
       this.sink.reset("clear_screen");
     } else if (what === 0 && onNormal) this.erasingBelow();
@@ -399,7 +399,7 @@ export class Emulator {
     this.sink.erasedBelow?.(this.hot.position(cursorY, cursorX));
   }
 
-  /** RIS, before xterm obeys it: history stays. */
+  /** RIS, before xterm executes it: history is kept. */
   private resetting(): boolean {
     this.hot.retireScreen();
     this.hot.retireAll();

@@ -1,7 +1,7 @@
 /**
- * Modes that a program left on when it ended, and the output that switches them off again: what `reset` would do. The
- * shell's own modes are off while a command runs, and settings that people intend to last (colours of the palette, tab
- * stops, the cursor's shape) stay.
+ * Finds modes that a program left on when it ended, and the output that switches them off: what `reset` would do. The
+ * shell's own modes are off while a command runs; settings that people want to last (colours of the palette, tab stops,
+ * the cursor's shape) are kept.
  */
 import type { Terminal } from "@xterm/headless";
 import type { ModeTracker } from "./modes.ts";
@@ -13,26 +13,29 @@ const EXTRA_OFF = [REVERSE_VIDEO, 2031, 2048] as const;
 
 /** A mode that is on: its name, and the output that switches it off. */
 interface Leftover {
-  /** Empty: nothing to tell. */
+  /** Empty: not worth reporting. */
   readonly name: string;
   readonly off: string;
-  /** Editors of lines set it themselves. */
+  /** Whether line editors set it themselves. */
   readonly isEditors?: true;
-  /** The terminal shows text wrong, or sends what nobody typed. */
+  /** Whether the terminal shows text incorrectly, or sends input that nobody typed. */
   readonly isDisorder?: true;
 }
 
-/** Empty when nothing was left on. The cursor does not move on the normal screen. */
+/** Empty: nothing was left on. The cursor does not move on the normal screen. */
 export function leftoversOff(terminal: Terminal, modes: ModeTracker): string {
   return off(leftovers(terminal, modes));
 }
 
-/** The same without the modes of an editor that reads a line, which stay. */
+/** The same except for the modes of an editor that reads a line. */
 export function disorderOff(terminal: Terminal, modes: ModeTracker, isEditing: boolean): string {
   return off(leftovers(terminal, modes).filter(({ isEditors }) => !isEditing || isEditors !== true));
 }
 
-/** Names of the modes by which a terminal shows text wrong or reports what nobody typed, where no program needs them. */
+/**
+ * Names of the modes that make a terminal show text incorrectly or send input that nobody typed, unless a program needs
+ * them.
+ */
 export function disorder(terminal: Terminal, modes: ModeTracker): string[] {
   return leftovers(terminal, modes).flatMap(({ name, isDisorder }) => (isDisorder === true ? [name] : []));
 }
@@ -85,7 +88,7 @@ function leftovers(terminal: Terminal, modes: ModeTracker): Leftover[] {
   }
   const isOtherSet = modes.shift !== 0 || modes.charsets.some((final) => final !== "B");
   disorder(isOtherSet, "line drawing or another character set", "\x1b(B\x1b)B\x1b*B\x1b+B\x0f");
-  // Leaving the alternate screen also restores a pen that is not known here.
+  // Leaving the alternate screen also restores a pen that is unknown here.
   plain(!hasPlainPen(terminal) || isAlternate, "\x1b[m\x1b]8;;\x1b\\");
   return found;
 }

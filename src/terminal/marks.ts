@@ -1,18 +1,18 @@
 /** Shell integration marks in the stream: OSC 133 (A, B, C, D), OSC 633 (E, and our L, T and P) and OSC 7. Pure. */
 
-/** Where something is, in logical (unwrapped) lines counted since the session began. */
+/** A position in logical (unwrapped) lines counted since the session began. */
 export interface Position {
   readonly line: number;
-  /** Cells into the logical line. */
+  /** Cell of the logical line. */
   readonly col: number;
 }
 
 export interface Mark {
   readonly kind: "A" | "B" | "C" | "D" | "E" | "L" | "T" | "P";
-  /** With D and T; null when the shell did not report it. */
+  /** With D and T; null: the shell did not report it. */
   readonly exitCode: number | null;
   readonly params: Readonly<Record<string, string>>;
-  /** With E; with C where the shell reports it there (fish 4). */
+  /** With E; with C if the shell reports it there (fish 4). */
   readonly commandLine?: string;
   /** The nonce that the mark carries, unverified. */
   readonly nonce: string | null;
@@ -23,7 +23,7 @@ export interface Mark {
 
 export type MarkText = Omit<Mark, "offset" | "position">;
 
-/** Characters of a mark that are read: a command line can be long, a parameter cannot. */
+/** Longest mark to read, in characters: a command line can be long, a parameter cannot. */
 const MAX_MARK = 262_144;
 /** The property by which our script reports that it is inactive; the other properties belong to other terminals. */
 export const INACTIVE_PROPERTY = "WshInactive";
@@ -103,7 +103,7 @@ export function parseCwd(data: string): string | null {
     const decoded = decodeURIComponent(path);
     return decoded.includes("\0") ? null : decoded;
   } catch {
-    // From a shell that does not encode its path, which contains a percent sign.
+    // The shell does not encode its path, which contains a percent sign.
     return path;
   }
 }

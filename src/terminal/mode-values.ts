@@ -1,6 +1,6 @@
 /**
- * The private modes whose value is known, as XTSAVE keeps and DECRQM reports them. Pure. Switches between the two
- * screens are left out: to restore one would move the cursor and erase.
+ * The private modes with a known value, for XTSAVE and DECRQM. Pure. Switches between the two screens are excluded:
+ * restoring one would move the cursor and erase.
  */
 import type { Terminal } from "@xterm/headless";
 import type { ModeTracker } from "./modes.ts";

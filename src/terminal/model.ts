@@ -1,10 +1,10 @@
 /**
- * A terminal without a window: bytes of a program in, screens, lines, marks and answers out.
+ * A terminal without a window: receives a program's bytes, and provides screens, lines, marks and answers.
  *
- * The interface for other folders, and readings of the emulator. The clock is `offset`, the output bytes parsed. Output
- * is taken in chunks that end at rest and are parsed at once, so code outside the sink's callbacks, or in
- * `chunk`, sees a state that belongs to `offset`. The other callbacks come while a chunk is being parsed: from there
- * only `position`, `title` and the like may be read; the rest waits with `atRest`.
+ * The interface for other folders, and readings of the emulator. The clock is `offset`, the number of output bytes
+ * parsed. Output is taken in chunks that end at rest and are parsed at once, so code outside of the sink's callbacks,
+ * or in `chunk`, sees a state that belongs to `offset`. The other callbacks run while a chunk is being parsed: they may
+ * read only `position`, `title` and the like; the rest waits with `atRest`.
  */
 import type { Grid, Row } from "../protocol/grid.ts";
 import type { LastingChange } from "../protocol/lasting-changes.ts";
@@ -53,7 +53,7 @@ const encoder = new TextEncoder();
 const ERASE_ALL = encoder.encode("\x1b[2J\x1b[3J\x1b[H");
 
 export class TerminalModel {
-  /** Changes that programs made to attached terminals and that resetting modes does not undo. */
+  /** Changes by programs to attached terminals that resetting modes does not undo. */
   readonly lasting = new LastingChanges();
   private readonly emulator: Emulator;
   readonly intake: Intake;
@@ -110,7 +110,7 @@ export class TerminalModel {
     return this.intake.offset;
   }
 
-  /** Grows whenever screen, cursor or size may have changed. */
+  /** Changes whenever screen, cursor or size may have changed. */
   get epoch(): number {
     return this.epochNow;
   }
@@ -127,12 +127,12 @@ export class TerminalModel {
     return this.emulator.alternate;
   }
 
-  /** Rows that have left a scroll region since the session began and are in no history. */
+  /** Rows that have left a scroll region since the session began and are not in history. */
   get scrolledAway(): number {
     return this.emulator.scrolledAway;
   }
 
-  /** Of the screen that is shown. */
+  /** Cursor of the displayed screen. */
   get cursor(): Screen["cursor"] {
     const { cursorX, cursorY } = this.emulator.terminal.buffer.active;
     return { row: cursorY, col: cursorX, visible: this.emulator.modes.cursorVisible };
@@ -147,7 +147,7 @@ export class TerminalModel {
     return this.emulator.modes.places;
   }
 
-  /** Bytes that history holds, by estimate. */
+  /** Estimated bytes of history. */
   get historyBytes(): number {
     return this.emulator.history.bytes;
   }
@@ -156,7 +156,7 @@ export class TerminalModel {
     return this.emulator.profile;
   }
 
-  /** Null while its program has had no pictures. */
+  /** Null while its program has no pictures. */
   get pictures(): PictureSource | null {
     return this.emulator.pictures.source;
   }
@@ -167,8 +167,8 @@ export class TerminalModel {
   }
 
   /**
-   * Takes output. Up to 32 KB with nothing pending are parsed before this returns; the promise resolves when all is.
-   * The terminal owns the bytes from now on: they may be changed, and chunks may share their memory.
+   * Takes output. Up to 32 KB with nothing pending are parsed before this returns; the promise resolves when all is
+   * parsed. The terminal owns the bytes from now on: it may change them, and chunks may share their memory.
    */
   write(bytes: Uint8Array): Promise<void> {
     return this.intake.write(bytes);
@@ -181,7 +181,7 @@ export class TerminalModel {
 
   /**
    * Loads saved lines into history, before any output.
-   * @param lines styled text, each ended by CR LF @param first number of the first
+   * @param lines styled text, each ended by CR LF @param first number of the first line
    */
   load(lines: Uint8Array, first: number): void {
     this.emulator.load(lines, first);
@@ -190,7 +190,7 @@ export class TerminalModel {
 
   /**
    * Changes the size; soft-wrapped lines of the normal screen are rewrapped.
-   * @param redraws the program redraws the cursor's line, so that line is not rewrapped
+   * @param redraws whether the program redraws the cursor's line, which is not rewrapped then
    */
   resize(rows: number, cols: number, redraws = false): Promise<void> {
     const height = Math.max(MIN_ROWS, rows);
@@ -244,14 +244,14 @@ export class TerminalModel {
   }
 
   /**
-   * Between two commands of the shell: switches off, here and for clients, what programs left on. Call from
-   * the sink's `mark`; it happens right after that mark.
+   * Between two commands of the shell: switches off modes that programs left on, here and for clients. Call from the
+   * sink's `mark`; it happens right after that mark.
    */
   tidy(): void {
     this.emulator.tidyAfterSlice();
   }
 
-  /** The shell runs a command: text on the normal screen from the cursor on is not its output. Call from `mark`. */
+  /** The shell runs a command: text from the cursor on, on the normal screen, is not its output. Call from `mark`. */
   commandBegins(): void {
     const { emulator, rows } = this;
     emulator.modes.commandBegins();
@@ -294,7 +294,7 @@ export class TerminalModel {
     return this.transcript.text(id);
   }
 
-  /** The text of logical lines as shown, oldest first. */
+  /** The text of logical lines as displayed, oldest first. */
   texts(from: number, to: number): Iterable<{ readonly id: number; readonly text: string }> {
     return this.transcript.texts(from, to);
   }
@@ -309,12 +309,12 @@ export class TerminalModel {
     return this.transcript.unitsBefore(position);
   }
 
-  /** Where the normal screen begins. */
+  /** Start of the normal screen. */
   get top(): Position {
     return this.emulator.hot.position(0, 0);
   }
 
-  /** The newest logical lines that pass `test`, oldest first. `containing` makes a test for plain text. */
+  /** The newest logical lines that pass `test`, oldest first. `containing` creates a test for plain text. */
   grep(test: LineTest, { from, to, limit, format }: GrepOptions): TextLine[] {
     return this.transcript.search(test, from ?? 0, to ?? this.lastLine, limit, format);
   }
@@ -386,7 +386,10 @@ export class TerminalModel {
     return encoder.encode(serialize(this.emulator, { historyRows: options.history, title }));
   }
 
-  /** Erases history and screen; modes stay. On the alternate screen, the normal one and the rows just above it stay. */
+  /**
+   * Erases history and screen; modes are kept. On the alternate screen, the normal one and the rows just above it are
+   * kept.
+   */
   clear(): Promise<void> {
     return this.atRest(() => {
       if (this.disposed) return;
@@ -401,7 +404,10 @@ export class TerminalModel {
     return this.emulator.disorder;
   }
 
-  /** Switches off what programs left on; call at rest. @returns output for other terminals; null: nothing was */
+  /**
+   * Switches off modes that programs left on; call at rest. @returns output for other terminals; null: nothing was left
+   * on
+   */
   mend(isEditing: boolean): Uint8Array | null {
     const bytes = this.emulator.mend(isEditing);
     if (bytes !== null) this.epochNow++;

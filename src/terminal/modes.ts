@@ -1,6 +1,6 @@
 /**
  * State that the emulator's interface does not expose: margins, saved cursors, charsets, tab stops, mouse encoding, the
- * cursor's look, keyboard protocols. Owns copies maintained by parser hooks, one per sequence; every hook returns
+ * cursor's shape, keyboard protocols. Owns copies maintained by parser hooks, one per sequence; every hook returns
  * false, so the emulator does its own part after it. The copies follow xterm's behaviour, not a standard's: they exist
  * to put another terminal into the same state (`serialize.ts`) and to encode keys.
  */
@@ -22,7 +22,7 @@ export interface TerminalModes {
   readonly cursorVisible: boolean;
   readonly cursorShape: CursorShape;
   readonly cursorBlink: boolean;
-  /** Whether the program has chosen a shape (DECSCUSR); else the person's own stays. */
+  /** Whether the program has chosen a shape (DECSCUSR); otherwise the person's own is used. */
   readonly cursorChosen: boolean;
   readonly kittyFlags: number;
   readonly modifyOtherKeys: 0 | 1 | 2;
@@ -60,20 +60,22 @@ interface BufferState {
 
 /** Columns from one default tab stop to the next. */
 export const TAB_WIDTH = 8;
-/** Kitty keyboard: levels of the stack, as kitty limits it. */
+/** Kitty keyboard: maximum levels of the stack, as in kitty. */
 const KITTY_LEVELS = 16;
 const KITTY_FLAGS = 0x1f;
-/** Private modes that a client's terminal may know and the emulator does not: stored as set or reset. */
+/** Private modes that a client's terminal may support and the emulator does not: stored as set or reset. */
 const EXTRA_MODES: ReadonlySet<number> = new Set([5, 1005, 1007, 1015, 1034, 1035, 1036, 1039, 2031, 2048]);
 /** Extra modes that are off until set; each terminal decides how the others start. */
 const EXTRA_OFF: ReadonlySet<number> = new Set([5, 1007]);
-/** Modes that change nothing on a screen like ours (DECSCLM, DECPFF, DECPEX): remembered for programs that ask. */
+/** Modes without effect on a screen like this (DECSCLM, DECPFF, DECPEX): stored for programs that query them. */
 const INERT_MODES: ReadonlySet<number> = new Set([4, 18, 19]);
-/** The program counts graphemes. Users' terminals count in their own way, perhaps so without this mode. */
+/**
+ * Mode in which the program counts graphemes. People's terminals count in their own way, possibly so without this mode.
+ */
 const CLUSTERS = 2027;
-/** We report colour scheme changes while a terminal is attached that can report them. */
+/** Colour scheme changes are reported while a terminal is attached that can report them. */
 const SCHEME_UPDATES = 2031;
-/** In-band reports of the size, which are ours too: no terminal outside is asked for them. */
+/** In-band reports of the size, which wsh sends itself: outer terminals are not asked for them. */
 export const SIZE_REPORTS = 2048;
 const CHARSET_FINALS = [..."0AB456789CEHKQRYZ=`f"];
 
@@ -136,7 +138,7 @@ export class ModeTracker {
     };
   }
 
-  /** Margins and tab stops of the screen that is shown, and the cursor of the normal one behind the alternate one. */
+  /** Margins and tab stops of the displayed screen, and the cursor of the normal screen behind the alternate one. */
   get places() {
     const { top, bottom, tabs } = this.active;
     const { active, normal } = this.terminal.buffer;
@@ -153,7 +155,7 @@ export class ModeTracker {
     return this.visible;
   }
 
-  /** Nothing is set that would change where or how plain text is printed. */
+  /** Whether nothing is set that would change where or how plain text is printed. */
   get isPlain(): boolean {
     const { insertMode, wraparoundMode } = this.terminal.modes;
     const { top, bottom, tabs } = this.active;
@@ -188,7 +190,7 @@ export class ModeTracker {
     return this.style;
   }
 
-  /** State of the buffer in use, or of the other. */
+  /** State of the active or the other buffer. */
   of(which: "normal" | "alternate"): Readonly<BufferState> {
     return which === "normal" ? this.normal : this.alternate;
   }
@@ -207,7 +209,7 @@ export class ModeTracker {
     }
   }
 
-  /** The shell runs a command: flags already on the stack are not the command's. */
+  /** The shell runs a command: flags already on the stack do not belong to it. */
   commandBegins(): void {
     this.kittyBefore = this.normal.kitty.length;
   }

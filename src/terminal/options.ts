@@ -1,4 +1,4 @@
-/** What a terminal is made with: its sink and its options. */
+/** Options of a terminal, and its sink. */
 import type { EmulatorOptions, EmulatorSink } from "./emulator.ts";
 import type { Chunk } from "./stream/intake.ts";
 
@@ -10,12 +10,12 @@ export interface TerminalSink extends EmulatorSink {
 export interface TerminalOptions extends EmulatorOptions {
   /** The nonce of our shell integration's marks. */
   readonly nonce: string | null;
-  /** Those of shells inside the session's own one. */
+  /** Nonces of shells inside the session's own one. */
   readonly childNonces?: ReadonlySet<string> | undefined;
   /** Keep clipboard writes (OSC 52) from clients; they are still reported to the sink. */
   readonly hideClipboard?: boolean;
-  /** Keep titles (OSC 0, 1, 2) from clients; they are still known here. */
+  /** Keep titles (OSC 0, 1, 2) from clients; they are still stored here. */
   readonly hideTitles?: boolean;
-  /** The start of `offset`. */
+  /** Initial value of `offset`. */
   readonly firstOffset?: number;
 }

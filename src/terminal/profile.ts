@@ -1,4 +1,4 @@
-/** The terminal that programs see: probed from the newest client before the first output, else from settings. */
+/** The terminal that programs see: from the newest client's answers before the first output, else from settings. */
 
 import { type Rgb, xtermColor } from "../protocol/palette.ts";
 
@@ -9,11 +9,11 @@ export interface TerminalProfile {
   readonly foreground: Rgb;
   readonly background: Rgb;
   readonly cursor: Rgb;
-  /** Known colours of the palette; xterm's replace the rest. */
+  /** Known colours of the palette; the others are xterm's. */
   readonly palette?: readonly (Rgb | undefined)[];
   /** Pixels of one cell. */
   readonly cell?: { readonly width: number; readonly height: number };
-  /** The person's terminal has kitty's keyboard protocol. */
+  /** Whether the person's terminal supports kitty's keyboard protocol. */
   readonly kitty?: boolean;
 }
 
@@ -52,7 +52,7 @@ function isLight({ r, g, b }: Rgb): boolean {
   return 0.299 * r + 0.587 * g + 0.114 * b > 127;
 }
 
-/** Palette colour `index` (0–255) as the profile or xterm has it. */
+/** Palette colour `index` (0–255) of the profile, else xterm's. */
 export function paletteColor(profile: TerminalProfile, index: number): Rgb {
   return profile.palette?.[index] ?? xtermColor(index);
 }

@@ -50,7 +50,7 @@ export class ProgramColors {
     for (const hook of this.hooks) hook.dispose();
   }
 
-  /** Sequences that set the colours set by programs. */
+  /** Sequences that restore the colours set by programs. */
   get sequences(): string {
     let text = "";
     for (const [index, rgb] of this.indexed) {

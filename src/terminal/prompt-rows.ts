@@ -1,7 +1,8 @@
 /**
- * The rows of a prompt that its shell redraws after a resize, from the first row on: the shell announces it (`redraw=1`
- * of OSC 133;A). It returns to the first row by the number of rows that it has drawn. So rows of a prompt are cut
- * before a resize: rewrapping would make more rows, and the shell would leave those it does not reach.
+ * Cuts the rows of a prompt that its shell redraws after a resize from the first row on, as the shell announces
+ * (`redraw=1` of OSC 133;A). The shell returns to the first row by the number of rows that it has drawn. So the rows of
+ * a prompt are cut before a resize: rewrapping would create more rows, and the shell would leave those that it does not
+ * reach.
  */
 import type { IMarker, Terminal } from "@xterm/headless";
 import { cutRow, storedRow } from "./rows/xterm-row.ts";

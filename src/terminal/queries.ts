@@ -1,10 +1,10 @@
 /**
  * Answers programs' queries to their terminal, each once.
  *
- * xterm answers DA1, DA2, DSR and DECRQM itself; this adds the rest from the profile, and reports the cursor's place as
- * a program counts it: from the margin in origin mode, in the last column while a wrap is pending. An answer never
- * carries text that the program chose: titles, answerback and the clipboard stay unread (they would be typed). The kitty
- * keyboard query is answered where the person's terminal has that protocol; unknown capabilities are denied.
+ * xterm answers DA1, DA2, DSR and DECRQM itself; this adds the rest from the profile, and reports the cursor's position
+ * as a program counts it: from the margin in origin mode, in the last column while a wrap is pending. An answer never
+ * contains text that the program chose: titles, answerback and the clipboard are not readable (they would be typed).
+ * The kitty keyboard query is answered if the person's terminal has that protocol; unknown capabilities are denied.
  */
 import type { IDisposable, Terminal } from "@xterm/headless";
 import { type ModeTracker, SIZE_REPORTS } from "./modes.ts";
@@ -42,11 +42,11 @@ const NEVER_PRIVATE: ReadonlySet<number> = new Set([60]);
 const SET = 1;
 const RESET = 2;
 const NEVER = 4;
-/** XTSMGRAPHICS: what is asked, and the number of colours that programs are told to use. */
+/** XTSMGRAPHICS: reading, and the number of colours that programs should use. */
 const READ = 1;
 const READ_MAX = 4;
 const SIXEL_COLORS = 256;
-/** The number of a macro whose checksum is requested is repeated: more digits are no such number. */
+/** The number of a macro whose checksum is requested is repeated in the answer: longer numbers are invalid. */
 const MAX_MACRO = 999;
 
 /** DSR 997: the colour scheme. */
@@ -75,12 +75,12 @@ export class QueryResponder {
     for (const hook of this.hooks) hook.dispose();
   }
 
-  /** Sequences that set the colours set by programs. */
+  /** Sequences that restore the colours set by programs. */
   colorSequences(): string {
     return this.colors.sequences;
   }
 
-  /** The size has changed, for a program that wants to be told in band (mode 2048). */
+  /** The size has changed, for a program that requested in-band reports (mode 2048). */
   resized(): void {
     if (this.modes.sizeReports) this.reportSize();
   }
@@ -104,7 +104,7 @@ export class QueryResponder {
       return true;
     };
     this.hooks.push(
-      // As xterm answers, and that there are sixel graphics.
+      // xterm's answer, extended by sixel graphics.
       parser.registerCsiHandler({ final: "c" }, ([which]) => {
         return (which ?? 0) === 0 && pictureTerminals.size > 0 && say("\x1b[?1;2;4c");
       }),
@@ -138,7 +138,7 @@ export class QueryResponder {
         return value !== null && say(`\x1b[?${mode};${value ? SET : RESET}$y`);
       }),
       parser.registerCsiHandler({ prefix: "?", final: "h" }, (params) => {
-        // At once, so that a program knows where it begins; setting the mode is left to the next handler.
+        // Reported at once, so that the program knows the current size; the next handler sets the mode.
         if (params.includes(SIZE_REPORTS)) this.reportSize();
         return false;
       }),
@@ -168,7 +168,7 @@ export class QueryResponder {
   private size(operation: number | number[] | undefined): boolean {
     const { rows, cols } = this.terminal;
     const { cell } = this.profile();
-    // Not minimized, in the corner of a screen that it fills: reveals nothing of the person's own window.
+    // Not minimized, in the corner of a screen that it fills: reveals nothing about the person's own window.
     if (operation === 11) this.reply("\x1b[1t");
     else if (operation === 13) this.reply("\x1b[3;0;0t");
     else if (operation === 19) this.reply(`\x1b[9;${rows};${cols}t`);
@@ -180,7 +180,7 @@ export class QueryResponder {
     return operation !== 22 && operation !== 23;
   }
 
-  /** XTSMGRAPHICS: the registers and the size of sixel graphics, which are what they are. */
+  /** XTSMGRAPHICS: the registers and the size of sixel graphics, which are fixed. */
   private graphics(item: number | number[] | undefined, action: number | number[] | undefined): boolean {
     const { rows, cols } = this.terminal;
     const { cell } = this.profile();

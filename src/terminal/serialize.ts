@@ -1,9 +1,9 @@
 /**
- * The state of the terminal as output that puts a freshly reset terminal of the same size into it.
+ * Serializes the state of the terminal: output that puts a freshly reset terminal of the same size into it.
  *
- * Written here rather than by the serialize addon, which loses links, underline styles, margins, saved cursors, tab
- * stops and charsets. The order matters: contents while wrapping is on and margins are off, then what homes the cursor,
- * then the cursor, then the pen, then modes that change what printing does.
+ * Implemented here rather than by the serialize addon, which loses links, underline styles, margins, saved cursors, tab
+ * stops and charsets. The order matters: contents while wrapping is on and margins are off, then sequences that home
+ * the cursor, then the cursor, then the pen, then modes that change the effect of printing.
  */
 import type { IBuffer, Terminal } from "@xterm/headless";
 import { hasAgreedWidth } from "../protocol/agreed-width.ts";
@@ -43,7 +43,7 @@ interface SerializeSource {
 }
 
 interface SerializeOptions {
-  /** Rows above the screen to start with. */
+  /** Number of rows above the screen at the beginning. */
   readonly historyRows: number;
   /** Empty: none is set. */
   readonly title: string;
@@ -119,7 +119,7 @@ export function segmentText(segment: Segment, from: number, to: number): string 
   return out + RESET + linkText(link, null);
 }
 
-/** The rows of a screen, the cursor left anywhere. */
+/** The rows of a screen; the cursor ends anywhere. */
 function contents({ terminal, links }: SerializeSource, buffer: IBuffer): string {
   let out = "";
   for (let y = 0; y < terminal.rows; y++) {
@@ -136,7 +136,7 @@ function contents({ terminal, links }: SerializeSource, buffer: IBuffer): string
 function rowOutput(row: StoredRow, next: StoredRow | null, cols: number, links: LinkTable): string {
   const data = row._data;
   const last = contentAt(data, cols - 1, cols);
-  // A space at the end counts where the line continues.
+  // A trailing space counts if the line continues.
   const used = next?.isWrapped && (last & HAS_CONTENT) !== 0 ? cols : Math.min(usedCells(row), cols);
   let out = "";
   let link: string | null = null;
@@ -200,7 +200,7 @@ function toNext(row: StoredRow, next: StoredRow, used: number, cols: number): st
   const last = contentAt(row._data, cols - 1, cols);
   const written = used === cols && ((last & HAS_CONTENT) !== 0 || cellWidth(last) === 0);
   const blank = ((next._data[0] ?? 0) & HAS_CONTENT) === 0;
-  // The next row must not take the pen's background, so a plain blank wraps and is overwritten.
+  // The next row must not get the pen's background, so a plain blank wraps and is overwritten.
   if (written) return blank ? " \r\x1b[X" : " \r";
   const before = contentAt(row._data, cols - 2, cols);
   const early = used === cols - 1 && ((before & HAS_CONTENT) !== 0 || cellWidth(before) === 0);
@@ -227,7 +227,7 @@ function cursorState(source: SerializeSource, alternate: boolean): string {
   const y = buffer.cursorY - (origin ? state.top : 0);
   if (buffer.cursorX < cols) out += cursorAt(y, buffer.cursorX);
   else {
-    // A wrap is pending: only printing in the last column brings that about.
+    // A wrap is pending: only printing in the last column produces that state.
     const row = storedRow(buffer, buffer.baseY + buffer.cursorY);
     const x = cellWidth(row._data[(cols - 1) * CELL_WORDS] ?? 0) === 0 ? cols - 2 : cols - 1;
     const at = x * CELL_WORDS;

@@ -1,6 +1,6 @@
 /**
- * Lines of history and screen as text that can be saved and printed again: one logical line each, with the sequences
- * that style it and none that move the cursor, so that it can be printed at any width. Each ends unstyled.
+ * Lines of history and screen as text that can be saved and printed again: one logical line each, with sequences that
+ * style it but none that move the cursor, so that it can be printed at any width. Each ends unstyled.
  */
 import type { Terminal } from "@xterm/headless";
 import type { History } from "./history/history.ts";
@@ -16,11 +16,11 @@ export interface StoredSource {
   readonly hot: HotWindow;
   readonly links: LinkTable;
   readonly terminal: Terminal;
-  /** The alternate screen is shown. */
+  /** Whether the alternate screen is shown. */
   readonly alternate: boolean;
 }
 
-/** The logical lines `fromId` to `toId`, oldest first, without those that history has dropped. */
+/** The logical lines `fromId` to `toId`, oldest first, except those that history has dropped. */
 export function storedLines({ history, hot }: StoredSource, fromId: number, toId: number): string[] {
   const lines: string[] = [];
   let last: number | null = null;
@@ -35,7 +35,7 @@ export function storedLines({ history, hot }: StoredSource, fromId: number, toId
   return lines;
 }
 
-/** The rows of the alternate screen as such text, without blank ones at the end; null while the normal one is shown. */
+/** The rows of the alternate screen in this form, without trailing blank ones; null: the normal screen is shown. */
 export function storedAlternate({ alternate, terminal, links }: StoredSource): string[] | null {
   if (!alternate) return null;
   const buffer = terminal.buffer.alternate;

@@ -81,7 +81,7 @@ describe("the switcher", () => {
     person.type("gamma");
     await person.sees(/^>gamma/m);
     person.type("\x18");
-    await person.sees("end session 'gamma' and all that runs in it?");
+    await person.sees("end session 'gamma' and all its programs?");
     person.type("n");
     await until("the list again", async () => !(await person.text()).includes("and all that runs"));
     expect((await wsh.list()).length).toBe(2);
@@ -144,7 +144,7 @@ describe("the switcher", () => {
     person.type(`${PREFIX}s`);
     await person.sees(/^>alpha/m);
     for (const [name, key, asked] of [
-      ["beta", "\x18", "end session 'beta' and all that runs in it?"],
+      ["beta", "\x18", "end session 'beta' and all its programs?"],
       ["gamma", "\x12", "new name of session 'gamma':"],
     ] as const) {
       person.type(name);

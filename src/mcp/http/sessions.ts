@@ -235,7 +235,7 @@ function messagesIn(body: unknown): readonly Readonly<Record<string, unknown>>[]
   return messages.flatMap((message) => (typeof message === "object" && message !== null ? [{ ...message }] : []));
 }
 
-/** Its client may return for the results of changes; it can repeat reads. */
+/** Ends its reads: a returning client can repeat those, while results of changes are kept for it. */
 function endLooks({ transport, unanswered }: Session): void {
   for (const [requestId, isLook] of unanswered) {
     if (!isLook) continue;

@@ -1,9 +1,9 @@
 /**
  * Copy mode: a person moves, searches, selects and copies in a terminal's output, while output continues below.
  *
- * Owns one view for one terminal. Invariants: output never moves the view or changes the selection; copied text is the
- * shown text; no key reaches the program. Copy mode begun by a press of the mouse (`isPassing`) is a selection as in
- * any terminal: until it is scrolled, keys end it and go to the program. Ends with `close`.
+ * Owns one view for one terminal. Invariants: output never moves the view or changes the selection; copied text equals
+ * the displayed text; no key reaches the program. Copy mode begun by a press of the mouse (`isPassing`) is a selection
+ * as in any terminal: until it is scrolled, keys end it and go to the program. Ends with `close`.
  */
 
 import type { RE2JS } from "re2js";
@@ -22,16 +22,16 @@ import { type CopyModeSource, CopyModeText, isBefore, type Point } from "./text.
 import { nulKey, pastedLine } from "./typed.ts";
 import { copyModeLabel, drawCopyMode, passingLabel } from "./view.ts";
 
-/** Characters of a pattern, and the highest count before a key: more is a slip. */
+/** Characters of a pattern, and the highest count before a key: larger ones are mistakes. */
 const [MAX_PATTERN, MAX_COUNT] = [256, 99_999];
 
 interface CopyModePort {
-  /** Something else is to be shown. */
+  /** The display must change. */
   changed(): void;
   copied(text: string): void;
-  /** Says something for a moment. */
+  /** Shows a temporary message. */
   say(text: string): void;
-  /** The person is done. */
+  /** The person has left copy mode. */
   left(): void;
 }
 
@@ -47,14 +47,14 @@ export class CopyMode {
   readonly text: CopyModeText;
   private top: Point;
   cursor: Point;
-  /** The column that moves up and down keep. */
+  /** The column that is kept when moving up and down. */
   private wanted: number;
   selection: Selection | null = null;
   private search: Search | null = null;
   private searched: Searched | null = null;
   private forth = true;
   private prompt: Prompt | null = null;
-  /** Patterns are RE2 syntax instead of plain text. */
+  /** Whether patterns are RE2 syntax instead of plain text. */
   private isPattern = false;
   private count = 0;
   private picture: { readonly grid: Grid; readonly news: number; readonly size: string } | null = null;
@@ -62,10 +62,10 @@ export class CopyMode {
   private readonly keys: ReturnType<typeof copyModeKeys>;
   private readonly pointing: Pointing;
   private readonly jumps = new Jumps();
-  /** Reaching the end by the wheel leaves. */
+  /** Whether scrolling to the end with the wheel leaves copy mode. */
   private readonly leavesAtEnd: boolean;
   private isPassing: boolean;
-  /** Our elements are drawn without colours. */
+  /** Whether wsh's elements are drawn without colours. */
   private readonly isPlain: boolean;
 
   constructor(
@@ -92,7 +92,7 @@ export class CopyMode {
     this.pointing.close();
   }
 
-  /** The same object until something has changed. */
+  /** The same object until something changes. */
   grid(): Grid {
     const { rows, cols } = this.text.source;
     const size = `${rows}x${cols}`;
@@ -108,14 +108,14 @@ export class CopyMode {
     return grid;
   }
 
-  /** Keys belong to copy mode from now on, however it began. */
+  /** Copy mode keeps the keys from now on, however it began. */
   hold(): void {
     if (!this.isPassing) return;
     this.isPassing = false;
     this.changed();
   }
 
-  /** @returns whether it is not for the program */
+  /** @returns whether copy mode has handled it; otherwise it goes to the program */
   pressed(event: InputEvent): boolean {
     if (this.over) return false;
     const isTyped = event.kind === "key" || event.kind === "paste";
@@ -132,7 +132,10 @@ export class CopyMode {
     return true;
   }
 
-  /** Does an action without its key, with what a person would type then. @returns whether there is such an action */
+  /**
+   * Runs an action without its key, with the text that a person would type then. @returns whether there is such an
+   * action
+   */
   perform({ action, count, text }: CopyModeAct): boolean {
     if (!Object.hasOwn(copyModeActions, action)) return false;
     this.hold();
@@ -144,7 +147,7 @@ export class CopyMode {
     return true;
   }
 
-  /** The button went up. */
+  /** The mouse button was released. */
   released(): void {
     if (this.selection !== null) this.copy();
     else if (this.isPassing) this.port.left();
@@ -165,12 +168,12 @@ export class CopyMode {
     this.changed();
   }
 
-  /** The place that is shown in a row and column. */
+  /** The position shown in a row and column. */
   placeAt(row: number, col: number): Point {
     return byRows(this.text, this.top, row, col);
   }
 
-  /** Moves the cursor, and the view after it. */
+  /** Moves the cursor, and the view with it. */
   go(point: Point, keepsColumn = false): void {
     this.cursor = point;
     if (!keepsColumn) this.wanted = columnOf(this.text, point);
@@ -200,7 +203,7 @@ export class CopyMode {
     this.port.changed();
   }
 
-  /** The highest place that the view may begin at. */
+  /** The lowest position at which the view may begin. */
   private lastTop(): Point {
     const { text } = this;
     const bottom = { line: text.last, col: Math.max(0, text.cells(text.last).length - 1) };
@@ -208,12 +211,12 @@ export class CopyMode {
     return isBefore(top, text.top) ? text.top : top;
   }
 
-  /** Moves the view so that the cursor is in it. */
+  /** Moves the view so that it contains the cursor. */
   private follow(): void {
     const { text, cursor } = this;
     // A pattern being typed covers the last row.
     const rows = Math.max(1, text.source.rows - (this.prompt === null ? 0 : 1));
-    // After another width, the top is the beginning of a row again.
+    // After a change of width, the top is moved to the beginning of a row.
     this.top = { line: this.top.line, col: text.starts(this.top.line)[text.rowOf(this.top)] ?? 0 };
     const row = { line: cursor.line, col: text.starts(cursor.line)[text.rowOf(cursor)] ?? 0 };
     if (isBefore(row, this.top)) this.top = row;
@@ -382,7 +385,7 @@ export class CopyMode {
     } else if (modifiers.length === 0 && (key.length === 1 || !/^[A-Z]/.test(key))) this.type(key);
   }
 
-  /** Text that is typed or pasted: a part of a pattern. */
+  /** Typed or pasted text: a part of a pattern. */
   private type(typed: string): void {
     if (this.prompt !== null) this.edit((this.prompt.typed + typed).slice(0, MAX_PATTERN));
   }
@@ -401,7 +404,7 @@ export class CopyMode {
         this.found(this.searchFor(typed, compiled), prompt);
         this.changed();
       },
-      // An incomplete pattern is ignored: earlier matches stay.
+      // An incomplete pattern is ignored: earlier matches remain.
       () => {},
     );
   }

@@ -1,10 +1,10 @@
-/** Jumps in copy mode, as in vi: to a character of the line, to the bracket that matches, to the word under the cursor. */
+/** Jumps in copy mode, as in vi: to a character of the line, to the matching bracket, to the word under the cursor. */
 import type { CopyModeAction } from "../../keys/copy-table.ts";
 import { type CopyModeText, type Point, textOf } from "./text.ts";
 
 interface Jump {
   readonly forth: boolean;
-  /** Stops beside the character. */
+  /** Whether the jump stops beside the character. */
   readonly till: boolean;
 }
 
@@ -16,11 +16,11 @@ const jumps: Readonly<Partial<Record<CopyModeAction, Jump>>> = {
 };
 
 export class Jumps {
-  /** The next key is the character. */
+  /** A jump whose character is the next key. */
   private pending: (Jump & { readonly count: number }) | null = null;
   private last: (Jump & { readonly char: string }) | null = null;
 
-  /** Where a key leads that a jump waits for: at most to where it began; null: none waits. */
+  /** The position after a key for which a jump waits, which may be the starting position; null: none waits. */
   typed(
     text: CopyModeText,
     from: Point,
@@ -34,7 +34,7 @@ export class Jumps {
     return jump(text, from, this.last, pending.count);
   }
 
-  /** Where an action leads; null for one that does not jump. */
+  /** The position after an action; null: it is not a jump. */
   act(action: CopyModeAction, text: CopyModeText, from: Point, count: number): Point | null {
     const { last } = this;
     const begun = jumps[action];
@@ -66,7 +66,7 @@ function jump(
 
 const OPEN = "([{";
 const CLOSE = ")]}";
-/** Lines that are looked through for a bracket. */
+/** Lines to search for a bracket. */
 const MAX_LINES = 10_000;
 
 /** The bracket that matches the one under the cursor, or the next one in its line. */

@@ -10,11 +10,11 @@ import type { MouseReport } from "../../keys/mouse.ts";
 import { type Selection, wordAt } from "./selection.ts";
 import type { CopyModeText, Point } from "./text.ts";
 
-/** Rows that one turn of the wheel scrolls. */
+/** Rows per turn of the wheel. */
 const WHEEL_ROWS = 3;
 /** Longest time between the presses of a double click, in ms. */
 const CLICK_MS = 400;
-/** Time between two rows while a drag is held at the edge, in ms. */
+/** Interval between two rows while a drag is held at the edge, in ms. */
 const EDGE_MS = 50;
 const MOTION = 32;
 const WHEEL_UP = 64;
@@ -27,7 +27,7 @@ interface Pointed {
   scroll(rows: number): void;
   go(point: Point): void;
   choose(selection: Selection | null): void;
-  /** The button went up. */
+  /** The mouse button was released. */
   released(): void;
   placeAt(row: number, col: number): Point;
 }

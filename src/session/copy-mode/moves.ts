@@ -19,7 +19,7 @@ export function byRows(text: CopyModeText, from: Point, rows: number, wanted: nu
   return text.whole({ line, col: Math.min(begin + wanted, Math.max(begin, end - 1)) });
 }
 
-/** The column of a place in its row, which moves up and down keep. */
+/** The column of a position in its row, kept when moving up and down. */
 export function columnOf(text: CopyModeText, point: Point): number {
   return point.col - (text.starts(point.line)[text.rowOf(point)] ?? 0);
 }
@@ -44,10 +44,10 @@ function charClassAt(text: CopyModeText, { line, col }: Point): CharClass {
   return (isSeparator(cell) ?? !/[\p{L}\p{N}\p{M}_]/u.test(cell)) ? "other" : "word";
 }
 
-/** Cells that a move by a word may cross: a line of any length, and the blank ones after it. */
+/** Cells that a move by a word may cross: a line of any length, and blank ones after it. */
 const MAX_CROSSED = 100_000;
 
-/** @param spaces words are what is between blanks */
+/** @param spaces words are separated only by blanks */
 function byWord(text: CopyModeText, from: Point, to: "back" | "forth" | "end", spaces = false): Point {
   const classAt = (_: CopyModeText, at: Point): CharClass => {
     const kind = charClassAt(text, at);
@@ -92,7 +92,7 @@ function byParagraph(text: CopyModeText, { line }: Point, forth: boolean): Point
   return { line: Math.max(text.first, Math.min(text.last, at)), col: 0 };
 }
 
-/** The line of the command before or after a line; null without one. */
+/** The line of the command before or after a line; null: there is none. */
 export function byCommand(text: CopyModeText, line: number, forth: boolean, count: number): number {
   const lines = text.source.commands().map(({ first }) => Math.max(text.first, first - 1));
   const inside = lines.filter((each) => each >= text.first && each <= text.last);
@@ -110,13 +110,13 @@ function firstLetter(text: CopyModeText, line: number): Point {
 interface Move {
   readonly from: Point;
   readonly count: number;
-  /** The column that moves up and down keep. */
+  /** The column that is kept when moving up and down. */
   readonly wanted: number;
-  /** The beginning of a row that is shown. */
+  /** The first position of a displayed row. */
   shown(row: number): Point;
 }
 
-/** Where an action that only moves leads to; null for every other one. */
+/** The position after an action that only moves; null: another action. */
 export function moveBy(action: CopyModeAction, text: CopyModeText, { from, count, wanted, shown }: Move): Point | null {
   const { line } = from;
   const { rows } = text.source;
@@ -171,7 +171,7 @@ export function moveBy(action: CopyModeAction, text: CopyModeText, { from, count
   }
 }
 
-/** Rows that an action pages, by the rows that are shown; 0 for every other one. */
+/** Rows that an action pages, for the given number of displayed rows; 0: another action. */
 export function pageOf(action: CopyModeAction, rows: number): number {
   const page = Math.max(1, rows - 2);
   const half = Math.max(1, Math.floor(rows / 2));

@@ -7,11 +7,14 @@ import type { Row } from "../../protocol/grid.ts";
 import { withoutPictures } from "../../protocol/placeholder.ts";
 import { type CopyModeText, isBefore, type Point, textOf } from "./text.ts";
 
-/** All lines as one text, so that each key of a search is one pass over it. Made once per copy mode that searches. */
+/**
+ * All lines as one text, so that each key of a search causes one pass over it. Created once per copy mode with a
+ * search.
+ */
 export class Searched {
   readonly whole: string;
   readonly ids: readonly number[];
-  /** Start of each line, and after them the start of a next one. */
+  /** Start of each line, and then the start of a line after the last one. */
   readonly starts: readonly number[];
   private lower: string | null = null;
 
@@ -47,7 +50,7 @@ interface SearchMatch {
 type Range = readonly [number, number];
 
 /**
- * Finds the UTF-16 units of all matches in a line.
+ * Returns a function that finds the UTF-16 units of all matches in a line.
  * @param compiled the pattern, if it is one, which itself decides about case
  */
 export function finder(
@@ -91,7 +94,7 @@ export class Search {
     else this.match(searched);
   }
 
-  /** Runs per key of a search: one pass without an object for each line. */
+  /** Runs per key of a search: one pass that creates no object per line. */
   private scan(searched: Searched): void {
     const { pattern } = this;
     const { ids, starts } = searched;
@@ -136,8 +139,8 @@ export class Search {
   }
 
   /**
-   * The next match from a place, around the end of the text.
-   * @param here a match at the place itself counts
+   * The next match from a position, wrapping around the end of the text.
+   * @param here a match at the position itself counts
    */
   next(text: CopyModeText, from: Point, forth: boolean, here = false): SearchMatch | null {
     const { matched } = this;
@@ -147,7 +150,7 @@ export class Search {
       (forth ? isBefore(from, point) : isBefore(point, from));
     const start = forth ? matched.findIndex((id) => id >= from.line) : matched.findLastIndex((id) => id <= from.line);
     const first = start < 0 ? (forth ? 0 : matched.length - 1) : start;
-    // Once around, and the starting line twice: the match may be on its other side.
+    // Once around, visiting the starting line twice: the match may be on its other side.
     for (let step = 0; step <= matched.length; step++) {
       const at = (first + (forth ? step : -step) + 2 * matched.length) % matched.length;
       const line = matched[at] ?? 0;
@@ -161,7 +164,7 @@ export class Search {
     return null;
   }
 
-  /** Index of the match at a position, from 1; 0 without one. */
+  /** Index of the match at a position, from 1; 0: none. */
   indexAt(text: CopyModeText, { line, col }: Point): number {
     const index = this.matched.indexOf(line);
     if (index < 0) return 0;
@@ -170,12 +173,12 @@ export class Search {
   }
 }
 
-/** Small letters mean both. */
+/** Whether a pattern ignores case: it has no capital letter. */
 export function foldsCase(pattern: string): boolean {
   return pattern === pattern.toLowerCase();
 }
 
-/** Small letters for capitals, each as long as before. */
+/** The text in lower case, with each letter's length unchanged. */
 function folded(text: string): string {
   const lower = text.toLowerCase();
   if (lower.length === text.length) return lower;

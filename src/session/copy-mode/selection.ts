@@ -4,7 +4,7 @@
  */
 import { type CopyModeText, isBefore, type Point, textOf } from "./text.ts";
 
-/** `characters` from one place to the other, both included; whole `lines`; a `rectangle` of the rows that are shown. */
+/** `characters` from one position to another, both included; whole `lines`; a `rectangle` of the displayed rows. */
 export type SelectionKind = "characters" | "lines" | "rectangle";
 
 export interface Selection {
@@ -13,7 +13,7 @@ export interface Selection {
   readonly head: Point;
 }
 
-/** A position in the shown rows. */
+/** A position in the displayed rows. */
 interface RowPlace {
   readonly line: number;
   readonly row: number;
@@ -29,7 +29,7 @@ function ordered({ anchor, head }: Selection): readonly [Point, Point] {
   return isBefore(head, anchor) ? [head, anchor] : [anchor, head];
 }
 
-/** The cells of one row of a line that are selected: from, and to (exclusive); null when none is. */
+/** The selected cells of one row of a line: from, and to (exclusive); null: none. */
 export function selectedIn(
   text: CopyModeText,
   selection: Selection,
@@ -59,7 +59,7 @@ export function selectedIn(
   return first < last ? [first, last] : null;
 }
 
-/** Behind the cell at a place, whose right half belongs to it. */
+/** The column after the cell at a position, including its right half. */
 function wideEnd(text: CopyModeText, { line, col }: Point): number {
   return col + (text.cells(line)[col]?.width === 2 ? 2 : 1);
 }
@@ -89,20 +89,20 @@ function rectangleRows(text: CopyModeText, selection: Selection, line: number): 
   });
 }
 
-/** Characters of paths and addresses, which a double click takes as a whole. */
+/** Characters of paths and addresses, which a double click selects as a whole. */
 const together = /[\p{L}\p{N}\p{M}_./~:@%+#?&=,\-\\]/u;
 /** Ends of sentences, which do not belong to them. */
 const ending = /[.,:?]/;
 
-/** Characters between words; null: those of paths and addresses are together. One process has one person's. */
+/** Characters between words; null: those of paths and addresses belong together. A process serves one person. */
 let separators: ReadonlySet<string> | null = null;
 
-/** @param characters of the setting word_separators; empty: the usual ones */
+/** @param characters value of the setting word_separators; empty: the usual characters */
 export function useWordSeparators(characters: string): void {
   separators = characters === "" ? null : new Set([...characters, " ", "\t"]);
 }
 
-/** Whether a character separates words by the setting; null: there is none. */
+/** Whether a character separates words according to the setting; null: it is not set. */
 export function isSeparator(character: string): boolean | null {
   return separators === null ? null : separators.has(character);
 }
@@ -125,7 +125,7 @@ export function wordAt(text: CopyModeText, point: Point): Selection {
   return { kind: "characters", anchor: { line, col: from }, head: text.whole({ line, col: to }) };
 }
 
-/** The output of the command at a place, or the reason why there is none. */
+/** The output of the command at a position, or the reason why there is none. */
 export function outputAt(text: CopyModeText, { line }: Point): Selection | string {
   const commands = text.source.commands();
   const found = commands.findLast(({ first }) => first - 1 <= line && first <= text.last) ?? commands.at(0);
@@ -135,7 +135,7 @@ export function outputAt(text: CopyModeText, { line }: Point): Selection | strin
   return { kind: "lines", anchor, head: { line: Math.min(text.last, found.last), col: 0 } };
 }
 
-/** What actions select. */
+/** The kinds of selection by their actions. */
 export const selectionKinds: Readonly<Partial<Record<string, SelectionKind>>> = {
   select: "characters",
   select_lines: "lines",
@@ -147,7 +147,7 @@ function isWordCell(text: string): boolean {
   return text !== "" && separators?.has(text) === false;
 }
 
-/** The same selection from its other end. */
+/** The same selection with its ends exchanged. */
 export function turned(selection: Selection | null): Selection | null {
   return selection && { ...selection, anchor: selection.head, head: selection.anchor };
 }

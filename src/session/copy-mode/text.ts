@@ -2,15 +2,17 @@
  * History and screen as one text of logical lines, for one copy mode.
  *
  * Lines that may still change, those of the screen, are frozen when copy mode begins and when it is refreshed. So
- * copied text is the shown text, whatever the program prints meanwhile. Lines above are read on demand; the newest are
- * cached. A line is its cells as printed; a position in it is a cell. Lines wrap at the shown width.
+ * copied text equals the displayed text, whatever the program prints meanwhile. Lines above are read on demand; the
+ * newest are cached. A line is its cells as printed; a position in it is a cell. Lines wrap at the shown width.
  */
 import { plainStyle, type Row, sameStyle } from "../../protocol/grid.ts";
 import { withoutPictures } from "../../protocol/placeholder.ts";
 
 /** Cached lines above the screen: some screens. */
 const MAX_KEPT = 1024;
-/** Lines read on either side of a requested one: a moving cursor needs them next, and reading one costs as much. */
+/**
+ * Lines read on either side of a requested one: a moving cursor needs them next, and reading one line costs as much.
+ */
 const AHEAD = 64;
 
 export interface Point {
@@ -32,16 +34,16 @@ export interface CopyModeSource {
   readonly cols: number;
   /** The oldest retained logical line. */
   readonly firstLine: number;
-  /** Where the screen begins: lines from here on may change. */
+  /** Start of the screen: lines from here on may change. */
   readonly top: Point;
   readonly lastLine: number;
   /** The program's cursor on the screen. */
   readonly cursor: { readonly row: number; readonly col: number };
   /** The rows of a full-screen program, which replace the screen's lines; null on the normal screen. */
   readonly alternateRows: readonly Row[] | null;
-  /** The cells of lines. */
+  /** The cells of a range of lines. */
   cells(from: number, to: number): Iterable<{ readonly id: number; readonly cells: Row }>;
-  /** The text of lines, for searches. */
+  /** The text of a range of lines, for searches. */
   texts(from: number, to: number): Iterable<{ readonly id: number; readonly text: string }>;
   /** Oldest first. */
   commands(): readonly LookedCommand[];
@@ -72,7 +74,7 @@ export class CopyModeText {
       this.end = Math.max(source.lastLine, this.from);
       this.frozen = new Map([...source.cells(this.from, this.end)].map(({ id, cells }) => [id, cells]));
     } else {
-      // The line at the top of the normal screen may begin above it: that part is not this program's.
+      // The line at the top of the normal screen may begin above it: that part does not belong to this program.
       this.from = top.col > 0 ? top.line + 1 : top.line;
       this.began = { line: this.from, col: 0 };
       this.end = this.from + alternateRows.length - 1;
@@ -89,12 +91,12 @@ export class CopyModeText {
     return this.end;
   }
 
-  /** Where the screen began when it was frozen. */
+  /** Start of the screen when it was frozen. */
   get top(): Point {
     return this.began;
   }
 
-  /** Lines printed since. */
+  /** Number of lines printed since then. */
   get news(): number {
     return this.source.alternateRows === null ? Math.max(0, this.source.lastLine - this.end) : 0;
   }
@@ -115,7 +117,7 @@ export class CopyModeText {
     for (const [id, cells] of this.frozen) yield { id, text: textOf(cells) };
   }
 
-  /** Cells at which the rows of a line begin; always at least one. */
+  /** Cells at which the rows of a line begin; at least one. */
   starts(line: number): number[] {
     const cells = this.cells(line);
     const { cols } = this.source;
@@ -137,12 +139,12 @@ export class CopyModeText {
     );
   }
 
-  /** The last cell of a line that is not blank; the first one of a blank line. */
+  /** The last cell of a line that is not blank; for a blank line, its first cell. */
   lastLetter(line: number): Point {
     return this.whole({ line, col: Math.max(0, trimmed(this.cells(line)).length - 1) });
   }
 
-  /** The left half of the cell at a place, inside the line. */
+  /** The left half of the cell at a position, inside the line. */
   whole({ line, col }: Point): Point {
     const cells = this.cells(line);
     const inside = Math.max(0, Math.min(col, cells.length - 1));
@@ -174,7 +176,7 @@ export function textOf(row: Row, from = 0, to = row.length): string {
   return text;
 }
 
-/** Whether a place comes before another one. */
+/** Whether a position precedes another one. */
 export function isBefore(a: Point, b: Point): boolean {
   return a.line < b.line || (a.line === b.line && a.col < b.col);
 }

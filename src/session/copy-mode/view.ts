@@ -1,6 +1,6 @@
 /**
- * The view of copy mode: rows of the text from a position on, with the selection, the matches and a label, in the looks
- * of the theme. Pure; runs once per frame in which something has changed.
+ * The view of copy mode: rows of the text from a position on, with the selection, the matches and a label, in the
+ * styles of the theme. Pure; runs once per changed frame.
  */
 import { Canvas } from "../../compositor/canvas.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
@@ -13,16 +13,16 @@ import type { CopyModeText, Point } from "./text.ts";
 
 interface CopyModeState {
   readonly text: CopyModeText;
-  /** The place at the top left. */
+  /** The position at the top left. */
   readonly top: Point;
   readonly cursor: Point;
   readonly selection: Selection | null;
   readonly search: Search | null;
-  /** In the corner. */
+  /** Text in the corner. */
   readonly label: string;
   /** The pattern being typed, on the last row; null: none. */
   readonly prompt: string | null;
-  /** Our looks have no colours. */
+  /** Whether wsh's styles have no colours. */
   readonly isPlain: boolean;
 }
 
@@ -67,7 +67,7 @@ export function drawCopyMode({ text, top, cursor, selection, search, label, prom
     mark(shown, begin, cells, search, cursor.line === line ? cursor.col : -1, looks);
     const chosen = selection === null ? null : selectedIn(text, selection, line, row);
     if (chosen !== null) {
-      // A line that is selected without a letter shows it by its first cell.
+      // A selected line without text shows it by its first cell.
       const last = Math.max(chosen[1], chosen[0] === chosen[1] ? chosen[0] + 1 : chosen[1]);
       for (let col = chosen[0]; col < last; col++) {
         const cell = shown[col - begin];
@@ -105,7 +105,7 @@ export function drawCopyMode({ text, top, cursor, selection, search, label, prom
   };
 }
 
-/** Highlights the matches in a row, and more so the one at the cursor. */
+/** Highlights the matches in a row, and the one at the cursor more strongly. */
 function mark(
   shown: Cell[],
   begin: number,

@@ -137,7 +137,7 @@ export class ElementStore {
   }
 
   createPanel(input: CreatePanel): Panel {
-    // A strip keeps its place when a full-screen program starts; one of an agent's own set is removed with the set.
+    // A panel keeps its place when a full-screen program starts; one of an agent's own set is removed with the set.
     const mode = input.screen_mode ?? (this.#agentAlt ? "alt" : "both");
     const base = this.#prepare("panel", this.#panels.size, input.spans ?? [], mode);
     const { position, height } = input;
@@ -196,12 +196,12 @@ export class ElementStore {
     this.#tell(nothing);
   }
 
-  /** Replaces the text and look of every stored span whose id was sent. Never adds a span. */
+  /** Replaces the text and style of every stored span whose id was sent. Never adds a span. */
   updateSpans(kind: ElementKind, id: string, spans: readonly ElementSpan[]): void {
     this.batch(kind, id, { spans });
   }
 
-  /** Writes at places, each replacing an earlier write at the same row and column; an empty list clears all. */
+  /** Writes at positions, each replacing an earlier write at the same row and column; an empty list clears all. */
   write(kind: ElementKind, id: string, writes: readonly RegionWrite[]): void {
     this.batch(kind, id, { writes });
   }

@@ -1,8 +1,8 @@
 /**
  * The spans and region writes of one element: how they are updated, merged, counted and limited.
  *
- * Pure. Invariants: the inputs are not changed; a limit exceeded while creating is `resource_limit_reached`, while
- * changing `invalid_overlay` (overlays and panels alike), as clients expect.
+ * Pure. Invariants: the inputs are not changed; exceeding a limit is `resource_limit_reached` on creation and
+ * `invalid_overlay` on a change (overlays and panels alike), as clients expect.
  */
 
 import type { ElementSpan, ElementText, RegionWrite } from "../../protocol/drawing.ts";
@@ -38,7 +38,7 @@ export function checkTotal(bytes: number): void {
   });
 }
 
-/** UTF-8 bytes of texts and span ids. */
+/** UTF-8 bytes of the texts and of span ids. */
 export function textBytes(spans: readonly ElementSpan[], writes: readonly RegionWrite[]): number {
   let bytes = 0;
   for (const { text, id } of spans) bytes += Buffer.byteLength(text) + Buffer.byteLength(id ?? "");
@@ -46,7 +46,7 @@ export function textBytes(spans: readonly ElementSpan[], writes: readonly Region
   return bytes;
 }
 
-/** Each stored span with the id of a sent one takes its text and look; if several were sent, the last counts. */
+/** Each stored span with the id of a sent one takes its text and style; if several were sent, the last one counts. */
 export function updateSpansById(stored: readonly ElementSpan[], sent: readonly ElementSpan[]): ElementSpan[] {
   const byId = new Map(sent.flatMap((span) => (span.id === undefined ? [] : [[span.id, span] as const])));
   return stored.map((span) => (span.id === undefined ? span : (byId.get(span.id) ?? span)));

@@ -35,10 +35,10 @@ export interface Stored {
   readonly order: number;
   /** The screen on which the element is shown. */
   mode: ElementScreenMode;
-  /** Made while an agent was in alt mode. */
+  /** Created while an agent was in alt mode. */
   readonly ofAgentAlt: boolean;
   focusable: boolean;
-  /** Kept in the session's checkpoint. */
+  /** Whether it is stored in the session's checkpoint. */
   persist: boolean;
   z: number;
   background: Overlay["background"] | undefined;
@@ -47,7 +47,7 @@ export interface Stored {
   /** UTF-8 bytes of all texts. */
   bytes: number;
   cancelExpiry: (() => void) | undefined;
-  /** Time at which it goes, in ms since 1970. */
+  /** Time of its removal, in ms since 1970. */
   expiresAt: number | undefined;
 }
 export interface StoredOverlay extends Stored {
@@ -64,7 +64,7 @@ export interface StoredPanel extends Stored {
   visible: boolean;
 }
 
-/** All elements of a session, between two processes. */
+/** All elements of a session, in the form between two processes. */
 export interface ElementState {
   readonly elements: readonly (Omit<StoredOverlay, "cancelExpiry"> | Omit<StoredPanel, "cancelExpiry">)[];
   readonly nextZ: { readonly overlay: number; readonly panel: number };
@@ -73,7 +73,7 @@ export interface ElementState {
   readonly agentAlt: boolean;
 }
 
-/** Nothing is drawn. */
+/** The state without elements. */
 export const noElements: ElementState = {
   elements: [],
   nextZ: { overlay: 0, panel: 0 },

@@ -1,9 +1,12 @@
-/** The AI agents that have made overlays and panels of a session: what one has drawn goes when the session becomes private. */
+/**
+ * Records which AI agents made the overlays and panels of a session: an agent's drawings are removed when the session
+ * becomes private.
+ */
 import { WshError } from "../../protocol/errors.ts";
 import type { ElementKind } from "./element.ts";
 import type { ElementStore } from "./element-store.ts";
 
-/** Elements remembered, beyond which those that are gone are forgotten: more than a session may have. */
+/** Maximum recorded elements; beyond that, removed ones are forgotten: more than a session may have. */
 const MOST = 1_000;
 
 export class ElementMakers {
@@ -11,7 +14,7 @@ export class ElementMakers {
 
   constructor(private readonly elements: ElementStore) {}
 
-  /** @param agent as an owner; undefined: another caller */
+  /** @param agent the agent's name as an owner; undefined: another caller */
   note(kind: ElementKind, id: string, agent: string | undefined): void {
     if (agent === undefined) return;
     if (this.made.size >= MOST) for (const known of this.made.keys()) if (!this.has(known)) this.made.delete(known);
@@ -22,7 +25,7 @@ export class ElementMakers {
     return new Set([...this.made.values()].map(({ agent }) => agent));
   }
 
-  /** Removes what an agent has made. */
+  /** Removes an agent's elements. */
   removeOf(agent: string): void {
     for (const [id, made] of this.made) {
       if (made.agent !== agent) continue;

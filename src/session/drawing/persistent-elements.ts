@@ -1,5 +1,5 @@
 /**
- * Persistent elements (`persist`) in a checkpoint: their creators are gone after a restore, so focus and an agent's alt
+ * Persistent elements (`persist`) in a checkpoint. Their creators are gone after a restore, so focus and an agent's alt
  * mode are not saved. Pure.
  */
 import { type ElementState, noElements } from "./element.ts";

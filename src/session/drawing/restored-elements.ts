@@ -1,4 +1,4 @@
-/** Reads persistent elements from a checkpoint. Unreadable parts are left out. Pure. */
+/** Reads persistent elements from a checkpoint. Unreadable parts are omitted. Pure. */
 import * as v from "valibot";
 import {
   BackgroundSchema,

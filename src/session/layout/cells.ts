@@ -33,12 +33,12 @@ export interface PaneBox {
 export interface Border extends PaneBox {
   /** The axis of the split: the border of a row is vertical. */
   readonly axis: Axis;
-  /** Split in the tree that was placed, and the child before the border. */
+  /** Path of the split in the placed tree, and index of the child before the border. */
   readonly path: Path;
   readonly index: number;
 }
 
-/** A floating pane in its shown place; the cells inside its frame are in the placement's boxes. */
+/** A floating pane at its displayed position; the cells inside its frame are in the placement's boxes. */
 export interface FloatPlace {
   readonly pane: string;
   readonly outer: PaneBox;
@@ -54,15 +54,15 @@ export interface Placement {
   readonly hidden: readonly string[];
   /** Cells of each split along its axis. */
   readonly extents: ReadonlyMap<Split, number>;
-  /** Floating panes above the tiled ones, the lowest first. */
+  /** Floating panes above the tiled ones, lowest first. */
   readonly floats: readonly FloatPlace[];
   readonly size: Size;
 }
 
-/** Added before rounding, so that sums of shares that are whole numbers but for the arithmetic round as such. */
+/** Added before rounding, so that sums that are whole numbers except for floating-point errors round correctly. */
 const EPSILON = 1e-6;
 
-/** @param recent panes, the most recently used first; those that are missing count as used longest ago */
+/** @param recent panes, most recently used first; missing ones count as the least recently used */
 export function placePanes(root: LayoutNode, size: Size, recent: readonly string[] = []): Placement {
   const rank = new Map(recent.map((pane, i) => [pane, i]));
   const byUse = panesOf(root).sort((a, b) => (rank.get(a) ?? Infinity) - (rank.get(b) ?? Infinity) || 0);
@@ -98,7 +98,7 @@ export function placePanes(root: LayoutNode, size: Size, recent: readonly string
   return { tree, boxes, borders, hidden: byUse.filter((pane) => !shown.has(pane)), extents, floats: [], size };
 }
 
-/** Returns the cells of splits as a change of the tree needs them; a split that is not shown counts by its weights. */
+/** Returns the cells of splits for a change of the tree; a hidden split counts by its weights. */
 export function extentsIn(placement: Placement): ExtentOf {
   return (split) => placement.extents.get(split) ?? weightOf(split.children) + BORDER * (split.children.length - 1);
 }
@@ -129,7 +129,7 @@ export function shares(split: Split, extent: number): number[] {
   const total = weightOf(children);
   const needs = children.map((child) => least(child, axis));
   const needed = needs.reduce((sum, need) => sum + need, 0);
-  // Less room than needed: only in a window that is smaller than its only pane may be.
+  // Less room than needed: only a window smaller than its only pane has that.
   const floor = needed <= cells ? needs : needs.map(() => 1);
   const ends: number[] = [];
   let sum = 0;

@@ -1,9 +1,9 @@
 /**
  * Places floating panes: each is a rectangle above the tiled panes, with a frame of one cell around it.
  *
- * Pure and deterministic. Invariants: a floating pane keeps the size and place that it was given; what does not fit into
- * a window is moved and cut only in the placement, so that a window shrunk and enlarged again looks as before. Runs for
- * every change of a layout or size, not for frames.
+ * Pure and deterministic. Invariants: a floating pane keeps its given size and position; only the placement moves and
+ * cuts panes that do not fit into a window, so that a window shrunk and enlarged again looks as before. Runs for every
+ * change of a layout or size, not for frames.
  */
 import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../protocol/size.ts";
 import type { Border, FloatPlace, PaneBox, Placement } from "./cells.ts";
@@ -11,9 +11,9 @@ import type { Border, FloatPlace, PaneBox, Placement } from "./cells.ts";
 /** Cells, or a share of the available ones. */
 export type Amount = { readonly cells: number } | { readonly percent: number };
 
-/** Where a floating pane is in its window, and how large; with its frame. */
+/** Position and size of a floating pane in its window, including its frame. */
 export interface FloatBounds {
-  /** Its left and upper edge; null: in the middle. */
+  /** Left and upper edge; null: centred. */
   readonly x: Amount | null;
   readonly y: Amount | null;
   readonly width: Amount;
@@ -23,13 +23,13 @@ export interface FloatBounds {
 export interface FloatEntry extends FloatBounds {
   readonly pane: string;
   readonly hidden: boolean;
-  /** Without a frame. */
+  /** Whether it has no frame. */
   readonly bare: boolean;
-  /** It is open while its program runs and somebody can see it, and gets all keys. */
+  /** Whether it is a popup: it is open while its program runs and a person can see it, and gets all keys. */
   readonly popup: boolean;
 }
 
-/** The cells of a frame on both sides. */
+/** Cells of a frame: one on each side. */
 export const FRAME = 2;
 
 export const defaultBounds: FloatBounds = { x: null, y: null, width: { percent: 70 }, height: { percent: 70 } };
@@ -52,7 +52,7 @@ export function outerBox(entry: FloatBounds, size: Size): PaneBox {
   return { row: down.start, col: across.start, rows: down.cells, cols: across.cells };
 }
 
-/** A placement with floating panes above it, the lowest first. */
+/** A placement with floating panes above it, lowest first. */
 export function withFloats(tiled: Placement, floats: readonly FloatEntry[]): Placement {
   const shown = floats.filter(({ hidden }) => !hidden);
   const hidden = floats.flatMap((each) => (each.hidden ? [each.pane] : []));
@@ -71,7 +71,7 @@ export function withFloats(tiled: Placement, floats: readonly FloatEntry[]): Pla
 export interface FloatEdge {
   readonly float: string;
   readonly edge: "move" | "left" | "right" | "bottom" | "bottom-left" | "bottom-right";
-  /** Cells between the frame's upper left corner and the pointer when the button went down. */
+  /** Cells between the frame's upper left corner and the pointer at the press. */
   readonly row: number;
   readonly col: number;
 }
@@ -81,7 +81,7 @@ function floatAt({ floats }: Placement, row: number, col: number): FloatPlace | 
   return floats.findLast(({ outer }) => contains(outer, row, col)) ?? null;
 }
 
-/** The part of a frame at a cell; null inside of it. */
+/** The part of a frame at a cell; null: the cell is inside. */
 function edgeAt({ pane, outer, framed }: FloatPlace, row: number, col: number): FloatEdge | null {
   if (!framed) return null;
   const at = { row: row - outer.row, col: col - outer.col };
@@ -94,7 +94,7 @@ function edgeAt({ pane, outer, framed }: FloatPlace, row: number, col: number): 
   return side === null ? null : { float: pane, edge: side, ...at };
 }
 
-/** The place and size of a floating pane after its frame was dragged to a cell. */
+/** The position and size of a floating pane after its frame was dragged to a cell. */
 export function dragged(
   { edge, row: fromRow, col: fromCol }: FloatEdge,
   outer: PaneBox,
@@ -109,7 +109,7 @@ export function dragged(
   return { row: outer.row, col: left, rows, cols };
 }
 
-/** Whether a floating pane above a pane covers cells of it. */
+/** Whether a floating pane above a pane covers some of its cells. */
 export function isCovered({ boxes, floats }: Placement, pane: string): boolean {
   const box = boxes.get(pane);
   if (box === undefined || floats.length === 0) return false;

@@ -49,7 +49,7 @@ function even(axis: Axis, panes: readonly string[]): LayoutNode {
   return { axis, weight: 1, children: panes.map((pane) => leaf(pane)) };
 }
 
-/** As square as possible; the last row may have fewer panes, which then are wider. */
+/** As square as possible; the last row may have fewer, wider panes. */
 function tiled(panes: readonly string[]): LayoutNode {
   let rows = 1;
   let cols = 1;

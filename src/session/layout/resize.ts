@@ -2,7 +2,7 @@
  * Moving borders: a pane gets more or fewer cells, and its neighbours in the same split give or take them.
  *
  * Pure. Invariants: only the children between which cells move change their weights, and no child gets fewer cells than
- * its minimum. A request for more cells than available moves the available ones.
+ * its minimum. A request for more cells than available moves all available cells.
  */
 
 import { type Border, least, type Placement, shares } from "./cells.ts";
@@ -19,7 +19,7 @@ import {
   type Side,
 } from "./tree.ts";
 
-/** Returns the layout in which a pane has this many cells along an axis, as nearly as there is room. */
+/** Returns the layout in which a pane has this many cells along an axis, or as many as there is room for. */
 export function resizePane(
   root: LayoutNode,
   placement: Placement,
@@ -36,8 +36,8 @@ export function resizePane(
 }
 
 /**
- * Moves a border of a pane: the one at its end along the axis (right, lower), or the one at its beginning without
- * another, as tmux does.
+ * Moves a border of a pane: its border at the end of the axis (right, lower), or without one, its border at the
+ * beginning, as tmux does.
  * @param by cells
  */
 export function growPane(root: LayoutNode, placement: Placement, pane: string, side: Side, by: number): LayoutNode {
@@ -113,7 +113,7 @@ function moveBorder(root: LayoutNode, placement: Placement, path: Path, border: 
   const weights = split.children.map(
     ({ weight }, index) => weight + ((changed[index] ?? 0) - (sizes[index] ?? 0)) * unit,
   );
-  // Where least sizes had bent the shares, cells become the new weights.
+  // If minimum sizes have distorted the shares, cells become the new weights.
   const exact =
     weights.every((weight) => weight > 0) &&
     same(

@@ -11,7 +11,7 @@ import type { Size } from "../../protocol/size.ts";
 import type { PaneBox, Placement } from "./cells.ts";
 import { type Axis, BORDER, isLeaf, type LayoutNode, panesOf, tidy } from "./tree.ts";
 
-/** Deepest nesting and most panes that are read: more than any window can show. */
+/** Maximum nesting and panes to read: more than any window can show. */
 const MAX_DEPTH = 64;
 const MAX_PANES = 1000;
 const brackets: Readonly<Record<string, { readonly axis: Axis; readonly close: string }>> = {
@@ -48,13 +48,13 @@ export function writeTmuxLayout(placement: Placement, number: (pane: string) => 
 }
 
 interface TmuxLayout {
-  /** Panes are named by their order: `0`, `1`, … */
+  /** The tree, whose panes are named by their order: `0`, `1`, … */
   readonly tree: LayoutNode;
   readonly size: Size;
   readonly panes: number;
 }
 
-/** @throws WshError invalid_layout, with the place in the text */
+/** @throws WshError invalid_layout, with the position in the text */
 export function readTmuxLayout(text: string): TmuxLayout {
   const trimmed = text.trim();
   const head = /^([0-9a-f]{4}),/.exec(trimmed);

@@ -2,9 +2,9 @@
  * The layout of one window: a tree of rows and columns with panes as leaves, and users' changes to it.
  *
  * Pure. A tree is a value: every change returns a new one. Invariants: a pane occurs once; a split has two or more
- * children, none of them a split along the same axis. Weights are shares of a split without its borders, in no unit; a
- * change of the window's size changes none of them, so that a window shrunk and enlarged again looks as before. Changes
- * that move a border get the size of the split in cells, because a border takes a cell.
+ * children, none of them a split along the same axis. Weights are shares of a split without its borders, without a
+ * unit; a change of the window's size changes none of them, so that a window shrunk and enlarged again looks as before.
+ * Changes that move a border get the size of the split in cells, because a border takes a cell.
  */
 import { WshError } from "../../protocol/errors.ts";
 
@@ -76,7 +76,7 @@ export function nodeAt(node: LayoutNode, path: Path): LayoutNode {
   return nodeAt(child, rest);
 }
 
-/** Returns the tree with one node replaced, not yet tidy. */
+/** Returns the tree with one node replaced, possibly untidy. */
 function replaceAt(node: LayoutNode, path: Path, made: LayoutNode): LayoutNode {
   const [first, ...rest] = path;
   if (first === undefined || isLeaf(node)) return made;
@@ -94,7 +94,7 @@ interface SplitRequest {
   readonly pane: string;
   readonly made: string;
   readonly side: Side;
-  /** The new pane's cells along the axis; half of the available ones by default. */
+  /** The new pane's cells along the axis; default: half of the available ones. */
   readonly cells?: number;
 }
 
@@ -104,9 +104,9 @@ export function along(side: Side): { readonly axis: Axis; readonly after: boolea
 }
 
 /**
- * Puts a new pane beside another one, in the room of that one alone.
- * @param extents cells of the splits that there are
- * @param own cells that the pane has along the axis of the side
+ * Puts a new pane beside another one, within that pane's room.
+ * @param extents cells of the existing splits
+ * @param own cells of the pane along the axis of the side
  * @throws WshError pane_not_found
  */
 export function splitPane(root: LayoutNode, request: SplitRequest, extents: ExtentOf, own: number): LayoutNode {
@@ -158,7 +158,7 @@ export function splitWindow(
 
 /**
  * Removes a pane; the neighbour before it, or else the one after it, takes its room.
- * @returns null when it was the last one
+ * @returns null: it was the last one
  * @throws WshError pane_not_found
  */
 export function removePane(root: LayoutNode, pane: string, extents: ExtentOf): LayoutNode | null {
@@ -212,7 +212,7 @@ export function reweigh(root: LayoutNode, path: Path, weights: readonly number[]
   return replaceAt(root, path, { ...split, children });
 }
 
-/** Keeps the panes that a test accepts, for a placement only: weights stay. @returns null when none is left */
+/** Keeps the panes that a test accepts, for a placement only: weights are unchanged. @returns null: none is left */
 export function keepPanes(node: LayoutNode, accepts: (pane: string) => boolean): LayoutNode | null {
   if (isLeaf(node)) return accepts(node.pane) ? node : null;
   const children = node.children.flatMap((child) => keepPanes(child, accepts) ?? []);
@@ -240,8 +240,8 @@ export function weightOf(children: readonly LayoutNode[]): number {
 }
 
 /**
- * Restores the tree's rules: a split of one child is that child, and a split along its parent's axis gives the parent
- * its children, at the sizes they have.
+ * Restores the tree's invariants: a split with one child is replaced by that child, and a split along its parent's axis
+ * by its children, at their sizes.
  */
 export function tidy(node: LayoutNode, extents: ExtentOf): LayoutNode {
   if (isLeaf(node)) return node;

@@ -1,5 +1,5 @@
 /**
- * One open question as a dialog: its contents, and the effect of a key or click. One state for all terminals, so that
+ * One open question as a dialog: its contents, and the effect of a key or click. All terminals share one state, so that
  * each shows text typed at another.
  *
  * Pure. Invariants: a secret is never shown; only Enter, a click, or y and n for a yes or no answer, and only Escape,
@@ -13,7 +13,7 @@ import type { Question } from "../../protocol/question.ts";
 import type { SecretPrompt } from "../../protocol/secret.ts";
 import { type EditedLine, editLine, insertText, lineKey, lineOf, pastedText } from "../line-editor.ts";
 
-/** Longest typed answer, in characters: below what a terminal takes as one line (4,096 bytes). */
+/** Longest typed answer, in characters: below the limit of a terminal's line (4,096 bytes). */
 const MAX_TYPED = 1_000;
 /** Lines that a page key scrolls. */
 const PAGE = 5;
@@ -22,7 +22,7 @@ const WHEEL_DOWN = 65;
 
 export interface DialogState extends EditedLine {
   readonly focus: number;
-  /** Of several choices. */
+  /** Indexes of the chosen items, for several choices. */
   readonly chosen: readonly number[];
   readonly scroll: number;
 }
@@ -51,7 +51,10 @@ export function dialogState(question: Question): DialogState {
 
 interface DialogFrame {
   readonly title: string;
-  /** Keys answer: only after a pause since the dialog appeared, since earlier ones were meant for the program below. */
+  /**
+   * Whether keys answer: only after a pause since the dialog appeared, since earlier ones were meant for the program
+   * below.
+   */
   readonly live: boolean;
   readonly secret: SecretPrompt | null;
 }
@@ -127,7 +130,7 @@ function around({ caret }: DialogState, shown: readonly string[]): { before: str
   return { before: shown.slice(0, caret).join(""), after: shown.slice(caret).join("") };
 }
 
-/** The effect of an event. @param layout of the dialog at the terminal where it happened */
+/** The effect of an event. @param layout the dialog's layout at the terminal of the event */
 export function act(question: Question, state: DialogState, event: InputEvent, layout: DialogLayout): DialogStep {
   if (event.kind === "mouse") return clicked(question, state, event.raw, layout);
   if (event.kind === "paste")

@@ -1,20 +1,20 @@
 /**
  * The guard interval for keys that were meant for a dialog which closed while a person typed: it timed out, was
- * cancelled, or was answered elsewhere. The program would take the rest of an answer, or of a secret, as input. So keys
- * of that terminal are dropped until it pauses.
+ * cancelled, or was answered elsewhere. The program would receive the rest of an answer, or of a secret, as input. So
+ * keys of that terminal are dropped until it pauses.
  */
 
-/** Time since the last key at a dialog after which further keys are no longer meant for it, in ms. */
+/** Time since the last key at a dialog after which further keys no longer count as meant for it, in ms. */
 const TYPING_MS = 600;
-/** Pause after which keys are the program's again, in ms. */
+/** Pause after which keys go to the program again, in ms. */
 const PAUSE_MS = 300;
 const ESC = 0x1b;
 const CTRL_C = 0x03;
 
 export class LateKeys {
-  /** When each terminal typed at the dialog that is open last, in ms. */
+  /** Time of each terminal's last key at the latest open dialog, in ms. */
   private readonly typed = new Map<number, number>();
-  /** When each terminal typed late last, or its dialog closed. */
+  /** Time of each terminal's last late key, or of the end of its dialog. */
   private readonly late = new Map<number, number>();
 
   /** A terminal has typed at the dialog. */

@@ -1,6 +1,6 @@
 /**
  * The pending questions in order of arrival; their deadlines, their waiting callers, and the last results. A question
- * ends once, together with its deadline and waits. Everything is limited.
+ * ends once, together with its deadline and waits. All numbers are limited.
  */
 import type { Clock } from "../../base/clock.ts";
 import { Wait } from "../../base/deadline.ts";
@@ -8,11 +8,11 @@ import type { AskEnd } from "../../protocol/ask-result.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Answers, OpenQuestion, QuestionResult } from "./types.ts";
 
-/** Questions that wait to be answered at once: more than a person goes through. */
+/** Maximum open questions: more than a person can handle. */
 const MAX_PENDING = 32;
 /** Results stored for callers that ask again. */
 const MAX_KEPT = 64;
-/** Waits for answers at once. */
+/** Maximum concurrent waits for answers. */
 const MAX_WAITS = 256;
 
 export type QuestionEnd = { readonly decided_by: AskEnd } & Omit<QuestionResult, "ask_id">;
@@ -22,7 +22,7 @@ export class PendingQuestions implements Answers {
   private readonly results = new Map<string, QuestionResult>();
   private waiting = 0;
 
-  /** @param ended called when one is over, after its waiting callers got the result */
+  /** @param ended called when a question has ended, after its waiting callers got the result */
   constructor(
     private readonly clock: Clock,
     private readonly ended: (entry: OpenQuestion, end: AskEnd) => void,
@@ -42,7 +42,7 @@ export class PendingQuestions implements Answers {
     throw new WshError("resource_limit_reached", `${MAX_PENDING} questions are already pending`);
   }
 
-  /** It ends when its time is up. */
+  /** Adds a question, which ends at its deadline. */
   add(entry: OpenQuestion): void {
     this.entries.push(entry);
     if (entry.until === null) return;
@@ -50,7 +50,7 @@ export class PendingQuestions implements Answers {
     entry.life = this.clock.after(rest, () => this.close(entry, { state: "closed", decided_by: "timeout" }));
   }
 
-  /** Its time runs on, and does not end it. */
+  /** Its deadline remains, but no longer ends the question. */
   outlive(entry: OpenQuestion): void {
     entry.life?.[Symbol.dispose]();
     entry.life = null;

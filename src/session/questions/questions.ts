@@ -2,10 +2,10 @@
  * The questions of a session to its person: one is shown at a time, the others queue in order of arrival.
  *
  * A question lives until it is answered, dismissed, cancelled or timed out, independent of the call that asked it. It
- * is shown only while a person is attached who can answer, and not while that person types: their keys are for the
+ * is shown only while a person is attached who can answer, and not while that person types: their keys go to the
  * program. A dialog takes keys only after a pause, since earlier ones were meant for the program below. A hand-over has
- * no deadline once it was taken: the agent must not continue while the person works. A secret is dropped as soon as it
- * was typed; no result contains it. An answer by a call is marked as such, and never counts as the person's.
+ * no deadline after it was taken: the agent must not continue while the person works. A secret is dropped as soon as it
+ * has been typed; no result contains it. An answer by a call is marked as such, and never counts as the person's.
  */
 import { orUntil } from "../../base/deadline.ts";
 import { type DialogContent, layoutDialog } from "../../compositor/dialog.ts";
@@ -22,11 +22,14 @@ import { LateKeys } from "./late-keys.ts";
 import { PendingQuestions, type QuestionEnd } from "./pending.ts";
 import type { Answers, OpenQuestion, Party, QuestionResult, QuestionsPort, ShownQuestion } from "./types.ts";
 
-/** How long the person has typed nothing before a dialog opens, in ms: longer than the pause between two keys. */
+/** Pause in the person's typing before a dialog opens, in ms: longer than the pause between two keys. */
 const PAUSE_MS = 600;
 /** Longest wait for the program's state after a hand-over, in ms: its process may hang. */
 const STATE_MS = 1_000;
-/** How long a dialog has been shown without a key typed at it before keys and clicks do anything, in ms: about the time to notice it. */
+/**
+ * Time without a key for which a dialog must be shown before keys and clicks have an effect, in ms: about the time to
+ * notice it.
+ */
 const GUARD_MS = 300;
 
 export class Questions implements Answers {
@@ -35,7 +38,7 @@ export class Questions implements Answers {
   /** The hand-over during which the person works at the program. */
   private given: OpenQuestion | null = null;
   private opening: Disposable | null = null;
-  /** A question that is being decided: a secret on its way to the program, or a returned hand-over. */
+  /** A question being completed: a secret on its way to the program, or a returned hand-over. */
   private busy: OpenQuestion | null = null;
   private typedAt = Number.NEGATIVE_INFINITY;
   /** Time of the last attach, key or click. */
@@ -53,7 +56,7 @@ export class Questions implements Answers {
   }
 
   /**
-   * Asks, and waits for the answer as long as the caller does. Aborting leaves the question.
+   * Asks, and waits for the answer as long as the caller does. Aborting does not close the question.
    * @throws WshError invalid_request, no_password_prompt, resource_limit_reached
    */
   async ask(ask: Ask, asker: Party, pane: string, signal: AbortSignal): Promise<QuestionResult> {
@@ -92,7 +95,7 @@ export class Questions implements Answers {
   }
 
   /**
-   * A call answers in place of the person at a terminal; the result says so, and names the caller.
+   * A call answers instead of the person at a terminal; the result reports this, and names the caller.
    * @throws WshError question_not_found, access_denied for the asking party, invalid_request for an unsuitable answer
    */
   answerBy(id: string, given: unknown, by: Party & { readonly isNotice?: boolean }): QuestionResult {
@@ -122,7 +125,7 @@ export class Questions implements Answers {
     }));
   }
 
-  /** The dialog that terminals show; null without one. Made once per frame. */
+  /** The dialog for the terminals; null: there is none. Composed once per frame. */
   get dialog(): DialogContent | null {
     const { open } = this;
     if (open === null) return null;
@@ -132,7 +135,7 @@ export class Questions implements Answers {
     return dialogContent(entry.question, state, { title: `${entry.asker.label} asks${more}`, live, secret });
   }
 
-  /** Whether terminals show anything of questions. */
+  /** Whether terminals show a part of questions. */
   get isShown(): boolean {
     return this.open !== null || this.given !== null;
   }
@@ -144,7 +147,7 @@ export class Questions implements Answers {
 
   /**
    * A person typed or clicked at a terminal.
-   * @returns whether it was for a dialog
+   * @returns whether the input belonged to a dialog
    */
   type(viewer: number, bytes: Uint8Array, size: Size): boolean {
     this.actedAt = this.port.clock.now();
@@ -178,7 +181,7 @@ export class Questions implements Answers {
     return { people: this.port.people(), acted_ms: Number.isFinite(since) ? Math.round(since) : null };
   }
 
-  /** The person is done at the program. Idempotent. */
+  /** The person has finished at the program. Idempotent. */
   async giveBack(): Promise<void> {
     const { given } = this;
     if (given === null || this.busy !== null) return;
@@ -194,7 +197,7 @@ export class Questions implements Answers {
     }
   }
 
-  /** Nothing can be asked any more: every question ends. */
+  /** Ends all questions; none can be asked afterwards. */
   end(): void {
     for (const entry of this.pending.all) this.pending.close(entry, { state: "closed", decided_by: "session_ended" });
   }
@@ -206,7 +209,7 @@ export class Questions implements Answers {
     this.keys.dispose();
   }
 
-  /** A question is over. */
+  /** A question has ended. */
   private ended(entry: OpenQuestion, end: AskEnd): void {
     this.happened(entry, end);
     if (this.open?.entry === entry) this.shut();
@@ -237,7 +240,7 @@ export class Questions implements Answers {
     this.keys.dispose();
   }
 
-  /** Nobody is left to answer: the question waits, and typed text is discarded. */
+  /** Nobody can answer any more: the question waits, and typed text is discarded. */
   private withdraw(): void {
     this.opening?.[Symbol.dispose]();
     this.opening = null;
@@ -246,7 +249,7 @@ export class Questions implements Answers {
     this.port.changed();
   }
 
-  /** Opens the next question, once the person types nothing. */
+  /** Opens the next question when the person pauses. */
   private next(): void {
     const { clock } = this.port;
     if (this.busy !== null) return;
@@ -265,7 +268,7 @@ export class Questions implements Answers {
     else this.show(entry, null);
   }
 
-  /** Determines the reader of a secret, and shows the question. */
+  /** Finds the reader of a secret, and shows the question. */
   private async lookUp(entry: OpenQuestion): Promise<void> {
     const looking = new AbortController();
     const opening = { [Symbol.dispose]: () => looking.abort() };

@@ -11,24 +11,24 @@ import type { DialogState } from "./dialog.ts";
 export interface QuestionsPort {
   readonly clock: Clock;
   readonly newId: () => string;
-  /** Terminals at which a person can answer. */
+  /** Number of terminals at which a person can answer. */
   people(): number;
   readonly secrets: PaneRef["secrets"];
-  /** The state of the program in a pane. */
+  /** State of the program in a pane. */
   programState(pane: string): SessionState | Promise<SessionState>;
   /** The person takes over the program of a pane: it is brought into view, and a keyboard capture ends. */
   takenOver(pane: string): void;
-  /** The terminals' view of questions has changed. */
+  /** The questions shown at terminals have changed. */
   changed(): void;
-  /** The number of pending questions. */
+  /** The number of open questions has changed. */
   waiting(count: number): void;
-  /** A question was asked, or is over. */
+  /** A question was asked or has ended. */
   happened(change: QuestionChange): void;
 }
 
 /** The party that asks or answers by a call. */
 export interface Party {
-  /** Null when several programs share it and cannot be distinguished. */
+  /** Null: several programs share it and cannot be distinguished. */
   readonly id: string | null;
   readonly label: string;
 }
@@ -38,7 +38,7 @@ export type QuestionResult = Omit<AskResult, "session">;
 
 /** Ends when a question does. */
 export interface Answers {
-  /** @returns its result, or that it is pending @throws WshError question_not_found, resource_limit_reached */
+  /** @returns its result, or that it is still open @throws WshError question_not_found, resource_limit_reached */
   answer(id: string, maxWaitMs: number, signal: AbortSignal): Promise<QuestionResult>;
 }
 
@@ -46,11 +46,11 @@ export interface OpenQuestion {
   readonly id: string;
   readonly question: Question;
   readonly asker: Party;
-  /** The pane that it is about. */
+  /** The pane that the question is about. */
   readonly pane: string;
-  /** Ends its life; null once a hand-over was taken. */
+  /** Timer that ends it; null: a hand-over that was taken. */
   life: Disposable | null;
-  /** Clock time at which its life ends; null without a deadline. */
+  /** Clock time of its deadline; null: none. */
   until: number | null;
   readonly waits: Set<(result: QuestionResult) => void>;
 }
@@ -59,10 +59,10 @@ export interface OpenQuestion {
 export interface ShownQuestion {
   readonly entry: OpenQuestion;
   state: DialogState;
-  /** Keys answer. */
+  /** Whether keys answer. */
   live: boolean;
   /** The reader of the secret. */
   readonly secret: SecretPrompt | null;
-  /** Ends the guard. */
+  /** Timer that ends the guard. */
   timer: Disposable;
 }

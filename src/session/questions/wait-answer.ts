@@ -1,4 +1,6 @@
-/** Waits for answers to questions beside a wait's other conditions: the first decides, the rest is cancelled. */
+/**
+ * Waits for answers to questions alongside a wait's other conditions: the first one decides, and the rest is cancelled.
+ */
 import type { AskResult } from "../../protocol/ask-result.ts";
 import type { Answers } from "./types.ts";
 
@@ -6,9 +8,9 @@ interface AnswerWait<T> {
   readonly ids: readonly string[];
   readonly maxWaitMs: number;
   readonly signal: AbortSignal;
-  /** The session's name, as answers repeat it. */
+  /** The session's name, for the answer. */
   readonly session: string;
-  /** Waits for the other conditions; null without any. @returns null when none of them was met */
+  /** Waits for the other conditions; null: there are none. @returns null: none of them was met */
   readonly others: ((signal: AbortSignal) => Promise<T | null>) | null;
 }
 

@@ -2,7 +2,7 @@
  * Changes of windows and panes: split, select, resize, zoom, swap, move, arrange. Each is a function from one value to
  * the next, given the cells of the window it concerns.
  *
- * Pure. Invariants: see state.ts; a change moves the focus only on request, except that a closed pane leaves its focus
+ * Pure. Invariants: see state.ts; a change moves the focus only on request, except that the focus of a closed pane goes
  * to the one used before it.
  */
 import { defined } from "../../protocol/defined.ts";
@@ -45,14 +45,14 @@ import {
 } from "./state.ts";
 
 export interface SplitChange {
-  /** The pane that is split. */
+  /** The pane to split. */
   readonly pane: string;
   readonly side: Side;
   readonly size?: Amount;
-  /** Beside all panes of the window instead of one. */
+  /** Whether to put it beside all panes of the window instead of one. */
   readonly whole: boolean;
   readonly focus: boolean;
-  /** Above the tiled panes of the window instead. */
+  /** A floating pane above the tiled panes of the window instead. */
   readonly float?: FloatChange;
 }
 
@@ -79,7 +79,7 @@ function cellsOf(amount: Amount | undefined, own: number): number | undefined {
   return "cells" in amount ? amount.cells : Math.max(1, Math.round((own * amount.percent) / 100));
 }
 
-/** The pane in a direction or order, or the last used one; the pane itself without another. */
+/** The pane in a direction or order, or the last used one; without another, the pane itself. */
 export function paneBeside(state: Windows, from: string, to: Side | "next" | "previous" | "last", area: Size): string {
   const window = windowWith(state, from);
   const isShown = (pane: string): boolean => floatOf(window, pane)?.hidden !== true;
@@ -115,7 +115,7 @@ export function resize(state: Windows, pane: string, change: Resizing, area: Siz
   return putWindow(state, { ...window, root, zoomed: false });
 }
 
-/** @param on null: the other state @throws WshError pane_not_found */
+/** @param on null: toggle @throws WshError pane_not_found */
 export function zoom(state: Windows, pane: string, on: boolean | null): Windows {
   const window = windowWith(state, pane);
   const isZoomed = zoomedPane(window) === pane;
@@ -130,7 +130,7 @@ export function zoom(state: Windows, pane: string, on: boolean | null): Windows 
   return putWindow(state, { ...active, zoomed });
 }
 
-/** Exchanges two panes, which may be in different windows. Each window's active place stays. */
+/** Exchanges two panes, which may be in different windows. Each window's active position remains. */
 export function swap(state: Windows, one: string, other: string): Windows {
   const from = windowWith(state, one);
   const to = windowWith(state, other);
@@ -143,7 +143,7 @@ export function swap(state: Windows, one: string, other: string): Windows {
   return putWindow(putWindow(state, change(from)), change(to));
 }
 
-/** A window in which panes have other names. */
+/** The window with its panes renamed. */
 export function withNames(window: WindowEntry, name: (pane: string) => string): WindowEntry {
   const { root, floats, active, recent } = window;
   return {
@@ -161,7 +161,7 @@ export function rotate(state: Windows, id: number, by: 1 | -1): Windows {
   return putWindow(state, { ...window, root: rotatePanes(window.root, by), zoomed: false });
 }
 
-/** @param around only the panes beside this one */
+/** @param around limits it to the panes beside this one */
 export function even(state: Windows, id: number, around?: string): Windows {
   const window = windowById(state, id);
   return putWindow(state, { ...window, root: equalise(window.root, around), zoomed: false });
@@ -172,7 +172,7 @@ export function preset(state: Windows, id: number, name: LayoutPreset): Windows 
   return putWindow(state, { ...window, root: arrange(window.root, name), zoomed: false });
 }
 
-/** The preset after the window's present one, or the first. */
+/** The preset after the window's current one, or the first. */
 export function nextPreset({ root }: WindowEntry): LayoutPreset {
   const shape = (node: LayoutNode): string => JSON.stringify(node, (key, value) => (key === "weight" ? 0 : value));
   const index = layoutPresets.findIndex((name) => shape(arrange(root, name)) === shape(root));
@@ -180,7 +180,7 @@ export function nextPreset({ root }: WindowEntry): LayoutPreset {
   return distinct ?? layoutPresets[0];
 }
 
-/** Makes a pane the only one of a new window. @throws WshError invalid_layout when it is alone already */
+/** Makes a pane the only one of a new window. @throws WshError invalid_layout when it is already alone */
 export function breakOut(state: Windows, pane: string, id: number, area: Size, options: NewWindow): Windows {
   const window = windowWith(state, pane);
   if (panesIn(window).length === 1) {
@@ -192,14 +192,14 @@ export function breakOut(state: Windows, pane: string, id: number, area: Size, o
   return addWindow(rest, id, entry, options);
 }
 
-/** A session does not give away its last pane. */
+/** The error for giving away a session's last pane. */
 export function onlyOne(pane: string): WshError {
   return new WshError("invalid_layout", `pane '${pane}' is the only one of its session`, {
     hint: "Split the session first, or show the pane elsewhere as a view.",
   });
 }
 
-/** Puts a pane of the session beside another one. @throws WshError invalid_layout when they are the same */
+/** Puts a pane of the session beside another one. @throws WshError invalid_layout when both are the same */
 export function join(state: Windows, pane: string, change: SplitChange, area: Size): Windows {
   if (pane === change.pane) throw new WshError("invalid_layout", `pane '${pane}' cannot be moved beside itself`);
   const entry = state.panes[pane] ?? paneEntry(pane);
@@ -208,7 +208,7 @@ export function join(state: Windows, pane: string, change: SplitChange, area: Si
   return split(rest, entry, change, area);
 }
 
-/** Turns a floating pane, also a popup, into a tiled one, beside the one that was used last. */
+/** Turns a floating pane, or a popup, into a tiled one beside the last used one. */
 export function tile(state: Windows, pane: string, area: Size): Windows {
   const window = windowWith(state, pane);
   const entry = state.panes[pane];

@@ -1,6 +1,6 @@
 /**
- * Changes of floating panes: opened, moved, resized, hidden and shown, turned into tiled panes and back. Each is a
- * function from one value to the next.
+ * Changes of floating panes: open, move, resize, hide and show them, tile and float panes. Each is a function from one
+ * value to the next.
  *
  * Pure. Invariants: see state.ts; a window keeps a tiled pane, so the only one cannot float.
  */
@@ -26,7 +26,7 @@ import {
   windowWith,
 } from "./state.ts";
 
-/** The place and form of a floating pane; an absent field keeps its value, or has the default. */
+/** Position and form of a floating pane; an absent field keeps its value, or has the default. */
 export type FloatChange = Partial<Omit<FloatEntry, "pane">>;
 
 /** A change of a pane's size. */
@@ -55,14 +55,16 @@ function above(window: WindowEntry, entry: FloatEntry): WindowEntry {
   return { ...window, floats, recent };
 }
 
-/** The pane itself, or for a floating one the tiled pane of its window that was used last. */
+/** The pane itself, or for a floating one the last used tiled pane of its window. */
 export function tiledBeside(state: Windows, pane: string): string {
   const window = windowWith(state, pane);
   if (floatOf(window, pane) === null) return pane;
   return window.recent.find((each) => floatOf(window, each) === null) ?? panesOf(window.root)[0] ?? pane;
 }
 
-/** Takes a tiled pane out of the layout and shows it above the others. @throws WshError invalid_layout for the only one */
+/**
+ * Takes a tiled pane out of the layout and shows it above the others. @throws WshError invalid_layout for the only one
+ */
 export function float(state: Windows, pane: string, change: FloatChange, area: Size): Windows {
   const window = windowWith(state, pane);
   if (floatOf(window, pane) !== null) return changeFloat(state, pane, change);
@@ -78,7 +80,7 @@ export function float(state: Windows, pane: string, change: FloatChange, area: S
   return reactivated(addFloat(rest, entry, beside, change, false), window, pane);
 }
 
-/** A pane that was its window's active one is so again. */
+/** Makes the pane that was its window's active one active again. */
 export function reactivated(next: Windows, { active }: WindowEntry, pane: string): Windows {
   return active === pane ? focusPane(next, pane) : next;
 }
@@ -97,7 +99,7 @@ function putFloats(state: Windows, window: WindowEntry, change: (each: FloatEntr
   return putWindow(state, refocused({ ...window, ...floatsField(floats) }));
 }
 
-/** Hides or shows all floating panes of a window but popups. @param shown null: the other state */
+/** Hides or shows all floating panes of a window except popups. @param shown null: toggle */
 export function showFloats(state: Windows, id: number, shown: boolean | null, focus: boolean): Windows {
   const window = windowById(state, id);
   const own = (window.floats ?? []).filter(({ popup }) => !popup);
@@ -107,7 +109,7 @@ export function showFloats(state: Windows, id: number, shown: boolean | null, fo
   return show && focus && top !== undefined ? focusPane(next, top.pane) : next;
 }
 
-/** Moves a floating pane by cells; one that was in the middle or at a share is at cells from then on. */
+/** Moves a floating pane by cells; a centred position, or a share, becomes a position in cells. */
 export function moveFloat(state: Windows, pane: string, side: Side, by: number, area: Size): Windows {
   const own = floatOf(windowWith(state, pane), pane);
   if (own === null) return state;
@@ -133,20 +135,20 @@ function within(box: PaneBox, area: Size): PaneBox {
   return { row, col: Math.min(Math.max(0, box.col), area.cols - cols), rows, cols };
 }
 
-/** Cells as bounds; what is as before stays a share, or in the middle. */
+/** Cells as bounds; unchanged ones keep their share, or stay centred. */
 function boundsOf(box: PaneBox, before: FloatBounds, area: Size): FloatBounds {
   const now = outerBox(before, area);
   const same = <T>(is: number, was: number, kept: T): T | Amount => (is === was ? kept : { cells: is });
   return {
     width: same(box.cols, now.cols, before.width),
     height: same(box.rows, now.rows, before.height),
-    // A frame that grew on one side stays where its corner is.
+    // A frame that grew on one side keeps its corner.
     x: box.cols === now.cols ? same(box.col, now.col, before.x) : { cells: box.col },
     y: box.rows === now.rows ? same(box.row, now.row, before.y) : { cells: box.row },
   };
 }
 
-/** @param change cells of the pane itself, within its frame */
+/** @param change cells of the pane itself, inside its frame */
 export function resizeFloat(state: Windows, pane: string, change: Resizing, area: Size): Windows {
   const own = floatOf(windowWith(state, pane), pane);
   if (own === null) return state;

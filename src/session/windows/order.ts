@@ -1,6 +1,6 @@
 /**
- * Whole windows that change their place: to another number, in exchange for another window, out of a session and into
- * one. A window keeps its id, layout and name wherever it goes.
+ * Moves of whole windows: to another number, in exchange for another window, out of a session and into one. A moved
+ * window keeps its id, layout and name.
  *
  * Pure. Invariants: see state.ts.
  */
@@ -19,22 +19,22 @@ import {
   windowById,
 } from "./state.ts";
 
-/** A window with what is known of its panes. */
+/** A window with the data of its panes. */
 export interface WholeWindow {
   readonly window: WindowEntry;
   readonly panes: readonly PaneEntry[];
 }
 
 export interface WindowPlace {
-  /** null: the first free number from `base` on. */
+  /** Null: the first free number from `base` on. */
   readonly index: number | null;
   readonly base: number;
-  /** Windows from the number on go one further, as far as they touch. */
+  /** Windows from that number on move up by one, up to the first gap. */
   readonly makeRoom: boolean;
   readonly focus: boolean;
 }
 
-/** Frees a number. @param but a window that leaves its number */
+/** Frees a number. @param but a window that is leaving its number */
 export function makeRoom(state: Windows, index: number, but?: number): Windows {
   const free = freeIndex({ ...state, windows: state.windows.filter(({ id }) => id !== but) }, index);
   if (free > index) requireFree(state, free, but);
@@ -60,7 +60,7 @@ export function swapWindows(state: Windows, one: number, other: number): Windows
   return putWindow(putWindow(state, { ...from, index: to.index }), { ...to, index: from.index });
 }
 
-/** A window that can go to another session. @throws WshError invalid_layout while a popup is open in it */
+/** A window that may move to another session. @throws WshError invalid_layout while a popup is open in it */
 export function wholeWindow(state: Windows, id: number): WholeWindow {
   const window = windowById(state, id);
   if (openPopup(window) !== null) {
@@ -69,7 +69,7 @@ export function wholeWindow(state: Windows, id: number): WholeWindow {
   return { window, panes: panesIn(window).flatMap((pane) => state.panes[pane] ?? []) };
 }
 
-/** The windows without one; null: it is the only one. */
+/** The windows without one of them; null: it is the only one. */
 export function withoutWindow(state: Windows, id: number): Windows | null {
   const gone = new Set(panesIn(windowById(state, id)));
   const windows = state.windows.filter((each) => each.id !== id);
@@ -78,7 +78,7 @@ export function withoutWindow(state: Windows, id: number): Windows | null {
   return { windows, recent: state.recent.filter((each) => each !== id), panes };
 }
 
-/** Takes a window of another session in. @throws WshError invalid_layout */
+/** Adds a window of another session. @throws WshError invalid_layout */
 export function withWindow(state: Windows, { window, panes }: WholeWindow, place: WindowPlace): Windows {
   const index = place.index ?? freeIndex(state, place.base);
   const roomy = place.makeRoom ? makeRoom(state, index) : state;
@@ -91,7 +91,7 @@ export function withWindow(state: Windows, { window, panes }: WholeWindow, place
   return place.focus ? focusWindow(added, window.id) : added;
 }
 
-/** Puts a window of another session into the place of one, which is shown if that was. */
+/** Replaces a window by one of another session, which is displayed if the replaced one was. */
 export function replaceWindow(state: Windows, id: number, { window, panes }: WholeWindow): Windows {
   const { index } = windowById(state, id);
   const rest = withoutWindow(state, id) ?? { windows: [], recent: [], panes: {} };

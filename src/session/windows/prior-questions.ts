@@ -1,6 +1,6 @@
 /**
  * Questions to a person before their key's operation runs: whether a program, or the whole session, may be ended; and
- * for missing input, such as a name. Calls cause no questions. Pure.
+ * requests for missing input, such as a name. Calls cause no questions. Pure.
  */
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/question.ts";
@@ -8,19 +8,19 @@ import { type PaneInfo, programsText, type RunningProgram, type SessionInfo } fr
 
 export interface PriorQuestion {
   readonly question: Question;
-  /** The subject pane or window; the answer applies to it, wherever the focus is by then. */
+  /** The pane or window in question; the answer applies to it, wherever the focus is then. */
   readonly about: string;
-  /** The answer's addition to the operation's input; null: nothing is done. */
+  /** The answer's addition to the operation's input; null: nothing happens. */
   input(answer: Answer): Readonly<Record<string, unknown>> | null;
 }
 
-/** The programs that run in panes (endpoint/operations/running.ts). */
+/** Finds the programs that run in panes (endpoint/operations/running.ts). */
 type RunningPrograms = (panes: readonly PaneInfo[]) => readonly RunningProgram[];
 
 /**
- * @param pane focused at the person's terminal
+ * @param pane the focused pane at the person's terminal
  * @param running called only if something may end
- * @returns null when the key's operation runs at once
+ * @returns null: the key's operation runs at once
  */
 export function priorQuestion(
   { operation, input }: { readonly operation: string; readonly input: Readonly<Record<string, unknown>> },
@@ -68,7 +68,7 @@ function about(target: string, asked: Untargeted | null): PriorQuestion | null {
   return asked === null ? null : { ...asked, about: target };
 }
 
-/** @param session that ends with it; null when it continues */
+/** @param session the session that would end with it; null: it continues */
 function closing(there: readonly RunningProgram[], what: "pane" | "window", session: string | null): Untargeted | null {
   if (there.length === 0 && session === null) return null;
   const question =
@@ -88,10 +88,10 @@ function endedWith(there: readonly RunningProgram[]): string {
   return programs === "" ? "" : `${programs} ${programs.includes(",") ? "run" : "runs"} there and will be ended.`;
 }
 
-/** Operations that end programs of a session; `layout.set` only if it closes panes that it leaves out. */
+/** Operations that end programs of a session; `layout.set` does so only if it closes panes that it omits. */
 const endingPrograms = ["session.kill", "session.restart", "pane.close", "pane.respawn", "window.close", "layout.set"];
 
-/** The same, and those that end or forget something else. */
+/** The same, and operations that end or forget something else. */
 export const ending: ReadonlySet<string> = new Set([
   ...endingPrograms,
   ...["session.clear", "server.stop", "history.delete", "checkpoint.forget"],
@@ -119,7 +119,7 @@ export function endingQuestion(call: string, summary: string): Question {
   return { kind: "confirm", question: `${call}?`, detail: summary, prepared: false };
 }
 
-/** An empty name gives the window its automatic one back. */
+/** An empty name restores the window's automatic one. */
 function naming(now: string): Untargeted {
   return {
     question: { kind: "text", question: "Name of the window", detail: "Empty: the program's name.", prepared: now },

@@ -1,10 +1,10 @@
 /**
- * The windows and panes of a session as a value: its windows, the panes of each and their layout, which is active,
- * zoomed or hidden behind a zoom. The session process holds one and replaces it with each change.
+ * The windows and panes of a session as a value: its windows, the panes of each with their layout, and which are
+ * active, zoomed or hidden by a zoom. The session process holds one such value and replaces it at each change.
  *
  * Pure. Invariants: a pane is in one window once, tiled or floating; a window has a tiled pane, a unique index, and an
  * active pane that it contains and does not hide; the topmost popup of a window is its active pane; there is an active
- * window as long as there is a window. Every change returns a new value, or throws and changes nothing.
+ * window while there is a window. Every change returns a new value, or throws and changes nothing.
  */
 import { WshError } from "../../protocol/errors.ts";
 import type { Keep } from "../../protocol/layout.ts";
@@ -15,41 +15,44 @@ import { extentsIn, type Placement, placePanes } from "../layout/cells.ts";
 import { type FloatEntry, withFloats } from "../layout/floats.ts";
 import { hasPane, type LayoutNode, leaf, panesOf, removePane } from "../layout/tree.ts";
 
-/** Properties of a pane besides its place. */
+/** Properties of a pane besides its position. */
 export interface PaneEntry {
   readonly id: string;
   /** Title set by a user; null: the program's title. */
   readonly title: string | null;
-  /** Whether it stays when its program has ended; null: as the setting says. */
+  /** Whether it stays after its program has ended; null: according to the setting. */
   readonly keep: Keep | null;
-  /** The session or pane that a view shows; null for a pane with a program. */
+  /** The session or pane that a view shows; null: the pane has a program. */
   readonly view: string | null;
-  /** Its variables besides those of the session, without secrets; absent: none. */
+  /** Its variables besides the session's, without secrets; absent: none. */
   readonly env?: Readonly<Record<string, string>>;
-  /** How often it went to another session: of two checkpoints that have the pane, the larger is right. Absent: never. */
+  /**
+   * Number of times it moved to another session: of two checkpoints that contain the pane, the one with the larger
+   * number is right. Absent: none.
+   */
   readonly moves?: number;
 }
 
 export interface WindowEntry {
   readonly id: number;
   readonly index: number;
-  /** Name set by a user; null: after the foreground program of its active pane. */
+  /** Name set by a user; null: the name of its active pane's foreground program. */
   readonly name: string | null;
   readonly root: LayoutNode;
-  /** Panes above the tiled ones, the lowest first, popups last; absent: none. */
+  /** Panes above the tiled ones, lowest first, popups last; absent: none. */
   readonly floats?: readonly FloatEntry[];
   readonly active: string;
   readonly zoomed: boolean;
-  /** Typed input goes to every pane. */
+  /** Whether typed input goes to every pane. */
   readonly synchronized: boolean;
-  /** Panes, the most recently active first. */
+  /** Panes, most recently active first. */
   readonly recent: readonly string[];
 }
 
 export interface Windows {
-  /** By index. */
+  /** Windows by index. */
   readonly windows: readonly WindowEntry[];
-  /** Windows, the most recently active first: the first one is the active one. */
+  /** Ids of windows, most recently active first: the first one is active. */
   readonly recent: readonly number[];
   readonly panes: Readonly<Record<string, PaneEntry>>;
 }
@@ -73,7 +76,7 @@ export function activeWindow(state: Windows): WindowEntry {
   return active;
 }
 
-/** Whether a pane, or else what gets keys in a window, is another's and only shown there. */
+/** Whether a pane (by default the recipient of keys in a window) belongs to another session and is only shown here. */
 export function showsOthers({ panes }: Windows, window: WindowEntry, pane?: string): boolean {
   const targets = pane !== undefined ? [pane] : typedPanes(window);
   return targets.some((each) => panes[each]?.view != null);
@@ -90,7 +93,7 @@ export function contains({ root, floats }: WindowEntry, pane: string): boolean {
   return hasPane(root, pane) || floats?.some((each) => each.pane === pane) === true;
 }
 
-/** A pane's place above the tiled ones; null: it is tiled. */
+/** A pane's position above the tiled ones; null: it is tiled. */
 export function floatOf({ floats }: WindowEntry, pane: string): FloatEntry | null {
   return floats?.find((each) => each.pane === pane) ?? null;
 }
@@ -100,13 +103,13 @@ export function openPopup({ floats }: WindowEntry): string | null {
   return floats?.findLast(({ popup }) => popup)?.pane ?? null;
 }
 
-/** The panes that get what is typed in a window. */
+/** The panes that receive input typed in a window. */
 export function typedPanes(window: WindowEntry): string[] {
   if (!window.synchronized || openPopup(window) !== null) return [window.active];
   return panesIn(window).filter((pane) => floatOf(window, pane)?.hidden !== true);
 }
 
-/** The windows without what is open for a moment only. */
+/** The windows without temporary panes. */
 export function withoutPopups(state: Windows): Windows {
   const popups = state.windows.flatMap(
     (window) => window.floats?.flatMap(({ popup, pane }) => (popup ? [pane] : [])) ?? [],
@@ -125,14 +128,14 @@ export function panesIn({ root, floats = [] }: WindowEntry): string[] {
   return [...panesOf(root), ...floats.map(({ pane }) => pane)];
 }
 
-/** All panes, the oldest first: ids are given in order. */
+/** All panes, oldest first: ids are issued in ascending order. */
 export function oldestFirst(state: Windows): string[] {
   return Object.keys(state.panes).sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
 }
 
 /**
- * The target of a session's bare name: the oldest of its own panes that lives. A view only without any other: a command
- * for this session must not run in the viewed one.
+ * The target of a session's bare name: the oldest of its own living panes. A view is chosen only without any other: a
+ * command for this session must not run in the viewed one.
  */
 export function defaultPane(state: Windows, isLiving: (pane: string) => boolean): string | undefined {
   const panes = oldestFirst(state);
@@ -141,18 +144,18 @@ export function defaultPane(state: Windows, isLiving: (pane: string) => boolean)
   return candidates.find(isLiving) ?? candidates[0];
 }
 
-/** The pane that a window shows in place of all others; null: none. A popup opens above it. */
+/** The pane that a window shows instead of all others; null: none. A popup opens above it. */
 export function zoomedPane(window: WindowEntry): string | null {
   return window.zoomed ? lastingActive(window) : null;
 }
 
-/** The pane that is active without the popups of the window. */
+/** The active pane of the window, ignoring popups. */
 export function lastingActive(window: WindowEntry): string {
   const isPopup = (pane: string): boolean => floatOf(window, pane)?.popup === true;
   return [window.active, ...window.recent].find((pane) => !isPopup(pane)) ?? window.active;
 }
 
-/** The panes that a window shows on so many cells: all, or only the zoomed one, and popups. */
+/** The panes that a window shows at a size: all, or only the zoomed one, and popups. */
 export function placementOf(window: WindowEntry, size: Size): Placement {
   const zoomed = zoomedPane(window);
   const tiled = placePanes(zoomed === null ? window.root : leaf(zoomed), size, window.recent);
@@ -161,7 +164,7 @@ export function placementOf(window: WindowEntry, size: Size): Placement {
   return above.length === 0 ? tiled : withFloats(tiled, above);
 }
 
-/** A window and one of its panes that a target addresses. */
+/** The window and its pane that a target addresses. */
 export interface Subject {
   readonly window: WindowEntry;
   readonly pane: string;
@@ -169,7 +172,7 @@ export interface Subject {
 
 /**
  * Resolves a target within the session it names: an id of a pane or window; `name:window.pane` by index or name;
- * `name:` the focused pane; a bare name, or the session's id, as in defaultPane, independent of focus.
+ * `name:` the focused pane; a bare name, or the session's id, like defaultPane, regardless of focus.
  * @param isLiving whether a pane's program runs
  * @param automatic the name that a window has from its program
  * @param firstPane index of a window's first pane
@@ -221,13 +224,16 @@ export function putPane(state: Windows, pane: PaneEntry): Windows {
 
 export interface NewWindow {
   readonly index?: number;
-  /** Where free indexes are looked for. */
+  /** First index to try when searching for a free one. */
   readonly base?: number;
   readonly name?: string | null;
   readonly focus: boolean;
 }
 
-/** Adds a window with one pane. @param index the place; when absent the first free one from `base` on @throws WshError invalid_layout */
+/**
+ * Adds a window with one pane. @param index its index; absent: the first free one from `base` on @throws WshError
+ * invalid_layout
+ */
 export function addWindow(
   state: Windows,
   id: number,
@@ -280,8 +286,8 @@ export function focusWindow(state: Windows, id: number): Windows {
 }
 
 /**
- * Makes a pane its window's active one; a floating one is shown, above the others. A zoom of another pane ends. While a
- * popup is open, the pane becomes active when that has ended.
+ * Makes a pane its window's active one; a floating one is raised above the others. A zoom of another pane ends. While a
+ * popup is open, the pane becomes active after the popup.
  */
 export function focusPane(state: Windows, pane: string): Windows {
   const before = windowWith(state, pane);
@@ -296,7 +302,7 @@ export function focusPane(state: Windows, pane: string): Windows {
   return putWindow(state, { ...window, active: popup ?? pane, zoomed, recent });
 }
 
-/** Floating panes with one shown above the others; popups stay above all. */
+/** The floating panes with one raised above the others; popups remain above all. */
 function raised(floats: readonly FloatEntry[], pane: string): readonly FloatEntry[] {
   const own = floats.find((each) => each.pane === pane);
   if (own === undefined) return floats;
@@ -304,7 +310,7 @@ function raised(floats: readonly FloatEntry[], pane: string): readonly FloatEntr
   return [...rest, { ...own, hidden: false }].sort((a, b) => Number(a.popup) - Number(b.popup));
 }
 
-/** A window whose active pane may be gone or hidden: a popup is active, else the pane that was last used. */
+/** A window whose active pane may be gone or hidden: a popup becomes active, else the last used pane. */
 export function refocused(window: WindowEntry): WindowEntry {
   const popup = openPopup(window);
   const isShown = (pane: string): boolean => contains(window, pane) && floatOf(window, pane)?.hidden !== true;
@@ -316,7 +322,7 @@ export function refocused(window: WindowEntry): WindowEntry {
 /**
  * Removes a pane from its window; the one used before it becomes active. Without a tiled pane, the uppermost floating
  * one is tiled; an empty window is removed.
- * @param size cells of its window @returns null when it was the last pane of the last window
+ * @param size cells of its window @returns null: it was the last pane of the last window
  */
 export function takePane(state: Windows, pane: string, size: Size): Windows | null {
   const window = windowWith(state, pane);
@@ -340,12 +346,12 @@ export function takePane(state: Windows, pane: string, size: Size): Windows | nu
   return putWindow({ ...state, panes }, refocused({ ...left, zoomed }));
 }
 
-/** A window's field of its floating panes, which is absent without any. */
+/** A window's field for its floating panes, absent if there are none. */
 export function floatsField(floats: readonly FloatEntry[]): { readonly floats?: readonly FloatEntry[] } {
   return floats.length === 0 ? {} : { floats };
 }
 
-/** One window with one pane, without user settings; popups come and go. */
+/** Whether there is one window with one pane, without user settings; popups are ignored. */
 export function isSimple(state: Windows): boolean {
   const { windows, panes } = withoutPopups(state);
   const [window, ...more] = windows;

@@ -2,11 +2,11 @@
  * Bypassed lines: output of a flood of plain lines that the emulator has not parsed yet.
  *
  * Programs print faster than anyone reads, so most lines of a flood leave the screen and the hot window unread. Plain
- * ones (`plain-line.ts`) stay here unparsed: the newest, enough to fill the screen and a part of the hot window. Older
- * ones go straight to history, after the emulator's own rows, which these lines push out. The emulator parses the rest
- * when a reader needs it or other output follows (`settle`). Its state is then the same as if it had parsed them all,
- * except for the oldest rows of its buffer, which are void. Invariant: emulator, history and these lines together are
- * the truth; every reader of one settles first.
+ * ones (`plain-line.ts`) are kept here unparsed: the newest, enough to fill the screen and a part of the hot window.
+ * Older ones go straight to history, after the emulator's own rows, which these lines push out. The emulator parses the
+ * rest when a reader needs it or other output follows (`settle`). Its state is then the same as if it had parsed them
+ * all, except for the oldest rows of its buffer, which are void. Invariant: emulator, history and these lines together
+ * are the truth; every reader of one settles first.
  */
 import type { Terminal } from "@xterm/headless";
 import { HOT_ROWS, type HotWindow, ROWS_ABOVE } from "../history/hot-window.ts";
@@ -16,7 +16,7 @@ import type { ModeTracker } from "../modes.ts";
 import { hasPlainPen, storedRow, usedCells } from "../rows/xterm-row.ts";
 import { LineReader, MAX_LINE_BYTES, MAX_LINE_ROWS, rowsOf, usedCellsOf } from "./plain-line.ts";
 
-/** A flood starts with this many bytes of plain lines at once; below it the emulator is as quick. */
+/** Least bytes of consecutive plain lines that count as a flood; below that the emulator is as quick. */
 const MIN_RUN_BYTES = 2_048;
 /** Fewer lines than this are packed one by one when they go to history. */
 const MIN_RAW_LINES = 32;
@@ -45,7 +45,7 @@ export class PassingLines {
   private taken = 0;
   /** Rows of the lines in `batches`. */
   private rows = 0;
-  /** The rows in the emulator are already in history. */
+  /** Whether the rows in the emulator are already in history. */
   private outrun = false;
 
   constructor(
@@ -61,12 +61,12 @@ export class PassingLines {
     return this.taken === 0;
   }
 
-  /** Where the cursor is; valid only while not empty. */
+  /** Position of the cursor; valid only while not empty. */
   get position(): Position {
     return { line: this.firstId + this.taken, col: this.partCells };
   }
 
-  /** Takes plain lines that begin between `from` and `limit`; returns their end, or `from` without any. */
+  /** Takes plain lines that begin between `from` and `limit`; returns their end, or `from` if there are none. */
   take(bytes: Uint8Array, from: number, limit: number): number {
     const fresh = this.isEmpty;
     if (fresh && (bytes.length - from < MIN_RUN_BYTES || !this.canBegin())) return from;
@@ -116,7 +116,7 @@ export class PassingLines {
       const { words, next } = batches[b] ?? { words: [], next: 0 };
       for (let index = words.length - 1; index >= next && left > 0; index--) {
         left -= rowsOf(words[index] ?? 0);
-        // If a line is cut by the screen's edge, its first row is above it.
+        // If the screen's edge cuts a line, its first row is above it.
         if (left >= 0) lines--;
       }
     }
@@ -264,7 +264,7 @@ export class PassingLines {
     this.hot.append(count, (builder) => this.reader.pack(bytes, starts[next] ?? 0, this.terminal.cols, count, builder));
   }
 
-  /** In portions that each have room: the rows of one line at most, within `MAX_SCROLL`. */
+  /** In portions that have room: at most the rows of one line, within `MAX_SCROLL`. */
   private parseLines({ bytes, starts, words, end, next }: Batch): void {
     let from = starts[next] ?? end;
     let rows = 0;

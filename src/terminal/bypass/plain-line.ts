@@ -1,7 +1,7 @@
 /**
  * Reads lines that show the same on every terminal: printable ASCII, default tab stops, colours, and a line end: CR LF,
  * or CR CR LF, which a file with CR LF line ends produces on a terminal. They begin and end in the default style at the
- * left edge, so a flood of them can be counted and stored without an emulator (`bypass.ts`).
+ * left edge, so that a flood of them can be counted and stored without an emulator (`bypass.ts`).
  *
  * `measure` decides and counts, once per byte of a flood; `pack` reads a measured line, for the few that are requested.
  * Invariants: `measure` stops at anything it does not recognise, and the emulator takes over from there; the words of a
@@ -25,9 +25,9 @@ import {
   FG_STRIKE,
 } from "../rows/xterm-row.ts";
 
-/** Longer lines are left to the emulator, in bytes: they are rare, and history keeps them in pieces. */
+/** Longest plain line, in bytes; longer ones are rare and left to the emulator, and history stores them in pieces. */
 export const MAX_LINE_BYTES = 4_096;
-/** So are lines of more rows, so that one line never scrolls more than a slice may (`slice-scanner.ts`). */
+/** Maximum rows of a plain line, so that one line never scrolls more than a slice may (`slice-scanner.ts`). */
 export const MAX_LINE_ROWS = 256;
 /** No known SGR parameter is larger. */
 const MAX_PARAM = 255;
@@ -115,16 +115,19 @@ export function isSimple(word: number): boolean {
 export class LineReader {
   /** The measured line's word; see `usedCellsOf` and the like. */
   word = 0;
-  /** Where the last measurement stopped: after the line, or before bytes that are not plain. */
+  /** End of the last measurement: after the line, or before bytes that are not plain. */
   end = 0;
-  /** The measurement stopped at the end of the input, or in a sequence that continues there; all before is plain. */
+  /**
+   * Whether the measurement stopped at the end of the input, or in a sequence that continues there; everything before
+   * is plain.
+   */
   isPart = false;
   /** Cells from the line's start to the cursor, when it is a part. */
   cells = 0;
   private fg = 0;
   private bg = 0;
 
-  /** Measures the line at `from`, on a terminal of `cols` columns; true when it is plain, its end included. */
+  /** Measures the line at `from`, on a terminal of `cols` columns; true if it is plain, including its end. */
   measure(bytes: Uint8Array, from: number, cols: number): boolean {
     const limit = Math.min(bytes.length, from + MAX_LINE_BYTES);
     let i = from;
@@ -331,7 +334,7 @@ function palette(before: number, mode: number, color: number): number {
   return (before & ~PALETTE_BITS) | mode | color;
 }
 
-/** Where a tab moves from a column; nowhere when the next character wraps. */
+/** The column to which a tab moves; the same one when the next character wraps. */
 function tabStop(x: number, cols: number): number {
   return x === cols ? x : Math.min(x - (x % TAB_WIDTH) + TAB_WIDTH, cols - 1);
 }

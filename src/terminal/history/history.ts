@@ -4,7 +4,7 @@
  * Owns pieces of logical lines in print order: a line is one piece, or several when it is very long. Only the end grows
  * and shrinks (`append`, `truncate`); only the beginning is dropped (`trim`), by logical lines and by bytes. Neither
  * depends on the width, so a narrow terminal drops nothing. Row counts result from wrapping each piece at `cols`; they
- * are cached for one width, recounted when it changes, and decide what to show, never what to retain. The block reports
+ * are cached for one width, recounted when it changes, and affect the display, never retention. The block reports
  * dropped lines once, before they disappear: a consumer that needs their text reads it then; others pay nothing.
  */
 
@@ -48,17 +48,17 @@ export class History {
     private readonly retired: (lines: RetiredLines) => void = () => {},
   ) {}
 
-  /** Rows at the present width. */
+  /** Rows at the current width. */
   get rows(): number {
     return this.blockRows - this.droppedRows + this.openRows;
   }
 
-  /** Logical lines that begin here, whatever the width. */
+  /** Logical lines that begin here, regardless of the width. */
   get lines(): number {
     return this.blockLines - this.droppedLines + this.openLines;
   }
 
-  /** Bytes held, by estimate. */
+  /** Estimated size in bytes. */
   get bytes(): number {
     return this.blockBytes + this.open.bytes;
   }
@@ -128,7 +128,7 @@ export class History {
 
   /** Drops the oldest until at most this many lines and bytes are left. Runs per slice of output. */
   trim(maxLines: number, maxBytes: number): void {
-    // Where no line may be left, the rest of a line whose start is gone may not either.
+    // If no line may remain, the rest of a line without its start may not either.
     while (this.lines > maxLines || this.bytes > maxBytes || (maxLines === 0 && this.bytes > 0)) {
       const block = this.blocks[0];
       if (block === undefined) {
@@ -165,7 +165,7 @@ export class History {
     }
   }
 
-  /** Segments of lines `fromId` to `toId`, oldest first; of the first those that end after a cell. */
+  /** Segments of lines `fromId` to `toId`, oldest first; of the first line, those that end after a cell. */
   *segments(fromId: number, toId: number, fromCell = 0): Generator<Segment> {
     for (const { pieces, first } of this.parts()) {
       if (pieces.count === 0 || pieces.id(pieces.count - 1) < fromId) continue;

@@ -21,7 +21,7 @@ import { SegmentBuilder } from "./segment-builder.ts";
 
 /** Rows that xterm keeps above the screen: the maximum that one slice can scroll, and ~700 that a screen may show again. */
 export const HOT_ROWS = 1_216;
-/** Rows above the screen that the emulator has after a flood or a resize at least: a taller screen brings them back. */
+/** Least rows above the screen that the emulator has after a flood or a resize: a taller screen shows them again. */
 export const ROWS_ABOVE = 256;
 /** Extra rows per packing, so that packing happens in batches. */
 const BATCH_ROWS = 64;
@@ -31,14 +31,14 @@ const SEGMENT_CELLS = 4_096;
 export class HotWindow {
   /** First row of the normal buffer that is not in history. */
   private boundary = 0;
-  /** Rows before this one are not the end of history: bypassed lines follow them there (`bypass.ts`). */
+  /** Rows before this one do not follow the end of history directly: bypassed lines are in between (`bypass.ts`). */
   private stale = 0;
-  /** The line of the row above the boundary, and its cells up to there. */
+  /** The line of the row above the boundary, and its cells before the boundary. */
   private lastId: number;
   private lastCells = 0;
   private marker: IMarker | null = null;
   private markerRow = 0;
-  /** The line of the row above row `row`, and its cells up to there; -1 when nothing is known. */
+  /** The line of the row above row `row`, and its cells up to there; -1: unknown. */
   private seen = { row: -1, line: 0, cells: 0 };
   private readonly builder = new SegmentBuilder();
 
@@ -188,7 +188,7 @@ export class HotWindow {
     this.trim();
   }
 
-  /** Moves the rows above the cursor to history: lines not shown yet will push them out and follow them there. */
+  /** Moves the rows above the cursor to history: bypassed lines push them out and follow them there. */
   retireToCursor(): void {
     this.sync();
     this.pack(this.buffer.baseY + this.buffer.cursorY);
@@ -226,8 +226,8 @@ export class HotWindow {
 
   /**
    * Resizes and reflows.
-   * @param redraws the program redraws the cursor's line, like the line editors of shells: that line is cut instead of
-   * rewrapped, since they would leave parts of a rewrapped one on the screen
+   * @param redraws whether the program redraws the cursor's line, as shells' line editors do: that line is cut instead
+   * of rewrapped, since they would leave parts of a rewrapped line on the screen
    */
   resize(cols: number, rows: number, redraws: boolean): void {
     this.sync();
@@ -261,8 +261,8 @@ export class HotWindow {
   }
 
   /**
-   * The first row that a resize leaves in the emulator: reflow takes as long as there are rows, and a screen needs few
-   * above it. A row that begins a line, since reflow joins the rows of one.
+   * The first row that a resize keeps in the emulator: reflow time grows with the rows, and a screen needs few above
+   * it. It begins a line, since reflow joins the rows of a line.
    */
   private firstReflowed(cols: number, rows: number): number {
     const { buffer, terminal, stale } = this;
@@ -272,7 +272,7 @@ export class HotWindow {
     return first;
   }
 
-  /** The row that is all of line `id`; null for several, or in history. Runs per key, for the cursor's line. */
+  /** The only row of line `id`; null: the line has several, or is in history. Runs per key, for the cursor's line. */
   soleRow(id: number): StoredRow | null {
     this.sync();
     const { buffer, seen } = this;

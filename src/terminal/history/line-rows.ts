@@ -24,7 +24,7 @@ export interface PlacedRow {
 interface RowPage {
   readonly rows: readonly PlacedRow[];
   readonly moreAbove: boolean;
-  /** Where the next page begins; null at the end. */
+  /** Start of the next page; null: this page is the last. */
   readonly next: Position | null;
 }
 
@@ -39,7 +39,7 @@ interface Bounds {
   readonly last: number;
 }
 
-/** The row that holds a place, and those below it. */
+/** The row at a position, and those below it. */
 export function rowsFrom(
   source: LineSource,
   { first, last }: Bounds,
@@ -59,7 +59,7 @@ export function rowsFrom(
   return { rows, moreAbove: passed, next: null };
 }
 
-/** The rows that begin just above a place. */
+/** The rows directly above a position. */
 export function rowsBefore(
   source: LineSource,
   { first, last }: Bounds,

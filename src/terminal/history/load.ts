@@ -6,9 +6,9 @@ import { LineReader, usedCellsOf } from "../bypass/plain-line.ts";
 import type { HotWindow } from "./hot-window.ts";
 import { RawLines } from "./raw-lines.ts";
 
-/** Lines of one block of history, as a flood has them. */
+/** Lines of one block of history, as in a flood. */
 const MAX_RAW_LINES = 512;
-/** Rows that the emulator gets at once, by lines and by cells: together fewer than one slice may scroll. */
+/** Rows for the emulator at once, by lines and by cells: together fewer than one slice may scroll. */
 const MAX_LINES = 128;
 const MAX_ROWS = 256;
 const LF = 0x0a;
@@ -16,11 +16,11 @@ const LF = 0x0a;
 interface Target {
   readonly hot: HotWindow;
   readonly cols: number;
-  /** Prints on the emulator that `hot` reads. */
+  /** Prints on the emulator of `hot`. */
   feed(bytes: Uint8Array): void;
 }
 
-/** @param lines each ended by CR LF @returns whether the emulator has printed any: then discard its screen */
+/** @param lines each ended by CR LF @returns whether the emulator has printed lines: discard its screen then */
 export function loadLines(lines: Uint8Array, { hot, cols, feed }: Target): boolean {
   const reader = new LineReader();
   let offset = 0;

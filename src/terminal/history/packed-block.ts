@@ -29,7 +29,7 @@ interface Special {
 /** Pieces of consecutive lines, in any storage form. */
 export interface Pieces {
   readonly count: number;
-  /** Memory held, by estimate. */
+  /** Estimated memory in bytes. */
   readonly bytes: number;
   /** Whether every piece begins its line. */
   readonly whole: boolean;
@@ -40,12 +40,12 @@ export interface Pieces {
   begins(at: number): boolean;
   /** Cells of the line up to the piece's end. */
   cellEnd(at: number): number;
-  /** As output: blanks for cells that were there before a command. */
+  /** Text as in output: blanks replace cells from before a command. */
   text(at: number): string;
   segment(at: number): Segment;
   /** Characters of the pieces `from` to `to` (exclusive) together. */
   textLength(from: number, to: number): number;
-  /** The pieces `from` to `to` as UTF-8, each ended by CR LF or LF, when stored in that form; else null. */
+  /** The pieces `from` to `to` as UTF-8, each ended by CR LF or LF, if they are stored in that form; else null. */
   lineBytes(from: number, to: number): Uint8Array | null;
   /** Rows of the pieces `from` to `to` when each is wrapped at `cols`. */
   rowCount(from: number, to: number, cols: number): number;
@@ -66,7 +66,7 @@ interface Packed {
   /** Null when all have the default style throughout. */
   readonly runEnds: Uint32Array | null;
   readonly specials: ReadonlyMap<number, Special> | null;
-  /** By estimate. */
+  /** Estimate. */
   readonly bytes: number;
 }
 
@@ -308,7 +308,7 @@ export class BlockBuilder implements Packed {
   }
 }
 
-/** Lines that history drops: the pieces `from` to `to` of a block that no longer changes. */
+/** Lines that history drops: the pieces `from` to `to` of a complete block. */
 export class RetiredLines {
   constructor(
     private readonly pieces: Pieces,
@@ -343,7 +343,10 @@ export class RetiredLines {
     return this.pieces.textLength(this.from + from, this.from + to);
   }
 
-  /** The pieces `from` to `to` (exclusive) as UTF-8, each ended by CR LF or LF, when stored in that form. */
+  /**
+   * The pieces `from` to `to` (exclusive) as UTF-8, each ended by CR LF or LF, if they are stored in that form; else
+   * null.
+   */
   bytes(from: number, to: number): Uint8Array | null {
     return this.pieces.lineBytes(this.from + from, this.from + to);
   }

@@ -19,8 +19,8 @@ export class RawLines implements Pieces {
   readonly whole = true;
 
   /**
-   * @param source holds the lines; those bytes are copied
-   * @param starts where each line begins in it, and `end` where the last one ends
+   * @param source contains the lines; those bytes are copied
+   * @param starts start of each line in it, and `end` the end of the last one
    * @param words `LineReader.word` of each
    * @param cols width of the terminal that printed them
    */

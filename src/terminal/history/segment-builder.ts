@@ -20,9 +20,9 @@ import {
 } from "../rows/xterm-row.ts";
 import { RUN_WORDS, runExtra, runWord, type Segment } from "./segment.ts";
 
-/** Extras of one segment: their number has 8 bits in a run, 0 for none. */
+/** Maximum extras of one segment: their number has 8 bits in a run, with 0 for none. */
 const MAX_EXTRAS = 255;
-/** UTF-16 units of one cell that a segment keeps. */
+/** Maximum UTF-16 units stored per cell. */
 const MAX_UNITS = 255;
 
 export class SegmentBuilder {
@@ -68,7 +68,7 @@ export class SegmentBuilder {
     this.addStyled(count, fg, bg);
   }
 
-  /** Adds cells that nothing was written to. */
+  /** Adds unwritten cells. */
   addBlanks(count: number): void {
     if (count <= 0) return;
     this.reserve(count);
@@ -177,7 +177,7 @@ export class SegmentBuilder {
     return this.extras.push(extra);
   }
 
-  /** Words of `styleRuns` that count: none when everything has the default style. */
+  /** Number of relevant words of `styleRuns`: none if everything has the default style. */
   get styleWords(): number {
     return this.runWords;
   }
@@ -200,7 +200,7 @@ export class SegmentBuilder {
     return this.isWide ? this.units.slice(0, this.cells) : null;
   }
 
-  /** Theirs from now on. */
+  /** Returns the extras to their new owner. */
   finishExtras(): readonly CellExtra[] | null {
     return this.extras.length === 0 ? null : this.extras;
   }

@@ -27,7 +27,7 @@ export interface Segment {
   readonly text: string;
   /** UTF-16 units of each cell; null when every cell is one. */
   readonly units: Uint8Array | null;
-  /** Null when it has the default style throughout. */
+  /** Null if it has the default style throughout. */
   readonly runs: Uint32Array | null;
   readonly extras: readonly CellExtra[] | null;
 }
@@ -44,7 +44,7 @@ export function runExtra(word: number): number {
   return word >>> RUN_EXTRA_SHIFT;
 }
 
-/** Where cell `cell` begins in the segment's text. */
+/** Start of cell `cell` in the segment's text. */
 export function unitAt(segment: Segment, cell: number): number {
   if (segment.units === null) return Math.min(cell, segment.text.length);
   let unit = 0;
@@ -131,13 +131,13 @@ function sameSpanStyle(a: Span, b: Span): boolean {
   return Bun.deepEquals(left, right);
 }
 
-/** Whether some runs from word `from` to `to` are cells that were there before the command. */
+/** Whether some runs from word `from` to `to` contain cells from before the command. */
 export function hasStale(runs: Uint32Array, from: number, to: number): boolean {
   for (let index = from; index < to; index += RUN_WORDS) if (((runs[index + 2] ?? 0) & BG_STALE) !== 0) return true;
   return false;
 }
 
-/** A segment with blanks in place of pictures; the same without any. */
+/** The segment with blanks in place of pictures; the same object if it has none. */
 export function withoutPictures(segment: Segment): Segment {
   if (segment.units === null || !segment.text.includes(PLACEHOLDER)) return segment;
   const units = segment.units.slice();
@@ -153,10 +153,7 @@ export function withoutPictures(segment: Segment): Segment {
   return { ...segment, text, units };
 }
 
-/**
- * A segment with blanks for pictures, and for the cells that were there before the running command, as its output has
- * it.
- */
+/** The segment as output: blanks replace pictures and cells from before the running command. */
 export function freshSegment(found: Segment): Segment {
   const segment = withoutPictures(found);
   const { runs } = segment;

@@ -1,7 +1,7 @@
 /**
  * History and hot window read as one text of logical lines. Owns nothing: every call reads both again, so a result
- * describes the moment between two chunks at which it was requested. Lines are read as output: cells that are older
- * than the newest command and not rewritten are blanks, except for `search`, which sees the visible text.
+ * describes the moment between two chunks at which it was requested. Lines are read as output: cells from before the
+ * newest command that were not rewritten are blanks, except for `search`, which reads the visible text.
  */
 import type { Cell } from "../../protocol/grid.ts";
 import type { Format, Line } from "../../protocol/screen.ts";
@@ -91,7 +91,7 @@ export class Transcript {
     return units + Math.max(0, col - cells);
   }
 
-  /** The inverse: the cell before which a line has so many units. */
+  /** The inverse: the cell before which a line has this many units. */
   cellAt(line: number, index: number): number {
     const sole = this.source.hot.soleRow(line);
     if (sole !== null && freshText(sole, usedCells(sole)) !== null) return index;
@@ -141,7 +141,7 @@ export class Transcript {
     return found.length > limit ? found.slice(-limit) : found;
   }
 
-  /** Lines as shown: blanks at the end of a row stay. */
+  /** Lines as displayed: blanks at the end of a row are kept. */
   *texts(fromId: number, toId: number): Generator<{ readonly id: number; readonly text: string }> {
     for (const { id, segments } of this.lines(fromId, toId, withoutPictures)) {
       yield { id, text: segments.length === 1 ? (segments[0]?.text ?? "") : segments.map(({ text }) => text).join("") };
@@ -173,7 +173,7 @@ export class Transcript {
   }
 }
 
-/** The first cells of a row if all are simple and none is old, else null. */
+/** The first cells of a row if all are simple and none predates the command, else null. */
 function freshText(row: StoredRow, cells: number): string | null {
   for (let x = 0; x < cells; x++) if (((row._data[x * CELL_WORDS + 2] ?? 0) & BG_STALE) !== 0) return null;
   return simpleText(row, 0, cells);

@@ -1,15 +1,15 @@
 /**
- * What images of programs may take: here as data, and in terminals as pixels. The oldest is dropped first, one that is
- * not displayed before one that is. Owned by the process, since its panes share it.
+ * Limits the memory for programs' images: here as data, and in terminals as pixels. The oldest is dropped first, hidden
+ * ones before displayed ones. Owned by the process, since its panes share it.
  */
 import type { Pixels } from "./pixels.ts";
 
-/** Bytes that are kept of one pane's images, and of all. */
+/** Maximum bytes stored of one pane's images, and of all. */
 export const MAX_PANE_BYTES = 16 * 1024 * 1024;
 const MAX_BYTES = 48 * 1024 * 1024;
-/** Bytes in a terminal, at four a pixel: kitty keeps 320 MB. */
+/** Maximum bytes in a terminal, at four per pixel: kitty stores 320 MB. */
 const MAX_TERMINAL_BYTES = 256 * 1024 * 1024;
-/** Images of one pane: a number for many of one pixel. */
+/** Maximum images of one pane, against many images of one pixel. */
 const MAX_PANE_IMAGES = 512;
 const MAX_ID = 0xff_ffff;
 /** Smaller numbers are colours of the palette in some terminals. */
@@ -29,7 +29,7 @@ export interface BudgetEntry {
 const entries = new Set<BudgetEntry>();
 const taken = new Set<number>();
 
-/** Takes an image in, for which others go. */
+/** Adds an image, for which others may be dropped. */
 export function admit(entry: BudgetEntry): void {
   entries.add(entry);
   evict(entry, ({ owner }) => owner === entry.owner, MAX_PANE_BYTES, MAX_PANE_IMAGES);
@@ -61,7 +61,7 @@ function evict(newest: BudgetEntry, concerns: (entry: BudgetEntry) => boolean, b
   }
 }
 
-/** An id that no picture of this process has. @param highest its highest byte */
+/** An id that no picture of this process has. @param highest the id's highest byte */
 export function takeId(highest = 0): number {
   for (;;) {
     const low = FIRST_ID + Math.floor(Math.random() * (MAX_ID - FIRST_ID));

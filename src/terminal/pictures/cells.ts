@@ -1,6 +1,7 @@
 /**
- * Placeholders in the cells of a screen: writing those of a picture, finding them, completing those that programs wrote.
- * Every cell has its row and its column: what is left of it may be covered or redrawn. Pure, but for reading the screen.
+ * Placeholders in the cells of a screen: writes those of a picture, finds them, and completes those that programs
+ * wrote. Every cell contains its row and column, since its left neighbour may be covered or redrawn. Pure, except for
+ * reading the screen.
  */
 import { PLACEHOLDER } from "../../protocol/placeholder.ts";
 import {
@@ -16,7 +17,7 @@ import { diacritic, numberOf } from "./diacritics.ts";
 
 const CODE = 0x10_eeee;
 
-/** The lower three bytes of an id as the style of its cells. */
+/** The style of cells that encodes the lower three bytes of an id. */
 export function idStyle(id: number): string {
   return `38;2;${(id >> 16) & 0xff};${(id >> 8) & 0xff};${id & 0xff}`;
 }
@@ -34,7 +35,7 @@ interface Placeholder {
   readonly highest: number;
 }
 
-/** What a cell says of itself; null: it has no part of a picture. */
+/** The part of a picture in a cell; null: it has none. */
 export function placeholderAt(row: StoredRow, x: number): Placeholder | null {
   const content = row._data[x * CELL_WORDS] ?? 0;
   if (simpleCode(content, CODE) >= 0) return null;
@@ -44,7 +45,7 @@ export function placeholderAt(row: StoredRow, x: number): Placeholder | null {
   return { row: line ?? 0, col: col ?? 0, highest: highest ?? 0 };
 }
 
-/** The id of the picture of which a cell is a part; 0: of none. */
+/** The id of the picture in a cell; 0: there is none. */
 export function pictureAt(row: StoredRow, x: number): number {
   const placeholder = placeholderAt(row, x);
   if (placeholder === null) return 0;
@@ -57,8 +58,8 @@ export function colorId(fg: number): number {
 }
 
 /**
- * Placeholders as a program wrote them, with every number that it left out.
- * @param before the cell left of the first, in the same style
+ * A program's placeholders with all omitted numbers.
+ * @param before the cell left of the first one, in the same style
  */
 export function completed(
   text: string,

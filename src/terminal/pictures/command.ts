@@ -1,6 +1,6 @@
 /** Commands of kitty's graphics protocol, as text between `ESC _ G` and its end. Pure. */
 
-/** Keys and values; what is not there is 0 or "". */
+/** Keys and values; absent ones are 0 or "". */
 export class PictureCommand {
   private constructor(
     private readonly keys: ReadonlyMap<string, string>,
@@ -27,7 +27,7 @@ export class PictureCommand {
     return this.keys.get(key)?.[0] ?? absent;
   }
 
-  /** A 32-bit number; 0 for anything else. */
+  /** A 32-bit number; 0: anything else. */
   number(key: string): number {
     const value = this.keys.get(key) ?? "";
     return /^-?\d{1,10}$/.test(value) ? Number(value) : 0;
@@ -39,5 +39,5 @@ export class PictureCommand {
   }
 }
 
-/** Characters of keys that are read: all that exist take less. */
+/** Longest control data to read, in characters: all existing keys take less. */
 const MAX_CONTROL = 1024;

@@ -1,6 +1,6 @@
 /** The combining characters that number rows, columns and the highest byte of an id (kitty: rowcolumn-diacritics.txt). */
 
-/** Ranges of code points, in base 36: distance from the end of the one before, and length minus one. */
+/** Ranges of code points, in base 36: distance from the end of the previous one, and length minus one. */
 const RANGES =
   "lh 8+1 2 2 17+2 7 4+2 4+2 5 4 8+c 7o+4 7f+3 2+2 3+5 7+1 2+1 3 l 24+7 1s+4 2+1 3c+6 3+3 2 3+1 3+1 1w 2+1 2+1 4 3 " +
   "2+2 2 2 2 2+1 4h+6 2 z+3 2+8 2+2 2+4 84 2+1 17y+1 3+1 ra+2 vy 9p 65 2m+7 6n 2+6 9p+2 8+1 5 68+1 2+6 2+1 5+l o " +
@@ -14,7 +14,7 @@ const DIACRITICS: readonly string[] = RANGES.split(" ").reduce<string[]>((all, r
 }, []);
 const NUMBERS = new Map(DIACRITICS.map((character, number) => [character, number]));
 
-/** Most rows and columns of a picture. */
+/** Maximum rows and columns of a picture. */
 export const MAX_CELLS = DIACRITICS.length;
 
 export function diacritic(number: number): string {

@@ -1,10 +1,10 @@
-/** One image of a program, under its own number, and how it is displayed. */
+/** One image of a program, under its own number, and its display. */
 import { admit, type BudgetEntry, freeId, release, takeId } from "./budget.ts";
 import type { PictureCommand } from "./command.ts";
 import type { Picture, PicturePlace } from "./picture.ts";
 import { cut, type ImageRect, type Pixels } from "./pixels.ts";
 
-/** Pictures of an image that are displayed at once. */
+/** Maximum displayed pictures of an image. */
 const MAX_DISPLAYED = 64;
 
 interface Placed extends PicturePlace {
@@ -14,14 +14,14 @@ interface Placed extends PicturePlace {
 interface OwnPicture extends Picture {
   readonly places: Map<number, PicturePlace>;
   isOver: boolean;
-  /** What of the image it is, and its size. */
+  /** Identifies the displayed part of the image, and its size. */
   readonly shape: string;
 }
 
-/** A placement: a picture of its own, so that erasing one leaves the others. */
+/** A placement: a picture of its own, so that erasing one keeps the others. */
 export interface Displayed {
   readonly image: Image;
-  /** The program's number of it; 0: it has none. */
+  /** The program's number for it; 0: none. */
   readonly number: number;
   readonly z: number;
   readonly picture: OwnPicture;
@@ -32,13 +32,13 @@ export class Image {
   displayed: Displayed[] = [];
   /** Displayed by the program's own placeholders. */
   private virtual: OwnPicture | null = null;
-  /** Displayed before, and kept to be displayed again: terminals have it. */
+  /** A picture displayed before, kept for the next display: terminals still have it. */
   private spare: OwnPicture | null = null;
   private entry: BudgetEntry | null = null;
 
   constructor(
     private readonly owner: object,
-    /** As its program knows it; 0: it does not. */
+    /** The program's id for it; 0: none. */
     readonly id: number,
     readonly number: number,
     readonly screen: "normal" | "alternate",
@@ -76,7 +76,7 @@ export class Image {
     this.hideVirtual(0);
   }
 
-  /** The part and the size that a command asks for. */
+  /** The part and the size that a command requests. */
   placed(command: PictureCommand, cell: { readonly width: number; readonly height: number }, most: number): Placed {
     const { pixels } = this;
     const x = Math.min(command.count("x"), pixels.width - 1);
@@ -117,7 +117,7 @@ export class Image {
     this.spare = displayed.picture;
   }
 
-  /** @param id ours for the program's number */
+  /** @param id wsh's id for the program's number */
   displayVirtually(id: number, number: number, { part, cols, rows }: Placed): void {
     if (this.virtual?.id !== id) {
       this.hideVirtual(0);
@@ -126,11 +126,11 @@ export class Image {
     this.virtual.places.set(number, { cols, rows });
   }
 
-  /** @param number of the placement; 0: all */
+  /** @param number number of the placement; 0: all */
   hideVirtual(number: number): void {
     if (number !== 0) this.virtual?.places.delete(number);
     else if (this.virtual !== null) {
-      // Its id stays the program's.
+      // The program still uses its id.
       this.virtual.isOver = true;
       this.virtual = null;
     }

@@ -1,8 +1,9 @@
 /**
- * The pictures of a view: as the process of its pane sends them to a terminal, kept for the terminals that show it here.
+ * The pictures of a view, as its pane's process sends them to a terminal, stored for the terminals that show the view
+ * here.
  *
- * Invariant: what is kept is bounded as for a pane; the oldest goes. Ids stay those of the process that made them: of 16
- * million, they are random.
+ * Invariant: their size is limited as for a pane; the oldest is dropped. Ids are those of the process that created
+ * them: random ones of 16 million.
  */
 import { MAX_PANE_BYTES } from "./budget.ts";
 import { PictureCommand } from "./command.ts";
@@ -22,7 +23,7 @@ export class LinkedPictures implements PictureSource {
   readonly serial = nextSerial();
   private upload: Upload | null = null;
 
-  /** @param bytes whole commands (`PictureFeed`) */
+  /** @param bytes complete commands (`PictureFeed`) */
   take(bytes: Uint8Array): void {
     for (const [, text = ""] of Buffer.from(bytes)
       .toString("latin1")

@@ -1,6 +1,7 @@
 /**
- * Parts of pictures as a page gets them: U+10EEEE and, in digits, the picture's id, the row and the column of the part. A
- * page has no use for the combining characters that number them for terminals, and their table is long. Pure.
+ * Parts of pictures in the form for a page: U+10EEEE followed by digits for the picture's id, the row and the column of
+ * the part. A page has no use for the combining characters that number them for terminals, and their table is long.
+ * Pure.
  */
 import type { Cell } from "../../protocol/grid.ts";
 import { inRows, PLACEHOLDER, withoutPicture } from "../../protocol/placeholder.ts";

@@ -1,10 +1,11 @@
 /**
- * The pictures of one program: kitty's graphics protocol and sixel graphics, turned into text that any screen can hold.
+ * The pictures of one program: converts kitty's graphics protocol and sixel graphics to text that any screen can
+ * contain.
  *
- * Owns the program's images and where it displays them. A command is answered here, once; what it displays becomes
- * placeholders under an id of ours, which are parsed and sent on like text of the program, so that they scroll, are
- * covered, erased and redrawn with it. Terminals get the images themselves from `pictures`. Invariants: nothing but
- * sixel is decoded; an id of ours means one image; what is kept is bounded (`budget.ts`). Loaded with the first command.
+ * Owns the program's images and their display. A command is answered here, once; displayed pictures become placeholders
+ * with an id of wsh, which are parsed and sent on like text of the program, so that they scroll, are covered, erased
+ * and redrawn with it. Terminals get the images themselves from `pictures`. Invariants: only sixel is decoded; an id of
+ * wsh means one image; memory is limited (`budget.ts`). Loaded with the first command.
  */
 import type { Terminal } from "@xterm/headless";
 import { extraOf, sgrOf } from "../rows/styles.ts";
@@ -28,14 +29,14 @@ import { erasing, placing } from "./placing.ts";
 import { decodeSixel } from "./sixel.ts";
 import { Upload } from "./upload.ts";
 
-/** Numbers of a program's own placeholders that are remembered. */
+/** Maximum remembered numbers of a program's own placeholders. */
 const MAX_NUMBERS = 1024;
 
 interface PanePicturesPort {
   readonly terminal: Terminal;
-  /** First and last row of the scroll region of the screen in use. */
+  /** First and last row of the active screen's scroll region. */
   readonly region: { readonly top: number; readonly bottom: number };
-  /** Pixels of a cell. */
+  /** Size of a cell in pixels. */
   readonly cell: { readonly width: number; readonly height: number };
   reply(text: string): void;
 }
@@ -44,17 +45,17 @@ export class PanePictures implements PictureSource {
   readonly pictures = new Map<number, Picture>();
   version = 0;
   readonly serial = nextSerial();
-  /** Oldest first, of both screens: a program on one has nothing of the other. */
+  /** Images of both screens, oldest first: a program on one screen cannot access those of the other. */
   private images: Image[] = [];
   private upload: Upload | null = null;
-  /** Our ids for those in a program's own placeholders. */
+  /** Wsh's ids for the program's own placeholders. */
   private readonly numbers = new Map<number, number>();
 
   constructor(private readonly port: PanePicturesPort) {
     picturesUsed.now = true;
   }
 
-  /** @param text of a command, without its end @returns what is to be parsed in its place */
+  /** @param text a command without its end @returns the text to parse in its place */
   command(text: string): string {
     const command = PictureCommand.parse(text);
     const action = command.letter("a", "t");
@@ -74,13 +75,13 @@ export class PanePictures implements PictureSource {
         this.upload = null;
         return this.remove(command);
       default:
-        // Of a frame in parts, the last is answered.
+        // A frame in parts is answered once, after the last.
         if (command.number("m") !== 1) this.answer(command, "ENOTSUPPORTED:animation is not supported");
         return "";
     }
   }
 
-  /** Sixel graphics, which become an image that the program cannot name. */
+  /** Sixel graphics, which become an image without a number for the program. */
   sixel(data: string): string {
     const { terminal, region, cell } = this.port;
     const { active } = terminal.buffer;
@@ -98,7 +99,10 @@ export class PanePictures implements PictureSource {
     return placing(terminal, region, { id: shown.picture.id, ...shown.place, cursor: "below" });
   }
 
-  /** The image that another one without a name is about to cover, from the same cell: else a film would keep its frames. */
+  /**
+   * Drops the image without a number that another one is about to cover from the same cell: otherwise a film would keep
+   * all its frames.
+   */
   private forgetUnder(row: StoredRow, x: number, { cols, rows }: PicturePlace): void {
     const begins = placeholderAt(row, x);
     if (begins === null || begins.row !== 0 || begins.col !== 0) return;
@@ -111,7 +115,7 @@ export class PanePictures implements PictureSource {
     if (covered !== undefined) this.forget(covered);
   }
 
-  /** A program's own placeholders, in our numbers. */
+  /** A program's own placeholders, with ids of wsh. */
   placeholders(text: string): string {
     const { terminal } = this.port;
     const { fg, bg, extended } = penOf(terminal);
@@ -134,7 +138,7 @@ export class PanePictures implements PictureSource {
     this.changed();
   }
 
-  /** Images of a full-screen program go with its screen. */
+  /** Images of a full-screen program are dropped with its screen. */
   leftAlternate(): void {
     for (const image of this.images.filter(({ screen }) => screen === "alternate")) this.forget(image);
   }
@@ -149,7 +153,7 @@ export class PanePictures implements PictureSource {
     return this.port.terminal.buffer.active.type;
   }
 
-  /** Our id for a number that a program gives a picture; the same until it is forgotten. */
+  /** Wsh's id for a program's number of a picture; the same until it is forgotten. */
   private numberOf(given: number): number {
     const known = this.numbers.get(given);
     if (known !== undefined) return known;
@@ -174,7 +178,7 @@ export class PanePictures implements PictureSource {
     );
   }
 
-  /** The upload has got another part. */
+  /** The upload has received another part. */
   private loaded(): string {
     const { upload } = this;
     if (upload === null || !upload.isWhole) return "";
@@ -201,7 +205,7 @@ export class PanePictures implements PictureSource {
     return erased;
   }
 
-  /** For an image that its program knows by a number of its own. */
+  /** An id for an image that its program identifies by a number. */
   private freeNumber(): number {
     for (;;) {
       const id = 1 + Math.floor(Math.random() * 0x7fff_fffe);
@@ -226,7 +230,7 @@ export class PanePictures implements PictureSource {
     this.changed();
     this.answer(command, "OK", image);
     const { terminal, region } = this.port;
-    // What erases puts the cursor back.
+    // Erasing output restores the cursor.
     const cursor = command.number("C") === 1 ? "stays" : "after";
     return erased + placing(terminal, region, { id: shown.picture.id, ...shown.place, cursor });
   }
@@ -286,7 +290,7 @@ export class PanePictures implements PictureSource {
     return ids;
   }
 
-  /** They are no longer displayed. @returns what erases their cells */
+  /** Marks them as no longer displayed. @returns output that erases their cells */
   private erase(displayed: readonly Displayed[]): string {
     if (displayed.length === 0) return "";
     const ids = new Set(displayed.map(({ picture }) => picture.id));
@@ -307,7 +311,7 @@ export class PanePictures implements PictureSource {
     for (const image of this.images) for (const picture of image.pictures) this.pictures.set(picture.id, picture);
   }
 
-  /** A terminal without the protocol says nothing. */
+  /** A terminal without the protocol sends no answer. */
   private answer(command: PictureCommand, text: string, image: Image | null = null): "" {
     const id = image?.id ?? command.count("i");
     const number = command.count("I");

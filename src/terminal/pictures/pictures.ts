@@ -1,6 +1,6 @@
 /**
- * A terminal's access to the pictures of its program: what handles them is loaded with the first one, so that a session
- * without pictures does not have it in memory.
+ * A terminal's access to its program's pictures: the code is loaded with the first one, so that a session without
+ * pictures does not have it in memory.
  */
 import type { Terminal } from "@xterm/headless";
 import { PLACEHOLDER } from "../../protocol/placeholder.ts";
@@ -9,7 +9,7 @@ import type { TerminalProfile } from "../profile.ts";
 import type * as Pane from "./pane-pictures.ts";
 import type { PictureSource } from "./picture.ts";
 
-/** Of a terminal that does not say. */
+/** Cell size of a terminal that does not report it. */
 const USUAL_CELL = { width: 8, height: 16 };
 
 export class Pictures {
@@ -22,18 +22,18 @@ export class Pictures {
     private readonly reply: (text: string) => void,
   ) {}
 
-  /** Null while the program has had none. */
+  /** Null while the program has no pictures. */
   get source(): PictureSource | null {
     return this.pane;
   }
 
-  /** @param text a command (from its `G` on), or placeholders @returns what is to be parsed in its place */
+  /** @param text a command (from its `G` on), or placeholders @returns the text to parse in its place */
   take(text: string): string {
     this.pane ??= this.load();
     return text.startsWith(PLACEHOLDER) ? this.pane.placeholders(text) : this.pane.command(text.slice(1));
   }
 
-  /** @param put parses what is to be parsed in place of sixel graphics */
+  /** @param put parses the replacement of sixel graphics */
   readSixel(put: (text: string) => void): void {
     this.terminal.parser.registerDcsHandler({ final: "q" }, (data) => {
       this.pane ??= this.load();

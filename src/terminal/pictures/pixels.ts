@@ -1,14 +1,14 @@
 /**
- * The data of one image, as a program sent it: never decoded here, but for a part of raw pixels. What a terminal would
- * have to hold is known before it is sent there, so that no few bytes become gigabytes. Pure.
+ * The data of one image, as a program sent it: never decoded here, except for a part of raw pixels. The size that a
+ * terminal would need is computed before the data is sent to it, so that a few bytes cannot become gigabytes. Pure.
  */
 import { inflateSync } from "node:zlib";
 
 /** Longest side, as in kitty. */
 const MAX_SIDE = 10_000;
-/** Most pixels of one image: 100 MB in a terminal. */
+/** Maximum pixels of one image: 100 MB in a terminal. */
 const MAX_PIXELS = 25_000_000;
-/** Pixels of which a part may be cut out here, which takes up to 10 ms. */
+/** Maximum pixels of an image from which a part is cut here, which takes up to 10 ms. */
 const MAX_CUT_PIXELS = 1_000_000;
 export const PNG = 100;
 const RGB = 24;
@@ -32,7 +32,7 @@ export interface ImageRect {
   readonly height: number;
 }
 
-/** @returns the image, or the error as the protocol has it */
+/** @returns the image, or the error in the protocol's form */
 export function readPixels(
   bytes: Buffer,
   given: { readonly format: number; readonly compression: string; readonly width: number; readonly height: number },
@@ -53,7 +53,7 @@ export function readPixels(
   return bytes.length < wanted ? `ENODATA:insufficient image data: ${bytes.length} < ${wanted}` : image;
 }
 
-/** Null: no PNG. */
+/** Null: it is not a PNG. */
 function pngSize(bytes: Buffer): { readonly width: number; readonly height: number } | null {
   if (bytes.length < PNG_HEADER || !bytes.subarray(0, PNG_BEGIN.length).equals(PNG_BEGIN)) return null;
   return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
@@ -63,7 +63,7 @@ function isZlib(bytes: Buffer): boolean {
   return bytes.length > 2 && ((bytes[0] ?? 0) & 0xf) === 8 && bytes.readUInt16BE(0) % 31 === 0;
 }
 
-/** A part of an image; the whole of a PNG, and of what is too large to be cut here. */
+/** A part of an image; for a PNG, or for an image too large to be cut here, the whole. */
 export function cut(image: Pixels, { x, y, width, height }: ImageRect): Pixels {
   const isWhole = x === 0 && y === 0 && width === image.width && height === image.height;
   if (isWhole || image.format === PNG || image.width * image.height > MAX_CUT_PIXELS) return image;

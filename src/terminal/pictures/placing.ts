@@ -1,4 +1,4 @@
-/** Placeholders as output: what draws a picture at the cursor, and what erases some from the screen. */
+/** Placeholders as output: draws a picture at the cursor, and erases pictures from the screen. */
 import type { Terminal } from "@xterm/headless";
 import { extraOf, sgrOf } from "../rows/styles.ts";
 import { penOf, storedRow } from "../rows/xterm-row.ts";
@@ -14,8 +14,8 @@ interface PlacedPicture {
   readonly cols: number;
   readonly rows: number;
   /**
-   * Where the cursor is then. `stays`: where it was, and nothing scrolls (kitty's C=1); `after`: behind the last cell
-   * (C=0); `below`: in the last row, below where it was (sixel).
+   * Final position of the cursor. `stays`: unchanged, and nothing scrolls (kitty's C=1); `after`: after the last cell
+   * (C=0); `below`: in the last row, below its start (sixel).
    */
   readonly cursor: "stays" | "after" | "below";
 }
@@ -40,7 +40,7 @@ export function placing(terminal: Terminal, { bottom }: Region, { id, cols, rows
   return out + (insertMode ? "\x1b[4h" : "") + pen(terminal);
 }
 
-/** Blanks for the cells of these pictures; the cursor returns. */
+/** Blanks for the cells of these pictures; the cursor returns to its position. */
 export function erasing(terminal: Terminal, { top }: Region, ids: ReadonlySet<number>): string {
   const { active } = terminal.buffer;
   let out = "";

@@ -1,18 +1,21 @@
-/** PNG, as far as images are made here: rows without a filter. Pure. Source: PNG specification, third edition. */
+/** PNG encoding for images created here: rows without a filter. Pure. Source: PNG specification, third edition. */
 import { crc32, deflateSync, inflateSync } from "node:zlib";
 import { type Pixels, PNG } from "./pixels.ts";
 
-/** In place of a colour; always number 0. */
+/** Entry for transparency instead of a colour; always number 0. */
 export const TRANSPARENT = -1;
 const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 const PALETTE = 3;
 const RGBA = 6;
-/** Colours of a palette. */
+/** Maximum colours of a palette. */
 export const MAX_PALETTE = 256;
-/** Colours that are told apart; of further ones, three bits of red and green and two of blue: 1,024, as xterm has. */
+/**
+ * Maximum distinct colours; further ones are reduced to three bits of red and green and two of blue: 1,024, as in
+ * xterm.
+ */
 const MAX_EXACT = 768;
 const COARSE = 0xe0_e0_c0;
-/** Of zlib: half the bytes of level 1 in about its time. */
+/** Compression level of zlib: half the bytes of level 1 in about its time. */
 const LEVEL = 3;
 
 export interface Drawn {
@@ -44,7 +47,7 @@ export function encodePng({ width, height, numbers, colors }: Drawn): Pixels {
   return pixels(width, height, [header, ...chunks, chunk("IDAT", deflateSync(raw, { level: LEVEL }))]);
 }
 
-/** An image that was made here; null: it was not. */
+/** Decodes an image that was created here; null: it was not. */
 export function decodePng({ format, isCompressed, width, height, bytes }: Pixels): Drawn | null {
   if (format !== PNG || isCompressed) return null;
   const chunks = new Map<string, Buffer>();

@@ -1,6 +1,6 @@
 /**
  * Sixel graphics as an image: `DCS P1;P2;P3 q … ST` (VT330/VT340 manual, chapter 14; a later definition of a colour
- * leaves what was drawn before, as in xterm). Pixels that are not drawn are transparent whatever P2 says: the cells
+ * does not change earlier pixels, as in xterm). Pixels that are not drawn are transparent whatever P2 says: the cells
  * beneath have the background. Pure.
  *
  * Time and memory are bounded by the room on the screen and by `MAX_WORK`: `!9999~` is six bytes for 60,000 pixels.
@@ -10,7 +10,7 @@ import { encodePng, MAX_PALETTE, TRANSPARENT } from "./png.ts";
 
 /** Rows of pixels in a band: one character is a column of them. */
 const BAND = 6;
-/** Pixels drawn by one image: four times a 4K screen; what comes after them is not drawn. */
+/** Maximum pixels drawn by one image: four times a 4K screen; further ones are not drawn. */
 const MAX_WORK = 4 * 3840 * 2160;
 const FIRST_SIXEL = 0x3f;
 const LAST_SIXEL = 0x7e;
@@ -19,13 +19,13 @@ const RASTER = 0x22;
 const COLOR = 0x23;
 const RETURN = 0x24;
 const NEXT = 0x2d;
-/** Less the digit 0. */
+/** Minus the digit 0. */
 const SEMICOLON = 0x3b - 0x30;
 const MAX_NUMBERS = 5;
 const MAX_NUMBER = 0xffff;
-/** Colour registers that are known, as in xterm; others wrap around. */
+/** Number of colour registers, as in xterm; higher numbers wrap around. */
 const REGISTERS = 1024;
-/** Colours used by one image, with their changes: what 16 bits number. */
+/** Maximum colours of one image, counting redefinitions: those that 16 bits can number. */
 const MAX_COLORS = 0xffff;
 /** The first sixteen registers of a VT340, in percent. */
 const FIRST_COLORS =
@@ -34,10 +34,10 @@ const FIRST_COLORS =
     .map((color) => color.split(",").map(Number));
 
 interface Room {
-  /** Most pixels, from where it begins to the edge of the screen, and to the last row that a picture may have. */
+  /** Maximum pixels, from its start to the edge of the screen, and to the last row that a picture may have. */
   readonly width: number;
   readonly height: number;
-  /** Pixels of a cell: the image is filled up to whole ones, so that no terminal scales it. */
+  /** Pixels of a cell: the image is padded to whole cells, so that no terminal scales it. */
   readonly cell: { readonly width: number; readonly height: number };
 }
 
@@ -45,7 +45,7 @@ interface Room {
 export function decodeSixel(data: string, room: Room): Pixels | null {
   const drawing = new Drawing(room);
   let repeat = 1;
-  // A loop over codes: an expression that finds the commands takes four times as long.
+  // A loop over codes: a regular expression for the commands takes four times as long.
   for (let at = 0; at < data.length && !drawing.isOver; ) {
     const code = data.charCodeAt(at++);
     if (code >= FIRST_SIXEL && code <= LAST_SIXEL) {
@@ -76,7 +76,7 @@ class Drawing {
   private width = 0;
   private height = 0;
   private work = 0;
-  /** Numbers of colours, a band at a time: nobody says how large the whole will be. */
+  /** Numbers of colours, one array per band: the total size is not known in advance. */
   private readonly bands: Uint16Array[] = [];
   private readonly colors: number[] = [TRANSPARENT];
   private readonly registers = new Map<number, number>();
@@ -95,7 +95,7 @@ class Drawing {
     this.y += BAND;
   }
 
-  /** The size that the image says of itself. */
+  /** The size that the image declares. */
   reserve(width: number, height: number): void {
     this.width = Math.max(this.width, Math.min(width, this.room.width));
     this.height = Math.max(this.height, Math.min(height, this.room.height));
@@ -128,14 +128,14 @@ class Drawing {
     }
   }
 
-  /** Filled up to whole cells. */
+  /** The image, padded to whole cells. */
   image(): Pixels | null {
     const { cell } = this.room;
     const width = Math.ceil(this.width / cell.width) * cell.width;
     const height = Math.ceil(this.height / cell.height) * cell.height;
     if (width === 0 || height === 0) return null;
     const numbers = new Uint16Array(width * height);
-    // Only colours that are used: with those that were changed there may be too many for a palette.
+    // Only used colours: with redefined ones there may be too many for a palette.
     const used = new Uint16Array(this.colors.length);
     const colors = [TRANSPARENT];
     for (let y = 0; y < this.height; y++) {
@@ -146,7 +146,7 @@ class Drawing {
         if (number > 0) numbers[y * width + x] = used[number] ||= colors.push(this.colors[number] ?? 0) - 1;
       }
     }
-    // Encoders use 256 colours, and with what is transparent that is one more than a palette has.
+    // Encoders use 256 colours; with transparency that is one more than a palette has.
     if (colors.length === MAX_PALETTE + 1) {
       const last = colors.length - 1;
       const nearest = nearestTo(colors.pop() ?? 0, colors);
@@ -179,7 +179,7 @@ class Drawing {
   }
 }
 
-/** Number of the colour that differs least. */
+/** Number of the most similar colour. */
 function nearestTo(color: number, colors: readonly number[]): number {
   const distance = (other: number): number =>
     [16, 8, 0].reduce((sum, shift) => sum + (((color >> shift) & 0xff) - ((other >> shift) & 0xff)) ** 2, 0);

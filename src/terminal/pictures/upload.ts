@@ -19,9 +19,9 @@ export class Upload {
     this.isWhole = command.number("m") !== 1;
   }
 
-  /** Its error in the form of the protocol; null: none so far. */
+  /** Its error in the protocol's form; null: none so far. */
   get error(): string | null {
-    // A file's name means something where the program runs, which may be another machine, user or root directory.
+    // A file name is valid only where the program runs, which may be another machine, user or root directory.
     if (this.first.letter("t", "d") !== "d") return "EINVAL:only direct transmission (t=d) is supported";
     return this.length > MAX_IMAGE_BYTES ? "EFBIG:too much data" : null;
   }

@@ -2,7 +2,7 @@
 
 /** Maximum number of stored links. */
 const MAX_LINKS = 8_192;
-/** Characters of a target; longer ones are not links. */
+/** Longest target in characters; longer ones are not links. */
 const MAX_TARGET = 4_096;
 
 export class LinkTable {

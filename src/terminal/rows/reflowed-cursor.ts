@@ -1,9 +1,11 @@
-/** The cursor across a reflow: xterm leaves it in its column, and forgets that the next character begins a row. */
+/**
+ * Restores the cursor after a reflow: xterm keeps it in its column, and forgets that the next character begins a row.
+ */
 import type { IBuffer, Terminal } from "@xterm/headless";
 import type { Position } from "../marks.ts";
 import { placeCursor, storedRow, wrappedCells } from "./xterm-row.ts";
 
-/** Where it is on the normal screen, as a line counted from the emulator's first row, and cells into it. */
+/** Its position on the normal screen, as a line counted from the emulator's first row, and cells into it. */
 export function cursorOf(buffer: IBuffer): Position {
   const { cursorX, cursorY } = buffer;
   const target = buffer.baseY + cursorY;

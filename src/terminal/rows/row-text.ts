@@ -38,7 +38,7 @@ export function simpleText(row: StoredRow, from: number, to: number): string | n
   return scratch.toString("latin1", 0, to - from);
 }
 
-/** A part of a picture is a blank. */
+/** A part of a picture reads as a blank. */
 function shownText(text: string): string {
   return text.startsWith(PLACEHOLDER) ? " " : text;
 }
@@ -83,7 +83,7 @@ export function rowLine(row: StoredRow, format: Format): Line {
 /** Bits of a background word that a span can express. */
 export const SPAN_BG = BG_VISIBLE & ~BG_EXTENDED & ~BG_OVERLINE;
 
-/** Joins spans that look alike and drops trailing spaces of the default style. */
+/** Joins spans of one style and drops trailing spaces of the default style. */
 export function finishSpans(spans: Span[]): Span[] {
   const last = spans.at(-1);
   if (last === undefined || Object.keys(last).length > 1) return spans;

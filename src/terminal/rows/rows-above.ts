@@ -14,7 +14,7 @@ interface Rows {
   readonly links: LinkTable;
 }
 
-/** How many rows are between a former top of the normal screen and its top now; `limit` at most. */
+/** Number of rows between a former top of the normal screen and its current top; at most `limit`. */
 export function countAbove({ hot, history }: Rows, since: Position, limit: number): number {
   const first = hot.indexOf(since);
   // Older ones are already packed: they are counted row by row.

@@ -81,7 +81,7 @@ function colorOf(word: number): Color | null {
   return { indexed: word & 0xff };
 }
 
-/** Whether text of this style looks like unstyled text, as far as spans can express it. */
+/** Whether text of this style looks like unstyled text, as far as a span can express it. */
 function isPlain(fg: number, bg: number): boolean {
   return (fg & ~FG_INVISIBLE) === 0 && (bg & (COLOR_MODE | COLOR_VALUE | BG_ITALIC | BG_FAINT)) === 0;
 }

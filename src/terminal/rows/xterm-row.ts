@@ -36,11 +36,11 @@ export const BG_ITALIC = 0x400_0000;
 export const BG_FAINT = 0x800_0000;
 export const BG_EXTENDED = 0x1000_0000;
 export const BG_OVERLINE = 0x4000_0000;
-/** A bit that xterm does not use: the cell was there before the command that runs, see `markStale`. */
+/** A bit that xterm does not use: the cell predates the running command, see `markStale`. */
 export const BG_STALE = 0x8000_0000;
 /** Bits of the background word that describe a cell ("protected" does not). */
 export const BG_KEPT = ~0x2000_0000;
-/** Bits that change how it looks. */
+/** Bits that change the cell's appearance. */
 export const BG_VISIBLE = BG_KEPT & ~BG_STALE;
 
 /** Cell attributes beyond the three words. */
@@ -144,8 +144,8 @@ export function usedCells(row: StoredRow): number {
 }
 
 /**
- * Marks the cells from `from` on as already there. A later write replaces a cell's words, and moved or rewrapped cells
- * take the bit along, so it marks old cells one by one.
+ * Marks the cells from `from` on as older than the running command. A later write replaces a cell's words, and moved or
+ * rewrapped cells keep the bit, so it marks old cells one by one.
  */
 export function markStale(row: StoredRow, from: number): void {
   const data = row._data;
@@ -153,7 +153,7 @@ export function markStale(row: StoredRow, from: number): void {
   for (let x = from; x < end; x++) data[x * CELL_WORDS + 2] = (data[x * CELL_WORDS + 2] ?? 0) | BG_STALE;
 }
 
-/** The style of the cells drawn next: the "pen". */
+/** The style of the next drawn cells: the "pen". */
 export interface Pen {
   fg: number;
   bg: number;

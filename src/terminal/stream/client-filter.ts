@@ -2,9 +2,9 @@
  * Decides from their bytes which escape sequences clients never receive.
  *
  * A query is answered once, by the session process: a terminal that received it would answer too, and its answer would
- * be typed into the program. So every sequence that makes any terminal answer, print to a printer, or change the
- * window, which is not ours, is removed. Sequences that draw as the emulator draws pass, and so do those that set modes
- * it has (`outer-state.ts`). Sources: XTerm Control Sequences; the kitty protocols; VT510 manual (reports).
+ * be typed into the program. So every sequence is removed that makes any terminal answer, print to a printer, or change
+ * its window. Sequences pass that draw as the emulator does, or set modes that it supports (`outer-state.ts`). Sources:
+ * XTerm Control Sequences; the kitty protocols; VT510 manual (reports).
  */
 
 import type { OuterEffect } from "../../protocol/attach.ts";
@@ -12,13 +12,13 @@ import type { LastingChange } from "../../protocol/lasting-changes.ts";
 import { INACTIVE_PROPERTY } from "../marks.ts";
 import { lastingChange, passesCsi, passesEscape, passesOsc } from "./outer-state.ts";
 
-/** `title`: `ESC k TEXT ESC \\`, as GNU screen and tmux take it. */
+/** `title`: `ESC k TEXT ESC \\`, as in GNU screen and tmux. */
 export type SequenceKind = "esc" | "csi" | "osc" | "dcs" | "string" | "title";
 
 export interface Sequence {
   kind: SequenceKind;
   start: number;
-  /** Where its parameters or contents begin; the final character of an "esc". */
+  /** Start of its parameters or contents; for an "esc", its final character. */
   body: number;
   /** Past its end. */
   end: number;
@@ -33,51 +33,51 @@ export type Verdict = "keep" | "cut" | "stop" | "own" | "picture";
 
 export interface Classifier {
   (bytes: Uint8Array, sequence: Sequence, start: number, end: number): Verdict;
-  /** Whether a sequence too long to wait for is hidden, judged by its beginning. */
+  /** Whether a sequence that is too long to wait for is hidden, judged by its beginning. */
   hides(bytes: Uint8Array, kind: SequenceKind, body: number, end: number): boolean;
 }
 
-/** OSC numbers whose contents are free text, in which "?" means nothing. */
+/** OSC numbers whose contents are free text, in which "?" has no meaning. */
 const TEXT_OSCS: ReadonlySet<number> = new Set([0, 1, 2, 7, 8, 9]);
 const TITLE_OSCS: ReadonlySet<number> = new Set([0, 1, 2]);
 const MARK_OSCS: ReadonlySet<number> = new Set([7, 133, 633]);
 const CLIPBOARD_OSC = 52;
 /**
- * Sequences for effects besides the screen: directory, notifications and progress, pointer, iTerm2's state of the work.
+ * Sequences with effects besides drawing: directory, notifications and progress, pointer, iTerm2's state of the work.
  */
 const EFFECT_OSCS: ReadonlySet<number> = new Set([7, 9, 22, 99, 777, 1337]);
 const NOTIFICATION_OSCS: ReadonlySet<number> = new Set([9, 99, 777]);
-/** Pointer shapes: asks by a "?" before a list of names. */
+/** Pointer shapes: a "?" before a list of names is a query. */
 const POINTER_OSC = 22;
 /** CSI with a count that the emulator executes in a loop: IL DL SU SD CHT CBT REP. */
 const REP = 0x62;
 const QUESTION = 0x3f;
 const HASH = 0x23;
 const EIGHT = 0x38;
-/** `CSI 1 J` needs help (`emulator.ts`). */
+/** `CSI 1 J` needs completion (`completions.ts`). */
 const ED = 0x4a;
 const ONE = 0x31;
-/** Cost of a loop in a slice's rows, so that a slice of nothing else stays short. */
+/** Cost of a loop in rows of a slice, so that a slice of loops stays short. */
 const LOOP_COST = 4;
 const COUNTED = new Set([..."LMSTIZb"].map((c) => c.charCodeAt(0)));
-/** A screen has at most 1,000 rows and columns: a larger count does no more. */
+/** A screen has at most 1,000 rows and columns: a larger count has no further effect. */
 const MAX_COUNT = 1_000;
 /** Rows that one REP may fill, so that a slice's scrolling stays bounded on a narrow screen. */
 const MAX_REPEAT_ROWS = 100;
-/** Window operations that stay: save and restore the title. */
+/** Window operations that pass: save and restore the title. */
 const TITLE_STACK: ReadonlySet<number> = new Set([22, 23]);
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 interface ClassifierOptions {
   readonly nonce: string | null;
-  /** Those of shells inside the session's own one. */
+  /** Nonces of shells inside the session's own one. */
   readonly childNonces?: ReadonlySet<string> | undefined;
   readonly hideClipboard: boolean;
   readonly hideTitles: boolean;
   /** Called with each change that resetting modes does not undo. */
   readonly changed?: (change: LastingChange) => void;
-  /** Called with each sequence that is kept and is in no picture. */
+  /** Called with each kept sequence that has an effect besides drawing. */
   readonly effect?: (effect: OuterEffect) => void;
 }
 
@@ -99,12 +99,13 @@ export function classifier(options: ClassifierOptions): Classifier {
         if (bytes[end - 1] === 0x48 && end - sequence.start === 2) changed("tabs");
         if (needsHelp(bytes, sequence.start, end)) return "stop";
         return passesEscape(bytes, sequence.start, end) ? "keep" : "cut";
-      // After one without a proper end some terminals, tmux among them, take everything that follows for its contents.
+      // After a string without a proper end some terminals, including tmux, take everything that follows as its
+      // contents.
       case "string":
         return isPicture(bytes, sequence.start, body) ? "picture" : "cut";
       case "dcs":
         return isSixel(bytes, body, end) ? "own" : "cut";
-      // Other terminals print a title in this form: they get it in the common one (`slice-scanner.ts`).
+      // Other terminals print a title in this form: it is sent to them in the common one (`slice-scanner.ts`).
       case "title":
         return "cut";
       case "osc": {
@@ -132,7 +133,7 @@ export function classifier(options: ClassifierOptions): Classifier {
   return Object.assign(classify, { hides });
 }
 
-/** `ESC _ G`; a C1 control before it has become that. */
+/** `ESC _ G`; a C1 control at its start has already become that. */
 export function isPicture(bytes: Uint8Array, start: number, body: number): boolean {
   return bytes[body] === 0x47 && bytes[start + 1] === 0x5f;
 }
@@ -148,7 +149,7 @@ function isParameter(c: number): boolean {
   return (c >= 0x30 && c <= 0x39) || c === 0x3b;
 }
 
-/** DECRC and DECALN, which the emulator executes in part (`emulator.ts`). */
+/** DECRC and DECALN, which the emulator executes only in part (`completions.ts`). */
 function needsHelp(bytes: Uint8Array, start: number, end: number): boolean {
   if (bytes[end - 1] !== EIGHT) return false;
   return end - start === 2 || (end - start === 3 && bytes[end - 2] === HASH);
@@ -160,7 +161,7 @@ function isTitleStack(bytes: Uint8Array, body: number, finalAt: number): boolean
 
 function judgeCsi(bytes: Uint8Array, body: number, finalAt: number): Verdict {
   const final = bytes[finalAt] ?? 0;
-  // SGR and cursor movement make up nearly all of a stream.
+  // SGR and cursor movements are nearly all of a stream.
   if (final === 0x48 || (final >= 0x41 && final <= 0x4b)) return "keep";
   const first = bytes[body] ?? 0;
   const prefix = first >= 0x3c && first <= 0x3f ? String.fromCharCode(first) : "";
@@ -199,7 +200,7 @@ function judgeOsc(
 }
 
 /**
- * Our own mark has `wsh=NONCE` among its parameters, or as 633;E or 633;L its nonce after the line. Only our
+ * A mark of wsh has `wsh=NONCE` among its parameters, or as 633;E or 633;L its nonce after the line. Only our
  * integration sends 633;T, around a typed command, and 633;P;WshInactive.
  */
 function isOwnMark(text: string, isOwn: (nonce: string | undefined) => boolean): boolean {
@@ -216,7 +217,7 @@ function stripTerminator(text: string): string {
   return text.replace(TERMINATOR, "");
 }
 
-/** Whether one of the parameters is "?", or a key's value is. */
+/** Whether one of the parameters, or the value of a key, is "?". */
 function asks(bytes: Uint8Array, body: number, end: number): boolean {
   for (let p = bytes.indexOf(0x3f, body); p >= 0 && p < end; p = bytes.indexOf(0x3f, p + 1)) {
     const before = bytes[p - 1];

@@ -1,6 +1,6 @@
 /**
- * Calls to other processes for a person at a terminal: to session processes, and to the server. Each opens a connection
- * and closes it.
+ * Calls to other processes for a person at a terminal: to session processes, and to the server. Each call opens and
+ * closes a connection.
  */
 import type { Instance } from "../../instance/paths.ts";
 import { isUnlimited, requireAllSessions } from "../../operations/rights.ts";
@@ -11,14 +11,14 @@ import { askServer } from "../../registry/server-client.ts";
 import { Connection } from "../../wire/connection.ts";
 import { findOwn } from "./own-targets.ts";
 
-/** Longest wait for a process to take the call, in ms. */
+/** Longest wait for a process to accept the call, in ms. */
 const CONNECT_MS = 1_000;
 /** Maximum processes per call: a session's, then that of a view. */
 const MAX_HOPS = 3;
 
 interface ForwardedCall {
   readonly by: Acting;
-  /** As a person writes it; absent: everything that the process serves. */
+  /** Target as a person writes it; absent: everything that the process serves. */
   readonly target?: string;
   readonly signal: AbortSignal;
 }

@@ -5,7 +5,7 @@ import { notFound, parseTarget, sessionId } from "../../protocol/names.ts";
 import type { SessionEntry } from "../../registry/directories.ts";
 import { findSession } from "../../registry/registry.ts";
 
-/** The process of a target that the caller may know of. @throws WshError session_not_found */
+/** The process of a target, if the caller may know of it. @throws WshError session_not_found */
 export function findOwn(instance: Instance, { caller: { only } }: Acting, target: string): SessionEntry {
   const parsed = parseTarget(target);
   const entry = findSession(instance, parsed);

@@ -1,4 +1,7 @@
-/** Calls that a person writes as a line, or binds to a key: to the terminal's own session, to others, to the server. */
+/**
+ * Runs calls that a person types as a line or binds to a key: in the terminal's own session, in others, or in the
+ * server.
+ */
 import type { Instance } from "../../instance/paths.ts";
 import type { Binding } from "../../keys/bindings.ts";
 import { bindingOfLine } from "../../keys/configured.ts";
@@ -14,15 +17,15 @@ import { endingQuestion, endsSomething } from "../../session/windows/prior-quest
 import { askServerOperation, askTarget } from "../calls/ask-process.ts";
 import { findOwn } from "../calls/own-targets.ts";
 
-/** Operations that change something, and are called for their answer. */
+/** Operations that change something, and whose answer the person wants to see. */
 const answering = /^(exec|run|ask|process|history|checkpoint|sessions|commands)\b/;
 
-/** @param answer takes the place of `%%` in parameters @throws WshError invalid_request, unknown_method */
+/** @param answer replaces `%%` in parameters @throws WshError invalid_request, unknown_method */
 export function bindingOfPaletteLine(line: string, answer: string | null = null): Binding {
   return bindingOfLine(line, { line: (each) => lineCall(each, TARGET_PARAMETER) }, answer);
 }
 
-/** The answer, if it is for the person to read; else null. */
+/** The answer, if the person should see it; else null. */
 export function forReading({ operation }: Binding, answer: unknown): unknown {
   const found = findOperation(operation);
   if (found === undefined || answer === null || answer === undefined) return null;
@@ -36,8 +39,8 @@ interface CallPort {
 }
 
 /**
- * Calls handled by another session, window or pane, or by the server; asks first when something would end.
- * @returns the answer; null when the person is asked
+ * Runs calls that another session, window or pane, or the server handles; asks first when something would end.
+ * @returns the answer; null: the person is being asked
  * @throws WshError of the operation
  */
 export async function callElsewhere(

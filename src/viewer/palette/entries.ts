@@ -11,7 +11,7 @@ import { ending } from "../../session/windows/prior-questions.ts";
 import type { SwitcherRow } from "../switcher/places.ts";
 import type { KnownOperation, NamedTarget, PaletteEntries } from "./suggest.ts";
 
-/** The most frequent ones come first: those about the visible objects. */
+/** Groups in order of their use: operations on visible objects come first. */
 const order = ["view", "pane", "window", "layout", "session", "sessions", "input", "buffer"];
 
 function rank(name: string): number {
@@ -27,7 +27,7 @@ const aboutParameter: Parameter = {
   description: "a session, window or pane (default: the active one)",
 };
 
-/** Null for an operation that does not exist. */
+/** Null for an unknown operation. */
 export function parametersAt(name: string): readonly Parameter[] | null {
   if (isViewOperation(name))
     return Object.entries(viewParameters(name)).map(([parameter, { kind, description, required = false }]) => {
@@ -78,7 +78,7 @@ export function knownFor(
   };
 }
 
-/** A place as calls name it. */
+/** A place by the name that calls use. */
 function namedPlace({ kind, session, target, name, description }: SwitcherRow): NamedTarget {
   if (kind === "session") return { text: session, description: `session, ${description}` };
   return { text: target, description: `${kind} ${kind === "window" ? `${session}:` : ""}${name} of ${session}` };

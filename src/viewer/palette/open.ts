@@ -1,4 +1,4 @@
-/** Opens a command palette over a terminal, with the instance's known names and the last lines. */
+/** Opens a command palette over a terminal, with the instance's known names and the latest lines. */
 import type { Instance } from "../../instance/paths.ts";
 import type { Bindings } from "../../keys/bindings.ts";
 import { parseCommandLine } from "../../keys/line.ts";
@@ -16,16 +16,16 @@ interface OpenPort {
   readonly bindings: Bindings;
   readonly by: Acting;
   /**
-   * Where the last lines are kept: on disk, for a private session in this process alone; false: nowhere, for another
-   * account's caller.
+   * Where the latest lines are stored: on disk; for a private session, only in this process; false: nowhere, for
+   * another account's caller.
    */
   readonly remembers: "always" | "here" | false;
   changed(): void;
-  /** @returns a line's answer, if it is for the person to read @throws WshError */
+  /** @returns a line's answer, if the person should see it @throws WshError */
   run(line: string, signal: AbortSignal): Promise<unknown>;
   /** Passes input on to the program below. */
   typed(bytes: Uint8Array): void;
-  /** It is over. @param said a notice to show */
+  /** The palette has closed. @param said a notice to show */
   done(said: string | null): void;
   /** It opens with a line that could not be executed. */
 }
@@ -55,7 +55,7 @@ export function openPalette(port: OpenPort): OwnDialog {
       known = knownWith(found);
       port.changed();
     },
-    // Without them, their names are typed.
+    // Without targets, the person types their names.
     () => {},
   );
   return palette;

@@ -33,44 +33,44 @@ import { type Offer, type PaletteEntries, type Suggestion, suggest } from "./sug
 /** Rows of the palette on a larger terminal; answers get more of it. */
 const ROWS = 14;
 const RESULT_ROWS = 20;
-/** Rows of an error, and of a line's description. */
+/** Most rows of an error, and of a line's description. */
 const MOST_SAID = 3;
 /** Cells of the widest column of names. */
 const WIDEST_NAME = 26;
 const WHEEL_UP = 64;
 const WHEEL_DOWN = 65;
-/** Keys queued while a call is running: more than anyone types meanwhile. */
+/** Keys queued while a call is running: more than anyone types during it. */
 const MAX_HELD = 4096;
-/** Lines that a page key moves. */
+/** Lines that Page Up and Page Down move. */
 const PAGE = 8;
 
 interface PalettePort {
-  /** Grows as places are found. */
+  /** Grows as targets are found. */
   readonly known: PaletteEntries;
   changed(): void;
   /**
    * Executes a line.
-   * @returns its answer, if it is for the person to read; null: it is done
+   * @returns its answer, if the person should see it; null: there is none to show
    * @throws WshError
    */
   run(line: string, signal: AbortSignal): Promise<unknown>;
   /** Passes input on to the program below. */
   typed(bytes: Uint8Array): void;
-  /** It is over. @param said for a moment, in its place */
+  /** The palette has closed. @param said a temporary notice in its place */
   done(said: string | null): void;
 }
 
 export class Palette implements OwnDialog {
   private line: EditedLine = lineOf("");
-  /** The suggestion that was chosen by the arrows; null: none was. */
+  /** Index of the suggestion chosen with the arrows; null: none was chosen. */
   private chosen: number | null = null;
   private error: string | null = null;
   private answer: { readonly lines: readonly string[]; readonly from: number } | null = null;
   private running: AbortController | null = null;
   private over = false;
-  /** Input while a call is running: for the program below once it is done. */
+  /** Input during a call, for the program below if the call closes the palette. */
   private held: Uint8Array[] = [];
-  /** The list's place on the terminal, and the number of its items above. */
+  /** The list's position on the terminal, and the number of its items above. */
   private drawn = { row: 0, first: 0, height: 0 };
 
   constructor(private readonly port: PalettePort) {}
@@ -113,7 +113,7 @@ export class Palette implements OwnDialog {
     return "open";
   }
 
-  /** A click chooses, and takes a chosen item; the wheel moves. */
+  /** A click selects an item, or runs the selected one; the wheel moves the selection. */
   private clicked(report: MouseReport | null): void {
     if (report === null || report.release) return;
     const { row, first, height } = this.drawn;
@@ -189,7 +189,7 @@ export class Palette implements OwnDialog {
     void this.run(line);
   }
 
-  /** Missing parameters are requested before anything is refused. @returns whether there were any */
+  /** Asks for missing parameters before anything is refused. @returns whether any were missing */
   private asksForMore(): boolean {
     const needed = this.missing.map((name) => `${name}=`);
     const { offer } = this;
@@ -198,12 +198,12 @@ export class Palette implements OwnDialog {
     return next !== undefined;
   }
 
-  /** Whether something has to be filled in before the line means anything. */
+  /** Whether the line lacks something that the person must fill in. */
   private isWanting(): boolean {
     return this.missing.length > 0 || wordsOf(textOfLine(this.line)).words.some(({ text }) => text.endsWith("="));
   }
 
-  /** Required parameters that the line lacks. */
+  /** Required parameters that are not in the line. */
   private get missing(): string[] {
     const [operation, ...given] = wordsOf(textOfLine(this.line)).words.map(({ text }) => text);
     const needed = this.port.known.parameters(operation ?? "")?.filter(({ required }) => required) ?? [];

@@ -1,9 +1,9 @@
 /**
- * The last lines of the command palette, for the next time: in a file of the state directory that is accessible to this
- * user alone.
+ * The latest lines of the command palette, for its next use: in a file of the state directory that only this user can
+ * read.
  *
- * Invariants: of a parameter that may hold any text only the name is stored, so nothing secret is; a private session
- * adds nothing. A file that cannot be read or written costs the remembered lines, and no command.
+ * Invariants: of a parameter that may contain any text only the name is stored, so no secret is stored; a private
+ * session adds nothing. A file that cannot be read or written loses the remembered lines, but no command fails.
  */
 import fs from "node:fs";
 import { checkOwnFile, replaceOwnFile } from "../../instance/owned-files.ts";
@@ -16,12 +16,12 @@ const MAX_LINES = 50;
 const MAX_CHARS = 500;
 const _OWNER_ONLY = 0o600;
 
-/** Parameters whose text is a name, and no program's input. */
+/** Parameters whose text is a name, not a program's input. */
 const names: ReadonlySet<string> = new Set([
   ...[TARGET_PARAMETER, "name", "title", "with", "to", "view", "beside", "signal"],
 ]);
 
-/** The part of a line that may be stored. @param parameters those that its operation takes */
+/** The part of a line that may be stored. @param parameters those of its operation */
 export function keepable(line: string, parameters: readonly Pick<Parameter, "name" | "values" | "isPlain">[]): string {
   const { operation, parameters: given } = parseCommandLine(line);
   const words = Object.entries(given).map(([name, value]) => {
@@ -39,7 +39,7 @@ export class Remembered {
 
   constructor(
     private readonly instance: Instance,
-    /** Nothing is written. */
+    /** Whether the session is private: nothing is written. */
     private readonly isPrivate: boolean,
   ) {
     this.kept = this.read();
@@ -50,13 +50,13 @@ export class Remembered {
     return this.kept;
   }
 
-  /** @param line as `keepable` has made it */
+  /** @param line result of `keepable` */
   add(line: string): void {
     if (this.isPrivate) {
       this.kept = [line, ...this.kept.filter((each) => each !== line)].slice(0, MAX_LINES);
       return;
     }
-    // Other terminals remember in the same file.
+    // Other terminals store lines in the same file.
     this.kept = [line, ...this.read().filter((each) => each !== line)].slice(0, MAX_LINES);
     try {
       if (hasStateDir(this.instance)) replaceOwnFile(this.instance.paletteFile, `${this.kept.join("\n")}\n`);

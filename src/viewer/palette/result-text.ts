@@ -1,6 +1,6 @@
-/** An operation's answer for a person: a field a line, lists below each other, text unchanged. Pure. */
+/** An operation's answer as text for a person: a field per line, lists below each other, text unchanged. Pure. */
 
-/** Lines that are shown of an answer; more is for other programs than a dialog. */
+/** Lines of an answer to show; a longer one is not for reading in a dialog. */
 const MAX_LINES = 2_000;
 
 export function resultLines(result: unknown): string[] {

@@ -8,9 +8,9 @@ import { fuzzyCost } from "../switcher/fuzzy.ts";
 export interface KnownOperation {
   readonly name: string;
   readonly description: string;
-  /** Keys that do it, as people write them. */
+  /** Its keys, as people write them. */
   readonly keys: string;
-  /** Something ends or is lost: listed last, unless its own word is typed (`pane.close`: close). */
+  /** Whether it ends or discards something: listed last, unless its own word is typed (`pane.close`: close). */
   readonly ends: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface NamedTarget {
 
 export interface PaletteEntries {
   readonly operations: readonly KnownOperation[];
-  /** Null for an operation that does not exist. */
+  /** Null for an unknown operation. */
   parameters(operation: string): readonly KnownParameter[] | null;
   /** Sessions, windows and panes. */
   readonly places: readonly NamedTarget[];
@@ -50,7 +50,7 @@ export interface Offer {
   /** The part of the line that a suggestion replaces. */
   readonly from: number;
   readonly to: number;
-  /** The first one is selected, unless another is chosen: the text so far is not a complete line. */
+  /** Whether the first suggestion is selected unless another is chosen: the text so far is not a complete line. */
   readonly meansFirst: boolean;
   /** A short description of the line. */
   readonly note: string;

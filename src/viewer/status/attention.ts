@@ -1,6 +1,6 @@
 /**
- * Passes events in panes on to the attached terminals, as set by `alert` and `alert_for`: once, until the person has
- * visited the pane, and not at terminals that show that very pane.
+ * Forwards events in panes to the attached terminals, according to `alert` and `alert_for`: once, until the person has
+ * visited the pane, and not to terminals that show that pane.
  */
 import { type AlertMode, attentionFor, type NewsKind } from "../../protocol/attention.ts";
 import type { Viewer } from "../../session/viewers.ts";
@@ -13,7 +13,7 @@ interface AttentionPort {
 }
 
 export class Attention {
-  /** When the terminals were notified, by pane and kind of news. */
+  /** Time at which the terminals were notified, by pane and kind of event. */
   private readonly alerted = new Map<string, number>();
 
   constructor(private readonly port: AttentionPort) {}
@@ -34,7 +34,7 @@ export class Attention {
     for (const viewer of away) viewer.alert(attentionFor(way, name(), text));
   }
 
-  /** Forgets news that people have seen, and panes that are not in `panes`. */
+  /** Forgets events that people have seen, and panes that are not in `panes`. */
   look(panes?: ReadonlySet<string>): void {
     for (const [key, when] of this.alerted) {
       const pane = key.slice(key.indexOf(" ") + 1);

@@ -1,4 +1,4 @@
-/** The text of the status line: named segments, left and right of a gap. Pure. */
+/** The text of the status line: named segments to the left and right of a gap. Pure. */
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
 import type { WindowInfo } from "../../protocol/session.ts";
 import type { ThemeRole } from "../../protocol/theme.ts";
@@ -10,10 +10,10 @@ export const segmentNames = [
   ...(["session", "windows", "gap", "exit", "typing", "agents", "people", "command", "time"] as const),
 ] as const;
 export type SegmentName = (typeof segmentNames)[number];
-/** The default segments: the time would wake a session at rest. */
+/** The default segments, without the time, which would wake a session at rest. */
 export const defaultSegments: readonly SegmentName[] = segmentNames.filter((name) => name !== "time");
 
-/** Cells of a session's, window's or agent's name. */
+/** Maximum cells of a session's, window's or agent's name. */
 const LONGEST_NAME = 20;
 
 /** Events in a window since a person last saw it. */
@@ -29,7 +29,7 @@ export interface StatusFacts {
   readonly session: string;
   readonly windows: readonly WindowInfo[];
   readonly marks: (window: string) => Marks;
-  /** People who can type here, and the names of viewing pages' devices. */
+  /** People who can type here, and the devices' names of pages that show the session. */
   readonly people: number;
   readonly devices: readonly string[];
   /** Last output of the command in the settings, and how it failed. */
@@ -51,7 +51,7 @@ function short(text: string): string {
   return clean.length > LONGEST_NAME ? `${clean.slice(0, LONGEST_NAME - 1)}…` : clean;
 }
 
-/** Signs after a window's name: its state, and its events. */
+/** Signs after a window's name for its state and its events. */
 function signs(window: WindowInfo, { bell, activity, finished }: Marks): string {
   const failed = window.panes.some(({ exit_code: code, state }) => state === "exited" && code !== null && code !== 0);
   const all = [
@@ -61,7 +61,7 @@ function signs(window: WindowInfo, { bell, activity, finished }: Marks): string 
   return all.filter((each) => each !== false).join("");
 }
 
-/** Number of panes without room in the window; a zoomed one hides the others on purpose. */
+/** Number of panes without room in the window; in a zoomed window, hiding is intended. */
 function hiddenIn({ zoomed, panes }: WindowInfo): string {
   const count = zoomed === true ? 0 : panes.filter(({ hidden }) => hidden === true).length;
   return count === 0 ? "" : ` (${count} hidden)`;
@@ -96,7 +96,7 @@ function exitPieces({ windows }: StatusFacts): Segment[] {
   return code === undefined || code === null || code === 0 ? [] : [{ text: ` exit ${code} `, role: "status_alert" }];
 }
 
-/** Callers that type now, and where. */
+/** Callers that are typing, and their panes. */
 function typingPieces({ windows }: StatusFacts): Segment[] {
   const several = windows.length > 1;
   return windows.flatMap(({ index, panes }) =>
@@ -142,7 +142,7 @@ function widthOf(pieces: readonly Segment[]): number {
   return pieces.reduce((sum, { text }) => sum + clusters(text).reduce((own, { width }) => own + width, 0), 0);
 }
 
-/** Leaves out the windows farthest from the current one, then all but that, until the rest fits. */
+/** Omits the windows farthest from the current one, then all but that one, until the rest fits. */
 function aroundCurrent(pieces: readonly Segment[], cols: number): readonly Segment[] {
   const isWindow = ({ target }: Segment): boolean => target?.kind === "window";
   const all = pieces.filter(isWindow);
@@ -165,7 +165,7 @@ function aroundCurrent(pieces: readonly Segment[], cols: number): readonly Segme
 }
 
 /**
- * The line for a terminal of this width. Left out first are the names of background windows, then the right side, then
+ * The line for a terminal of this width. The names of background windows are omitted first, then the right side, then
  * windows far from the current one.
  */
 export function statusText(facts: StatusFacts, segments: readonly SegmentName[], cols: number): StatusText {

@@ -1,19 +1,19 @@
 /**
- * The command whose first line of output is a segment of the status line. It runs in a separate process group, and is
- * ended with all that it has started, daemons too, with the line, after COMMAND_MS, and once it has printed
- * OUTPUT_BYTES. A failure is part of the segment.
+ * Runs the command whose first line of output is a segment of the status line. It runs in a process group of its own,
+ * and is killed with all its descendants, including daemons, when the line disappears, after COMMAND_MS, or after
+ * OUTPUT_BYTES of output. A failure is part of the segment.
  */
 import { endMarked, STATUS_MARK } from "../../platform/marked-processes.ts";
 import type { Settings } from "../../settings/table.ts";
 
-/** Time after which it is killed, in ms, bytes after which it is, and characters that are shown. */
+/** Time in ms, and bytes of output, after which it is killed; then the characters to show. */
 const COMMAND_MS = 5_000;
 const OUTPUT_BYTES = 16 * 1024;
 const COMMAND_CHARS = 100;
-/** Time for the rest of the output after the end, in ms: what it left behind may hold it open. */
+/** Time for the remaining output after the command's end, in ms: background processes may hold the pipe open. */
 const REST_MS = 100;
 
-/** The first line that it printed, and how it failed; "": it did not. */
+/** The first line of its output, and how it failed; "": it did not. */
 export interface CommandOutput {
   readonly text: string;
   readonly failed: string;
@@ -21,7 +21,7 @@ export interface CommandOutput {
 
 interface CommandRun {
   readonly child: Bun.Subprocess<"ignore", "pipe", "ignore">;
-  /** An entry of its environment, which all that it starts inherits. */
+  /** A mark in its environment, which all its descendants inherit. */
   readonly mark: string;
 }
 
@@ -35,7 +35,7 @@ export class StatusCommand {
   constructor(
     private readonly settings: Pick<Settings, "status_command" | "status_seconds">,
     private readonly session: { readonly name: string },
-    /** It has printed something, or may run again. */
+    /** Called after new output, or when it may run again. */
     private readonly changed: () => void,
     private readonly limitMs = COMMAND_MS,
   ) {}
@@ -54,7 +54,7 @@ export class StatusCommand {
     return this.printed;
   }
 
-  /** Ends it, and forgets when it ran. */
+  /** Kills it, and forgets when it ran. */
   stop(): void {
     clearTimeout(this.timer ?? undefined);
     this.timer = null;

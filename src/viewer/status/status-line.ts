@@ -1,9 +1,9 @@
 /**
- * Events in a session's windows, as people see them: by marks in the status line, a row of the outer screen that lists
- * the windows, and by alerts of their terminals (attention.ts). The line is hidden when useless: under `auto` it needs
- * several windows or panes, and under any setting an attached person.
+ * Shows people the events in a session's windows: by marks in the status line, a row of the outer screen that lists the
+ * windows, and by alerts of their terminals (attention.ts). The line is hidden when it is useless: with `auto` it needs
+ * several windows or panes, and with any setting an attached person.
  *
- * Owns the events of unwatched windows, the timer of the next change, and the command of the settings; all end with
+ * Owns the events of hidden windows, the timer of the next change, and the command of the settings; all end with
  * `dispose`. Changes are shown at most every UPDATE_MS.
  */
 
@@ -25,7 +25,7 @@ import { StatusCommand } from "./status-command.ts";
 
 /** Shortest time between two changes of the line, in ms: faster ones cannot be read. */
 const UPDATE_MS = 200;
-/** Silence after which output in an unwatched window is news, in ms. */
+/** Silence after which output in a hidden window is an event, in ms. */
 const SILENCE_MS = 10_000;
 const MINUTE_MS = 60_000;
 
@@ -45,10 +45,10 @@ const none: Marks = { bell: false, activity: false, finished: false };
 
 export class StatusLine implements Disposable {
   private readonly marks = new Map<string, Marks>();
-  /** When a pane printed last, and the command that runs in it with its start, in ms. */
+  /** Time of each pane's last output, and its running command with its start, in ms. */
   private readonly printedAt = new Map<string, number>();
   private readonly runs = new Map<string, { readonly since: number; readonly program: string }>();
-  /** As of the line's last composition. */
+  /** Windows at the line's last composition. */
   private windows: readonly WindowInfo[] = [];
   private shown = "";
   private timer: Timer | null = null;
@@ -60,7 +60,7 @@ export class StatusLine implements Disposable {
 
   constructor(
     private readonly session: Session,
-    /** As of each read. */
+    /** Read at each use: the settings may change. */
     private readonly settings: StatusSettings,
   ) {
     const { events } = session;
@@ -71,7 +71,7 @@ export class StatusLine implements Disposable {
         return kinds.length === 0 ? kind === "bell" : kinds.includes(kind);
       },
       name: () => session.name,
-      // A read-only viewer does not count as having seen news.
+      // A read-only viewer does not count as having seen events.
       viewers: () => session.viewers.all.filter(({ readOnly }) => !readOnly),
     });
     this.command = new StatusCommand(settings, session, () => this.soon());
@@ -145,7 +145,7 @@ export class StatusLine implements Disposable {
     for (const known of [this.printedAt, this.runs])
       for (const id of known.keys()) if (!panes.some(({ pane }) => pane.id === id)) known.delete(id);
     this.attention.look(new Set(panes.map(({ pane }) => pane.id)));
-    // A popup comes and goes over what is there, which keeps its size.
+    // A popup is temporary and does not change the size of the panes below it.
     const lasting = panes.filter(({ pane }) => pane.popup !== true);
     const isMeant = settings.status === "on" || (settings.status === "auto" && lasting.length > 1);
     const isShown = isMeant && session.viewers.terminals > 0;
@@ -177,7 +177,7 @@ export class StatusLine implements Disposable {
       );
   }
 
-  /** Notes when a pane's command began, and that a long one has ended. */
+  /** Records the start of a pane's command, and the end of a long one. */
   private follow(pane: PaneInfo): void {
     const { id, state } = pane;
     const now = performance.now();
@@ -194,7 +194,7 @@ export class StatusLine implements Disposable {
     this.mark(id, "finished", `'${run.program}' exited${failed} after ${durationOf(now - run.since)}`);
   }
 
-  /** @param gist the visible parts of it */
+  /** @param gist the visible parts of the line */
   private put(line: ShownLine | null, gist: string): void {
     if (gist === this.shown) return;
     this.shown = gist;
@@ -202,7 +202,7 @@ export class StatusLine implements Disposable {
   }
 }
 
-/** The line as each terminal has it; made once for each width and focus. */
+/** Returns the line for each terminal, composed once for each width and focus. */
 function textOf(facts: StatusFacts, segments: readonly SegmentName[]): ShownLine["text"] {
   const made = new Map<string, ReturnType<ShownLine["text"]>>();
   return (cols, seen) => {
@@ -226,7 +226,7 @@ function seenBy(facts: StatusFacts, { window, pane }: { readonly window: string;
   };
 }
 
-/** The facts that affect any terminal's line. */
+/** The facts that affect the line of any terminal. */
 function gist(facts: StatusFacts, segments: readonly SegmentName[]): string {
   const { windows, marks, now, ...rest } = facts;
   const shown = windows.map(({ rows: _, cols: __, panes, ...window }) => {

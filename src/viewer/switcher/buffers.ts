@@ -2,9 +2,9 @@
 import type { PasteBuffers } from "../../session/paste-buffers.ts";
 import type { SwitcherSource } from "./places.ts";
 
-/** Lines of a text that a preview has room for at most. */
+/** Lines of a text that fit into a preview at most. */
 const PREVIEW_LINES = 500;
-/** Characters of a text beside its name. */
+/** Characters of the text beside a buffer's name. */
 const BESIDE = 28;
 
 export function buffersSource(buffers: PasteBuffers): SwitcherSource {

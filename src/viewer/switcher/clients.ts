@@ -1,8 +1,8 @@
-/** The terminals that are attached to a session, as a list of the switcher: Enter disconnects the chosen one. */
+/** The terminals attached to a session, as a list of the switcher: Enter disconnects the chosen one. */
 import type { Session } from "../../session/session.ts";
 import type { SwitcherSource } from "./places.ts";
 
-/** @param here the terminal at which the list is shown */
+/** @param here the terminal that shows the list */
 export function clientsSource({ viewers, name }: Pick<Session, "viewers" | "name">, here: number): SwitcherSource {
   return {
     title: `Terminals attached to ${name}; Enter disconnects`,

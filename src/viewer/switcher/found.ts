@@ -1,7 +1,7 @@
-/** The panes of a session that have a text, as a list of the switcher. */
+/** The panes of a session that contain a text, as a list of the switcher. */
 import type { SwitcherSource } from "./places.ts";
 
-/** In names, titles and screens, small and capital letters alike. */
+/** Searches names, titles and screens, ignoring case. */
 export async function foundSource(source: SwitcherSource, session: number, text: string): Promise<SwitcherSource> {
   const wanted = text.toLowerCase();
   const own = (await source.list()).filter(({ number, kind }) => number === session && kind !== "session");

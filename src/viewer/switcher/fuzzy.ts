@@ -1,6 +1,6 @@
 /** Fuzzy matching: the typed letters occur in the text in this order. Pure. */
 
-/** How well a text fits, smaller is better; null when it does not. */
+/** How well a text matches: smaller is better; null: it does not match. */
 export function fuzzyCost(text: string, query: string): number | null {
   const lower = text.toLowerCase();
   let cost = 0;
@@ -16,7 +16,7 @@ export function fuzzyCost(text: string, query: string): number | null {
   return cost;
 }
 
-/** The matching items, best first; all in their order without a query. */
+/** The matching items, best first; without a query all, in their order. */
 export function fuzzyFilter<T>(items: readonly T[], query: string, textOf: (item: T) => string): T[] {
   if (query.trim() === "") return [...items];
   const scored = items.flatMap((item, index) => {

@@ -1,9 +1,9 @@
 /**
- * Mirrors: a session that shows itself, directly or through others (A shows B, B shows A), would draw itself without
- * end. Each attached client, and each view pane, reports the session that it is in; before another attaches or
- * switches, the session processes are asked which session shows which, outwards from the session in which it would be
- * seen. A session is identified by its socket, which is unique over all instances and does not change on a rename; a
- * pane among several represents its session.
+ * Prevents mirrors: a session that shows itself, directly or through others (A shows B, B shows A), would draw itself
+ * endlessly. Each attached client, and each view pane, reports the session in which it is displayed. Before another
+ * attaches or switches, the session processes are asked which session shows which, outwards from the session in which
+ * the target would be displayed. A session is identified by its socket, which is unique over all instances and does not
+ * change on a rename; a pane among several represents its session.
  */
 import fs from "node:fs";
 import * as v from "valibot";
@@ -13,7 +13,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { listProcesses } from "../../registry/registry.ts";
 import { Connection } from "../../wire/connection.ts";
 
-/** Longest wait for a session process's answer, in ms; one that hangs shows nothing new either. */
+/** Longest wait for a session process's answer, in ms; a hanging one shows nothing new either. */
 const ANSWER_MS = 1_000;
 /** Limit of sessions asked: a longer chain would not be visible on any screen. */
 const MAX_ASKED = 64;
@@ -21,12 +21,12 @@ const MAX_ASKED = 64;
 interface MirrorLink {
   readonly socket: string;
   readonly name: string | null;
-  /** The session in which it is shown, and so on up to the session that this terminal is in. */
+  /** The session in which it is displayed, and so on up to the session that contains this terminal. */
   readonly shows: MirrorLink | null;
 }
 
 /**
- * @param around socket of the session or pane in which the target would be seen
+ * @param around socket of the session or pane in which the target would be displayed
  * @param here describes the end of the chain, for messages
  * @throws WshError nested_session, naming the chain
  */
@@ -75,7 +75,7 @@ function mirror(name: string, first: MirrorLink, where: string): WshError {
   });
 }
 
-/** Null for a session that has ended, hangs, or is of a version that does not report it. */
+/** Null for a session that has ended, hangs, or has a version that does not report it. */
 async function ask(socket: string): Promise<v.InferOutput<typeof ShownInSchema> | null> {
   try {
     const { connection } = await Connection.open(socket, "cli", {}, ANSWER_MS);

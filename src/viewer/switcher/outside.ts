@@ -1,4 +1,6 @@
-/** A terminal that itself runs in a session is never switched to one in which it is seen: that would show itself. */
+/**
+ * Prevents a terminal inside a session from switching to a session in which it is displayed, which would show itself.
+ */
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { findSession } from "../../registry/registry.ts";
@@ -6,7 +8,7 @@ import type { SessionPlace } from "../../session/viewers.ts";
 
 /**
  * @param viewer `around`: socket of the pane in which the terminal's client runs; undefined: none
- * @returns null when nothing has to be asked first
+ * @returns null when no other process must be asked
  * @throws WshError nested_session
  */
 export function requireOutside(
@@ -17,6 +19,6 @@ export function requireOutside(
   if (page !== null) throw new WshError("nested_session", "the web page shows other sessions in its own list");
   if (around === undefined) return null;
   const { socket } = findSession(instance, { kind: "session_id", id: number });
-  // Loaded for terminals within sessions.
+  // Loaded only for terminals inside sessions.
   return import("./mirrors.ts").then(({ refuseMirror }) => refuseMirror(instance, around, { socket, name: session }));
 }

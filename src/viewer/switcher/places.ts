@@ -1,6 +1,6 @@
 /**
  * Destinations for a person: the instance's sessions, windows and panes, requested from the processes that serve them.
- * Each call opens and closes a connection; a process that does not answer in time is left out.
+ * Each call opens and closes a connection; a process that does not answer in time is omitted.
  */
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
@@ -18,7 +18,7 @@ import { Connection } from "../../wire/connection.ts";
 import { askProcess, askServerOperation } from "../calls/ask-process.ts";
 import { findOwn } from "../calls/own-targets.ts";
 
-/** Longest wait for a process's answer, in ms; sessions asked for a list. */
+/** Longest wait for a process's answer, in ms, and most sessions asked for a list. */
 const ANSWER_MS = 1_000;
 const MAX_SESSIONS = 256;
 /** Longest wait for a new session, in ms. */
@@ -26,20 +26,20 @@ const START_MS = 10_000;
 
 export type SwitcherScope = "windows" | "sessions" | "agents";
 
-/** What a switcher lists, and what its keys do to a row. */
+/** The rows of a switcher, and the actions of its keys. */
 export interface SwitcherSource {
   readonly title: string;
   /** The text of an empty list. */
   readonly nothing: string;
-  /** The question before a row is closed. */
+  /** The question before a row's object is closed. */
   closes(row: SwitcherRow): string;
   list(): Promise<readonly SwitcherRow[]>;
-  /** Its contents now; null: it does not answer. */
+  /** Its current contents; null: it does not answer. */
   preview(row: SwitcherRow): Promise<readonly string[] | null>;
   close(row: SwitcherRow): Promise<void>;
-  /** Absent: rows have no names of their own. */
+  /** Absent: rows cannot be renamed. */
   rename?(row: SwitcherRow, name: string): Promise<void>;
-  /** Absent: nothing can be made here. */
+  /** Absent: nothing can be created here. */
   create?(name: string): Promise<SwitcherRow>;
 }
 
@@ -55,7 +55,7 @@ export function placesSource(instance: Instance, kind: SwitcherScope, by: Acting
     title: titles[kind],
     nothing: kind === "agents" ? "no agent is running" : "no match",
     closes: ({ kind: what, session, name }) =>
-      `end ${what === "session" ? `session '${session}'` : `${what} ${name}`} and all that runs in it?`,
+      `end ${what === "session" ? `session '${session}'` : `${what} ${name}`} and all its programs?`,
     list: () => places(instance, kind, by),
     preview: (row) => preview(row, by),
     close: (row) => close(row, by),
@@ -67,18 +67,18 @@ export function placesSource(instance: Instance, kind: SwitcherScope, by: Acting
 export interface SwitcherRow {
   readonly kind: "session" | "window" | "pane" | "buffer" | "client";
   readonly session: string;
-  /** The session's number, and the socket where it is served. */
+  /** The session's number, and the socket of its process. */
   readonly number: number;
   readonly socket: string;
   /** Its target in calls: `@s3`, `@w5`, `@7`. */
   readonly target: string;
-  /** The pane of its preview. */
+  /** The pane for its preview. */
   readonly pane: string;
   readonly name: string;
   readonly description: string;
   /** Depth in the tree. */
   readonly depth: number;
-  /** Urgency of its agent, 0 the most urgent; null without an agent. */
+  /** Urgency of its agent, 0 being the most urgent; null: it has no agent. */
   readonly urgency: number | null;
 }
 
@@ -87,7 +87,7 @@ function ask(by: Acting, socket: string, op: string, input: unknown, target?: st
   return askProcess(socket, op, input, { by, ...defined({ target }), signal });
 }
 
-/** All places of a kind that a caller may see; agents in the order in which they need a person. */
+/** All places of a kind that a caller may see; agents by how urgently they need a person. */
 export async function places(
   instance: Instance,
   kind: SwitcherScope,
@@ -236,7 +236,7 @@ async function create(instance: Instance, name: string, by: Acting): Promise<Swi
   return made;
 }
 
-/** With this process's environment, as a person's own. */
+/** Runs in this process's environment, like a session that a person starts. */
 async function startHere(instance: Instance, name: string): Promise<void> {
   const { selfCommand } = await import("../../launch/launch.ts");
   const child = Bun.spawn([...selfCommand(["new", "--socket", instance.httpSocket, ...(name === "" ? [] : [name])])], {

@@ -22,11 +22,11 @@ import type { SwitcherRow, SwitcherSource } from "./places.ts";
 const RENEW_MS = 1_000;
 /** Terminals below this many columns have the list alone. */
 const PREVIEW_COLS = 60;
-/** Keys queued during an action: more than anyone types meanwhile. */
+/** Keys queued during an action: more than anyone types during it. */
 const MAX_HELD = 256;
 /** The row on which the list begins. */
 const LIST_ROW = 2;
-/** Button of the wheel turned up; the next one is down. */
+/** Mouse button for the wheel turned up; the next number is down. */
 const WHEEL_UP = 64;
 /** Characters that can be typed. */
 const MAX_TYPED = 64;
@@ -37,11 +37,11 @@ interface SwitcherPort {
   readonly readOnly: boolean;
   changed(): void;
   say(text: string): void;
-  /** Switches to it in this terminal; later input is typed there. */
+  /** Switches this terminal to the place; later input is typed there. */
   go(place: SwitcherRow): void;
   /** Passes input on to the program below. */
   typed(bytes: Uint8Array): void;
-  /** It is done. */
+  /** The switcher has closed. */
   done(): void;
 }
 
@@ -53,18 +53,18 @@ export class Switcher implements OwnDialog {
   private typed = "";
   private mode: Mode = "filter";
   private chosen = "";
-  /** The subject of a question or of a typed name, fixed while it is open. */
+  /** The object of a question or of a typed name, fixed while the line is open. */
   private about: SwitcherRow | undefined;
   private lines: { readonly pane: string; readonly lines: readonly string[] | null } | null = null;
-  /** How the list was drawn last: its first place, its rows and its columns. */
+  /** The last drawing of the list: its first place, its rows and its columns. */
   private drawn = { from: 0, room: 0, left: 0 };
   private timer: Timer | null = null;
   private over = false;
   private isBusy = false;
-  /** Typed while it is. */
+  /** Input typed during an action. */
   private readonly held: InputEvent[] = [];
   private isLoaded = false;
-  /** Enter was pressed before the list was there. */
+  /** Whether Enter was pressed before the list arrived. */
   private entersThen = false;
 
   constructor(
@@ -137,7 +137,7 @@ export class Switcher implements OwnDialog {
   pressed(event: InputEvent): "open" | "closed" {
     const { kind, parsed } = event;
     if (this.isBusy || this.entersThen) {
-      // Input during an action is for the state after it.
+      // Input during an action is handled after it.
       if ((kind === "key" || kind === "paste") && this.held.length < MAX_HELD) this.held.push(event);
       return "open";
     }
@@ -151,7 +151,7 @@ export class Switcher implements OwnDialog {
       if (this.mode === "filter") return "closed";
       this.enter("filter");
     } else if (this.mode === "close") {
-      // As in every question about ending something, only yes confirms.
+      // As in every question before an end, only yes confirms.
       if (key === "y" || key === "Y") this.accept();
       else this.enter("filter");
     } else if (name === "Enter") this.accept();
@@ -188,7 +188,7 @@ export class Switcher implements OwnDialog {
     return (said ?? "").length < cols ? (said ?? "") : (less ?? "");
   }
 
-  /** A click chooses, and switches to a chosen place; the wheel moves. */
+  /** A click selects a place, or switches to the selected one; the wheel moves the selection. */
   private clicked(report: MouseReport | null): void {
     if (report === null || report.release || this.mode !== "filter") return;
     const { button, row, col } = report;
@@ -250,7 +250,7 @@ export class Switcher implements OwnDialog {
     this.chosen = shown[Math.max(0, Math.min(shown.length - 1, index + by))]?.target ?? "";
   }
 
-  /** Makes sure that the chosen place is a shown one. */
+  /** Ensures that the selected place is displayed. */
   private settle(): void {
     if (this.mode !== "filter") return;
     const shown = this.shown();

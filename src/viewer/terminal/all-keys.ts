@@ -1,13 +1,13 @@
 /**
- * The whole table of keys over a terminal, until the next key, which is handled as usual unless it is one with which
- * people leave such a list. A click runs its row.
+ * The whole table of keys over a terminal, until the next key, which is handled as usual unless it is one that people
+ * use to leave such a list. A click runs its row.
  */
 import { drawKeyMap, type KeyMapRow, keyMapRowAt, layoutKeyMap } from "../../compositor/key-map.ts";
 import { parseMouse } from "../../keys/mouse.ts";
 import type { Frame } from "../../protocol/frame.ts";
 import type { OwnDialog } from "./overlay-layer.ts";
 
-/** Lines that a notch of the wheel scrolls. */
+/** Lines scrolled per notch of the wheel. */
 const NOTCH = 3;
 const WHEEL_UP = 64;
 const LEAVING: ReadonlySet<string> = new Set(["Escape", "q", "Enter"]);

@@ -1,6 +1,6 @@
 /**
- * A question to the person at one terminal about a key that they pressed. It looks and answers like programs'
- * questions, but takes keys at once, since it is expected.
+ * A question to the person at one terminal about a key that they pressed. It looks and behaves like a program's
+ * question, but accepts keys at once, since the person expects it.
  */
 import { drawDialog, layoutDialog } from "../../compositor/dialog.ts";
 import type { InputEvent } from "../../keys/types.ts";
@@ -14,7 +14,7 @@ import type { OwnDialog } from "./overlay-layer.ts";
 export class AskDialog implements OwnDialog {
   private state: DialogState;
 
-  /** @param answered called once, unless it is dismissed */
+  /** @param answered called once, unless the question is dismissed */
   constructor(
     private readonly question: Question,
     private readonly title: string,

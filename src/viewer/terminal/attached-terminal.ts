@@ -1,7 +1,7 @@
 /**
  * One attached terminal in the session process: its connection, keys, size and end. presentation.ts decides what it
- * shows. Where the session process could open the person's terminal itself, it reads keys there once the client has
- * stopped reading them; until then, or otherwise, keys come over the connection. Both ways share one reader of the
+ * shows. If the session process could open the person's terminal itself, it reads keys there after the client has
+ * stopped reading them; until then, or otherwise, keys arrive over the connection. Both ways share one reader of the
  * prefix key. After the end, the terminal decides no size and holds no keyboard.
  */
 
@@ -49,7 +49,7 @@ let nextViewerId = 1;
 
 export interface AttachPolicy {
   readonly instance: Instance;
-  /** Read at each use: they may change. */
+  /** Read at each use: the settings may change. */
   readonly settings: Pick<Settings, "title" | "clipboard" | "mouse">;
 }
 
@@ -60,17 +60,17 @@ export class TerminalStream implements Viewer {
   /** The person at the terminal, with their rights: calls by keys, clicks and lines are made as this person. */
   readonly by: Acting;
   readonly observes: boolean;
-  /** Socket of the session that its client runs in. */
+  /** Socket of the session inside which its client runs. */
   readonly around: string | undefined;
   readonly mouse: TakenMouse;
   private readonly sized: OuterSize;
   private readonly inPage: Page | null;
   readonly focus: TerminalFocus;
-  /** Called for a key that is bound to an operation of the session. */
+  /** Called for a key that is bound to an operation on the session. */
   onBound: (binding: Binding, signal: AbortSignal) => Promise<unknown> = async () => null;
   readonly own: OwnView;
   private readonly scrollback: ScrollbackChoice;
-  /** Its owner collects sizes and reads keys. */
+  /** Whether its owner collects sizes and reads keys. */
   readonly composed: boolean;
   readonly environment: Readonly<Record<string, string>>;
   readonly notifies: AlertMode;
@@ -85,7 +85,7 @@ export class TerminalStream implements Viewer {
   private readonly keys: KeyReader;
   private readonly ends: (() => void)[] = [];
   private over = false;
-  /** The session ended this stream before it had begun: the stream first shows the session's screen. */
+  /** Set if the session ended this stream before it began: the stream still shows the session's screen first. */
   private ending: ViewerEnd | null = null;
   /** The last keyboard state sent to the client. */
   private toldCaptured: boolean | null = null;
@@ -171,7 +171,7 @@ export class TerminalStream implements Viewer {
     });
   }
 
-  /** Attaches: sends the present screen, then everything after it. The first bytes may be sent before this resolves. */
+  /** Attaches: sends the current screen, then all changes. The first bytes may be sent before this resolves. */
   async start(): Promise<void> {
     const { session } = this;
     this.ends.push(session.streamOpened());
@@ -198,7 +198,7 @@ export class TerminalStream implements Viewer {
     }
   }
 
-  /** The person hesitates after the prefix key, or has pressed another one. */
+  /** The person hesitates after the prefix key, or has pressed another key. */
   showHelp(input: unknown): void {
     const { shown, table } = v.parse(HelpSchema, input);
     if (!this.over) this.own.showMap(shown ? table : null);
@@ -246,7 +246,7 @@ export class TerminalStream implements Viewer {
     });
   }
 
-  /** Asks the person here about a key that they pressed; `act` fails as a key does. */
+  /** Asks the person here about a key that they pressed; an error of `act` is shown like a key's. */
   ask(question: Question, act: (answer: Answer) => Promise<void>): void {
     this.own.ask(question, this.session.name, act);
   }
@@ -280,18 +280,18 @@ export class TerminalStream implements Viewer {
     );
   }
 
-  /** The client does not hold the terminal now: nothing is read or written there until it resumes. */
+  /** The client does not hold the terminal now: this process neither reads nor writes there until it resumes. */
   release(): void {
     if (!this.over) this.presentation.release();
   }
 
-  /** The person returns what they took over. */
+  /** The person hands back the program that they took over. */
   giveBack(): void {
     if (!this.readOnly && !this.over) void this.session.questions.giveBack();
   }
 
   alert(text: string): void {
-    // For an alert, a session with this one as a view uses its own terminals; a read-only terminal has no person.
+    // A session that shows this one as a view uses its own terminals for alerts; a read-only terminal has no person.
     if (!this.composed && !this.readOnly && !this.over) this.presentation.alert(text);
   }
 
@@ -304,7 +304,7 @@ export class TerminalStream implements Viewer {
   use(input: unknown): void {
     const settings = v.parse(PersonSettingsSchema, input);
     if ("fault" in settings) {
-      // The session itself reports faults of a file that it reads as well.
+      // The session itself reports errors in a settings file that it reads as well.
       if (settings.fault !== this.session.notice.text) this.say(settings.fault);
       return;
     }
@@ -337,7 +337,7 @@ export class TerminalStream implements Viewer {
     return this.sized.isApplying;
   }
 
-  /** Removes the drawing; the program's screen stays in view. */
+  /** Removes the drawing; the program's screen remains in view. */
   end(reason: ViewerEnd): void {
     if (this.over) return;
     this.ending = reason;
@@ -358,7 +358,7 @@ export class TerminalStream implements Viewer {
     this.peer.finish();
   }
 
-  /** The connection is gone, or the stream is over: sends nothing more and releases everything. */
+  /** The connection is lost, or the stream has ended: sends nothing more and releases everything. */
   close(): void {
     if (this.over) return;
     this.over = true;
@@ -415,7 +415,7 @@ export class TerminalStream implements Viewer {
     this.presentation.reconsider();
   }
 
-  /** A slow client is told once it reads again. */
+  /** A slow client is notified when it reads again. */
   private tellKeyboard(): void {
     const { keyboard, questions } = this.session;
     // One press of the prefix key ends both.

@@ -1,18 +1,18 @@
 /**
- * Keys that are bound to operations, in order with later input: input after a key is typed into the key's destination,
- * once its operation is done.
+ * Runs the operations that are bound to keys, in order with later input: input after a key is typed into the
+ * destination of the key, once its operation has ended.
  */
 import type { BoundKey } from "../../protocol/attach.ts";
 
-/** Maximum reads of keys that wait for an earlier key's operation: more than anyone types meanwhile. */
+/** Most reads that wait for an earlier key's operation: more than anyone types during it. */
 const MAX_WAITING = 4096;
 
-/** Input after a key, or another key of a table. */
+/** Queued input after a key, or another key of a table. */
 type Queued = Uint8Array | BoundKey;
 
 interface BoundKeysPort {
   readonly isOver: boolean;
-  /** Whether a key means something now: what it is pressed in, a dialog or copy mode, may take it as typed. */
+  /** Whether a key's binding applies now: an open dialog or copy mode may take the key as typed. */
   means(key: BoundKey): boolean;
   /** Runs the operations of a key. */
   perform(key: BoundKey): Promise<void>;
@@ -21,7 +21,7 @@ interface BoundKeysPort {
 }
 
 export class BoundKeys {
-  /** Input after a key, queued until its operation is done. */
+  /** Input after a key, queued until its operation has ended. */
   private waiting: Queued[] | null = null;
 
   constructor(private readonly port: BoundKeysPort) {}
@@ -60,7 +60,7 @@ export class BoundKeys {
     return true;
   }
 
-  /** @returns whether the key's operations have begun: else it was typed */
+  /** @returns whether the key's operations have begun; otherwise it was typed */
   private now(key: BoundKey, following: Queued[]): boolean {
     const isMeant = this.port.means(key);
     if (isMeant) this.begin(following, () => this.port.perform(key));
@@ -68,7 +68,7 @@ export class BoundKeys {
     return isMeant;
   }
 
-  /** @returns whether they were queued after the present operation */
+  /** @returns whether they were queued after the current operation */
   private behind(next: Queued, rest: readonly Queued[]): boolean {
     this.waiting?.push(next, ...rest);
     return this.waiting !== null;

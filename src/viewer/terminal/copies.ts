@@ -1,12 +1,12 @@
 /**
- * Where copies go that programs or the person of one terminal make. A client that writes the system's clipboard itself
- * and falls behind gets the newest copy once it reads again.
+ * Sends the copies of programs and of the person at one terminal to their destinations. A client that writes the
+ * system's clipboard itself and falls behind gets only the newest copy when it reads again.
  */
 import { messageTypes } from "../../protocol/messages.ts";
 import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
 
-/** Selections of OSC 52 that mean the clipboard: none, `c`, `s`; not X11's primary one alone. */
+/** Selections of OSC 52 that include the clipboard: none, `c`, `s`; not X11's primary selection alone. */
 const CLIPBOARDS = /^$|[cs]/;
 
 interface Copied {
@@ -16,13 +16,13 @@ interface Copied {
 
 interface CopiesOptions {
   readonly viewer: number;
-  /** The client copies. */
+  /** Whether the client writes the system's clipboard itself. */
   readonly isWanted: boolean;
   /** Whether programs' clipboard writes reach the terminal. */
   programs(): boolean;
-  /** The session stores the person's copies. */
+  /** Whether the session stores the person's copies. */
   readonly keeps: boolean;
-  /** Goes to the terminal with its next picture. */
+  /** The copy is sent to the terminal with its next picture. */
   rendered(copied: Copied): void;
 }
 

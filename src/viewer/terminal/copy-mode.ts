@@ -1,6 +1,6 @@
 /**
- * Copy mode of one terminal: begins and ends it, and gives it the input meanwhile. In a window of several panes the
- * process of the focused pane does the same for all of the window's viewers.
+ * Copy mode of one terminal: begins and ends it, and passes it the input. In a window of several panes, the process of
+ * the focused pane does this for all of the window's viewers.
  */
 import { systemClock } from "../../base/clock.ts";
 import type { CopyModeInput } from "../../protocol/copy-mode.ts";
@@ -13,15 +13,15 @@ import { ownModes } from "./own-modes.ts";
 import type { Shown } from "./shown.ts";
 
 interface LookingPort {
-  /** Whether a pane may be in copy mode for all of its viewers. */
+  /** Whether a pane can be in copy mode for all of its viewers. */
   mayShare(pane?: string): boolean;
   changed(): void;
   copied(text: string): void;
   say(text: string): void;
-  /** Input that is for the program after all. */
+  /** Input for the program. */
   typed(bytes: Uint8Array): void;
   readonly mouse: { readonly isAllowed: boolean };
-  /** The terminal has NO_COLOR. */
+  /** Whether the terminal has NO_COLOR. */
   readonly isPlain: boolean;
 }
 
@@ -38,7 +38,7 @@ export class PaneCopyMode {
       systemClock,
       (events) => {
         for (const event of events) {
-          // Input after the leaving key is for the program.
+          // Input after the key that leaves copy mode goes to the program.
           if (this.look?.pressed(event) !== true) port.typed(event.raw);
         }
       },
@@ -63,7 +63,8 @@ export class PaneCopyMode {
       return;
     }
     if (act !== undefined) {
-      if (this.look?.perform(act) !== true) throw new WshError("invalid_request", `copy mode does no '${act.action}'`);
+      if (this.look?.perform(act) !== true)
+        throw new WshError("invalid_request", `copy mode has no action '${act.action}'`);
       return;
     }
     if (this.look !== null) {

@@ -8,8 +8,8 @@
  * another mount namespace. A terminal that takes nothing blocks nothing: its bytes stay `pending`.
  *
  * The client holds it only while it runs in the foreground. No event reports that a client was stopped, so its state is
- * read before every read of keys, and from time to time during writes. Keys typed after the stop belong to the shell
- * and are left unread until the client resumes.
+ * checked before every read of keys, and periodically during writes. Keys typed after the stop belong to the shell and
+ * are left unread until the client resumes.
  */
 import fs from "node:fs";
 import tty from "node:tty";
@@ -20,11 +20,11 @@ import { TerminalOutput } from "../../platform/terminal-writer.ts";
 import type { PersonDevice } from "../../protocol/attach.ts";
 import { SignalledInput } from "./signalled-input.ts";
 
-/** Interval between checks of the terminal's owner during heavy output, in ms: one check takes 4 µs (m). */
+/** Interval between checks of the terminal's owner during heavy output, in ms: one check takes 4 µs (measured). */
 const LOOK_MS = 10;
 /**
- * Pause of everything else after an echo was written, in µs: the kernel may have to pass it to the terminal, or to the
- * process that has the terminal, on this processor, and does so as soon as the processor is idle.
+ * Pause of everything else after the write of an echo, in µs: the kernel may pass it on to the terminal, or to the
+ * process that holds the terminal, on this processor, and does so as soon as the processor is idle.
  */
 const HANDOVER_US = 40;
 
@@ -51,7 +51,7 @@ export class PersonTerminal {
     this.output = new TerminalOutput(fd);
   }
 
-  /** Whether it may be read here; else keys come by the client. */
+  /** Whether this process may read keys here; otherwise they arrive through the client. */
   readonly readsKeys = platform().terminals.signalsInput;
 
   /** Null when the device cannot be opened, the path leads to another, or only the client may write there. */
@@ -68,7 +68,7 @@ export class PersonTerminal {
       }
       fs.closeSync(fd);
     } catch {
-      // Not ours to open, or gone: the client carries the bytes.
+      // The terminal is not ours to open, or gone: the client carries the bytes.
     }
     holder?.close();
     return null;
@@ -104,7 +104,7 @@ export class PersonTerminal {
     if (client !== null) {
       this.input = SignalledInput.begin(this.fd, {
         mayRead: () => {
-          // The echo need not check again.
+          // Saves the echo another check.
           this.lookedAt = performance.now();
           return client.holdsTerminal;
         },
@@ -117,7 +117,10 @@ export class PersonTerminal {
     await this.readStream(keys, ended, lost);
   }
 
-  /** Fallback without a signal for waiting keys or the client's state: keys read while it is stopped are lost. */
+  /**
+   * Fallback without a signal for waiting keys, and without the client's state: keys read while the client is stopped
+   * are lost.
+   */
   private async readStream(keys: (bytes: Uint8Array) => void, ended: () => void, lost: () => void): Promise<void> {
     const reader = Bun.file(this.fd).stream().getReader();
     this.reader = reader;
@@ -162,7 +165,9 @@ export class PersonTerminal {
   }
 }
 
-/** Null without a pid that means the same process here (another name space): it counts as holding its terminal. */
+/**
+ * Null without a pid that names the same process here (another pid namespace): then it counts as holding its terminal.
+ */
 function holderOf({ pid, number }: PersonDevice): TerminalHolder | null {
   return pid === undefined ? null : platform().processes.holder(pid, number);
 }

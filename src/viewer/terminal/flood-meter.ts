@@ -1,10 +1,10 @@
-/** Distinguishes a flood, of which a person sees only the end, from work. Runs once per chunk and client. */
+/** Distinguishes a flood, of which a person sees only the end, from ordinary output. Runs once per chunk and client. */
 
 /** Length of the window in which output is counted, in ms. */
 export const FLOOD_WINDOW_MS = 50;
-/** More bytes in a window than this is a flood: five megabytes a second. */
+/** Bytes within a window above which output is a flood: five megabytes a second. */
 const FLOOD_BYTES = 256 * 1024;
-/** A flood is over when a window had fewer bytes than this. */
+/** A flood ends after a window with fewer bytes than this. */
 const CALM_BYTES = 16 * 1024;
 
 export class FloodMeter {

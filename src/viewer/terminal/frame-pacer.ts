@@ -1,16 +1,17 @@
 /**
  * Decides when the next picture of a rendered terminal is made: at most at a screen's frame rate (after a rest three at
- * once: a change has consequences, as a split has the other pane's new size and the new one's prompt), after output
- * other than echo has paused, outside a synchronized update, and between two chunks. It owns the one timer for that and
- * remembers since when a picture is due; its owner decides whether a picture can be made now and what it shows.
+ * once: a change has consequences; a split, for example, is followed by the other pane's new size and the new pane's
+ * prompt), after output other than echo has paused, outside a synchronized update, and between two chunks. It owns the
+ * timer for that and remembers since when a picture is due; its owner decides whether a picture can be made now and
+ * what it shows.
  */
 
 /** Time between two pictures, in ms: a screen shows sixty a second. */
 export const FRAME_MS = 16;
 /**
- * Output that is not the echo of a key usually continues: a picture waits until none came for the first time, in ms,
- * but no longer than the second, since the next frame is due then (a redraw in many writes: p90 19 ms without, 6 with
- * (m)).
+ * Waits for the end of output that is not the echo of a key, in ms: a picture waits until no output came for the first
+ * time, but no longer than the second, since the next frame is due then (a redraw in many writes: p90 19 ms without, 6
+ * with, measured).
  */
 const SETTLE_MS = 1;
 const SETTLED_MS = 4;
@@ -18,9 +19,9 @@ const SETTLED_MS = 4;
 const SYNCHRONIZED_MS = 150;
 
 interface FramePacerPort {
-  /** No picture can be made now; the end of that state calls `soon`. */
+  /** Whether no picture can be made now; the end of that state calls `soon`. */
   isBlocked(): boolean;
-  /** The program is in the middle of a synchronized update. */
+  /** Whether the program is in the middle of a synchronized update. */
   isSynchronized(): boolean;
   /** Runs `make` between two chunks, immediately if no chunk is being parsed. */
   atRest(make: () => void): void;
@@ -30,24 +31,24 @@ interface FramePacerPort {
 
 export class FramePacer {
   private timer: Timer | null = null;
-  /** A picture is about to be made between two chunks. */
+  /** Whether a picture is about to be made between two chunks. */
   private due = false;
-  /** From when on a picture may be made. */
+  /** Time from which a picture may be made. */
   private readyAt = Number.NEGATIVE_INFINITY;
   private printedAt = Number.NEGATIVE_INFINITY;
   private dirtySince: number | null = null;
   private over = false;
-  /** A key was typed whose echo has not been shown. */
+  /** Whether a key was typed whose echo has not been shown. */
   private owesEcho = false;
 
   constructor(private readonly port: FramePacerPort) {}
 
-  /** Nothing is pending: new output would be shown at once. */
+  /** Whether nothing is pending, so that new output would be shown at once. */
   get isReady(): boolean {
     return this.timer === null && !this.due && (this.owesEcho || performance.now() >= this.readyAt);
   }
 
-  /** A person typed: the echo is shown whenever the last picture was, once for each time. */
+  /** A person typed: the echo is shown without regard to the last picture's time, once per key. */
   typed(): void {
     this.owesEcho = true;
   }
@@ -85,7 +86,7 @@ export class FramePacer {
     }, ms);
   }
 
-  /** A picture is being made. */
+  /** Call when a picture is being made. */
   began(): void {
     const now = performance.now();
     // After a rest of two frames, the first two pictures do not delay the next. Echoes are as frequent as keys, and
@@ -94,7 +95,7 @@ export class FramePacer {
     this.dirtySince = null;
   }
 
-  /** Cancels whatever is due. */
+  /** Cancels the due picture. */
   cancel(): void {
     clearTimeout(this.timer ?? undefined);
     this.timer = null;

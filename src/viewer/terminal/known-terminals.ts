@@ -11,11 +11,11 @@ import type { Position, ShownProgram } from "./shown.ts";
 /** Limit of remembered terminals; the newest are kept, with one screen of hashes each. */
 const MAX_TERMINALS = 32;
 
-/** A terminal's lines when it detaches. */
+/** The lines that a terminal has when it detaches. */
 export interface SeenScrollback {
-  /** Of each program, its scrollback has every line before this place. */
+  /** For each program: the position before which the scrollback has every line. */
   readonly tops: WeakMap<ShownProgram, Position>;
-  /** Its screen shows the lines after it of this program, as the session's does; null: of none. */
+  /** The program whose lines after that position are on the terminal's screen, as on the session's; null: none. */
   readonly screen: ShownProgram | null;
 }
 
@@ -41,7 +41,7 @@ export class KnownTerminals {
     if (this.marks.size > MAX_TERMINALS && oldest !== undefined) this.marks.delete(oldest);
   }
 
-  /** Rows above a program's screen that go to a terminal's own scrollback first. */
+  /** Rows above a program's screen to send to a terminal's own scrollback first. */
   rowsFor(choice: ScrollbackChoice, outer: string | undefined, program: ShownProgram): number {
     if (choice === "none") return 0;
     if (choice === "all") return Number.POSITIVE_INFINITY;

@@ -1,10 +1,10 @@
-/** Menus of the mouse's right button: for a pane, a window of the status line, and the session. Pure. */
+/** The menus of the right mouse button: for a pane, a window of the status line, and the session. Pure. */
 import { type ViewOperation, viewSays } from "../../keys/view-operations.ts";
 import type { StatusTarget } from "../../session/types.ts";
 
 export interface Menu {
   readonly title: string;
-  /** The action of each, as a line of the command palette. */
+  /** Items, each with its action as a line of the command palette. */
   readonly items: readonly { readonly description: string; readonly line: string }[];
 }
 

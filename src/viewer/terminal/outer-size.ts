@@ -1,34 +1,34 @@
 /**
- * The size of one attached terminal, and when the session learns of it: at once, and while a window is being dragged
- * once a frame. A terminal that follows has the session's size, regardless of its own. Ends with `close`.
+ * The size of one attached terminal, and its reports to the session: at once, and while a window is being dragged once
+ * per frame. A terminal that follows has the session's size, regardless of its own. Ends with `close`.
  */
 import type { Attach } from "../../protocol/attach.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 
-/** Shortest time between two sizes that the session learns of, in ms: those between them are skipped. */
+/** Least interval between two sizes reported to the session, in ms: sizes in between are skipped. */
 const RESIZE_MS = 16;
 
 interface OuterSizePort {
   readonly viewer: number;
   isOver(): boolean;
-  /** Its owner collects sizes: they are applied at once. */
+  /** Whether sizes are applied at once, since the owner collects them. */
   readonly atOnce: boolean;
-  /** Nothing is shown yet: the size is applied when it begins. */
+  /** Whether nothing is shown yet: the size is applied at the beginning. */
   isOpening(): boolean;
-  /** The terminal has another size, and shows nothing that is known. */
+  /** The terminal has another size, and its contents are unknown. */
   resized(): void;
-  /** The size with which it decides. */
+  /** Reports the size that the terminal contributes. */
   decides(size: Size): void;
   beforeApplying(): void;
   applied(): void;
 }
 
 export class OuterSize {
-  /** Takes no part in the session's size. */
+  /** Whether it has no influence on the session's size. */
   follows: boolean;
   private own: Size;
-  /** Waits to apply the newest size. */
+  /** Runs until the newest size is applied. */
   private timer: Timer | null = null;
   private applying = false;
   private appliedAt = Number.NEGATIVE_INFINITY;
@@ -46,12 +46,12 @@ export class OuterSize {
     return this.follows ? this.session.size : this.own;
   }
 
-  /** The terminal is there: its size counts. */
+  /** The terminal is ready: its size counts from now on. */
   begin(): Promise<void> {
     return this.tell();
   }
 
-  /** A new size is about to be applied. */
+  /** Whether a new size is about to be applied. */
   get isApplying(): boolean {
     return this.timer !== null || this.applying;
   }

@@ -15,7 +15,7 @@ import type { Size } from "../../protocol/size.ts";
 import type { PaneCopyMode } from "./copy-mode.ts";
 import { ownModes } from "./own-modes.ts";
 
-/** How long a message is shown, in ms: long enough to be read. */
+/** Time for which a message is shown, in ms: long enough to read it. */
 const MESSAGE_MS = 3_000;
 
 /** A dialog of one terminal. */
@@ -24,20 +24,20 @@ export interface OwnDialog {
   draw(frame: Frame, ascii: boolean): Frame;
   /**
    * Handles a key, a click or a paste.
-   * @returns whether it stays open, is done, or is done and the event is for the picture below
+   * @returns whether the dialog stays open, is closed, or is closed and the event goes to the picture below
    */
   pressed(event: InputEvent, size: Size): "open" | "closed" | "passed";
-  /** Queued input after its present operation. */
+  /** Queued input after its current operation. */
   readonly rest?: readonly Uint8Array[];
-  /** It is closed, for any reason. */
+  /** Called when it is closed, for any reason. */
   closed?(): void;
 }
 
 /** The overlay layer that a renderer draws for one terminal. */
 export interface LayerPicture {
-  /** Replaces the last row. */
+  /** Text that replaces the last row. */
   readonly sign: string | null;
-  /** Replaces the program's screen; null: does not. */
+  /** Contents that replace the program's screen; null: it is shown. */
   readonly screen: { readonly grid: Grid; modes(program: FrameModes): FrameModes } | null;
   draw(frame: Frame, ascii: boolean): Frame;
 }
@@ -71,7 +71,7 @@ export class OverlayLayer implements LayerPicture {
     return this.text === null || this.open !== null ? null : message(this.text);
   }
 
-  /** The dialog that is open. */
+  /** The open dialog. */
   get dialog(): OwnDialog | null {
     return this.open;
   }
@@ -81,7 +81,7 @@ export class OverlayLayer implements LayerPicture {
     this.port.changed();
   }
 
-  /** Says something for a moment. */
+  /** Shows a temporary message. */
   say(text: string): void {
     clearTimeout(this.timer ?? undefined);
     this.text = text;

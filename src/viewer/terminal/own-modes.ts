@@ -3,7 +3,7 @@
 import type { FrameModes } from "../../protocol/frame.ts";
 import type { Settings } from "../../settings/table.ts";
 
-/** Whether wsh may take the mouse of one terminal, and whether it does so without a dialog or copy mode. */
+/** Whether wsh may take the mouse of one terminal, and whether it does so outside of dialogs and copy mode. */
 export class TakenMouse {
   constructor(
     private readonly settings: Pick<Settings, "mouse">,
@@ -23,7 +23,7 @@ export class TakenMouse {
   }
 }
 
-/** Nothing; clicks and the wheel; these and drags. */
+/** Mouse mode: none; clicks and the wheel; these and drags. */
 type OwnMouse = 0 | 1000 | 1002;
 
 export function ownModes(program: FrameModes, mouse: OwnMouse): FrameModes {

@@ -1,5 +1,5 @@
 /**
- * What `view.` operations do at one terminal: its dialogs, copy mode, going to other places, programs outside of the
+ * The `view.` operations of one terminal: its dialogs, copy mode, moves to other sessions, programs outside of the
  * panes. Dialogs are loaded at their first use.
  */
 import { type BoundCall, bindingRows } from "../../keys/bindings.ts";
@@ -23,14 +23,14 @@ const switchers = {
   "view.agents": "agents",
 } as const satisfies Readonly<Record<string, SwitcherScope>>;
 
-/** What the view that has them does for them. */
+/** Services of the view for its operations. */
 interface OwnActions {
   look(input: CopyModeInput): Promise<void>;
   press(key: BoundKey): void;
   runLine(line: string, signal: AbortSignal, answer?: string): Promise<unknown>;
   offer(menu: Menu): void;
   ask(question: Question, act: (answer: Answer) => Promise<void>): void;
-  /** Later input is typed where it leads. */
+  /** Later input is typed at the destination. */
   lead(work: () => Promise<void>): void;
 }
 
@@ -90,7 +90,7 @@ export class OwnOperations {
       case "view.menu":
         return this.ui.offer(input.of === "pane" ? paneMenu : statusMenu(input.of === "window" ? "window" : "session"));
       case "view.table":
-        // The reader of keys has entered it.
+        // The reader of keys has already entered the table.
         return;
       case "view.run":
         return (await import("./run.ts")).run(input, { ...port, say: (text) => this.own.say(text) });
@@ -182,7 +182,7 @@ export class OwnOperations {
     else await this.ui.runLine(`pane.move session=${marked} to=${active} focus=true`, new AbortController().signal);
   }
 
-  /** As tmux's display-message. */
+  /** The text of tmux's display-message. */
   private place(): string {
     const { session, shown } = this.port;
     const { active } = shown.pointed;
@@ -220,7 +220,7 @@ export class OwnOperations {
     if (place.number !== this.number) await this.port.go(place);
   }
 
-  /** In a terminal with its own focus only that focus moves. @throws WshError of the place's session */
+  /** In a terminal with its own focus, only that focus moves. @throws WshError of the place's session */
   private async focus(place: SwitcherRow): Promise<void> {
     const { shown } = this.port;
     if (shown.isIndependent === true && place.number === this.number && place.kind !== "session")
@@ -228,7 +228,7 @@ export class OwnOperations {
     else await (await import("../switcher/places.ts")).focus(place, this.port.by);
   }
 
-  /** Of the session that is shown. */
+  /** Number of the displayed session. */
   private get number(): number {
     return Number(this.port.session.id.slice(2));
   }
@@ -262,7 +262,7 @@ export class OwnOperations {
     await this.choose(buffersSource(buffers), async ({ target }) => this.paste(buffers.get(target).text));
   }
 
-  /** @param go what Enter does with a row */
+  /** @param go the action of Enter on a row */
   private async choose(source: SwitcherSource, go: (row: SwitcherRow) => Promise<void>): Promise<void> {
     const { port, own } = this;
     // Loaded on first use of the switcher.
@@ -279,7 +279,10 @@ export class OwnOperations {
     own.show(switcher);
   }
 
-  /** Types a text, as the terminal itself would paste it. @throws WshError access_denied: buffers are all sessions' */
+  /**
+   * Types a text in the form of a paste by the terminal itself. @throws WshError access_denied: buffers belong to all
+   * sessions
+   */
   private paste(text: string | null): void {
     const { port } = this;
     requireAllSessions(port.by, "view.paste");

@@ -1,4 +1,4 @@
-/** What the parts of one attached terminal need of it and of its session. Types only. */
+/** Dependencies of an attached terminal's parts on the terminal and its session. Types only. */
 import type { Instance } from "../../instance/paths.ts";
 import type { Binding } from "../../keys/bindings.ts";
 import type { ViewOperation } from "../../keys/view-operations.ts";
@@ -15,7 +15,7 @@ export interface OwnViewPort {
   readonly readOnly: boolean;
   readonly by: Acting;
   readonly person: Pick<PersonKeys, "prefix" | "tables" | "look">;
-  /** The terminal has NO_COLOR. */
+  /** Whether the terminal has NO_COLOR. */
   readonly isPlain: boolean;
   readonly shown: Shown;
   readonly size: Size;
@@ -27,22 +27,22 @@ export interface OwnViewPort {
   >;
   /** The part of the status line at a cell of the terminal. */
   statusAt(row: number, col: number): StatusTarget | null;
-  /** Whether the mouse may be taken from the terminal, and whether it is, while nothing of this view needs it. */
+  /** Whether wsh may take the terminal's mouse, and whether it does while no part of this view needs it. */
   readonly mouse: { readonly isAllowed: boolean; readonly isTaken: boolean };
   /** Shows another session in this terminal. @throws WshError nested_session */
   go(place: SessionPlace): Promise<void>;
-  /** Something else is to be shown. */
+  /** The display must change. */
   changed(): void;
   rang(): void;
   /** Passes input on to the program below. */
   typed(bytes: Uint8Array): void;
-  /** The same, with mouse reports in its cells. */
+  /** The same, with mouse reports in cells of the program. */
   placed(bytes: Uint8Array): void;
   /** The person has copied something. */
   copy(text: string): void;
-  /** A page has its own dialogs for this. @returns whether the page was asked */
+  /** Asks a page, which has its own dialogs for this. @returns whether the page was asked */
   wanted(operation: ViewOperation): boolean;
-  /** A page's caller may do less than the person here: its keys act on this session alone. */
+  /** Whether this is a page, whose caller may do less than the person here: its keys act on this session only. */
   readonly isPage: boolean;
   /** Runs a key's operation in the session. @returns its answer @throws WshError */
   operate(binding: Binding, signal: AbortSignal): Promise<unknown>;

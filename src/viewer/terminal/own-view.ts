@@ -1,6 +1,6 @@
 /**
- * The parts of one attached terminal beside the session's picture: the actions of its keys after the prefix, its
- * dialogs and messages, and its copy mode. Ends with `close`.
+ * The parts of one attached terminal besides the session's picture: the actions of its keys, its dialogs and messages,
+ * and its copy mode. Ends with `close`.
  */
 import * as v from "valibot";
 import { systemClock } from "../../base/clock.ts";
@@ -27,7 +27,7 @@ import type { OwnViewPort } from "./own-port.ts";
 import { Pointer } from "./pointer.ts";
 import { isOthers } from "./shown.ts";
 
-/** What a page has dialogs of its own for. */
+/** Operations for which a page has its own dialogs. */
 const pagesOwn: ReadonlySet<ViewOperation> = new Set([
   ...(["view.detach", "view.copy_mode", "view.windows", "view.sessions", "view.agents"] as const),
   ...(["view.command", "view.go", "view.keys", "view.buffers"] as const),
@@ -97,7 +97,7 @@ export class OwnView {
     return [...this.bound.rest, ...(this.own.dialog?.rest ?? [])];
   }
 
-  /** Nothing here takes input. */
+  /** Whether nothing here takes input. */
   get isIdle(): boolean {
     return this.above === null && this.bound.isIdle;
   }
@@ -110,7 +110,7 @@ export class OwnView {
     this.bound.press(key);
   }
 
-  /** Keys without the prefix may be bound now: no dialog, question or caller has them. */
+  /** Whether keys without the prefix may be bound now: no dialog, question or caller takes them. */
   get isFree(): boolean {
     return this.own.dialog === null && !this.port.session.questions.isShown;
   }
@@ -127,17 +127,17 @@ export class OwnView {
     return true;
   }
 
-  /** The terminal's one pane is in copy mode here. */
+  /** Whether the terminal's only pane is in copy mode here. */
   get isInCopyMode(): boolean {
     return this.copyMode.isOn;
   }
 
-  /** Typed while `isLooking`; reports of the mouse are in the pane's cells. */
+  /** Handles input typed while `isLooking`; mouse reports are in the pane's cells. */
   looks(bytes: Uint8Array): void {
     this.copyMode.push(bytes);
   }
 
-  /** Opens a view by a call of another program. @throws WshError */
+  /** Opens a view that another program requested. @throws WshError */
   async open({ view, target, act }: OpenedView): Promise<void> {
     if (act !== undefined) return this.copyMode.begin({ keys: "vi", act });
     const operation = `view.${view}` as const;
@@ -151,7 +151,7 @@ export class OwnView {
     return this.copyMode.begin(v.parse(CopyModeInputSchema, input));
   }
 
-  /** Asks about a key that was pressed here; `act` fails as a key does. */
+  /** Asks about a key that was pressed here; an error of `act` is shown like a key's. */
   ask(question: Question, title: string, act: (answer: Answer) => Promise<void>): void {
     const answered = (answer: Answer): void => this.bound.lead(() => act(answer));
     this.own.show(new AskDialog(question, title, answered));
@@ -219,7 +219,7 @@ export class OwnView {
     await this.runLine(line, new AbortController().signal).catch((error) => this.refused(error));
   }
 
-  /** What a key does now: "unbound" after the prefix is said; null: without the prefix it is typed. */
+  /** The current binding of a key: "unbound" after the prefix is reported; null: without the prefix it is typed. */
   private bindingOf({ table, key }: BoundKey): Binding | "unbound" | null {
     const { port } = this;
     const { tables, look } = port.person;
@@ -240,7 +240,7 @@ export class OwnView {
     else if (binding !== null) await this.carryOutAll(binding);
   }
 
-  /** One that fails ends them, as does one whose question waits for the person. */
+  /** The first call that fails ends the sequence, as does one whose question waits for the person. */
   private async carryOutAll(binding: Binding): Promise<void> {
     for (const call of callsOf(binding)) {
       if (this.port.isOver) return;
@@ -248,7 +248,7 @@ export class OwnView {
     }
   }
 
-  /** @returns the answer, if it is for the person to read; else null @throws WshError */
+  /** @returns the answer, if the person should see it; else null @throws WshError */
   private async runLine(line: string, signal: AbortSignal, answered: string | null = null): Promise<unknown> {
     const { bindingOfPaletteLine, forReading } = await loadCalls();
     const binding = bindingOfPaletteLine(line, answered);
@@ -256,7 +256,7 @@ export class OwnView {
       const answer = await this.carryOut(binding, signal);
       return forReading(binding, answer);
     } catch (thrown) {
-      // Nothing is open that could show it.
+      // Nothing is open that could show the error.
       if (this.own.dialog !== null || this.port.isOver) throw thrown;
       this.refused(thrown);
       return null;

@@ -1,6 +1,7 @@
 /**
- * A terminal in a page: its input, and messages for pages alone. Input arrives in numbered pieces. A number already
- * taken from the same client is not taken again, so a page that lost its connection may resend unacknowledged pieces.
+ * A terminal in a page: its input, and messages for pages only. Input arrives in numbered pieces. A number that was
+ * already received from the same client is ignored, so a page that lost its connection may resend unacknowledged
+ * pieces.
  */
 import type * as v from "valibot";
 import type { Attach, AttachEventSchema } from "../../protocol/attach.ts";
@@ -9,17 +10,17 @@ import type { TakenInput } from "../../session/taken-input.ts";
 
 interface PagePort {
   isOver(): boolean;
-  /** Keys that are read here. */
+  /** Keys that this process interprets. */
   keys(bytes: Uint8Array): void;
-  /** Input already read by another process of the session. */
+  /** Input that another process of the session has already interpreted. */
   typed(bytes: Uint8Array): void;
-  /** Tells the client something. */
+  /** Sends the client an event. */
   tell(event: v.InferInput<typeof AttachEventSchema>): void;
 }
 
 export class Page {
   private readonly client: string;
-  /** Its name for users. */
+  /** Its name for people. */
   readonly name: string;
   /** Maximum unconfirmed pictures. */
   readonly credit: number;
@@ -34,7 +35,7 @@ export class Page {
     this.credit = credit;
   }
 
-  /** Tells the client the number of its newest piece, and in which record. */
+  /** Sends the client the number of its newest piece, and the name of the record. */
   begin(): void {
     this.port.tell({ event: "took", n: this.taken.of(this.client), record: this.taken.record });
   }
@@ -54,7 +55,7 @@ export class Page {
     if (!this.port.isOver()) this.port.tell({ event: "took", n: this.taken.of(this.client) });
   }
 
-  /** A key asks this of the page. @returns that it was asked */
+  /** A key requests this of the page. @returns true: it was requested */
   wanted(operation: string): true {
     if (!this.port.isOver()) this.port.tell({ event: "wanted", operation });
     return true;

@@ -1,4 +1,4 @@
-/** The numbers of the panes over each of them, for a moment: a digit goes to its pane, any other key is the program's. */
+/** Shows the number of each pane over it for a moment: a digit selects its pane, any other key goes to the program. */
 import { Canvas } from "../../compositor/canvas.ts";
 import { clusters } from "../../compositor/graphemes.ts";
 import { theme } from "../../compositor/theme.ts";
@@ -6,10 +6,10 @@ import type { Session } from "../../session/session.ts";
 import type { OwnDialog } from "./overlay-layer.ts";
 import type { Shown } from "./shown.ts";
 
-/** How long they are shown, in ms: as in tmux. */
+/** Time for which they are shown, in ms, as in tmux. */
 const SHOWN_MS = 1_000;
 
-/** @param over called when their time is over */
+/** @param over called when that time has passed */
 export function paneNumbers(
   { session, shown }: { readonly session: Pick<Session, "windows">; readonly shown: Pick<Shown, "pointed"> },
   over: () => void,

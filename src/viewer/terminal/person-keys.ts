@@ -1,4 +1,4 @@
-/** The person's settings for one attached terminal: its keys, and how it may be shown. Replaced when they change. */
+/** The person's settings for one attached terminal: its keys, and how it may be rendered. Replaced when they change. */
 import type * as v from "valibot";
 import { defaultPrefix, type Prefix, parsePrefix } from "../../keys/prefix.ts";
 import { KeyTables } from "../../keys/tables.ts";
@@ -16,7 +16,7 @@ export class PersonKeys {
   repeatMs = 0;
   escapeMs = 0;
   keyHelpMs = 0;
-  /** How copy mode begins: whose keys, and the person's changes to them. */
+  /** Keys of copy mode: the preset, and the person's changes to it. */
   look: Pick<CopyModeInput, "keys" | "bound"> = { keys: "vi" };
   mayPassThrough = true;
 
@@ -25,7 +25,7 @@ export class PersonKeys {
     this.use(said);
   }
 
-  /** @throws WshError invalid_setting: nothing has changed then */
+  /** @throws WshError invalid_setting; then nothing has changed */
   use({ prefix, bindings, mode_keys: keys, repeat_ms, escape_ms, key_help_ms, pass_through }: Said): void {
     this.key = prefix === null ? null : parsePrefix(prefix);
     this.tables = new KeyTables(bindings);
@@ -37,7 +37,7 @@ export class PersonKeys {
     this.mayPassThrough = pass_through;
   }
 
-  /** The prefix key as the person knows it. */
+  /** The prefix key's label for the person. */
   get prefix(): string {
     return (this.key ?? defaultPrefix).label;
   }

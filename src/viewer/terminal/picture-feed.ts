@@ -1,11 +1,11 @@
 /**
- * The images of the programs that an attached terminal shows, sent to it beside everything else: their placeholders are
- * in its picture already, and it fills them in when an image is there.
+ * Sends an attached terminal the images of its programs, separately from everything else: their placeholders are
+ * already in its picture, and the terminal fills them in when an image arrives.
  *
- * Owns what the terminal has, for each of its two screens: kitty keeps images apart for them. A large image goes in
- * portions, the next once the terminal has taken the last, so that keys and pictures wait for one portion at most; an
- * image that its program replaces meanwhile is given up. Runs only while a program has pictures and the terminal can
- * show them; call between chunks.
+ * Owns the record of the terminal's images, for each of its two screens, since kitty keeps images apart for them. A
+ * large image is sent in portions, each after the terminal has taken the previous one, so that keys and pictures wait
+ * for one portion at most; an image that its program replaces meanwhile is abandoned. Runs only while a program has
+ * pictures and the terminal can show them; call between chunks.
  */
 import type { Row } from "../../protocol/grid.ts";
 import { messageTypes } from "../../protocol/messages.ts";
@@ -21,27 +21,27 @@ import {
 import type { Peer } from "../../wire/peer.ts";
 import type { Shown } from "./shown.ts";
 
-/** Bytes of an image that go at once, in base64: less than a terminal takes in a frame's time. */
+/** Bytes of an image to send at once, in base64: less than a terminal takes in the time of a frame. */
 const PORTION = 32_768;
 /** Bytes of base64 in one command, as the protocol limits them. */
 const PART = 4096;
 const RAW_PART = (PART / 4) * 3;
-/** Interval between two looks whether the terminal has taken a portion, in ms. */
+/** Interval between checks whether the terminal has taken a portion, in ms. */
 const RETRY_MS = 4;
 
 interface PictureFeedPort {
   readonly isPage: boolean;
-  /** Whether the terminal has taken everything that was sent. */
+  /** Whether the terminal has taken everything sent. */
   isReady(): boolean;
   write(bytes: Uint8Array): void;
 }
 
 interface SentPicture {
   picture: Picture;
-  /** Bytes of its data that were sent; all of them once it is whole. */
+  /** Bytes of its data sent so far; all of them when it is complete. */
   offset: number;
   places: ReadonlyMap<number, PicturePlace>;
-  /** The terminal has switched screens during the upload. */
+  /** Whether the terminal has switched screens during the upload. */
   isBroken: boolean;
 }
 
@@ -52,12 +52,12 @@ export class PictureFeed {
     normal: new Map(),
     alternate: new Map(),
   };
-  /** Versions of the sources when everything was sent, and the screen. */
+  /** Versions of the sources at the last complete transfer, and the screen. */
   private seen = "";
   private wasAlternate = false;
   private announced = "";
   private timer: Timer | null = null;
-  /** Cells say in digits which part of a picture they show. */
+  /** Whether cells encode the part of a picture that they show in digits. */
   private isNumbered = false;
 
   constructor(
@@ -77,7 +77,7 @@ export class PictureFeed {
     return pictureTerminals.has(this);
   }
 
-  /** What the terminal gets in place of a row with pictures; null: it shows them as they are. */
+  /** Converts a row with pictures for the terminal; null: the terminal shows it unchanged. */
   get inRow(): ((row: Row) => Row) | null {
     if (!picturesUsed.now) return null;
     if (!this.isOn) return withoutPictures;
@@ -86,12 +86,12 @@ export class PictureFeed {
     return numberedPictures;
   }
 
-  /** The program's own bytes have pictures, which the terminal would print. Runs per chunk. */
+  /** Whether the program's own bytes contain pictures, which the terminal would print. Runs per chunk. */
   get isHiding(): boolean {
     return picturesUsed.now && (!this.isOn || this.isNumbered) && (this.shown.program?.pictures ?? null) !== null;
   }
 
-  /** Pictures may have changed, or others are shown. Runs per chunk and per picture. */
+  /** Pictures may have changed, or others are displayed. Runs per chunk and per picture. */
   look(): void {
     if (picturesUsed.now && this.isOn && this.timer === null && this.state !== this.seen) this.later(0);
   }
@@ -128,7 +128,7 @@ export class PictureFeed {
     }, ms);
   }
 
-  /** Sends the next portion. @returns whether more may be left */
+  /** Sends the next portion. @returns whether more may remain */
   private step(): boolean {
     const { port, shown } = this;
     const screen = this.screens[shown.alternate ? "alternate" : "normal"];
@@ -152,7 +152,7 @@ export class PictureFeed {
     return false;
   }
 
-  /** Ends an upload that began on the other screen, for a terminal with one upload for both. */
+  /** Ends an upload that began on the other screen, for a terminal that has only one upload for both. */
   private broken(): string {
     const { alternate } = this.shown;
     if (alternate === this.wasAlternate) return "";
@@ -162,12 +162,12 @@ export class PictureFeed {
     return left.map(({ picture }) => `\x1b_Ga=d,d=I,i=${picture.id},q=2\x1b\\`).join("");
   }
 
-  /** Of images that are gone. Any removal ends an upload. */
+  /** Commands that remove images no longer needed. Any removal ends an upload. */
   private removed(screen: Screen, wanted: ReadonlyMap<number, Picture>): string {
     let text = "";
     for (const [id, sent] of screen) {
       const now = wanted.get(id);
-      // A whole one of a pane that is not shown stays.
+      // A complete image of a hidden pane is kept.
       if (!isUnfinished(sent) && (now === sent.picture || (now === undefined && !sent.picture.isOver))) continue;
       screen.delete(id);
       text += `\x1b_Ga=d,d=I,i=${id},q=2\x1b\\`;
@@ -175,7 +175,7 @@ export class PictureFeed {
     return text;
   }
 
-  /** Sizes in which whole images are displayed, where they have changed. */
+  /** Display sizes of complete images, where they have changed. */
   private placed(screen: Screen, wanted: ReadonlyMap<number, Picture>): string {
     let text = "";
     for (const [id, sent] of screen) {
@@ -210,7 +210,7 @@ export class PictureFeed {
     this.port.write(Buffer.from(text));
   }
 
-  /** The client removes them when it restores the terminal. */
+  /** The client removes these images when it restores the terminal. */
   private announce(): void {
     const ids = [...new Set([...this.screens.normal.keys(), ...this.screens.alternate.keys()])];
     if (ids.join() === this.announced) return;

@@ -2,7 +2,7 @@
  * Mouse reports of one attached terminal, for the element under the pointer.
  *
  * A report over a pane goes to its program if that requested such reports, in the program's own cells and encoding; a
- * button pressed in a pane belongs to the pane until it is released. If wsh handles the mouse (`isOn`), a click selects
+ * button pressed in a pane belongs to that pane until its release. If wsh handles the mouse (`isOn`), a click selects
  * its pane, a drag of a border moves it, the wheel opens copy mode or sends arrow keys to a full-screen program, a drag
  * in a pane selects text, the right button opens the pane's menu, and the status line takes clicks.
  *
@@ -22,34 +22,37 @@ const ESCAPE = 0x1b;
 const WHEEL = 64;
 const LEFT = 0;
 const RIGHT = 2;
-/** Motion with the left button down. */
+/** Motion with the left button pressed. */
 const DRAG = 32;
 const encodings = { 0: "x10", 1005: "utf8", 1006: "sgr", 1015: "urxvt" } as const;
-/** Rows or lines that a notch of the wheel is, as in most terminals. */
+/** Rows or lines per notch of the wheel, as in most terminals. */
 const NOTCH = 3;
 /** Longest time between the presses of a double click, in ms, and most clicks that count together. */
 const CLICK_MS = 400;
 const MOST_CLICKS = 3;
-/** Clicks, the wheel, and motion while a button is down. */
+/** Mode for clicks, the wheel, and motion while a button is pressed. */
 const DRAGS = 1002;
-/** Motion without a button too. */
+/** Mode that includes motion without a button. */
 const MOTION = 1003;
 const SGR = 1006;
 const encoder = new TextEncoder();
 
-/** The meaning of reports in a picture: cells are those of the picture, from 0. */
+/** Meanings of mouse reports within a picture, in its cells from 0. */
 export interface Pointed {
   /** The focused pane. */
   readonly active: string;
-  /** A program has the terminal report in pixels, which do not map to cells: reports go to the program unchanged. */
+  /**
+   * Whether a program has the terminal report in pixels, which do not map to cells: reports go to the program
+   * unchanged.
+   */
   readonly isInPixels: boolean;
   paneAt(row: number, col: number): string | null;
   boxOf(pane: string): PaneBox | null;
-  /** Null without a picture. */
+  /** Null: there is no picture. */
   modesOf(pane: string): FrameModes | null;
-  /** It is in copy mode, for all who see it. */
+  /** Whether the pane is in copy mode, for all its viewers. */
   isInCopyMode(pane: string): boolean;
-  /** Gives a pane bytes. @returns bytes to type at this terminal instead; null: the pane has them */
+  /** Sends bytes to a pane. @returns bytes to type at this terminal instead; null: the pane has got them */
   give(pane: string, bytes: Uint8Array): Uint8Array | null;
   select(pane: string): void;
   borderAt(row: number, col: number): Border | FloatEdge | null;
@@ -59,20 +62,20 @@ export interface Pointed {
 
 export interface PointerPort {
   readonly pointed: Pointed;
-  /** This terminal shows copy mode in place of its one pane, which gets the reports. */
+  /** Whether this terminal shows copy mode instead of its only pane; copy mode then gets the reports. */
   readonly isInCopyMode: boolean;
-  /** A pane is another session's, which the person may not use. */
+  /** Whether a pane belongs to another session that the person may not use. */
   isOthers(pane: string): boolean;
-  /** Whether clicks, drags and the wheel do anything besides reaching programs. */
+  /** Whether clicks, drags and the wheel have any effect besides reaching programs. */
   readonly isOn: boolean;
-  /** How copy mode begins. */
+  /** Keys of copy mode. */
   readonly lookKeys: Pick<CopyModeInput, "keys" | "bound">;
   /** Rows of the session's screen above the picture. */
   readonly top: number;
   /** The element at a cell of the session's screen, outside of the picture. */
   statusAt(row: number, col: number): StatusTarget | null;
   look(input: CopyModeInput, pane: string): Promise<void>;
-  /** Something of the status line was clicked, or the wheel was turned over it. */
+  /** A part of the status line was clicked, or the wheel was turned over it. */
   status(target: StatusTarget, what: "left" | "right" | "up" | "down"): void;
   /** The right button was pressed in a pane. */
   offer(pane: string): void;
@@ -80,7 +83,7 @@ export interface PointerPort {
   typed(bytes: Uint8Array): void;
 }
 
-/** Modes of a terminal whose mouse wsh handles, over programs that have requested less or nothing. */
+/** Modes of a terminal whose mouse wsh handles, for programs that have requested less or nothing. */
 export function withMouse<T extends Pick<FrameModes, "mouse" | "mouseEncoding">>(modes: T): T {
   return { ...modes, mouse: modes.mouse === MOTION ? MOTION : DRAGS, mouseEncoding: SGR };
 }
@@ -93,10 +96,10 @@ interface CellPosition {
 /** A pane that enters copy mode. */
 interface Beginning {
   readonly pane: string;
-  /** Where the pointer has been dragged to by now, and where the button went up. */
+  /** Current position of the drag, and the position of the release. */
   dragged: CellPosition | null;
   up: CellPosition | null;
-  /** Rows up by the wheel since. */
+  /** Rows that the wheel has scrolled up since then. */
   wheel: number;
 }
 
@@ -106,7 +109,7 @@ export class Pointer {
   private held = 0;
   /** The dragged border. */
   private dragged: Border | FloatEdge | null = null;
-  /** Where the left button was pressed in a pane whose program did not request it. */
+  /** Position at which the left button was pressed in a pane whose program did not request it. */
   private pressed: CellPosition | null = null;
   private beginning: Beginning | null = null;
   private clicks = { at: "", count: 0, when: Number.NEGATIVE_INFINITY };
@@ -116,7 +119,7 @@ export class Pointer {
   constructor(private readonly port: PointerPort) {}
 
   /**
-   * @param offset of the session's screen that the terminal does not show
+   * @param offset part of the session's screen that the terminal does not show
    * @returns input to type unchanged
    */
   place(bytes: Uint8Array, offset: { readonly top: number; readonly left: number }): Uint8Array {
@@ -142,10 +145,10 @@ export class Pointer {
     const isWheel = event.button >= WHEEL && !event.motion;
     const isPress = !event.release && !event.motion && !isWheel;
     if (this.moved(event, at)) return;
-    // A button was released elsewhere.
+    // A button was released outside of the terminal.
     if (event.motion && !event.held) this.held = 0;
     if (isPress || this.held === 0) this.grabbed = null;
-    // It went down somewhere else: in a dialog that it has closed.
+    // The button was pressed elsewhere: in a dialog that the press has closed.
     if (isOn && event.release && this.held === 0) return;
     if (isOn && this.grabbed === null && this.overStatus(event)) return;
     const pane = (isWheel ? null : this.grabbed) ?? pointed.paneAt(at.row, at.col);
@@ -168,7 +171,7 @@ export class Pointer {
       pointed.select(this.dragged.float);
   }
 
-  /** A report over a pane, or of a button that went down there. */
+  /** Handles a report over a pane, or of a button that was pressed there. */
   private inPane(pane: string, event: ReadMouse, position: CellPosition, isPress: boolean): void {
     const { pointed, isInCopyMode } = this.port;
     const box = pointed.boxOf(pane);
@@ -182,11 +185,11 @@ export class Pointer {
     const clicks = isPress && event.button === LEFT ? this.clicked(pane, own) : 1;
     if (this.kept(pane, event, own)) return;
     if (!wants(modes.mouse, event)) this.unasked(pane, modes, event, own, clicks);
-    // Reports in pixels cannot be made from cells.
+    // Reports in pixels cannot be computed from cells.
     else if (modes.mouseEncoding !== 1016) this.give(pane, own, { ...event, encoding: encodings[modes.mouseEncoding] });
   }
 
-  /** How often the left button was pressed at this place in a row. */
+  /** Number of presses of the left button at this position in a row. */
   private clicked(pane: string, { row, col }: CellPosition): number {
     const at = `${pane} ${row} ${col}`;
     const when = performance.now();
@@ -195,7 +198,7 @@ export class Pointer {
     return this.clicks.count;
   }
 
-  /** A border is being dragged. @returns whether the report was about that */
+  /** Drags a border. @returns whether the report belonged to the drag */
   private moved({ release, motion }: ReadMouse, { row, col }: CellPosition): boolean {
     const { dragged } = this;
     if (dragged === null) return false;
@@ -214,7 +217,7 @@ export class Pointer {
     return true;
   }
 
-  /** The program did not ask for this. */
+  /** Handles a report that the program did not request. */
   private unasked(pane: string, modes: FrameModes, event: ReadMouse, own: CellPosition, clicks: number): void {
     if (!this.port.isOn) return;
     const { button, motion, release } = event;
@@ -241,7 +244,6 @@ export class Pointer {
       .look({ ...this.port.lookKeys, ...how }, pane)
       .then(() => this.begun(beginning))
       // Its process is gone or does not know how: nothing is shown then, and nothing is lost.
-
       .catch(() => {})
       .finally(() => {
         if (this.beginning === beginning) this.beginning = null;
@@ -260,7 +262,7 @@ export class Pointer {
     return true;
   }
 
-  /** The pane is in copy mode: it gets the stored pointer movements. */
+  /** The pane is in copy mode: it receives the stored pointer movements. */
   private begun({ pane, dragged, up, wheel }: Beginning): void {
     if (wheel > 0) this.port.look({ ...this.port.lookKeys, wheel }, pane).catch(() => {});
     if (dragged !== null) this.give(pane, dragged, { button: DRAG, release: false, encoding: "sgr" });

@@ -1,11 +1,11 @@
 /**
  * How one attached terminal shows its session: by pass-through or rendered. Pass-through sends the program's bytes as
  * they were parsed, while its size is the session's, nothing is drawn over a program that it can show alone, and it
- * keeps up. Otherwise it gets the newest picture, at most at a screen's frame rate and as fast as its socket takes them.
- * Switches happen between two chunks, so nothing is lost or repeated. A slow client costs only its outbox here.
+ * keeps up. Otherwise it gets the newest picture, at most at a screen's frame rate and as fast as its socket takes
+ * them. Switches happen between two chunks, so nothing is lost or repeated. A slow client costs only its outbox here.
  *
- * Where the session process could open the person's terminal itself, the program's bytes go there without the client,
- * once the client has written everything passed through so far. During that time the client writes nothing: pictures
+ * If the session process could open the person's terminal itself, the program's bytes go there without the client,
+ * after the client has written everything passed through so far. During that time the client writes nothing: pictures
  * wait until the terminal has taken everything, and pass-through begins through the client again. The echo of a key is
  * written before it is parsed: in pass-through the next chunk omits it; beside a panel the next picture is compared.
  */
@@ -37,20 +37,20 @@ const MOST_EFFECT_BYTES = 4096;
 interface PresentationOptions extends RendererOptions {
   /** Whether the client may get the program's own bytes. */
   mayPassThrough(): boolean;
-  /** The way of an echo to a client that takes it before the picture that has it; null: it does not. */
+  /** Sends an echo to a client that accepts it ahead of the picture that contains it; null: the client does not. */
   readonly ahead: ((bytes: Uint8Array) => void) | null;
   /** Maximum unconfirmed pictures; null: as many as its connection takes. */
   readonly credit: number | null;
 }
 
-/** Inputs of the decision in addition to the session: stored by the owner, who calls `reconsider` on a change. */
+/** Inputs of the decision in addition to the session: the owner stores them and calls `reconsider` on a change. */
 interface Outer {
   readonly size: Size;
-  /** The terminal's own drawing above the picture; null: nothing. */
+  /** The terminal's overlay layer above the picture; null: nothing. */
   readonly above: LayerPicture | null;
-  /** A new size is about to be applied: nothing is rendered until then. */
+  /** Whether a new size is about to be applied: nothing is rendered until then. */
   readonly isResizing: boolean;
-  /** Where it is ours, programs' own bytes would leave it to them. */
+  /** While wsh has the mouse, programs' own bytes would give it to them. */
   readonly mouse: { readonly isTaken: boolean };
 }
 
@@ -61,7 +61,7 @@ export class Presentation {
   private readonly pacer: FramePacer;
   private readonly pictures: PictureFeed;
   private current: "opening" | "pass_through" | "render" = "opening";
-  /** The program's bytes go to the terminal without the client. */
+  /** Whether the program's bytes go to the terminal without the client. */
   private direct = false;
   /** The program whose bytes the client gets; null while it is rendered. */
   private passedThrough: ShownProgram | null = null;
@@ -69,10 +69,10 @@ export class Presentation {
   private passedBytes = 0;
   /** Bytes at the beginning of the next chunk that the terminal already has. */
   private ahead = 0;
-  /** The next chunk is short and moves nothing: usually the echo of a key. */
+  /** Whether the next chunk is short and moves nothing: usually the echo of a key. */
   private isEcho = false;
   private over = false;
-  /** Lasting changes that programs make at a pass-through terminal, and those that the client knows. */
+  /** Lasting changes by programs at a pass-through terminal that the client does not know yet. */
   private lasting: { news(): readonly LastingChange[] } | null;
   private readonly told = new Set<LastingChange>();
   private readonly sizeNote = new SizeNote(() => this.reconsider());
@@ -102,7 +102,7 @@ export class Presentation {
     return this.current;
   }
 
-  /** Runs between chunks. @param first rows above the screen that go to the terminal's scrollback first */
+  /** Runs between chunks. @param first rows above the screen to send to the terminal's scrollback first */
   begin(first: RowsFirst): void {
     const { program } = this.shown;
     if (program !== null && this.canPassThrough()) this.passThrough(program, first(program));
@@ -111,7 +111,8 @@ export class Presentation {
   }
 
   /**
-   * The client has written everything it was sent. When nothing more is in transit to it, we may write to the terminal.
+   * The client has written everything it received. If nothing more is in transit to it, this process may write to the
+   * terminal.
    */
   written({ bytes, pictures }: { readonly bytes: number; readonly pictures: number }): void {
     this.rendered.confirmed(pictures);
@@ -121,7 +122,7 @@ export class Presentation {
     this.direct ||= bytes === this.passedBytes && this.peer.outbox.pending === 0;
   }
 
-  /** The client does not hold the terminal now: nothing is written there until it resumes. */
+  /** The client does not hold the terminal now: this process writes nothing there until it resumes. */
   release(): void {
     this.direct = false;
     this.pictures.forget();
@@ -140,7 +141,7 @@ export class Presentation {
     }
   }
 
-  /** The drawing over and beside the program has changed. */
+  /** The drawing over or beside the program has changed. */
   drawn(): void {
     this.renderer.drawn();
     this.reconsider();
@@ -174,7 +175,7 @@ export class Presentation {
       this.pacer.printed(isEcho);
       return;
     }
-    // Another program is the picture now, or it has pictures, which this terminal would print.
+    // Another program fills the picture now, or it has pictures, which this terminal would print.
     if (this.passedThrough !== this.shown.program || this.pictures.isHiding) {
       this.startRendering();
       return;
@@ -203,7 +204,7 @@ export class Presentation {
     this.renderer.scrollback.hold();
   }
 
-  /** Sends the terminal what rings or notifies there, between sequences of the program. */
+  /** Sends the terminal a bell or notification, between sequences of the program. */
   alert(text: string): void {
     void this.shown.atRest(() => {
       if (this.over) return;
@@ -212,10 +213,12 @@ export class Presentation {
     });
   }
 
-  /** A program's sequence with an effect besides the screen: a pass-through terminal gets it with the program's bytes. */
+  /**
+   * A program's sequence with an effect besides drawing: a pass-through terminal gets it within the program's bytes.
+   */
   effect(effect: OuterEffect, program: ShownProgram | null): void {
     const isPassedThrough = program !== null && this.passedThrough === program;
-    // Pages have no such effects; a slow terminal is not flooded; a session that shows this one passes them on.
+    // Pages have no such effects; a slow terminal is not flooded; a session that shows this one forwards them.
     if (isPassedThrough || this.options.credit !== null || this.over || this.current === "opening") return;
     if (effect.bytes.length > MOST_EFFECT_BYTES || this.pending > 0) return;
     if (this.options.ahead !== null) return void this.peer.send(messageTypes.event, effectEvent(effect));
@@ -231,13 +234,13 @@ export class Presentation {
   /** The session's screen is about to be rewrapped. */
   beforeResize(): void {
     if (this.current === "render") this.renderer.scrollback.hold();
-    // Rendered afterwards, on the event that follows.
+    // The event that follows renders afterwards.
     else this.renderInstead();
   }
 
   /**
-   * Ends the presentation: removes the drawing over and beside the program; its screen stays in view.
-   * @returns the session's contents that the terminal has then; null when uncertain
+   * Ends the presentation: removes the drawing over and beside the program; its screen remains in view.
+   * @returns the contents of the session that remain on the terminal; null when uncertain
    */
   leave(): SeenScrollback | null {
     const { pending, shown, outer } = this;
@@ -296,7 +299,7 @@ export class Presentation {
     this.pass(program.serialize({ history }));
   }
 
-  /** The terminal shows pictures. @param asSixel those of sixel graphics, when it is painted */
+  /** The terminal can show pictures. @param asSixel as sixel graphics, while it is rendered */
   showPictures(asSixel = false): void {
     if (!this.over) this.pictures.begin(asSixel);
     this.redraw();
@@ -343,7 +346,7 @@ export class Presentation {
     this.passedThrough = null;
   }
 
-  /** Whether a picture will be made as soon as these bytes are parsed, with nothing else new in it. */
+  /** Whether the next picture will be made as soon as these bytes are parsed, with no other change in it. */
   private isNext(bytes: Uint8Array): boolean {
     const { rendered } = this;
     return (
@@ -355,7 +358,7 @@ export class Presentation {
     );
   }
 
-  /** The client has shown too few of its pictures to get another. */
+  /** Whether the client has too many unconfirmed pictures to get another. */
   private get owesPictures(): boolean {
     const { credit } = this.options;
     return credit !== null && this.rendered.unconfirmed >= credit;

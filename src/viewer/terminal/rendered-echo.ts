@@ -1,11 +1,12 @@
 /**
- * Tracks a person's terminal while a client renders it: which of the pictures it shows, and keys typed since. A typed
- * character goes there directly and the client is only informed, so an echo beside a panel crosses no other process.
+ * Tracks a person's terminal while a client renders it: which pictures it shows, and which keys were typed since. A
+ * typed character is written there directly and the client is only informed, so an echo beside a panel crosses no other
+ * process.
  *
- * Invariant: the session process writes only while the terminal shows every picture that was sent (the client writes
- * until then), and at the cursor of the last picture. Characters written ahead of a picture are compared with that
- * picture; if they differ, the client repaints everything. A session that shows this one as a view gets the echo ahead
- * of the picture, and compares.
+ * Invariant: the session process writes only while the terminal shows every sent picture (until then the client
+ * writes), and at the cursor of the last picture. Characters written ahead of a picture are compared with that picture;
+ * if they differ, the client repaints everything. A session that shows this one as a view gets the echo ahead of the
+ * picture, and compares.
  */
 import type { FrameUpdate } from "../../protocol/frame-codec.ts";
 import type { PersonTerminal } from "./direct-terminal.ts";
@@ -13,7 +14,7 @@ import type { PersonTerminal } from "./direct-terminal.ts";
 const encoder = new TextEncoder();
 
 export class RenderedTerminal {
-  /** Pictures that were sent, and how many of them the client has reported as shown. */
+  /** Number of pictures sent, and of those that the client has reported as shown. */
   private sent = 0;
   private shown = 0;
   /** The part of the next picture that the terminal already has, "" for nothing. */
@@ -34,9 +35,9 @@ export class RenderedTerminal {
     this.shown = Math.max(this.shown, pictures);
   }
 
-  /** Pictures that were sent and are not known to be shown. */
+  /** Number of sent pictures that are not known to be shown. */
   get unconfirmed(): number {
-    // Who composes pictures confirms none.
+    // A composing client confirms no pictures.
     return this.ahead === null ? this.sent - Math.max(0, this.shown) : 0;
   }
 
@@ -45,7 +46,7 @@ export class RenderedTerminal {
     this.shown = -1;
   }
 
-  /** Whether it shows something that is in no picture so far. */
+  /** Whether the terminal shows something that no picture contains yet. */
   get isAhead(): boolean {
     return this.given !== "";
   }
@@ -55,7 +56,7 @@ export class RenderedTerminal {
     this.given = "";
   }
 
-  /** Whether it shows every picture and nothing else, and we may write to it. */
+  /** Whether it shows every picture and nothing else, and this process may write to it. */
   get isCurrent(): boolean {
     const { terminal } = this;
     // Messages arrive in order: every picture precedes the echo.
@@ -63,7 +64,7 @@ export class RenderedTerminal {
     return terminal !== null && this.shown === this.sent && terminal.output.pending === 0 && terminal.isHeld;
   }
 
-  /** Writes characters that will most likely be the only change in the next picture. Only while it is current. */
+  /** Writes characters that will most likely be the only change in the next picture. Call only while it is current. */
   give(bytes: Uint8Array): void {
     this.given = Buffer.from(bytes).toString("latin1");
     if (this.ahead === null) this.terminal?.echo(bytes);

@@ -1,5 +1,5 @@
 /**
- * Decides what one rendering client sees, and which parts are new to it. Owns the last picture sent to the client;
+ * Decides what one rendering client shows, and which parts are new to it. Owns the last picture sent to the client;
  * scrollback-feed.ts tracks the lines in its terminal's scrollback. Call between chunks. Runs once per frame and
  * client.
  */
@@ -31,41 +31,41 @@ export interface RendererOptions {
   titles(): boolean;
   /** Whether its terminal has a scrollback to fill. */
   readonly scrollback: boolean;
-  /** The person wants our elements without colours. */
+  /** Whether the person wants wsh's elements without colours. */
   readonly plainElements: boolean;
-  /** The terminal shows no UTF-8. */
+  /** Whether the terminal lacks UTF-8. */
   readonly ascii: boolean;
-  /** Pictures say where panes are. */
+  /** Whether pictures include the positions of panes. */
   readonly places: boolean;
-  /** Whether the mouse may be taken from the terminal. */
+  /** Whether wsh may take the terminal's mouse. */
   readonly ownMouse: { readonly isAllowed: boolean };
 }
 
-/** In copy mode no row is a program's. */
+/** In copy mode no row belongs to a program. */
 const noPlaces: FramePlaces = { window: null, panes: [] };
 
 interface Showing {
   readonly size: Size;
   /** This terminal's overlay layer; null: nothing. */
   readonly above: LayerPicture | null;
-  /** The session's size is shown where it differs from the client's. */
+  /** Whether the session's size is shown if it differs from the client's. */
   readonly note: boolean;
   readonly flooding: boolean;
-  /** wsh has the mouse. */
+  /** Whether wsh has the mouse. */
   readonly mouse: boolean;
-  /** Nothing is drawn over or beside the program's screen. */
+  /** Whether nothing is drawn over or beside the program's screen. */
   readonly bare: boolean;
 }
 
 export class FrameRenderer {
-  /** Position of the program's first cell on the client's terminal, less the panels above: for its mouse. */
+  /** Position of the program's first cell on the client's terminal, minus the panels above: for its mouse. */
   offset: Offset = { top: 0, left: 0 };
   readonly scrollback: ScrollbackFeed;
   private shown: Frame | null = null;
   private readonly kept = new KeptFrame();
   /** Epoch of the terminal at the last update. */
   private epoch = 0;
-  /** The program's output now appears in the plain style and unaltered: verified, and nothing has changed it since. */
+  /** Whether the program's next output would appear in the plain style and unaltered: verified, and unchanged since. */
   private plain = false;
   private bell = false;
   private clipboard: { readonly selection: string; readonly base64: string } | null = null;
@@ -74,7 +74,7 @@ export class FrameRenderer {
     private readonly session: Session,
     private readonly screen: Shown,
     private readonly options: RendererOptions,
-    /** What the terminal gets in place of a row with pictures; null: it shows them as they are. */
+    /** Converts a row with pictures for the terminal; null: the terminal shows it unchanged. */
     private readonly pictures: { readonly inRow: ((row: Row) => Row) | null },
   ) {
     this.scrollback = new ScrollbackFeed(screen, options.scrollback);
@@ -91,7 +91,7 @@ export class FrameRenderer {
   /**
    * The client begins to render: its terminal shows passed-through output so far, or nothing.
    * @param passedThrough the program whose bytes it got; null: none
-   * @param first rows above the screen that go to its scrollback first; null: none
+   * @param first rows above the screen to send to its scrollback first; null: none
    */
   begin(passedThrough: ShownProgram | null, first: RowsFirst | null = null): void {
     this.shown = null;
@@ -100,7 +100,7 @@ export class FrameRenderer {
     this.clipboard = null;
   }
 
-  /** Something drawn over or beside the program's screen has changed. */
+  /** The drawing over or beside the program's screen has changed. */
   drawn(): void {
     this.kept.forget();
   }
@@ -111,8 +111,8 @@ export class FrameRenderer {
   }
 
   /**
-   * Whether these bytes may go, before they are parsed, to a terminal that shows the last update, since they will most
-   * likely be the only change. The result is compared with the next update's `typed`.
+   * Whether these bytes may be sent, before they are parsed, to a terminal that shows the last update, since they will
+   * most likely be the only change. The result is compared with the next update's `typed`.
    */
   mayBeTyped(bytes: Uint8Array): boolean {
     const { shown, plain, kept } = this;
@@ -126,7 +126,7 @@ export class FrameRenderer {
     this.shown = null;
   }
 
-  /** Whether there is a change that a client switched to pass-through would never receive. */
+  /** Whether there is a change that a client switched to pass-through would miss. */
   get owes(): boolean {
     return this.bell || this.clipboard !== null || this.scrollback.owes;
   }
@@ -182,7 +182,7 @@ export class FrameRenderer {
     return this.options.plainElements ? { ...frame, lines: frame.lines.map(withoutColors) } : frame;
   }
 
-  /** Places in the frame: panels are above the panes, and a smaller terminal shows a part. */
+  /** Positions in the frame: panels are above the panes, and a smaller terminal shows a part. */
   private places(offset: Offset): FramePlaces {
     const { window, panes } = this.screen.framePlaces();
     const down = (this.screen.layout ?? this.session.layout).top - offset.top;
@@ -191,7 +191,7 @@ export class FrameRenderer {
     return { window, panes: moved ? panes.map(put) : panes };
   }
 
-  /** Questions and messages to the person, above everything. Keys and clicks are then for them, not for the program. */
+  /** Questions and messages to the person, above everything. They receive keys and clicks then, not the program. */
   private asking(frame: Frame): Frame {
     const { questions, notice } = this.session;
     const { dialog, handedOver } = questions;
@@ -226,7 +226,7 @@ export class FrameRenderer {
     return frame;
   }
 
-  /** What of the status line lies at a cell of the terminal. */
+  /** The part of the status line at a cell of the terminal. */
   statusAt(size: Size, row: number, col: number): StatusTarget | null {
     const edge = this.session.status?.position === "top" ? 0 : size.rows - 1;
     return row === edge ? (this.status(size)?.targetAt(col) ?? null) : null;

@@ -1,4 +1,6 @@
-/** Requests to an attached terminal besides keys and sizes: by its client, or by a session that has it as a view. */
+/**
+ * Requests to an attached terminal besides keys and sizes: from its client, or from a session that shows it as a view.
+ */
 import * as v from "valibot";
 import { FocusSchema, TerminalColorsSchema, WrittenSchema } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -16,13 +18,13 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
       await stream.own.look(input);
       break;
     case "peer.written": {
-      // The client has written everything it was sent.
+      // The client has written everything it received.
       const { bytes, pictures = 0 } = v.parse(WrittenSchema, input);
       stream.presentation.written({ bytes, pictures });
       break;
     }
     case "peer.focus":
-      // The page has the focus, or lost it: programs that asked are told.
+      // The page gained or lost the focus: programs that requested it are notified.
       stream.typing.focused(v.parse(FocusSchema, input).on);
       break;
     case "peer.watched":
@@ -46,7 +48,7 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
       break;
     case "peer.colors": {
       const answers = v.parse(TerminalColorsSchema, input);
-      // Programs are told the colours of the newest terminal at which somebody can type.
+      // Programs get the colours of the newest terminal at which a person can type.
       if (!stream.readOnly) stream.shown.learnColors(answers);
       if (answers.graphics === true || answers.sixel === true) stream.presentation.showPictures(answers.sixel);
       break;

@@ -1,7 +1,7 @@
 /**
- * Programs that keys run outside of the panes (`view.run`): by their arguments, without a shell unless one is asked
- * for. Loaded at the first. Each runs in a process group of its own, with the place of the terminal in `WSH_*`, and may
- * outlive the session; its output is read to a limit and thrown away.
+ * Runs the programs of keys outside of the panes (`view.run`): by their arguments, without a shell unless one is
+ * requested. Loaded at first use. Each runs in a process group of its own, with its session, window and pane in
+ * `WSH_*`, and may outlive the session; its output is read up to a limit and discarded.
  */
 import type { Instance } from "../../instance/paths.ts";
 import { BY_KEY } from "../../launch/by-key.ts";
@@ -12,9 +12,9 @@ import { WshError } from "../../protocol/errors.ts";
 import type { Session } from "../../session/session.ts";
 import type { Shown } from "./shown.ts";
 
-/** Programs that run at once for all terminals of a session process: keys that repeat start many. */
+/** Programs at the same time for all terminals of a session process: repeating keys start many. */
 const MAX_RUNNING = 16;
-/** Characters of the last line of a failed program that are said. */
+/** Characters of a failed program's last line to show. */
 const SAID = 160;
 
 let running = 0;
@@ -28,14 +28,14 @@ export interface RunPort {
   say(text: string): void;
 }
 
-/** Starts it and returns; a failure is said when it ends. @throws WshError access_denied, invalid_request */
+/** Starts it and returns; a failure is reported at its end. @throws WshError access_denied, invalid_request */
 export function run(input: Readonly<Record<string, unknown>>, port: RunPort): void {
   if (!isUnlimited(port.by)) throw new WshError("access_denied", "this terminal may not run programs outside of panes");
   if (running >= MAX_RUNNING)
     throw new WshError("resource_limit_reached", `${MAX_RUNNING} programs of keys run already`);
   const { run: words, shell } = input;
   const given = Array.isArray(words) ? words.map(String) : ["sh", "-c", String(shell)];
-  // This very wsh, wherever PATH leads.
+  // This executable of wsh, whatever PATH contains.
   const argv = given[0] === "wsh" ? selfCommand(given.slice(1)) : given;
   const child = start(argv, port);
   running++;
@@ -49,7 +49,7 @@ export function run(input: Readonly<Record<string, unknown>>, port: RunPort): vo
 
 type Child = Bun.Subprocess<"ignore", "pipe", "pipe">;
 
-/** In the directory of the pane that has the focus. */
+/** Starts in the directory of the focused pane. */
 function start(argv: readonly string[], { instance, session, shown }: RunPort): Child {
   const pane = shown.pointed.active;
   const panes = session.windows.flatMap((window) => window.panes);
@@ -75,7 +75,7 @@ async function ended(child: Child): Promise<{ readonly code: number; readonly la
   return { code, last: said };
 }
 
-/** The last line that is not empty; the rest is dropped as it comes. */
+/** The last line that is not empty; earlier output is discarded as it arrives. */
 async function lastLine(stream: ReadableStream<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let end = "";

@@ -1,8 +1,8 @@
 /**
  * Tracks which lines a rendered terminal's own scrollback has: every line that leaves the top of the normal screen goes
  * there once, in order, even after the screen grew back over it. On the alternate screen and during a flood they wait;
- * after a flood only the newest are sent. Of programs as wide as the picture, each by itself; those of a narrower pane
- * wait, and follow when it is as wide again. Call between chunks; `take` runs once per frame and client.
+ * after a flood only the newest are sent. Lines of each program as wide as the picture are tracked separately; lines of
+ * a narrower pane wait until it is as wide again. Call between chunks; `take` runs once per frame and client.
  */
 import { MAX_SCROLLED } from "../../protocol/frame.ts";
 import type { Row } from "../../protocol/grid.ts";
@@ -11,17 +11,17 @@ import type { Position, Shown, ShownProgram } from "./shown.ts";
 /** Limit of history lines sent to a client that attaches and cannot take the program's own bytes. */
 const MAX_HISTORY = 10_000;
 
-/** How many rows above a program's screen go to the terminal's scrollback first. */
+/** Number of rows above a program's screen to send to the terminal's scrollback first. */
 export type RowsFirst = (program: ShownProgram) => number;
 
 export class ScrollbackFeed {
-  /** Of each program, the client's scrollback has, or `waiting` holds, every line before this place. */
+  /** For each program: the position before which the client's scrollback has, or `waiting` holds, every line. */
   readonly tops = new WeakMap<ShownProgram, Position>();
   private waiting: Row[] = [];
-  /** What is sent of the programs that are shown first; null: none is owed any more. */
+  /** The number of rows for programs that are shown first; null: no more are due. */
   private first: RowsFirst | null = null;
 
-  /** @param wanted whether the terminal has a scrollback to be filled */
+  /** @param wanted whether the terminal has a scrollback to fill */
   constructor(
     private readonly shown: Pick<Shown, "program" | "wide" | "alternate">,
     private readonly wanted: boolean,
@@ -31,7 +31,7 @@ export class ScrollbackFeed {
     return this.wanted ? this.shown.wide : [];
   }
 
-  /** Lines that left the screen before a program was first shown are skipped, but for those that were asked for. */
+  /** Lines that left the screen before a program was first shown are skipped, except those requested. */
   private topOf(program: ShownProgram): Position {
     const top = this.tops.get(program) ?? program.top;
     this.tops.set(program, top);
@@ -39,8 +39,9 @@ export class ScrollbackFeed {
   }
 
   /**
-   * @param passedThrough the program whose own bytes the client got so far: it has the lines that left the screen; null: none
-   * @param first rows to send anyway; null: none
+   * @param passedThrough the program whose own bytes the client has received: it has the lines that left the screen;
+   * null: none
+   * @param first rows to send in any case; null: none
    */
   begin(passedThrough: ShownProgram | null, first: RowsFirst | null): void {
     if (passedThrough !== null) this.tops.set(passedThrough, passedThrough.top);
@@ -62,7 +63,8 @@ export class ScrollbackFeed {
   }
 
   /**
-   * The client's terminal was resized and moved its lines as we did: what left the screen is already in its scrollback.
+   * The client's terminal was resized and moved its lines as the session did: lines that left the screen are already in
+   * its scrollback.
    */
   outerMoved(): void {
     const { program } = this.shown;
@@ -76,27 +78,27 @@ export class ScrollbackFeed {
     return rows.map((row) => (row.length > cols ? row.slice(0, cols) : row));
   }
 
-  /** Whether the client's scrollback has every line that it is to have; else some wait. */
+  /** Whether the client's scrollback has every required line; otherwise some wait. */
   get isDone(): boolean {
     return this.waiting.length === 0;
   }
 
-  /** Whether lines are pending that a client switched to pass-through would never get. */
+  /** Whether lines are pending that a client switched to pass-through would never receive. */
   get owes(): boolean {
     this.bringFirst();
     return this.waiting.length > 0 || this.programs.some((program) => isAfter(program.top, this.topOf(program)));
   }
 
   /**
-   * The screen has grown back over lines that the client's scrollback has: when they leave it again they must not be
-   * sent twice, as pass-through would.
+   * The screen has grown back over lines that the client's scrollback has: they must not be sent again when they leave
+   * it, as pass-through would do.
    */
   get isAhead(): boolean {
     const { program } = this.shown;
     return this.wanted && program !== null && isAfter(this.topOf(program), program.top);
   }
 
-  /** Whether more lines wait than one frame takes. */
+  /** Whether more lines wait than one frame can take. */
   get isBehind(): boolean {
     return this.waiting.length > 0 && !this.shown.alternate;
   }

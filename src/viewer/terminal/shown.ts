@@ -31,26 +31,29 @@ export interface ShownListener {
   chunk(bytes: Uint8Array): void;
   /** The picture has changed without bytes of a program. @param isEcho probably just the echo of a key */
   changed(isEcho: boolean): void;
-  /** The picture is about to be made in another size. */
+  /** The picture will be made in another size. */
   resizing(): void;
   /** The picture was rebuilt, in another size or from the start. */
   reset(): void;
   bell(): void;
   clipboard(copied: { readonly selection: string; readonly base64: string }): void;
-  /** The next chunk of a program makes a terminal do something besides showing. @param program null: it runs elsewhere */
+  /**
+   * A program's next chunk makes a terminal do something besides drawing. @param program null: it runs in another
+   * process
+   */
   effect?(effect: OuterEffect, program: ShownProgram | null): void;
 }
 
 /** One program whose own bytes produce the whole picture, and whose lines leave it at the top. */
 export interface ShownProgram {
-  /** Null while it has had no pictures. */
+  /** Null while it has no pictures. */
   readonly pictures: PictureSource | null;
   readonly lasting: { watch(): { news(): readonly LastingChange[] } };
   /** Changes made by `serialize` that survive a reset of all modes. */
   readonly serializedChanges: readonly LastingChange[];
   /** Output that brings a reset terminal to this picture, after rows of history. */
   serialize(options: { readonly history: number }): Uint8Array;
-  /** Where the normal screen begins. */
+  /** Start of the normal screen. */
   readonly top: Position;
   readonly lastLine: number;
   /** Text of a logical line; null when it is not stored. */
@@ -64,7 +67,7 @@ export interface Shown {
   /** Size of the picture, without the panels beside it. */
   readonly rows: number;
   readonly cols: number;
-  /** Grows whenever the picture may have changed. */
+  /** Changes whenever the picture may have changed. */
   readonly epoch: number;
   readonly alternate: boolean;
   readonly modes: FrameModes;
@@ -74,43 +77,45 @@ export interface Shown {
   rings(pane: string): boolean;
   /** Empty without one. */
   readonly title: string;
-  /** In the middle of a synchronized update. */
+  /** Whether it is in the middle of a synchronized update. */
   readonly isSynchronized: boolean;
-  /** @param ascii lines of ours are of ASCII characters */
+  /** @param ascii draw lines with ASCII characters */
   grid(ascii?: boolean): Grid;
-  /** Where panes are in the picture, and which lines their rows. */
+  /** Positions of panes in the picture, and the lines of their rows. */
   framePlaces(): FramePlaces;
   /** Runs `make` when the picture is whole, at once if it is. */
   atRest<T>(make: () => T): Promise<T>;
   listen(listener: ShownListener): () => void;
   learnColors(colors: TerminalColors): void;
-  /** The meaning of the mouse in the picture. */
+  /** Meanings of the mouse in the picture. */
   readonly pointed: Pointed;
   /** Whether the picture has panes to choose from, with lines between them. */
   readonly hasSeveral: boolean;
-  /** Its active window and pane are this terminal's alone. */
+  /** Whether its active window and pane belong to this terminal only. */
   readonly isIndependent?: boolean;
-  /** That window is not the session's active one: it has its own size, and its own layout of panels. */
+  /** Whether that window is not the session's active one: it has its own size, and its own layout of panels. */
   readonly isApart?: boolean;
   /** Layout of the panels around the picture; absent: the session's. */
   readonly layout?: Layout | null;
-  /** The terminal that shows it has this size, and decides with it. */
+  /** The terminal that shows it has this size and contributes it. */
   sized?(outer: Size): void;
-  /** Whether a pane, or else the recipient of input, is another session's that is shown here. */
+  /** Whether a pane (by default the recipient of input) belongs to another session that is shown here. */
   isElsewhere?(pane?: string): boolean;
   /** The recipient of input. */
   readonly typed: TypedInput;
   /** History and screen, for copy mode. In a window of several panes: asks one of them, or the focused one. */
   readonly look: CopyModeSource | ((input: CopyModeInput, pane?: string) => Promise<void>);
-  /** Of the panes that it has, as far as their programs have pictures. */
+  /** Picture sources of its panes, if their programs have pictures. */
   readonly pictures: readonly PictureSource[];
-  /** Null where several panes share the picture. */
+  /** Null if several panes share the picture. */
   readonly program: ShownProgram | null;
   /** Programs that are as wide as the picture: lines that leave their screens can go to a terminal's scrollback. */
   readonly wide: readonly ShownProgram[];
 }
 
-/** Whether a pane, or else the recipient of input, is in a session that the caller at the terminal may not use. */
+/**
+ * Whether a pane (by default the recipient of input) belongs to a session that the caller at the terminal may not use.
+ */
 export function isOthers(
   { by, shown }: { readonly by: Acting; readonly shown: Pick<Shown, "isElsewhere"> },
   pane?: string,

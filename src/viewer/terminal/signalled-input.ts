@@ -4,8 +4,8 @@
  * (fcntl(2), O_ASYNC), the owner is checked, and then it is read; nothing can be typed between check and read.
  *
  * One listener serves every terminal of the process; the signal is SIGURG, which by default does nothing. An echo takes
- * no longer than through a stream (m: p50 33 to 74 µs in three runs, 60 to 73 by stream). Linux only. A hangup sends no
- * such signal: the terminal's controlling process gets SIGHUP.
+ * no longer than through a stream (measured: p50 33 to 74 µs in three runs, 60 to 73 by stream). Linux only. A hangup
+ * sends no such signal: the terminal's controlling process gets SIGHUP.
  */
 import { platform } from "../../platform/platform.ts";
 import { system } from "../../platform/system.ts";
@@ -21,7 +21,7 @@ interface InputPort {
   /** Whether waiting input may be read. Called before every read. */
   mayRead(): boolean;
   keys(bytes: Uint8Array): void;
-  /** Input may not be read: reading stops until another input begins. */
+  /** Input may not be read: reading stops until it is begun again. */
   lost(): void;
   /** The terminal is gone. */
   ended(): void;
@@ -45,7 +45,7 @@ export class SignalledInput {
     private readonly port: InputPort,
   ) {}
 
-  /** Null where the kernel sends no signal. @param fd non-blocking, not shared */
+  /** Null if the kernel sends no signal. @param fd non-blocking, not shared */
   static begin(fd: number, port: InputPort): SignalledInput | null {
     // Without F_SETSIG, F_SETOWN of a terminal changes its foreground group (macOS).
     if (F_SETSIG === null) return null;
@@ -59,7 +59,7 @@ export class SignalledInput {
       input.stop();
       return null;
     }
-    // Input typed before is not signalled.
+    // Input typed earlier is not signalled.
     setImmediate(() => input.take());
     return input;
   }

@@ -1,11 +1,11 @@
-/** When a terminal whose size is not the session's says so: for a while after either has changed. */
+/** Decides when a terminal whose size differs from the session's reports that: for a while after either has changed. */
 import type { Size } from "../../protocol/size.ts";
 
-/** How long, in ms: the notice covers part of the program's last row. */
+/** Time for which the note is shown, in ms: it covers part of the program's last row. */
 const NOTE_MS = 4_000;
 
 export class SizeNote {
-  /** The sizes that were shown last. */
+  /** The sizes of the last note. */
   private noted = "";
   private timer: Timer | null = null;
 

@@ -1,15 +1,15 @@
-/** Whether a person looks at a terminal, as far as its input shows, and at which panes. */
+/** Whether a person looks at a terminal, as its input shows, and at which panes. */
 import type { ViewerFocus as Looks } from "../../session/viewers.ts";
 import type { Shown } from "./shown.ts";
 
-/** How long after a key or a click the person counts as looking at the terminal, in ms. */
+/** Time after a key or a click during which the person counts as looking at the terminal, in ms. */
 const LOOKING_MS = 30_000;
 
 export class TerminalFocus implements Looks {
-  /** Of a view its session tells; until then nobody is there. */
+  /** For a view, its session reports it; until then it counts as watched. */
   isWatched = true;
   lastKey: number | null = null;
-  /** When the person attached or typed last, or clicked; never, once the terminal has told that it lost the focus. */
+  /** Time of the person's last attach, key or click; never, once the terminal has reported that it lost the focus. */
   private actedAt: number;
 
   constructor(
@@ -44,7 +44,7 @@ export class TerminalFocus implements Looks {
   }
 }
 
-/** CSI O, which a terminal sends to programs that asked for it. */
+/** CSI O, which a terminal sends to programs that requested it. */
 function isFocusLost(bytes: Uint8Array): boolean {
   return bytes.length === 3 && bytes[0] === 0x1b && bytes[1] === 0x5b && bytes[2] === 0x4f;
 }

@@ -66,13 +66,13 @@ export class Typing {
     session.typed(viewer.id, bytes, shown.typed);
   }
 
-  /** Of a view: somebody in the session that has it sees it, or nobody any more. */
+  /** For a view: whether a person in the session that shows it has it on the screen. */
   watched(on: boolean): void {
     this.parts.focus.isWatched = on;
     this.session.viewers.watchedChanged();
   }
 
-  /** The terminal itself reports gaining or losing the focus: programs that asked are notified. */
+  /** The terminal itself reports gaining or losing the focus: programs that requested it are notified. */
   focused(on: boolean): void {
     const { session, viewer, shown } = this;
     if (viewer.isOver) return;
