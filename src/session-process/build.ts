@@ -1,6 +1,6 @@
 /**
- * Makes the session of this process from its spec: everything is checked before anything is claimed, and claimed before
- * anything runs. A failure leaves nothing.
+ * Builds the session of this process from its spec: everything is checked before anything is claimed, and claimed
+ * before anything runs. A failure leaves nothing behind.
  */
 
 import { keptVariables } from "../checkpoints/files/environment.ts";
@@ -56,7 +56,7 @@ export interface BuildOptions {
   readonly audit: () => AuditLog | null;
   /** A program printed. Runs per chunk. */
   readonly worked: () => void;
-  /** What the settings now want when something happens. */
+  /** Current hooks and notices of the settings. */
   readonly wanted: () => readonly EventConsumer[];
 }
 
@@ -67,13 +67,13 @@ export interface BuiltSession {
   readonly hooks: HookWaker;
   readonly personFiles: Disposable;
   readonly tmux: TmuxSocket;
-  /** Its present entries in the registry. */
+  /** Its current entries in the registry. */
   links(): KnownLinks;
 }
 
 interface FirstPane {
   readonly request: PaneRequest;
-  /** Null: the first of the process. */
+  /** Null: the first pane of the process. */
   readonly id: number | null;
   readonly planned: PlannedPane;
 }
@@ -95,7 +95,7 @@ export async function buildSession(given: BuildOptions): Promise<BuiltSession> {
   }
 }
 
-/** The port on lease is in the environment of every program. A restored session has its own again, if it is free. */
+/** The environment of every program contains the leased port. A restored session gets its former port if it is free. */
 function withPort({ spec, instance }: BuildOptions): SessionSpec {
   const { create, restored } = spec;
   const before = restored?.run === true ? create.env?.[PORT_VARIABLE] : undefined;
@@ -272,7 +272,8 @@ async function assemble(
   arrangement.events.on("lost", (pane) => {
     void import("./panes/lost-guest.ts").then(({ recoverGuest }) => recoverGuest(sessionProcess, pane, keeping));
   });
-  // Loading what carries out the key takes as long as a split itself, less than a hand needs for the next key.
+  // Loading the code for the key's operation takes as long as a split itself, and less than the time until the next
+  // key.
   session.events.on("keyAwaited", () => void sessionProcess.load());
   const startedByProgram = spec.starter === "server";
   try {
@@ -307,19 +308,19 @@ async function assemble(
   return { sessionProcess, keeper, life: claim.life, hooks, personFiles, tmux, links };
 }
 
-/** The hooks that the session was created with: what an agent has asked for runs in its name. */
+/** The hooks given at the session's creation: those of an agent run in its name. */
 function hooksOf(spec: SessionSpec): readonly OwnedHook[] {
   const owner = ownerIn(spec);
   const hooks = spec.create.on ?? [];
   return owner?.kind === "agent" ? hooks.map((hook) => ({ ...hook, agent: owner.name })) : hooks;
 }
 
-/** Who made the session: what is restored keeps its owner. */
+/** The session's owner; a restored session keeps its owner. */
 function ownerIn({ restored, owner }: SessionSpec): Owner | undefined {
   return restored === undefined ? (owner ?? { kind: "person", name: "wsh" }) : restored.owner;
 }
 
-/** The session's first windows, without panes that are not restored. */
+/** The session's first windows, without panes that cannot be restored. */
 function firstWindows(
   spec: SessionSpec,
   claim: Claim,
@@ -337,7 +338,7 @@ function firstWindows(
   }, kept);
 }
 
-/** After everything restored can be found, looks for views again: a missing one leaves its place. */
+/** Looks for the sources of views again after everything restored can be found: a missing one loses its place. */
 async function linkRestored(sessionProcess: SessionProcess): Promise<void> {
   const { arrangement, instance, number, processId: id } = sessionProcess;
   const { windows, panes } = arrangement.state;

@@ -44,28 +44,28 @@ import { personFile } from "./person-files.ts";
 
 /** Characters of a pane's nonce: 95 bits, which output cannot guess. */
 const NONCE_LENGTH = 16;
-/** Longest time that a program's output is held for a follower, in ms: past it, its starter has died. */
+/** Longest time that a program's output is held for a follower, in ms: after that, its starter has died. */
 const FOLLOWER_PATIENCE_MS = 5_000;
-/** Tag of the sessions that exec makes. */
+/** Tag of the sessions that exec creates. */
 const EXEC_TAG = "exec";
 
-/** What is to run in a pane, and for whom. */
+/** The program of a pane, and its owner. */
 export type PaneRequest = Pick<SessionSpec, "create" | "env" | "cwd" | "nofile"> &
   Partial<Pick<SessionSpec, "followed" | "opened" | "stdin_path" | "stdout_path" | "restored">> & {
     /** A file that its program gets as standard output instead of the terminal. */
     readonly printPath?: string | undefined;
   };
 
-/** What a pane is made in. */
+/** Dependencies of a new pane. */
 export interface PaneHome {
   readonly instance: Instance;
   readonly settings: Settings;
 }
 
-/** A pane whose program can be started: nothing of it is left when it is discarded instead. */
+/** A pane whose program can be started; discarding it leaves nothing behind. */
 export interface PlannedPane {
   readonly replayed: Replay | null;
-  /** Makes the pane, without its program. @param isPrivate asked whenever something of it would be kept */
+  /** Creates the pane without its program. @param isPrivate called whenever data of it would be stored */
   make(as: {
     readonly id: number;
     readonly session: string;
@@ -142,7 +142,7 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
         open: await openPty(settings.pty),
         ...(plan.integration.active ? { keyFile: startFiles(keyFile, scriptsDir) } : {}),
       };
-      // What a pane had comes before what its program prints.
+      // A pane's restored contents precede its program's output.
       if (replayed === null) early = startEarly(program, start);
       return new Pane({
         id: paneId(id),
@@ -171,20 +171,20 @@ export async function planPane(request: PaneRequest, { instance, settings }: Pan
   };
 }
 
-/** What a person opens without a command runs that of the settings. */
+/** A session that a person opens without a command runs the command of the settings. */
 function withDefault({ create, opened }: PaneRequest, { default_command }: Settings): PaneRequest["create"] {
   const isOpen = opened === true && create.command == null && create.shell == null && default_command !== "";
   return isOpen ? { ...create, command: default_command } : create;
 }
 
-/** The session process takes the request that it is made for. @throws WshError request_conflict */
+/** Claims the request for which the session is made. @throws WshError request_conflict */
 export async function claimRequest(instance: Instance, once: SessionSpec["once"]): Promise<MadeRequest | null> {
   if (once === undefined) return null;
   const { takeRequest } = await import("../registry/made-requests.ts");
   return takeRequest(instance, once);
 }
 
-/** Takes the session's place in the registry: a new one, or the one that it had. */
+/** Registers the session: with new ids, or with those that it had. */
 export async function claimFor(
   spec: SessionSpec,
   instance: Instance,
@@ -201,7 +201,7 @@ export async function claimFor(
   return { ...(await claimCrashed(instance, crashed, maxSessions, bind)), tooOld: [] };
 }
 
-/** What a crashed pane had, with what cannot be said at the prompt said below the rule. */
+/** The contents of a crashed pane; a note below the rule has what cannot be put at the prompt. */
 async function replayOf(restored: RestoredSpec, size: Size, plan: ShellPlan): Promise<Replay> {
   const { replay } = await import("../checkpoints/live/replay.ts");
   const { directory, pane, why, run, notes, numbers } = restored;
@@ -212,7 +212,9 @@ async function replayOf(restored: RestoredSpec, size: Size, plan: ShellPlan): Pr
   return replay({ directory, pane, why, run, rows, cols, notes: messages, numbers });
 }
 
-/** Every start of the shell, the first and each restart, finds the scripts: without them zsh reads no .zshrc at all. */
+/**
+ * Every start of the shell, the first and each restart, restores the scripts: without them zsh reads no .zshrc at all.
+ */
 function startFiles(keyFile: KeyFile, directory: string): Pick<KeyFile, "offer" | "withdraw"> {
   return {
     offer() {
@@ -227,7 +229,7 @@ function startFiles(keyFile: KeyFile, directory: string): Pick<KeyFile, "offer" 
   };
 }
 
-/** For a shell inside the session's own one: a secret and a file of its own. */
+/** A secret and a file for a shell inside the session's own one. */
 function childKey(instance: Instance, directory: string): ChildKey {
   const nonce = randomToken(NONCE_LENGTH);
   const file = new KeyFile(instance, nonce);
@@ -244,7 +246,7 @@ function stdinOf(own: string | null, given: string | undefined): { path: string;
   return given === undefined ? null : { path: given, isOurs: false };
 }
 
-/** @param isPrivate asked whenever a file is to be opened: a private session has none */
+/** @param isPrivate called before a file is opened: a private session has none */
 function spoolOf(instance: Instance, settings: Settings, isPrivate: () => boolean): SpoolLimits | null {
   const { spool_command_bytes: commandBytes, spool_session_bytes: totalBytes } = settings;
   if (commandBytes === 0 || totalBytes === 0) return null;
@@ -255,7 +257,7 @@ function spoolOf(instance: Instance, settings: Settings, isPrivate: () => boolea
   return { commandBytes, totalBytes, openFile };
 }
 
-/** What the settings say of every pane. */
+/** The settings that apply to every pane. */
 function paneSettings(settings: Settings) {
   return {
     hideClipboard: settings.clipboard === "off",
@@ -284,14 +286,14 @@ function nameRule({ create, naming }: SessionSpec): NameRule {
   return { kind: naming };
 }
 
-/** A pane that is to be the session's. */
+/** A pane that will be added to the session. */
 export interface MadePane {
   readonly id: number;
   readonly window: number;
   readonly request: PaneRequest;
   readonly startedByProgram: boolean;
-  /** Who made it; absent: unknown. */
+  /** Its owner; absent: unknown. */
   readonly owner?: Owner | undefined;
-  /** It is gone with its program: nothing of it is kept. */
+  /** Whether it disappears with its program, so that nothing of it is kept. */
   readonly isPopup?: boolean | undefined;
 }

@@ -1,6 +1,6 @@
 /**
  * A new session's process asks the ended sessions above the limit to end now, oldest first. A session whose result is
- * being read stays. One that does not answer contains only text, and is killed. Loaded only when there are any.
+ * being read is kept. One that does not answer contains only text, and is killed. Loaded only if there are any.
  */
 
 import type { Instance } from "../instance/paths.ts";
@@ -17,7 +17,7 @@ export async function evictEnded(instance: Instance, entries: readonly SessionEn
   if (dead.length > 0) await cleanStale(instance, dead).catch(() => []);
 }
 
-/** @returns whether its process was there and answered */
+/** @returns whether its process existed and answered */
 async function ask(socket: string): Promise<boolean> {
   try {
     const { connection } = await Connection.open(socket, "cli");

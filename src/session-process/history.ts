@@ -1,6 +1,6 @@
 /**
- * Writes the commands of a session into the journal of its process (store/history), unless the session is private or
- * the history is off: then nothing is listened to or opened.
+ * Writes the commands of a session into the journal of its process (src/history), unless the session is private or the
+ * history is off: then nothing is observed or opened.
  */
 
 import { Journal, type JournaledCommand } from "../history/journal.ts";
@@ -16,9 +16,9 @@ export interface HistoryOptions {
   readonly places: HistoryPlaces;
   readonly settings: Pick<Settings, "history">;
   readonly logger: Logger;
-  /** An API made the session: what runs before any input is a program's. */
+  /** Whether an API made the session: commands before any input are then a program's. */
   readonly startedByProgram: boolean;
-  /** A journal was begun: journals may have to be taken in. */
+  /** A journal was begun: journals may have to be imported. */
   readonly begun: () => void;
 }
 
@@ -30,7 +30,7 @@ export function keepHistory(session: PaneSession, options: HistoryOptions): Disp
     begun: options.begun,
     failed: (error) => logger.warn("commands are not yet in the history: the journal cannot be written", { error }),
   });
-  /** Commands that run, and are written down so far. */
+  /** Running commands that were written so far. */
   const running = new Map<number, JournaledCommand>();
   const { shell } = pane.integration();
   const kept = new ShellHistory(pane.commands.log, {

@@ -1,5 +1,5 @@
 /**
- * The settings of this session process: one object that everything here reads when it acts, so that changes of the file
+ * The settings of this session process: one object that all code here reads when it acts, so that changes of the file
  * take effect once it is read. Invariant: a file with a mistake changes nothing.
  */
 import * as v from "valibot";
@@ -11,18 +11,18 @@ import { changedStyles, type LoadedSettings, loadSettings, settingsFault, wanted
 import type { Settings } from "../settings/table.ts";
 import { watchConfig } from "../settings/watch.ts";
 
-/** `ask`: nothing is read. */
+/** `ask`: only report, without reading the file. */
 const ReloadSchema = v.object({ ask: v.optional(v.boolean(), false) });
 
 export class LiveSettings implements Disposable {
   /** Changed in place. */
   readonly values: Settings;
-  /** What is wanted when something happens, by the settings now. */
+  /** Current hooks and notices of the settings. */
   wanted: readonly EventConsumer[];
   private readonly watcher: Disposable;
   private readonly listeners: (() => void)[] = [];
 
-  /** @param refused gets the file's fault */
+  /** @param refused receives the file's error */
   constructor(
     private readonly instance: Instance,
     loaded: LoadedSettings,
@@ -47,13 +47,13 @@ export class LiveSettings implements Disposable {
     this.listeners.push(listener);
   }
 
-  /** The answer to `peer.reload`, of `wsh config`: the effective settings, and the file's fault. */
+  /** The answer to `peer.reload` of `wsh config`: the effective settings, and the file's error. */
   asked(input: unknown): { readonly fault: string | null; readonly settings: Settings } {
     const { ask } = v.parse(ReloadSchema, input);
     return { fault: ask ? null : this.reload(), settings: this.values };
   }
 
-  /** Reads the file again. @returns its fault, which leaves the settings unchanged; null: they are effective */
+  /** Reads the file again. @returns its error, which leaves the settings unchanged; null: they are effective */
   private reload(): string | null {
     try {
       const loaded = loadSettings(this.instance, { env: process.env });

@@ -1,6 +1,6 @@
 /**
  * The session process: reads its spec from stdin, checks all of it, claims its place in the registry, starts the first
- * program, reports, and serves until the session is over. It ends with its session and leaves nothing behind; when its
+ * program, reports, and serves until the session ends. It ends with its session and leaves nothing behind; if its
  * runtime directory is deleted, it binds again.
  */
 
@@ -62,20 +62,20 @@ export async function runSessionProcess(): Promise<void> {
       restoring = false;
     });
   });
-  // What no pane's own guard holds: one fault would end every pane.
+  // Errors that no pane's own guard catches: one of them would end every pane.
   for (const event of ["uncaughtException", "unhandledRejection"] as const)
     process.on(event, (error) => {
-      logger.error("a fault in the session, which goes on", { error });
-      // One while it ends must not keep it.
+      logger.error("an internal error in the session, which continues", { error });
+      // An error during its end must not prevent the end.
       if (session.lifetime.isOver) over.resolve();
     });
   for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => {});
-  // Usually the machine or the login ends: the session can return.
+  // Usually the machine is shutting down or the login ends: the session can be restored.
   process.on("SIGTERM", () => {
     void Promise.race([keeper.lastOf("SIGTERM"), Bun.sleep(LAST_MS)]).then(() => session.lifetime.kill("killed"));
   });
   await over.promise;
-  // Whatever fails of its end, the process ends.
+  // The process ends even if a step of its end fails.
   const attempt = async (step: () => unknown): Promise<void> => {
     try {
       await step();
@@ -83,7 +83,7 @@ export async function runSessionProcess(): Promise<void> {
       logger.warn("the session's end has left something behind", { error });
     }
   };
-  // A write in progress would restore files that the session's end has removed.
+  // A write in progress would recreate files that the session's end has removed.
   await attempt(() => Promise.race([keeper.settled(), Bun.sleep(LAST_MS)]));
   await attempt(() => sessionProcess.dispose());
   const [guest] = keeper.guests;
@@ -95,9 +95,9 @@ export async function runSessionProcess(): Promise<void> {
   }
   await attempt(() => keeper.dispose());
   await attempt(() => begun.built.personFiles[Symbol.dispose]());
-  // A crashed session that is only shown is not over.
+  // A crashed session that is only shown has not ended.
   if (!wasOnlyShown) await attempt(() => leaveWorktree(session, logger));
-  // A server that is to run the last hooks.
+  // A server that should run the last hooks.
   await attempt(() => Promise.race([begun.built.hooks.settled(), Bun.sleep(LAST_MS)]));
   await attempt(() => releaseSession(instance, guest === undefined ? links() : sessionProcess.processId));
   await attempt(() => files.life.discard());
@@ -110,7 +110,7 @@ async function begin(): Promise<{
   built: BuiltSession;
   server: SessionServer;
   logger: Logger;
-  /** Warnings about the settings, for the process that starts it. */
+  /** Warnings about the settings, for the starting process. */
   warnings: readonly string[];
 }> {
   const spec = v.parse(SessionSpecSchema, await Bun.stdin.json());
@@ -161,7 +161,7 @@ async function begin(): Promise<{
   return { built, server, logger: logger.with({ session: name, id }), warnings };
 }
 
-/** A worktree that was made for the session goes with it. */
+/** A worktree that was made for the session is removed with it. */
 async function leaveWorktree({ worktree }: { readonly worktree: Worktree | null }, logger: Logger): Promise<void> {
   if (worktree === null) return;
   const { removeWorktree } = await import("./worktree.ts");
@@ -177,14 +177,14 @@ function loadForPeople(sessionProcess: SessionProcess): void {
   if (sessionProcess.settings.status !== "off") void import("../viewer/status/status-line.ts");
 }
 
-/** People are told of events in windows once there are any. */
+/** Notifies people of events in windows while there are any. */
 function watchForPeople(sessionProcess: SessionProcess, live: LiveSettings): void {
   const { session, arrangement } = sessionProcess;
   const settings: Settings = live.values;
   let isWatched = false;
   const watch = async (): Promise<void> => {
     const { status, alert, alert_for } = settings;
-    // With one pane, bells ring in any case.
+    // With one pane, terminals ring its bells in any case.
     const isOfOne = status === "on" || (alert !== "off" && alert_for.some((kind) => kind !== "bell"));
     const isWanted = arrangement.isSplit ? status !== "off" || alert !== "off" : isOfOne;
     if (isWatched || !isWanted) return;
@@ -201,7 +201,7 @@ function watchForPeople(sessionProcess: SessionProcess, live: LiveSettings): voi
   void watch();
 }
 
-/** New settings apply: everything is drawn again, and terminals learn of it. */
+/** Applies new settings: everything is redrawn, and terminals are notified. */
 function inForce({ session, arrangement }: SessionProcess): void {
   arrangement.place();
   void session.resize().catch(() => {});
@@ -226,7 +226,7 @@ async function recorded(options: BuildOptions, audit: AuditLog | null): Promise<
   });
 }
 
-/** Socket or lock was deleted, as with the whole runtime directory: the session lives on and takes its place again. */
+/** Socket or lock was deleted, as with the whole runtime directory: the session continues and registers again. */
 async function registerAgain(
   { sessionProcess, tmux, links }: BuiltSession,
   files: { life: LifeLock },

@@ -1,6 +1,6 @@
 /**
  * The panes that run here, from their start until they can no longer be read, and their stored state: each has a
- * checkpoint and a journal of its commands; a session with several panes has a checkpoint as a whole.
+ * checkpoint and a journal of its commands; a session with several panes also has a checkpoint as a whole.
  */
 import { basename } from "node:path";
 import { keptEnvironment, keptVariables } from "../checkpoints/files/environment.ts";
@@ -45,23 +45,23 @@ export interface PaneKeeperPort {
   readonly nofile: number | null;
   readonly tmux: TmuxSocket;
   readonly isRestored: boolean;
-  /** Only shows a crashed session: nothing is written or removed. */
+  /** Whether it only shows a crashed session: nothing is written or removed. */
   readonly isRead: boolean;
   /** A pane is gone and can no longer be found. */
   released(id: number): void;
-  /** A program printed so many bytes. Runs per chunk. */
+  /** A program printed this many bytes. Runs per chunk. */
   printed(bytes: number): void;
   readonly recorder: Recorder;
 }
 
-/** Id of the window that has a pane; null: none. */
+/** Id of the window that contains a pane; null: none. */
 function windowWith({ windows }: Windows, pane: string): string | null {
   const found = windows.find((window) => contains(window, pane));
   return found === undefined ? null : windowId(found.id);
 }
 
 const nothing = async (): Promise<void> => {};
-/** The registry has a pane of its session under this name. */
+/** Registry of a pane, whose session the process registers itself. */
 const noRegistry = { rename: async (name: string) => name, ended: nothing, live: nothing, leave: nothing };
 
 export class PaneKeeper {
@@ -76,7 +76,7 @@ export class PaneKeeper {
     if (arrangement.isSplit) this.keepLayout();
   }
 
-  /** Makes a pane and starts its program. @throws WshError of the program: nothing is left then */
+  /** Creates a pane and starts its program. @throws WshError of the program: nothing remains then */
   async adopt(planned: PlannedPane, made: MadePane): Promise<LocalPane> {
     const { port } = this;
     const { session, arrangement, settings, locals } = port;
@@ -147,21 +147,21 @@ export class PaneKeeper {
       throw error;
     }
     own.events.on("destroyed", () => this.gone(local, made.id));
-    // Nothing was started: the pane looks like that of an ended session.
+    // Nothing was started: the pane looks like one of an ended session.
     if (restored?.run === false) pane.lifetime.programEnded({ code: null, signal: null });
     this.keep(local, planned, made);
     return local;
   }
 
-  /** Panes that another session has; they run here until they end. */
+  /** Panes that belong to another session; they run here until they end. */
   get guests(): LocalPane[] {
     return [...this.port.locals.values()].filter(({ home }) => home !== null);
   }
 
   /**
-   * A pane moves to another session, which shows it from then on; null: it is back.
-   * Resolves when that session's checkpoint has it.
-   * @param isOffered it is found here until that session has it, and its checkpoint stays
+   * A pane moves to another session, which then shows it; null: it has returned. Resolves when that session's
+   * checkpoint contains it.
+   * @param isOffered until that session has it, it is found here, and its checkpoint is kept
    */
   async lend(
     local: LocalPane,
@@ -174,7 +174,7 @@ export class PaneKeeper {
     if (!isOffered) await this.checkpoints.get(local.id)?.moved(home?.number ?? null);
   }
 
-  /** Resolves when the checkpoint has the present layout. Does not fail: what cannot be kept is logged. */
+  /** Resolves when the checkpoint contains the current layout. Never rejects: errors are logged. */
   async layoutKept(): Promise<void> {
     this.keepLayout();
     await this.layout?.writeNow();
@@ -248,12 +248,12 @@ export class PaneKeeper {
       env: keptEnvironment({ ...env, ...create.env }),
     };
     const { replayed } = planned;
-    // A named checkpoint stays unchanged.
+    // A named checkpoint remains unchanged.
     const isOwn = restored?.directory === sessionDir(instance, number);
     const foreground = restored?.run === true ? (replayed?.foreground ?? null) : null;
     const line = toResume(foreground, settings.restore_programs);
     if (line !== null) void resume(pane, line, logger);
-    // A conversation that could not be resumed, for want of its agent, is offered again.
+    // A conversation that could not be resumed, because its agent is missing, is offered again.
     const again = line === null || foreground?.conversation === undefined ? {} : { line: line.line };
     this.checkpoints.set(
       local.id,

@@ -24,21 +24,24 @@ export interface SessionParts {
   readonly processId: number;
   /** The session's number. */
   readonly number: number;
-  /** Panes that run here, by their ids; those that have left the layout as long as they can be read. */
+  /** Panes that run here, by id; those that have left the layout are included while they can be read. */
   readonly locals: ReadonlyMap<string, LocalPane>;
-  /** Which agents may act on what is not theirs. */
+  /** Decides which agents may act on objects of others. */
   readonly permission: Permission;
   /** Stored state of its panes. */
   readonly keeper: PaneKeeper;
-  /** Finds the session of a request's subject. @returns its id at the time of the call */
+  /** Returns a function that finds the session of a request's subject and returns its id. */
   owner(request: Pick<PeerRequest, "op" | "target">): () => string;
   /** @throws WshError pane_not_found */
   place(target: string | undefined): Subject;
-  /** The pane that a request is about. @throws WshError pane_not_found, moved where another process has it */
+  /** The pane of a request. @throws WshError pane_not_found; moved if another process has it */
   localFor(target: string | undefined): LocalPane;
-  /** The id of the target's pane, which may have left the layout as long as it can be read. @throws WshError pane_not_found */
+  /**
+   * The id of the target's pane, which may have left the layout while it can still be read. @throws WshError
+   * pane_not_found
+   */
   paneFor(target: string | undefined): string;
-  /** Starts a program in a new pane, which no window shows so far. @throws WshError of sessions.create */
+  /** Starts a program in a new pane that no window shows yet. @throws WshError of sessions.create */
   start(program: NewPane, size: Size): Promise<LocalPane>;
   /** The error that names the process which serves the pane of a request. */
   elsewhere(pane: string, target: string | undefined): WshError;
@@ -47,12 +50,12 @@ export interface SessionParts {
 /** The program of a new pane. */
 export interface NewPane {
   readonly create: Pick<PaneRequest["create"], "command" | "cwd" | "shell" | "env" | "stdin">;
-  /** Directory of the caller, if the request names none. */
+  /** The caller's directory, used if the request names none. */
   readonly cwd: string;
   readonly window: number;
   readonly byPerson: boolean;
   readonly owner: Owner;
-  /** It is gone with its program: nothing of it is kept. */
+  /** Whether it disappears with its program, so that nothing of it is kept. */
   readonly isPopup?: boolean;
   /** The file that its program gets as standard output instead of the terminal. */
   readonly printPath?: string;

@@ -1,7 +1,7 @@
 /**
- * Images that people paste, as files that the session's programs can read: in the state directory, for the account alone.
- * Owned by the session process: the newest are kept, and none longer than the process; those of a killed process go with
- * the first one after some days. Loaded with the first image.
+ * Images that people paste, as files for the session's programs: in the state directory, accessible only to the
+ * account. Owned by the session process: the newest are kept, and none longer than the process; files of a killed
+ * process are removed some days later, with a first image. Loaded with the first image.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -10,9 +10,9 @@ import { type Instance, inKeptDir } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { ImageFormat } from "../protocol/paste.ts";
 
-/** Files of one session: a person pastes a few for one question. */
+/** Maximum files of one session: a person pastes a few per question. */
 const MAX_FILES = 32;
-/** Age at which a file is a leftover, in ms: sessions live for days, and their programs read an image at once. */
+/** Age at which a file is a leftover, in ms: sessions live for days, but their programs read an image at once. */
 const LEFT_MS = 7 * 24 * 3_600_000;
 const NAME_LENGTH = 12;
 

@@ -1,10 +1,12 @@
 /**
- * Whether an AI agent may act on what it has not made (docs/security.md, Agents). Reading is free, except for the text
- * of a private session; changing what belongs to somebody else needs a person's leave: theirs in the dialog, once, for
- * this session or always, or the setting agents_may = "everything". People, programs and tokens are not asked.
+ * Decides whether an AI agent may act on objects that it does not own (docs/security.md, Agents). Reading is free,
+ * except for the text of a private session; a change of another owner's object needs a person's permission: given in
+ * the dialog, once, for this session or always, or by the setting agents_may = "everything". People, programs and
+ * tokens are not asked.
  *
- * Invariants: only an answer at a terminal or page, or by a notice's button, counts, never one by a call; an answer for longer
- * than once counts although the call that asked for it has given up; "once" is one call, whose input the dialog shows.
+ * Invariants: only an answer at a terminal or page, or by a notice's button, counts, never one by a call; an answer for
+ * longer than once counts even after the call that asked has given up; "once" is one call, whose input the dialog
+ * shows.
  */
 import type { Instance } from "../instance/paths.ts";
 import type { AuditLog } from "../log/audit/audit-log.ts";
@@ -18,11 +20,11 @@ import { type EventConsumer, isNotify } from "../protocol/wanted.ts";
 import type { Questions } from "../session/questions/questions.ts";
 import type { Settings } from "../settings/table.ts";
 
-/** How long a person is asked, in ms: an agent's host rarely lets a call run longer. */
+/** Time for which a person is asked, in ms: an agent's host rarely lets a call run longer. */
 const ASKED_MS = 120_000;
-/** Characters of a call's input that the dialog shows: some screens, which the person scrolls. */
+/** Characters of a call's input shown in the dialog: some screens, which the person can scroll. */
 const SHOWN_INPUT = 4_000;
-/** The same of a notice, which has one line. */
+/** The same for a notice, which has one line. */
 const NOTICED_INPUT = 160;
 
 const ONCE = "Once";
@@ -31,8 +33,8 @@ const ALWAYS = "Always, everywhere";
 const REFUSE = "No";
 
 /**
- * What an agent may do to any session: ask its person, offer a line that the person runs or deletes, wait, and report
- * its own state. Of a private one the answer to `session.get` is its name alone.
+ * Operations that an agent may use in any session: asking its person, offering a line that the person runs or deletes,
+ * waiting, and reporting its own state. For a private session, the answer to `session.get` is only its name.
  */
 const free: ReadonlySet<string> = new Set([
   ...["ask", "ask.cancel", "ask.person", "prompt.offer", "process.wait", "agent.report", "session.get"],
@@ -46,23 +48,23 @@ export interface PermissionPort {
     readonly tags: readonly string[];
     readonly questions: Pick<Questions, "ask" | "person">;
   };
-  /** What the settings want when something happens. */
+  /** Current hooks and notices of the settings. */
   wanted(): readonly EventConsumer[];
   audit(): AuditLog | null;
 }
 
-/** What a request is about. */
+/** The subject of a request. */
 export interface Subject {
-  /** Everybody whose work it touches; null: unknown. */
+  /** Owners of everything that it affects; null: unknown. */
   readonly owners: readonly (Owner | null)[];
   readonly pane: string;
-  /** It is private, or shows something that is. */
+  /** Whether the session is private, or shows something private. */
   readonly isPrivate: boolean;
 }
 
 type Asked = Pick<Operation, "name" | "access" | "summary">;
 
-/** The agent whose request needs leave, and the owner of what it touches; null: unknown. */
+/** The agent whose request needs permission, and the owner of the affected object; null: unknown. */
 interface Lacking {
   readonly agent: Owner;
   readonly other: Owner | null;
@@ -78,18 +80,21 @@ interface Request {
 }
 
 export class Permission {
-  /** Owners' names of agents that may act on the whole session, until it ends. */
+  /** Agents' names as owners that may act on the whole session, until it ends. */
   private readonly allowed = new Set<string>();
 
   constructor(private readonly port: PermissionPort) {}
 
-  /** @param subject evaluated only for agents @throws WshError access_denied with the way to get leave */
+  /** @param subject evaluated only for agents @throws WshError access_denied with the way to get permission */
   async require(request: Request, operation: Asked, subject: () => Subject): Promise<void> {
     const lacking = await this.lacking(request, operation, subject);
     if (lacking !== null) await this.ask(request, lacking.agent, operation, lacking.other, lacking.pane);
   }
 
-  /** Whose leave a request needs now, whatever was allowed once; null: nobody's. */
+  /**
+   * The agent and owner for which a request needs permission now, regardless of earlier "once" answers; null: it needs
+   * none.
+   */
   async lacking({ caller }: Request, { name, access }: Asked, subject: () => Subject): Promise<Lacking | null> {
     if (agentOfCaller(caller) === null || free.has(name)) return null;
     const { owners, pane, isPrivate } = subject();
@@ -100,14 +105,14 @@ export class Permission {
     return { agent, other: others.find((owner) => owner !== null) ?? null, pane };
   }
 
-  /** Whether a person has allowed the agent everything here. @param name as an owner */
+  /** Whether a person has allowed the agent everything here. @param name the agent's name as an owner */
   async isAllowed(name: string): Promise<boolean> {
     const { instance, settings } = this.port;
     if (settings.agents_may === "everything" || this.allowed.has(name)) return true;
     return (await import("../secrets/allowed-agents.ts")).isAllowed(instance, name);
   }
 
-  /** Every call has a question of its own: a person allows what they have read, once. */
+  /** Every call asks a question of its own: a person allows the call that they have read, once. */
   private async ask(
     request: Request,
     agent: Owner,
@@ -116,7 +121,7 @@ export class Permission {
     pane: string,
   ): Promise<void> {
     const pending = this.decide(request, agent, operation, other, pane);
-    // The caller may be gone when it is decided.
+    // The caller may have left before the decision.
     pending.catch(() => {});
     const gone = Promise.withResolvers<never>();
     const abort = (): void => gone.reject(request.signal.reason);
@@ -146,16 +151,16 @@ export class Permission {
   ): Promise<void> {
     const { session, instance } = this.port;
     const began = performance.now();
-    const whose = other === null ? "Who made it is unknown." : `It was made by ${ownerText(other)}.`;
+    const whose = other === null ? "Its owner is unknown." : `It belongs to ${ownerText(other)}.`;
     const isAttached = session.questions.person().people > 0;
-    // A notice has room for three answers, and shows too little for the one without a limit.
+    // A notice has room for three answers, and shows too little for the unlimited one.
     const choices = isAttached ? [ONCE, SESSION, ALWAYS, REFUSE] : [ONCE, SESSION, REFUSE];
     const asker = { id: callerIdentity(caller), label: agent.name };
     const canAnswer = isAttached || this.isNoticed();
     if (canAnswer) waits?.({ session: session.name, until: Date.now() + ASKED_MS });
     const result = await session.questions.ask(
       {
-        // A notice shows the question alone.
+        // A notice shows only the question.
         question: `Let ${agent.name} act on '${session.name}'${isAttached ? "" : `: ${name} ${wanted(input, NOTICED_INPUT)}`}?`,
         detail: `${summary}.\n${wanted(input)}\n${whose}`,
         kind: "choice",
@@ -186,13 +191,13 @@ export class Permission {
   }
 }
 
-/** What the call is to do, as far as a dialog has room. */
+/** The call's input, as far as a dialog has room for it. */
 function wanted(input: unknown, most = SHOWN_INPUT): string {
   const text = JSON.stringify(readable(input));
   return text.length > most ? `${text.slice(0, most)} … (${text.length} characters)` : text;
 }
 
-/** Bytes that a call types are shown as text. */
+/** Bytes that a call types, shown as text. */
 function readable(input: unknown): unknown {
   if (typeof input !== "object" || input === null) return input ?? {};
   const isBytes = "encoding" in input && input.encoding === "base64" && "data" in input;
@@ -200,7 +205,7 @@ function readable(input: unknown): unknown {
 }
 
 function refusal(session: string, agent: Owner, operation: string, other: Owner | null, isAlone: boolean): WshError {
-  const whose = other === null ? "" : `; it was made by ${ownerText(other)}`;
+  const whose = other === null ? "" : `; it belongs to ${ownerText(other)}`;
   const why = isAlone ? "and nobody is attached who could allow it" : "and the person has not allowed it";
   return new WshError("access_denied", `${agent.name} may not ${operation} in '${session}'${whose}, ${why}`, {
     hint: isAlone

@@ -1,7 +1,7 @@
 /**
- * Files by which what an attached terminal has brought reaches programs that run already: one that the session's shells
- * read at their prompt (WSH_ENVIRONMENT), and the instance's link to a living ssh agent. Nothing is written before a
- * terminal brings anything, and the file goes with the process.
+ * Files that pass an attached terminal's variables to programs that already run: one that the session's shells read at
+ * their prompt (WSH_ENVIRONMENT), and the instance's link to a living ssh agent. Nothing is written before a terminal
+ * brings variables, and the file is removed with the process.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -70,7 +70,7 @@ export class PersonFiles implements Disposable {
     replaceOwnFile(`${this.path}.fish`, refreshFile(variables, "fish", stamp));
   }
 
-  /** The link leads to the newest terminal's agent; one that is gone is replaced by another's that lives. */
+  /** The link leads to the newest terminal's agent; if that is gone, another terminal's living agent replaces it. */
   private linkAgent(): void {
     const link = agentLink(this.port.instance);
     const living = this.port.session.viewers.all
@@ -81,7 +81,7 @@ export class PersonFiles implements Disposable {
   }
 }
 
-/** Files of processes that were killed. */
+/** Removes files of killed processes. */
 function sweep(directory: string): void {
   for (const file of fs.readdirSync(directory)) {
     const [, pid] = /^(\d+)(?:\.fish)?$/.exec(file) ?? [];

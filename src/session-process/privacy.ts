@@ -1,6 +1,7 @@
 /**
- * What follows when a session becomes private: its panes that run in other processes learn it, and AI agents that may no
- * longer see it lose what they have drawn and captured there. Their requests and streams end in endpoint/limited-callers.ts.
+ * Consequences when a session becomes private: its panes in other processes are notified, and overlays, panels and
+ * captures of AI agents that may no longer see it are removed. Their requests and streams end in
+ * endpoint/limited-callers.ts.
  */
 import type { SessionParts } from "./parts.ts";
 
@@ -10,7 +11,7 @@ export function followPrivacy(parts: SessionParts): void {
     for (const local of locals.values()) if (local.home === null) local.own.setPrivate(session.isPrivate);
     for (const { link } of arrangement.placed.values()) if (link?.isGuest) link.setPrivate(session.isPrivate);
   };
-  // Its panes here always know what it is: `own` of each says it.
+  // Its panes here always know: `own` of each reports it.
   for (const change of ["info", "private"] as const) session.events.on(change, tellPanes);
   arrangement.events.on("placed", tellPanes);
   session.events.on("private", () => void takeBack(parts));

@@ -1,10 +1,10 @@
 /**
- * What this process has seen of a pane's commands that its records do not hold, and receipts signed for it
- * (docs/receipts.md): who typed a command, the files of its repository before and after, a digest of what it printed.
+ * Facts about a pane's commands that this process has witnessed besides their records, and receipts signed for them
+ * (docs/receipts.md): who typed a command, the files of its repository before and after, a digest of its output.
  *
- * Invariants: the key is made at the first receipt, is nowhere but in memory, and that memory is hidden before. What
- * was not seen is missing with its reason, never filled in later: the tree before a command is taken only while exec
- * holds the prompt.
+ * Invariants: the key is created with the first receipt and exists only in memory, which is hidden beforehand. Facts
+ * that were not witnessed are missing with the reason, and never added later: the tree before a command is recorded
+ * only while exec holds the prompt.
  */
 import type { ChildShell } from "../pane/commands/child-shells.ts";
 import type { Pane } from "../pane/pane.ts";
@@ -27,11 +27,11 @@ import { VERSION } from "../protocol/version.ts";
 import type { Tree } from "../receipts/git-tree.ts";
 import type { Settings } from "../settings/table.ts";
 
-/** Commands of which something is known besides their records, the newest. */
+/** Number of commands with such facts, the newest. */
 const KEPT = 1_000;
 
 const NOT_ON = "trees are recorded with the setting receipt_trees = true";
-const TYPED = "the tree before is taken of commands that exec sends";
+const TYPED = "the tree before a command is recorded only if exec sends it";
 
 interface SeenInput {
   readonly by: Owner;
@@ -45,7 +45,7 @@ interface SeenInput {
 interface WitnessPort {
   readonly pane: Pane;
   readonly settings: Pick<Settings, "receipt_trees">;
-  /** Who made the pane, and so what ran in it before anybody typed; absent: unknown. */
+  /** Owner of the pane, who counts as the writer before anyone typed; absent: unknown. */
   readonly maker: Owner | undefined;
 }
 
@@ -58,7 +58,7 @@ export function witnessOf(pane: Pane): Witness | null {
 export class Witness implements Disposable {
   private readonly seen = new Map<number, SeenInput>();
   private readonly listener: Disposable;
-  /** What exec is about to type. */
+  /** The command that exec is about to type. */
   private next: { readonly by: Owner; readonly before: Tree } | null = null;
 
   constructor(private readonly port: WitnessPort) {
@@ -86,7 +86,7 @@ export class Witness implements Disposable {
     });
   }
 
-  /** Resolves when everything about the commands that have ended is known. */
+  /** Resolves when all facts about ended commands are known. */
   async settled(): Promise<void> {
     for (const { known } of [...this.seen.values()]) await known;
   }
@@ -153,7 +153,7 @@ export class Witness implements Disposable {
     }
   }
 
-  /** Who typed what exec did not send. */
+  /** The writer of a command that exec did not send. */
   private writer(): Owner {
     const { pane, maker } = this.port;
     if (pane.inputFrom === "person") return { kind: "person", name: "wsh" };
@@ -170,24 +170,25 @@ export class Witness implements Disposable {
     });
   }
 
-  /** @param shell the one inside that runs the command; a remote one names directories of its own machine */
+  /** @param shell the inner shell that runs the command; a remote one names directories of its own machine */
   private async tree(cwd: string | null, shell: ChildShell | null): Promise<Tree> {
     if (shell !== null && shell.pid === null) return { missing: "the command ran on another machine" };
     const pid = shell?.pid ?? this.port.pane.pid;
     const isOurs = pid === null ? true : seesOurFiles(pid);
     if (isOurs === false) return { missing: "the command ran in a container, which has other files" };
-    if (isOurs === null) return { missing: "which files the command saw is not known: its shell is another user's" };
+    if (isOurs === null) return { missing: "the files of the command are unknown: its shell is another user's" };
     const { gitTree } = await import("../receipts/git-tree.ts");
     return gitTree(cwd);
   }
 
-  /** The digest of a command's output, line by line in the printed form. */
+  /** The digest of a command's output, line by line in printed form. */
   private outputOf(id: number): Pick<Predicate, "output" | "no_output"> {
     using stored = this.port.pane.commands.log.stored(id);
     if (stored === null) return { output: null, no_output: "it is not kept" };
     const whole = { from: 1, to: stored.total };
     const missing = stored.missing(whole);
-    if (missing !== null) return { output: null, no_output: `kept are ${missing.searched} lines: ${missing.because}` };
+    if (missing !== null)
+      return { output: null, no_output: `only ${missing.searched} lines are kept: ${missing.because}` };
     const hash = new Bun.CryptoHasher("sha256");
     let bytes = 0;
     for (const { lines } of stored.parts(whole)) {
@@ -211,7 +212,7 @@ function key(): Promise<Key> {
   return made;
 }
 
-/** @throws WshError as Witness.receipt */
+/** @throws WshError like Witness.receipt */
 export async function receiptOf(pane: Pane, id: number, session: string): Promise<Envelope> {
   pane.commands.log.require(id);
   const witness = witnessOf(pane);

@@ -1,6 +1,6 @@
 /**
- * A session with all that runs in it, as its socket serves it: requests go to handlers of the session, its windows or a
- * pane; terminals are shown a window; what happens to windows and panes is reported.
+ * A session with all its programs, as its socket serves it: requests go to handlers of the session, its windows or a
+ * pane; terminals show a window; events of windows and panes are reported.
  */
 import * as v from "valibot";
 import { SaveToSchema, unnamedDir } from "../checkpoints/files/named.ts";
@@ -38,24 +38,24 @@ import { Permission, type PermissionPort } from "./permission.ts";
 import { followPrivacy } from "./privacy.ts";
 import { startedBy } from "./started-by.ts";
 
-/** How many views may lie between a target and the pane that it means. */
+/** Maximum views between a target and the pane that it finally names. */
 const MOST_VIEWS = 8;
-/** Streams of what the session shows, not of one pane. */
+/** Streams that show the session, not one pane. */
 const ofSession: ReadonlySet<string> = new Set(["peer.attach", "peer.window"]);
 const ResolveSchema = v.object({ through: v.optional(v.number(), 0) });
 
 type OwnParts = "session" | "arrangement" | "content" | "instance" | "settings" | "processId" | "number";
 
 interface SessionProcessPort extends Pick<SessionParts, OwnParts>, Pick<PermissionPort, "wanted"> {
-  /** Where it is served. */
+  /** Path of its socket. */
   readonly socket: string;
   readonly locals: Map<string, LocalPane>;
-  /** What all viewers without a focus of their own are shown. */
+  /** The view for all viewers without a focus of their own. */
   readonly view: WindowView;
   /** The environment of the session's programs, and their soft limit of open descriptors. */
   readonly env: Readonly<Record<string, string>>;
   readonly nofile: number | null;
-  /** Makes a pane of the session: what is kept of it begins. */
+  /** Creates a pane of the session, and begins its checkpoint and journal. */
   adopt(planned: Awaited<ReturnType<typeof planPane>>, made: MadePane): Promise<LocalPane>;
   keeper(): PaneKeeper;
   audit(): AuditLog | null;
@@ -72,7 +72,7 @@ export class SessionProcess implements SessionParts, Served {
   readonly locals: Map<string, LocalPane>;
   readonly permission: Permission;
   private readonly shared: WindowView;
-  /** Windows and panes as they were last reported. */
+  /** Windows and panes as last reported. */
   private windows: readonly WindowInfo[] = [];
   private operations: Promise<typeof import("./operations/dispatch.ts")> | null = null;
   private readonly priority: FloodPriority;
@@ -141,7 +141,7 @@ export class SessionProcess implements SessionParts, Served {
     events.on("endTold", () => tell("session_end_told"));
   }
 
-  /** Sessions of which there is a view learn whether somebody looks at it. Without views it costs a walk over the panes. */
+  /** Tells the sessions behind views whether anyone looks at them. Without views this costs a walk over the panes. */
   private tellViews(): void {
     for (const placed of this.arrangement.placed.values()) placed.link?.watched(this.session.viewers.show(placed.id));
   }
@@ -157,7 +157,7 @@ export class SessionProcess implements SessionParts, Served {
     return priorQuestion(binding, session, shown.pointed.active, programsIn);
   }
 
-  /** Of a view, the operation is its session's. */
+  /** If the focused pane is a view, its session handles the operation. */
   async bound({ operation: op, input }: Binding, shown: Shown, { by, about, signal }: BoundHow): Promise<unknown> {
     const target = about ?? shown.pointed.active;
     const request = { op, input, target, ...by, signal: signal ?? new AbortController().signal };
@@ -181,7 +181,7 @@ export class SessionProcess implements SessionParts, Served {
     if (request.op === "peer.checkpoint") {
       const { folder } = v.parse(SaveToSchema, request.input);
       const directory = unnamedDir(this.instance, folder);
-      // Of a pane that another session has, that one keeps the rest.
+      // The session that has the pane handles the rest.
       const guest = request.target === undefined ? undefined : this.locals.get(request.target);
       if (guest === undefined) await this.keeper.saveTo(directory);
       else await this.keeper.savePane(guest.id, directory);
@@ -213,7 +213,7 @@ export class SessionProcess implements SessionParts, Served {
     return clientStreams((target) => this.localFor(target));
   }
 
-  /** @throws WshError pane_not_found, moved for a view of one */
+  /** @throws WshError pane_not_found; moved if the pane is a view */
   shown(request: PeerRequest, peer: Peer): { readonly shown: Shown; readonly session: Session } {
     const { input, target } = request;
     const { session } = this;
@@ -235,7 +235,7 @@ export class SessionProcess implements SessionParts, Served {
     return { shown: view, session };
   }
 
-  /** A window for a stream, which changes nobody's view and no size. @throws WshError pane_not_found */
+  /** A window for a stream, which affects no other view and no size. @throws WshError pane_not_found */
   window(target: string | undefined): StreamedWindow {
     const { arrangement, shared, content } = this;
     const { state } = arrangement;
@@ -271,8 +271,8 @@ export class SessionProcess implements SessionParts, Served {
   }
 
   /**
-   * Finds what a request is about.
-   * @param target as the caller wrote it; absent: the session as a whole, which means its oldest pane
+   * Finds the subject of a request.
+   * @param target as the caller wrote it; absent: the session as a whole, which stands for its oldest pane
    * @throws WshError pane_not_found
    */
   place(target: string | undefined): Subject {
@@ -300,7 +300,7 @@ export class SessionProcess implements SessionParts, Served {
     return named !== null && this.locals.has(named) ? named : this.place(target).pane;
   }
 
-  /** Null: none that is known here. */
+  /** Null: no pane that is known here. */
   private meant(target: string | undefined): string | null {
     try {
       return this.paneFor(target);
@@ -348,8 +348,8 @@ export class SessionProcess implements SessionParts, Served {
   }
 
   /**
-   * The pane that a request is about, and the socket of its process; of a view whose session has several panes, the one
-   * that is meant there.
+   * The pane of a request, and the socket of its process; for a view of a session with several panes, the pane that the
+   * view stands for.
    * @throws WshError pane_not_found, invalid_layout for views that show each other
    */
   private async resolve({ target, input }: PeerRequest): Promise<object> {
@@ -387,7 +387,7 @@ export class SessionProcess implements SessionParts, Served {
     };
   }
 
-  /** Who looks at the session's active window may be others now: it has the size of those. */
+  /** The viewers of the session's active window may have changed, and its size depends on them. */
   private resize(): void {
     const { session, content } = this;
     const size = content.independent.size === 0 ? null : session.viewers.size();
@@ -404,7 +404,7 @@ export class SessionProcess implements SessionParts, Served {
       void linkWindow(instance, { id, session, window }, false).catch(() => {});
   }
 
-  /** Reports changes of windows and panes since the last time. @param asKnown without a check of every program */
+  /** Reports changes of windows and panes since the last report. @param asKnown skip checking every program */
   private compare(asKnown: boolean): void {
     if (!this.arrangement.isSplit) return;
     const before = this.windows;

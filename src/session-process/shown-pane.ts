@@ -1,4 +1,4 @@
-/** The session's one pane as its attached terminals show it: its program's own bytes, or the emulator's screen. */
+/** The session's only pane as its attached terminals show it: its program's own bytes, or the emulator's screen. */
 import { frameModes } from "../compositor/frame-modes.ts";
 import { withColors } from "../terminal/profile.ts";
 import { rowLines } from "../terminal/rows/row-lines.ts";
@@ -69,7 +69,7 @@ export function shownPane(session: PaneSession): Shown {
   };
 }
 
-/** The one pane fills the picture; what reaches it is typed as everything else. */
+/** The only pane fills the picture; mouse reports for it are typed like any input. */
 function pointedPane({ pane }: PaneSession): Pointed {
   const { terminal } = pane;
   return {

@@ -1,6 +1,6 @@
 /**
- * Whether a person's key started a client that runs in a pane, and at which terminal. Input from programs and exec
- * moves no terminal: if both gave input, the newer one counts.
+ * Determines whether a person's key started a client that runs in a pane, and at which terminal. Input from programs
+ * and exec switches no terminal: if both gave input, the newer one counts.
  */
 
 import type { Pane } from "../pane/pane.ts";

@@ -1,7 +1,7 @@
 /**
- * What programs find at `$TMUX`: a socket of this process that speaks tmux's protocol, for the whole instance, and a
- * `tmux` at the end of PATH for machines without one. It is bound for the first program that is told of it, and stays as
- * long as the process; the code behind it is loaded when somebody connects.
+ * Serves programs that use `$TMUX`: a socket of this process that speaks tmux's protocol, for the whole instance, and a
+ * `tmux` at the end of PATH for machines without one. The socket is bound for the first program whose environment
+ * contains it, and stays until the process ends; its code is loaded with the first connection.
  */
 import { dirname } from "node:path";
 import { ensureOwnDir } from "../instance/owned-files.ts";
@@ -15,18 +15,21 @@ import type { SessionIdentity } from "../shell/environment.ts";
 import { quote } from "../shell/words.ts";
 import { Wire, type WireEvents } from "../wire/socket.ts";
 
-/** Clients at once: far more than a team of agents has; and those of one process, where the binary `tmux` is one. */
+/**
+ * Maximum clients at once: far more than a team of agents has; and maximum clients of one process, where the binary
+ * `tmux` is one.
+ */
 const MOST_CLIENTS = 256;
 const MOST_OF_PROCESS = 16;
-/** Longest time until a client says what it wants, in ms: the binary `tmux` does at once. */
+/** Longest time until a client sends its command, in ms: the binary `tmux` sends it at once. */
 const SILENT_MS = 10_000;
 
-/** Interval between two looks at whether clients are left, in ms. */
+/** Interval between checks whether clients remain, in ms. */
 const FLUSH_LOOK_MS = 5;
 
 interface Client {
   readonly pid: number | null;
-  /** `silent` until it has sent its command, `answered` until it leaves: both make way for others. */
+  /** `silent` until it has sent its command, `answered` until it leaves: both are evicted for others. */
   state: "silent" | "asked" | "answered";
   end(): void;
 }
@@ -41,16 +44,16 @@ export class TmuxSocket {
       readonly instance: Instance;
       readonly settings: Settings;
       readonly logger: Logger;
-      /** An AI agent has made the session, over MCP. */
+      /** Whether an AI agent created the session, over MCP. */
       readonly byAgent: boolean;
-      /** Of this process. */
+      /** Id of this process. */
       readonly id: number;
       /** Number of the session. */
       readonly session: number;
     },
   ) {}
 
-  /** For a program that starts now; null where it is told of no tmux. */
+  /** The environment of a program that starts now; null: it gets no tmux. */
   environment(): SessionIdentity["tmux"] {
     const { instance, settings, logger, byAgent, id, session } = this.of;
     if (settings.tmux === "off" || (settings.tmux === "agents" && !byAgent)) return null;
@@ -67,12 +70,12 @@ export class TmuxSocket {
     }
   }
 
-  /** Binds again, after the directory was deleted. */
+  /** Binds the socket again after its directory was deleted. */
   listenAgain(): void {
     if (this.isListening) this.listen();
   }
 
-  /** Resolves when no client is left that has sent a command: one that has ended the session is told so. */
+  /** Resolves when no client remains that has sent a command: one that has ended the session gets its answer. */
   async flush(patienceMs: number): Promise<void> {
     const deadline = performance.now() + patienceMs;
     const hasAsked = ({ state }: Client): boolean => state !== "silent";
@@ -84,7 +87,7 @@ export class TmuxSocket {
     const { directory, socket } = tmuxPlaces(instance, id);
     checkSocketPath(socket);
     for (const each of [directory, dirname(socket)]) ensureOwnDir(each);
-    // Of an earlier process with this id.
+    // The socket of an earlier process with this id.
     unlinkSocket(socket);
     Wire.listen(socket, (wire) => this.accept(socket, wire));
     this.isListening = true;
@@ -106,7 +109,7 @@ export class TmuxSocket {
     const client: Client = {
       pid: peerPid,
       state: "silent",
-      // Its own end is not reported to the one who ends it.
+      // The client that ends it is not notified of its end.
       end: () => {
         over();
         wire.end();
@@ -140,10 +143,10 @@ export class TmuxSocket {
     };
   }
 
-  /** Ends the oldest client that asks nothing where there are too many. @returns false where none makes way */
+  /** Evicts the oldest inactive client when there are too many. @returns false: none can be evicted */
   private makeRoom(pid: number | null): boolean {
     const all = [...this.clients];
-    // A process of another name space has the number 0.
+    // A process of another pid namespace has the number 0.
     const siblings = pid ? all.filter((each) => each.pid === pid) : [];
     const crowd = siblings.length >= MOST_OF_PROCESS ? siblings : all.length >= MOST_CLIENTS ? all : null;
     const oldest = crowd?.find(({ state }) => state !== "asked");

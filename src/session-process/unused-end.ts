@@ -1,7 +1,8 @@
 /**
- * Ends a session that nobody needs any more: after its idle_limit, or when the owner that it is bound to is gone.
- * Invariants: an attached terminal keeps it; so does a running program that a person has seen in the last day; people are
- * warned before. Nothing is read while it is in use: one timer waits until it may have been unused for long enough.
+ * Ends a session that is no longer needed: after its idle_limit, or when the owner to which it is bound is gone.
+ * Invariants: an attached terminal keeps it; so does a running program that a person has viewed within the last day;
+ * people are warned before. Nothing is read while it is in use: one timer waits until it may have been unused long
+ * enough.
  */
 import { programsIn } from "../endpoint/operations/running.ts";
 import { intervals } from "../platform/intervals.ts";
@@ -14,32 +15,32 @@ import type { Content } from "./panes/content.ts";
 /** Longest time from the warning to the end, in ms, and its share of the limit. */
 const WARNING_MS = 10 * 60_000;
 const WARNING_SHARE = 0.1;
-/** Interval between looks at a program that keeps the session, as a share of the limit, and its bounds in ms. */
+/** Interval between checks of a program that keeps the session, as a share of the limit, and its bounds in ms. */
 const LOOK_SHARE = 0.25;
 const LOOK_LEAST_MS = 1_000;
 const LOOK_MOST_MS = 5 * 60_000;
 
-/** When a session counts as unused. */
+/** Determines when a session counts as unused. */
 interface EndRule {
   readonly why: "idle" | "owner_gone";
-  /** Time without use after which it ends, and from the warning to the end, in ms. */
+  /** Time without use after which it ends, and time from the warning to the end, in ms. */
   readonly limitMs: number;
   readonly warningMs: number;
-  /** Time since it was used, in ms. */
+  /** Time since its last use, in ms. */
   unusedMs(): number;
-  /** Longest interval between two looks, in ms. */
+  /** Longest interval between two checks, in ms. */
   readonly lookMs: number;
 }
 
 class UnusedEnd implements Disposable {
   private timer: Timer | null = null;
-  /** When a person last had it before them, in ms of performance.now. */
+  /** Time at which a person last viewed it, in ms of performance.now. */
   private seenAt: number;
   private isChecking = false;
-  /** When it ends, in ms of performance.now, once people are warned. */
+  /** Time of its end, in ms of performance.now, once people are warned. */
   private endsAt: number | null = null;
 
-  /** @param isSeen a person has made or restored it */
+  /** @param isSeen whether a person has created or restored it */
   constructor(
     private readonly session: Session<Content>,
     private readonly rule: EndRule,
@@ -69,7 +70,7 @@ class UnusedEnd implements Disposable {
     this.timer.unref();
   }
 
-  /** Looks now. */
+  /** Checks now. */
   async check(): Promise<void> {
     if (this.isChecking) return;
     this.isChecking = true;
@@ -81,7 +82,7 @@ class UnusedEnd implements Disposable {
     }
   }
 
-  /** @returns ms until the next look; null: it ends */
+  /** @returns ms until the next check; null: it ends */
   private async decide(): Promise<number | null> {
     const { session, rule } = this;
     const { why, limitMs, warningMs } = rule;
@@ -98,7 +99,7 @@ class UnusedEnd implements Disposable {
       this.calm();
       return Math.min(Math.max(limitMs * LOOK_SHARE, LOOK_LEAST_MS), LOOK_MOST_MS);
     }
-    // A late look, as after a program that kept it, warns all the same.
+    // A late check, for example after a program kept it, still warns first.
     if (this.endsAt === null) {
       const ms = Math.max(left, warningMs);
       this.endsAt = performance.now() + ms;
@@ -124,7 +125,7 @@ class UnusedEnd implements Disposable {
   }
 }
 
-/** @param limit a duration: `12h` */
+/** @param limit a duration such as `12h` */
 export function endUnused(session: Session<Content>, limit: string, isSeen: boolean): void {
   const limitMs = durationOf(limit) ?? Number.POSITIVE_INFINITY;
   const warningMs = Math.min(limitMs * WARNING_SHARE, WARNING_MS);
@@ -134,8 +135,8 @@ export function endUnused(session: Session<Content>, limit: string, isSeen: bool
 }
 
 /**
- * @param owner the process that it ends with; null: a connection, of whose end the server tells (the event `ownerGone`),
- * after the time that it has to come back
+ * @param owner the process with which it ends; null: a connection, whose end the server reports (the event `ownerGone`)
+ * after the time to reconnect
  */
 export function endWithOwner(session: Session<Content>, owner: OwnerProcess | null, isSeen: boolean): void {
   let goneAt: number | null = null;

@@ -1,7 +1,7 @@
 /**
- * The git worktree of a session that was made with a branch: beside its repository, as REPOSITORY.BRANCH. A worktree
- * that the branch has already is used and left alone. One that was made for the session goes with it, unless git would
- * lose anything by that (changed or untracked files) or a process still works there; the branch stays in any case.
+ * The git worktree of a session that was made with a branch: beside its repository, named REPOSITORY.BRANCH. An
+ * existing worktree of the branch is used and left alone. One that was made for the session is removed with it, unless
+ * git would lose data (changed or untracked files) or a process still works there; the branch is kept in any case.
  */
 import fs from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -14,20 +14,20 @@ interface MadeWorktree {
   readonly worktree: Worktree;
   /** The caller's directory, in the worktree. */
   readonly cwd: string;
-  /** The session could not be made: nothing of it is left. */
+  /** Call if the session could not be made: removes the new worktree. */
   discard(): Promise<void>;
 }
 
-/** @throws WshError invalid_request: no repository, a name that no branch can have, or git's own refusal */
+/** @throws WshError invalid_request: no repository, an invalid branch name, or git's own refusal */
 export async function makeWorktree(branch: string, place: GitPlace): Promise<MadeWorktree> {
   const root = await git(place, "rev-parse", "--show-toplevel").catch((thrown) => {
     throw refusal(
-      `'${place.cwd}' is in no git repository with files`,
+      `'${place.cwd}' is not in a git repository with files`,
       thrown,
       "Start it in a directory of one, or with cwd.",
     );
   });
-  // What begins with a dash is an option to git.
+  // git reads a text that begins with a dash as an option.
   await git(place, "check-ref-format", "--branch", branch.startsWith("-") ? "" : branch).catch((thrown) => {
     throw refusal(`'${branch}' cannot be the name of a branch`, thrown, "Use a name such as feature/login.");
   });
@@ -38,7 +38,7 @@ export async function makeWorktree(branch: string, place: GitPlace): Promise<Mad
   };
   const there = await existing(place, branch);
   if (there !== null) return { worktree: { branch, path: there, own: false }, cwd: at(there), discard: async () => {} };
-  // The main worktree's name, also where this is asked for in another one.
+  // The main worktree's name, even if the caller is in another one.
   const main = dirname(await git(place, "rev-parse", "--path-format=absolute", "--git-common-dir"));
   const path = join(dirname(main), `${basename(main)}.${branch.replaceAll("/", "-")}`);
   const isKnown = await git(place, "rev-parse", "--verify", "--quiet", `refs/heads/${branch}`).then(
@@ -47,7 +47,7 @@ export async function makeWorktree(branch: string, place: GitPlace): Promise<Mad
   );
   const how = isKnown ? ["--", path, branch] : ["-b", branch, "--", path];
   await git(place, "worktree", "add", ...how).catch((thrown) => {
-    throw refusal(`git cannot make the worktree '${path}'`, thrown, "Nothing was made.");
+    throw refusal(`git cannot create the worktree '${path}'`, thrown, "Nothing was created.");
   });
   const worktree = { branch, path, own: true };
   return {
@@ -60,7 +60,7 @@ export async function makeWorktree(branch: string, place: GitPlace): Promise<Mad
   };
 }
 
-/** @returns whether it is gone; false: something in it would be lost */
+/** @returns whether it was removed; false: data in it would be lost */
 export async function removeWorktree({ path, own }: Worktree): Promise<boolean> {
   if (!own || !fs.existsSync(path)) return true;
   const { listeners, processes } = platform();

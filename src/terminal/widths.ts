@@ -9,7 +9,7 @@
 import type * as Graphemes from "@xterm/addon-unicode-graphemes";
 import type { IUnicodeVersionProvider, Terminal } from "@xterm/headless";
 
-/** Ranges of code points, in base 36: distance from the end of the one before, and length minus one. */
+/** Ranges of code points, in base 36: distance from the end of the previous one, and length minus one. */
 const ZERO =
   "lc+33 7o+6 7c+18 2 2+1 2+1 2 21+a 2 1b+k h 2u+6 3+5 3+1 2+3 10 v+q 2k+a 1n+8 a p+3 2+8 2+2 2+4 18+2 1p+7 17+n " +
   "2+v 1k 2 5+7 5 4+6 b+1 u 1n 5+3 9 l+1 r 3+1 1m 5+1 5+1 3+2 4 v+1 4 c+1 1m 5+4 2+1 5 l+1 n+5 2 1n 3 2+3 9 8+1 c+1 " +
@@ -32,12 +32,15 @@ const WIDE =
 
 const BY_CODE_POINT = "wcwidth";
 const CLUSTERS = "15-graphemes";
-/** VS16: makes a sign an emoji, of two cells. */
+/** VS16: turns a sign into an emoji of two cells. */
 const EMOJI_STYLE = 0xfe0f;
-/** Below are no characters of no cells or of two but NUL, which is never printed. */
+/** Below this all characters have one cell except NUL, which is never printed. */
 const FIRST = 0x300;
 
-/** Planes with hundreds of ranges are a table (128 KB); of the others, a search in a few ranges is as good. */
+/**
+ * End of the planes stored as a table (128 KB), which have hundreds of ranges; for others, a search in a few ranges
+ * suffices.
+ */
 const TABLE_END = 0x2_0000;
 
 interface Widths {
@@ -69,7 +72,7 @@ function widthOf(codepoint: number): number {
   return table[codepoint] ?? above.find(({ from, to }) => codepoint >= from && codepoint <= to)?.width ?? 1;
 }
 
-/** xterm packs a character's properties so: bit 0 joins it to the one before, bits 1 and 2 are the width. */
+/** xterm packs a character's properties like this: bit 0 joins it to the previous one, bits 1 and 2 are the width. */
 const widthIn = (properties: number): number => (properties >> 1) & 3;
 
 const isFlag = (codepoint: number): boolean => codepoint >= 0x1_f1e6 && codepoint <= 0x1_f1ff;
@@ -88,7 +91,7 @@ const byCodePoint: IUnicodeVersionProvider = {
     const joined = clusterWidths().charProperties(codepoint, preceding);
     if (codepoint < FIRST || codepoint === EMOJI_STYLE) return joined;
     const width = widthOf(codepoint);
-    // After a cursor movement nothing precedes it to join: such a character shows in a separate cell.
+    // After a cursor movement there is no previous character to join: such a character gets a cell of its own.
     if (width === 0) return preceding === 0 ? joined : (joined & ~7) | (widthIn(preceding) << 1) | 1;
     // A spacing mark, or a character after a prepended sign, has its own cell; flags and parts of emoji do not.
     return width === 1 && (joined & 1) !== 0 && !isFlag(codepoint) ? (joined & ~7) | (width << 1) : joined;
@@ -118,7 +121,7 @@ function clusterWidths(): IUnicodeVersionProvider {
   return found;
 }
 
-/** As a program that asks for clusters gets it. */
+/** Counting for programs that request clusters. */
 export const byCluster: IUnicodeVersionProvider = {
   version: CLUSTERS,
   wcwidth: (codepoint) => clusterWidths().wcwidth(codepoint),
@@ -126,7 +129,7 @@ export const byCluster: IUnicodeVersionProvider = {
     isPlain(codepoint, preceding) ? PLAIN : clusterWidths().charProperties(codepoint, preceding),
 };
 
-/** Gives the emulator both ways to count. */
+/** Registers both ways of counting with the emulator. */
 export function addWidths(terminal: Terminal): void {
   terminal.unicode.register(byCluster);
   terminal.unicode.register(byCodePoint);

@@ -1,6 +1,6 @@
 /**
- * Knows whether a hook wants an event, and sees to it that there is a server, which runs hooks: it starts one if none
- * lives, and looks again a moment later, since one may die with the event unread. Nothing is awaited.
+ * Decides whether a hook wants an event, and ensures that a server is running, which runs hooks: it starts one if there
+ * is none, and checks again a moment later, since a server may die before it reads the event. Nothing is awaited.
  */
 import { HookFiles } from "../../events/hook-files.ts";
 import { SetHooks } from "../../events/set-hooks.ts";
@@ -11,15 +11,15 @@ import type { RecordedEvent } from "../../protocol/recorded-events.ts";
 import { type EventConsumer, isWanted } from "../../protocol/wanted.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
 
-/** Time from an event to the second look, in ms: longer than a server takes to read it. */
+/** Time from an event to the second check, in ms: longer than a server takes to read it. */
 const AGAIN_MS = 3_000;
 
 interface HookWakerPort {
   readonly instance: Instance;
   readonly logger: Pick<Logger, "warn">;
-  /** What the settings now want. */
+  /** Current hooks and notices of the settings. */
   settings(): readonly EventConsumer[];
-  /** Those that the session was created with. */
+  /** Hooks given at the session's creation. */
   readonly own: readonly OwnedHook[];
 }
 
@@ -27,14 +27,14 @@ export class HookWaker {
   private starting: Promise<unknown> | null = null;
   private timer: Timer | null = null;
   private hasBegun = false;
-  /** Set meanwhile, for all sessions. */
+  /** Hooks set at run time, for all sessions. */
   private readonly set: SetHooks;
 
   constructor(private readonly port: HookWakerPort) {
     this.set = new SetHooks(port.instance);
   }
 
-  /** The session's own hooks that want an event; null: no hook at all does. */
+  /** The session's own hooks that want an event; null: no hook wants it. */
   on(event: RecordedEvent): readonly OwnedHook[] | null {
     const own = [...this.port.own, ...this.set.hooks].filter((hook) => hookMatches(hook, event));
     return own.length > 0 || this.port.settings().some((each) => isWanted(each, event)) ? own : null;

@@ -1,8 +1,8 @@
 /**
- * Events of one pane, for the journal: its commands, its program's words, its state and its ports.
+ * Events of one pane for the journal: its commands, its program's notifications, its state and its ports.
  *
- * State and ports are asked of the system when the pane has been still for a moment, a few times more and more rarely,
- * and only while a program runs further on. A shell at its prompt wakes nothing.
+ * State and ports are queried from the system when the pane has been quiet for a moment, then a few more times at
+ * growing intervals, and repeatedly only while a program runs. A shell at its prompt causes no wake-ups.
  */
 import { Alarm } from "../../base/alarm.ts";
 import { systemClock } from "../../base/clock.ts";
@@ -17,22 +17,22 @@ import type { SessionState } from "../../protocol/session.ts";
 import type { Settings } from "../../settings/table.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** Times from the last change to looks at state and ports, in ms, and the interval between later ones. */
+/** Times from the last change to checks of state and ports, in ms, and the interval between later ones. */
 const LOOKS_MS = [500, 2_000, 8_000, 30_000] as const;
 const LATER_MS = 60_000;
-/** Longest text of a command in the journal, in characters: that of the history, too. */
+/** Longest text of a command in the journal, in characters, as in the history. */
 const MAX_COMMAND = 8_192;
-/** States in which a program may do something without printing. */
+/** States in which a program may act without printing. */
 const busy: ReadonlySet<SessionState> = new Set(["running", "fullscreen"]);
 
 interface PaneEventsOptions {
   readonly pane: Pane;
   readonly recorder: Pick<Recorder, "record">;
   readonly settings: Pick<Settings, "history" | "long_command_seconds">;
-  /** The window that has it; null: none now. */
+  /** The window that contains it; null: none. */
   window(): string | null;
   isPrivate(): boolean;
-  /** The state of its program was looked at. */
+  /** The state of its program was checked. */
   looked(state: SessionState): void;
 }
 
@@ -43,7 +43,7 @@ export function recordPane(options: PaneEventsOptions): Disposable {
     options.recorder.record({ ...details, pane: pane.id, ...present({ window }) });
   };
   const { log } = pane.commands;
-  /** Commands that the history may keep: no other text is written down. */
+  /** Commands that the history may store: no other text is recorded. */
   const kept = new Set<number>();
   const history = new ShellHistory(log, {
     typedByPerson: () => true,
@@ -134,7 +134,7 @@ class Stillness implements Disposable {
       return;
     }
     this.look(now);
-    // A job in the background may begin to listen.
+    // A background job may begin to listen.
     const hasJobs = this.looks < 2 && (platform().listeners?.children(pane.pid ?? 0).length ?? 0) > 0;
     if (!busy.has(this.state) && !hasJobs) return;
     const quietAt = this.isQuiet ? Number.POSITIVE_INFINITY : this.changedAt + this.quietMs();

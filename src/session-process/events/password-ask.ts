@@ -1,18 +1,18 @@
 /**
- * Asks the person for the password that a program reads in a pane that an AI agent drives: what is typed goes to that
- * program alone. Where nobody is attached, the question waits for a person.
+ * Asks the person for the password that a program reads in a pane that an AI agent drives: the typed text goes only to
+ * that program. If nobody is attached, the question waits for a person.
  *
- * Invariant: one question for each time that the program reads one, at most MOST_TRIES until it stops; none beside
- * another question for a secret of that pane, and none once a person types there.
+ * Invariant: one question each time the program reads one, at most MOST_TRIES until it stops; none beside another
+ * question for a secret of that pane, and none after a person types there.
  */
 import type { Pane } from "../../pane/pane.ts";
 import type { Ask } from "../../protocol/asking.ts";
 import type { SessionState } from "../../protocol/session.ts";
 import type { Questions } from "../../session/questions/questions.ts";
 
-/** Life of a question, in ms: what sudo waits for a password. */
+/** Lifetime of a question, in ms: sudo waits as long for a password. */
 const LIFE_MS = 300_000;
-/** Wrong passwords after which the program is left alone: sudo gives up after three. */
+/** Wrong passwords after which no further question is asked: sudo gives up after three. */
 const MOST_TRIES = 3;
 
 interface PasswordAskPort {
@@ -20,16 +20,16 @@ interface PasswordAskPort {
   readonly questions: Pick<Questions, "ask" | "cancel" | "list" | "person">;
 }
 
-/** Of each pane that runs here. */
+/** By pane that runs here. */
 export const passwordAsks = new WeakMap<Pane, PasswordAsk>();
 
 export class PasswordAsk {
   private tries = 0;
   private isPending = false;
-  /** How the last question of the present program ended. */
+  /** How the last question of the current program ended. */
   private end: string | null = null;
 
-  /** @param drivenBy the AI agent whose call typed there last, or that has made it; null: somebody else */
+  /** @param drivenBy the AI agent whose call typed there last, or that owns the pane; null: another caller */
   constructor(
     private readonly port: PasswordAskPort,
     public drivenBy: string | null,
@@ -37,7 +37,7 @@ export class PasswordAsk {
     passwordAsks.set(port.pane, this);
   }
 
-  /** The pane's program was looked at. */
+  /** The pane's program was checked. */
   looked(state: SessionState): void {
     const { pane } = this.port;
     if (state !== "password") {
@@ -53,7 +53,7 @@ export class PasswordAsk {
     void this.ask(agent);
   }
 
-  /** What the agent is told of it; null: nothing was asked. */
+  /** The agent's message about the question; null: nothing was asked. */
   get words(): string | null {
     const { isPending, end } = this;
     if (isPending) {
@@ -73,7 +73,7 @@ export class PasswordAsk {
     this.isPending = true;
     const asked: Ask = {
       question: `${program} reads a password`,
-      detail: `${agent} has started it. What you type reaches this program, and nobody else.`,
+      detail: `${agent} has started it. Only this program receives what you type.`,
       kind: "secret",
       multiple: false,
       timeout_ms: LIFE_MS,
@@ -85,7 +85,7 @@ export class PasswordAsk {
       const { decided_by } = await questions.ask(asked, asker, pane.id, new AbortController().signal);
       this.end = decided_by ?? null;
     } catch {
-      // It reads none any more, or too many questions wait.
+      // The program no longer reads one, or too many questions are open.
       this.end = null;
     }
     this.isPending = false;

@@ -1,7 +1,7 @@
 /**
- * Writes what happens in the session to the instance's journal of events (docs/protocol.md, Recorded events), one write
- * for each. Of a private session only that something happened is written. What a program or a hand can repeat without
- * end is limited: how many were left out stands in the next one.
+ * Writes the session's events to the instance's journal (docs/protocol.md, Recorded events), one write each. Of events
+ * in a private session, only their kind is written. Events that a program or a person can repeat endlessly are limited:
+ * the next recorded one has the number of omitted ones.
  */
 import type { EventJournal } from "../../events/journal.ts";
 import { sessionId } from "../../protocol/names.ts";
@@ -9,11 +9,11 @@ import type { EventDetails, RecordedEvent, RecordedEventName } from "../../proto
 import type { Session } from "../../session/session.ts";
 import type { HookWaker } from "./hook-waker.ts";
 
-/** Events of one pane and kind at once, and a second, beyond which they are left out. */
+/** Maximum events of one pane and kind at once, and per second; further ones are omitted. */
 const BURST = 40;
 const A_SECOND = 10;
 
-/** Kinds that a program prints, or a hand drags. */
+/** Kinds that a program's output or a drag with the mouse can cause. */
 const limited: ReadonlySet<RecordedEventName> = new Set([
   "bell",
   "notification",
@@ -23,7 +23,7 @@ const limited: ReadonlySet<RecordedEventName> = new Set([
   "layout_changed",
 ]);
 
-/** Events that may be worth a notice to a person who looks elsewhere. */
+/** Events that may be worth a notice to a person who is elsewhere. */
 const noteworthy: ReadonlySet<RecordedEventName> = new Set([
   "command_finished",
   "state_changed",
@@ -33,11 +33,11 @@ const noteworthy: ReadonlySet<RecordedEventName> = new Set([
   "session_ending",
 ]);
 
-/** What may tell what a private session is about. */
+/** Fields that may reveal the contents of a private session. */
 const reportedFields = ["command", "cwd", "text", "title", "question", "choices", "agent", "program"] as const;
 
 export class Recorder {
-  /** Until the session is made: nothing is written of one that fails. */
+  /** Events before the session is made: none is written if that fails. */
   private early: EventDetails[] | null = [];
   private readonly rates = new Map<string, { left: number; at: number; skipped: number }>();
 
@@ -56,7 +56,7 @@ export class Recorder {
     for (const details of [created, ...early]) this.record(details);
   }
 
-  /** @param home the session that has the pane which it is about; null: this one */
+  /** @param home the session that has the pane of the event; null: this one */
   record(details: EventDetails, home: { readonly number: number; readonly name: string } | null = null): void {
     if (this.early !== null) {
       if (this.early.length < BURST) this.early.push(details);
@@ -90,7 +90,7 @@ export class Recorder {
     );
   }
 
-  /** @returns how many were left out before this one; null: it is left out, too */
+  /** @returns how many were omitted before this one; null: this one is omitted too */
   private spend(key: string): number | null {
     const now = performance.now();
     const rate = this.rates.get(key) ?? { left: BURST, at: now, skipped: 0 };

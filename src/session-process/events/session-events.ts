@@ -6,7 +6,7 @@ import type { Recorder } from "./recorder.ts";
 /** Longest question in the journal, in characters. */
 const MAX_QUESTION = 500;
 
-/** @param isRestored it was lost, and is back */
+/** @param isRestored whether the session had crashed and is restored */
 export function recordSession(session: Session, recorder: Recorder, isRestored: boolean): void {
   const { events } = session;
   const restored = isRestored ? { restored: true } : {};

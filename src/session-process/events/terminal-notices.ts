@@ -1,6 +1,6 @@
 /**
- * Notifies attached terminals, each in the form that it knows (OSC 9, 777 or 99), as `[[notify]]` tables with the way
- * `terminals` want it. What the older settings `alert` and `agent_alert` already tell is not told twice.
+ * Notifies attached terminals, each in the form that it supports (OSC 9, 777 or 99), according to `[[notify]]` tables
+ * with the channel `terminals`. Events that the older settings `alert` and `agent_alert` report are not reported twice.
  */
 import { attentionFor } from "../../protocol/attention.ts";
 import { bareNotice, type Notice, type Notify, noticeFor } from "../../protocol/notices.ts";

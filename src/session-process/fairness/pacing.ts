@@ -1,6 +1,6 @@
 /**
- * Makes the program of a throttled session print in bursts with pauses in between while processors are short: not only
- * the session process delays others but also the program, which runs as long as its output is read. The length of the
+ * Makes the program of a throttled session print in bursts with pauses while processors are busy: others are delayed
+ * not only by the session process but also by the program, which runs as long as its output is read. The length of the
  * pauses adapts: they grow while the session process waits long for a processor, and shrink otherwise.
  */
 import type { OutputHold } from "../../pane/program.ts";
@@ -31,7 +31,7 @@ export class FloodPace {
     private readonly time: () => ProcessorTime | null = processorTime,
   ) {}
 
-  /** Idempotent, as `end` is. */
+  /** Idempotent, like `end`. */
   begin(): void {
     if (this.timer !== null) return;
     this.before = this.time();

@@ -1,9 +1,10 @@
 /**
  * A session that has flooded for a while, with no terminal attached, is throttled when others crowd the processors: its
  * session process gets a smaller share, in turns of the usual length, and in the worst crowd reads its program in
- * bursts (pacing.ts). Alone it is not throttled, which would only slow it down (m: a flood took 1.85 s instead of 1.7).
- * Beside 16 floods on two cores a call to a quiet session took 47 ms before, then 4 to 8 with the lower weight alone,
- * now 2 to 3 (m). The usual share returns when the flood is over, a terminal attaches or a request comes.
+ * bursts (pacing.ts). Alone it is not throttled, which would only slow it down (measured: a flood took 1.85 s instead
+ * of 1.7). Beside 16 floods on two cores, a call to a quiet session took 47 ms without throttling, 4 to 8 with the
+ * lower weight alone, and takes 2 to 3 with both (measured). The usual share returns when the flood ends, a terminal
+ * attaches or a request comes.
  *
  * Linux groups processes by process session and shares the processor among the groups. A session process has its own
  * process session, so its group's weight counts, and that can be lowered and raised again without privileges (sched(7),
@@ -15,19 +16,22 @@ import type { FloodPace } from "./pacing.ts";
 
 /** Interval between two measurements of the rate during output, in ms. */
 const WINDOW_MS = 250;
-/** Bytes in a window that count as a flood: 512 KB a second, as much as one of many floods gets through. */
+/** Bytes in a window that count as a flood: 512 KB a second, the rate of one flood among many. */
 const FLOOD_BYTES = 128 * 1024;
 /** A window with fewer bytes ends the flood: a session that yields gets less through. */
 const CALM_BYTES = 16 * 1024;
-/** Windows of flood before yielding, and without flood before it ends: one second, longer than any burst or pause. */
+/**
+ * Windows of flood before throttling, and windows without flood before it ends: one second, longer than any burst or
+ * pause.
+ */
 const PATIENCE_WINDOWS = 4;
-/** Nice value of a group that yields: a third of the usual weight, so that it still answers beside busy processes. */
+/** Nice value of a throttled group: a third of the usual weight, so that it still answers beside busy processes. */
 const BACK = 5;
 const USUAL = 0;
 /**
  * Others crowd the processors when the session process waits this many times longer than it runs. On two processors one
  * flood alone waits up to twice as long as it runs, for the kernel's own workers; of four each waits 3 times as long,
- * of eight 5, of 16 ten (m).
+ * of eight 5, of 16 ten (measured).
  */
 const CROWD = 4;
 
@@ -40,12 +44,12 @@ export class FloodPriority {
   private nice = USUAL;
   private requests = 0;
   private time = processorTime();
-  /** Windows since others crowded the processors. */
+  /** Windows since others last crowded the processors. */
   private roomy = PATIENCE_WINDOWS;
 
   /**
    * @param attended whether a person is watching, who would have to wait
-   * @param prepare work that is better done before the session yields
+   * @param prepare work that is better done before throttling
    */
   constructor(
     private readonly attended: () => boolean,
@@ -78,7 +82,7 @@ export class FloodPriority {
     const yields = this.nice !== USUAL;
     const flows = this.bytes >= (yields ? CALM_BYTES : FLOOD_BYTES);
     this.bytes = 0;
-    // A window of a session that yields may contain nothing but a pause.
+    // A window of a throttled session may contain nothing but a pause.
     this.calm = flows || !yields ? 0 : this.calm + 1;
     const goesOn = flows || (this.calm > 0 && this.calm < PATIENCE_WINDOWS);
     this.windows = flows ? this.windows + 1 : goesOn ? this.windows : 0;

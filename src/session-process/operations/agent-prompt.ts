@@ -1,10 +1,10 @@
 /**
- * `agent.prompt`: types a prompt into the AI agent of a pane, and proves that the agent took it.
+ * `agent.prompt`: types a prompt into the AI agent of a pane, and proves that the agent received it.
  *
- * Order: the input box is read and must be empty; the text is pasted; the box must hold it and nothing else; only then is
- * Enter pressed, in the same turn as that check. Input by anyone in between, a question, a box that shows something else:
- * Enter is not pressed. Delivered is what the agent's hook reports, or what has left the box. One prompt at a time is
- * typed into a pane; waits for the ends of turns overlap.
+ * Order: the input box is read and must be empty; the text is pasted; the box must contain it and nothing else; only
+ * then is Enter pressed, in the same turn as that check. After other input in between, a question, or unexpected text
+ * in the box, Enter is not pressed. A prompt counts as delivered if the agent's hook reports it, or if it has left the
+ * box. Only one prompt at a time is typed into a pane; waits for the ends of turns overlap.
  */
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
@@ -20,19 +20,19 @@ import { decodeFor, typeInto } from "./typing.ts";
 type Input = ParsedInput<"agent.prompt">;
 type Output = OperationOutput<"agent.prompt">;
 
-/** Between two looks at the screen, in ms. */
+/** Interval between two checks of the screen, in ms. */
 const LOOK_MS = 50;
-/** Looks in a row at which the input box must be empty. */
+/** Consecutive checks at which the input box must be empty. */
 const EMPTY_LOOKS = 4;
-/** From the text in the box to Enter, in ms: within it, some take Enter for a line of the paste. */
+/** Time from the text in the box to Enter, in ms: sooner, some agents take Enter for a line of the paste. */
 const TAKEN_MS = 250;
-/** Longest wait for the hook of a prompt that the screen has proved, in ms: a hook is a process that starts. */
+/** Longest wait for the hook of a prompt that the screen has confirmed, in ms: a hook is a process that must start. */
 const HOOK_MS = 2_000;
-/** Agents whose box has a mark: where it is missing, something else has the screen. */
+/** Agents whose box has a mark: without it, something else covers the screen. */
 const marked: ReadonlySet<string> = new Set(["claude", "codex", "gemini", "copilot", "cursor-agent", "qwen"]);
-/** First characters that make a text a command of the agent's: of its own, or of a shell. */
+/** First characters that make a text a command of the agent, or of a shell. */
 const COMMAND = /^\s*[/!#]/;
-/** Ends at which agents offer completions, which Enter would take, or at which Enter is a line end. */
+/** Text ends at which agents offer completions, which Enter would accept, or at which Enter is a line end. */
 const OPEN_END = /(?:^|\s)[@/#$:]\S*$|\\$/;
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
 
@@ -109,7 +109,7 @@ async function deliver(
     const isOthers = pane.agent.inputs !== inputs + 1;
     if (why !== null || isOthers || typed.enter === null) {
       const reason = isOthers ? "somebody typed meanwhile" : why;
-      return is("not_delivered", `${reason}: Enter was not pressed, and the text may stand in its input box`);
+      return is("not_delivered", `${reason}: Enter was not pressed, and the text may be in its input box`);
     }
     await pane.send(typed.enter);
     return await proof(pane, text, reports, delivery_ms, is);
@@ -119,7 +119,10 @@ async function deliver(
   }
 }
 
-/** Waits until the box has held the text long enough for Enter. @returns why Enter must not be pressed; null: it may */
+/**
+ * Waits until the box has contained the text long enough for Enter. @returns why Enter must not be pressed; null: it
+ * may
+ */
 async function untilSettled(pane: Pane, text: string): Promise<string | null> {
   await Bun.sleep(TAKEN_MS);
   if (!composerHolds(await screenOf(pane), text)) return "its input box changed";
@@ -140,7 +143,7 @@ async function proof<T>(
   let seen = false;
   const found = await until(pane, ms, async () => {
     if (hook() !== null) return true;
-    // A picture that is being redrawn may be empty for a moment.
+    // A screen that is being redrawn may be empty for a moment.
     for (let looks = 0; looks < EMPTY_LOOKS; looks++) {
       if (looks > 0) await Bun.sleep(LOOK_MS);
       if (readComposer(await screenOf(pane)).kind !== "empty") return false;
@@ -157,12 +160,12 @@ async function proof<T>(
   return is(
     "not_delivered",
     still
-      ? "Enter had no effect: the text stands in its input box"
+      ? "Enter had no effect: the text is still in its input box"
       : "Enter was pressed, and neither a hook nor the screen proves that it took the text",
   );
 }
 
-/** The evidence of a hook that reports this prompt; null without one. */
+/** The evidence of a hook that reports this prompt; null: none does. */
 function hookOf(reports: readonly AgentReport[], text: string): string | null {
   const wanted = squeezed(text);
   for (const { moment, prompt, event } of reports) {
@@ -192,7 +195,7 @@ async function requireReady(pane: Pane): Promise<AgentInfo> {
   const read = readComposer(await screenOf(pane));
   if (read.kind === "holds") {
     const { text } = read;
-    const said = `text stands in the input box of ${info.name}, or it shows a menu: '${text.trim().slice(0, 60)}'`;
+    const said = `the input box of ${info.name} is not empty, or shows a menu: '${text.trim().slice(0, 60)}'`;
     throw new WshError("composer_not_empty", said, { agent: info });
   }
   if (read.kind === "absent" && (marked.has(info.name) || pane.agent.isTypedInto)) {
@@ -211,7 +214,7 @@ function screenOf({ terminal }: Pane): Promise<ComposerScreen> {
   });
 }
 
-/** Looks until it holds, the time is up, or the agent or the pane is gone. */
+/** Checks repeatedly until the condition holds, the time has passed, or the agent or the pane is gone. */
 async function until(pane: Pane, ms: number, holds: () => Promise<boolean>): Promise<true | "over"> {
   const end = performance.now() + ms;
   for (;;) {

@@ -1,4 +1,4 @@
-/** How the turn of an agent that got a prompt ends: by its hooks, by what it waits for, by its end. */
+/** Determines how the turn of an agent that got a prompt ends: by its hooks, by its wait for input, or by its exit. */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { AgentReport } from "../../pane/agent/agent-watch.ts";
 import { lastReply } from "../../pane/agent/transcript.ts";
@@ -8,11 +8,11 @@ type Output = OperationOutput<"agent.prompt">;
 type Turn = NonNullable<Output["turn"]>;
 
 const LOOK_MS = 100;
-/** Silence after which an agent without hooks has ended its turn, if it waits for a key, in ms. */
+/** Silence after which the turn of an agent without hooks has ended, if it waits for a key, in ms. */
 const REST_MS = 3_000;
-/** After the end of an earlier turn, the time for a queued prompt to begin one of its own, in ms. */
+/** Time after the end of an earlier turn for a queued prompt to begin its own, in ms. */
 const QUEUE_MS = 2_000;
-/** Most characters of a message. */
+/** Longest message, in characters. */
 const MESSAGE_LENGTH = 32_768;
 
 /** Reports of the agent's hooks since the prompt was typed. */
@@ -61,18 +61,18 @@ export async function turnOf(
 
 const arrived = new WeakMap<AgentReport, number>();
 
-/** The report that ends the turn of our prompt; null while it lasts. */
+/** The report that ends the turn of our prompt; null: the turn continues. */
 function endIn(reports: readonly AgentReport[], isQueued: boolean): AgentReport | null {
   const begun = reports.findLastIndex(({ moment }) => moment === "prompted");
   const end = reports.slice(begun + 1).find(({ moment }) => moment === "ended") ?? null;
   if (end === null || !isQueued || begun >= 0) return end;
-  // The turn before ours has ended; ours begins, or was part of it.
+  // The previous turn has ended; ours begins, or was part of it.
   const at = arrived.get(end) ?? performance.now();
   arrived.set(end, at);
   return performance.now() - at >= QUEUE_MS ? end : null;
 }
 
-/** Hooks run beside the writer of the transcript, which may be a moment behind. */
+/** Hooks run in parallel to the writer of the transcript, which may be a moment behind. */
 async function messageOf(pane: Pane, end: AgentReport | null): Promise<Partial<Turn>> {
   if (end?.reply !== undefined) return cut(end.reply, "hook");
   const transcript = pane.agent.info?.conversation?.transcript;

@@ -1,4 +1,4 @@
-/** Session operations on commands: the domain decides, these convert its answers to the wire format. */
+/** Session operations on commands: the domain decides, and these convert its answers to the wire's form. */
 
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
@@ -35,9 +35,9 @@ import { searchStored } from "./wait-stored.ts";
 
 /** Time after a key during which a person counts as typing, in ms. */
 const TYPING_MS = 3_000;
-/** Bytes of a command's output beside its end. */
+/** Bytes of a command's output returned with its end. */
 const SHORT_OUTPUT = 1_024;
-/** Longest time for a program to end after it was interrupted or killed at its deadline, in ms. */
+/** Time for a program to end after it was interrupted or killed at its deadline, in ms. */
 const STOP_MS = 2_000;
 
 export const commandHandlers: Pick<
@@ -118,9 +118,9 @@ async function waitForProgram(
   const { command } = outcome;
   const unseen = outcome.decidedBy === "timeout" ? droppedSince(pane, since, stored.looked) : 0;
   const count = unseen === Number.POSITIVE_INFINITY ? "some" : unseen;
-  const left = `${count} lines since the cursor have left the history and were not looked at: grep a command's output by its id`;
+  const left = `${count} lines since the cursor have left the history and were not searched: grep a command's output by its id`;
   const warnings = [...(outcome.warnings ?? []), ...unsaved, ...(unseen > 0 ? [left] : [])];
-  // A cursor that is the end of the output is given with the screen that belongs to it.
+  // A cursor at the end of the output is returned with its screen.
   if (outcome.match === undefined && outcome.outputCursor === pane.outputCursor)
     await pane.terminal.atRest(() => pane.giveCursor());
   return {
@@ -133,13 +133,13 @@ async function waitForProgram(
   };
 }
 
-/** Lines that have left the history, besides those looked at; Infinity when they cannot be counted. */
+/** Number of lines that have left the history, except those searched; Infinity: they cannot be counted. */
 function droppedSince({ text, terminal }: Pane, since: number | undefined, looked: number): number {
   const line = since === undefined ? terminal.firstLine : text.lineAt(since);
   return line === null ? Number.POSITIVE_INFINITY : Math.max(0, terminal.firstLine - line - looked);
 }
 
-/** Little of what a command printed: its id reads the rest. */
+/** A small part of a command's output: the rest can be read by its id. */
 function shortOutput(pane: Pane, { id }: CommandRecord): { output?: string; omitted_lines?: number } {
   const kept = pane.commands.log.output(id);
   if (kept === null) return {};
@@ -220,7 +220,7 @@ async function processWait(
   const isLeft = waited.decidedBy === "cancelled" && asked.signal.aborted && !signal.aborted;
   const outcome = isLeft ? { ...waited, decidedBy: "timeout" as const } : waited;
   const over = pane.exit !== null;
-  // A background call has no waiting caller, however soon it ends.
+  // A background call has no waiting caller, however soon the program ends.
   if (input.max_wait_ms === 0 || until !== undefined) pane.lifetime.abandoned();
   if (!over && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) pane.lifetime.abandoned();
   if (outcome.decidedBy === "cancelled")
@@ -255,7 +255,7 @@ async function processWait(
   };
 }
 
-/** The result of one command in exec's form, for a caller that has followed it on its own. */
+/** The result of one command in exec's form, for a caller that has followed it itself. */
 async function result(
   pane: Pane,
   input: ParsedInput<"commands.result">,
@@ -283,7 +283,9 @@ async function chosen(
   return stepOutput(pane, step, filter, input.output_limit ?? DEFAULT_OUTPUT_LIMIT, context.signal);
 }
 
-/** Says until when an ended program's separate session can be read, and extends that time if the result is partial. */
+/**
+ * States until when an ended program's separate session can be read, and extends that time if the result is partial.
+ */
 function readable(pane: Pane, result: StepResult, extend: boolean): StepResult {
   if (pane.exit !== null && extend && isPartial(result)) pane.lifetime.abandoned();
   const { readableUntil } = pane.lifetime;

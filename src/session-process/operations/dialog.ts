@@ -18,10 +18,10 @@ import { decodeFor, typeInto } from "./typing.ts";
 
 type Outcome = Awaited<ReturnType<Pane["commands"]["run"]>>;
 
-/** How a dialog ended: the last step's run, or the step that was not met. */
+/** How a dialog ended: the last step's run, or the step that failed. */
 interface DialogEnd {
   readonly outcome: Outcome;
-  /** How the wait for `until` ended; null without one. */
+  /** How the wait for `until` ended; null: there was none. */
   readonly until: WaitOutcome | null;
   readonly unmet: { readonly step: number; readonly why: string } | null;
 }
@@ -29,7 +29,7 @@ interface DialogEnd {
 interface DialogRunStep {
   readonly given: RunStep;
   readonly expected: Condition | null;
-  /** For a text or pattern: finds it in text already on the screen. */
+  /** For a text or pattern: searches text that is already on the screen. */
   readonly find: Finder | null;
 }
 
@@ -39,7 +39,7 @@ interface DialogPort {
   readonly caller: Caller;
   readonly signal: AbortSignal;
   readonly leasedPort: number | null;
-  /** Called before the first byte is typed: throws when it is too late. */
+  /** Called before the first byte is typed: throws if it is too late. */
   readonly inTime: () => void;
 }
 
@@ -128,7 +128,10 @@ function cancelled(): WshError {
   return new WshError("cancelled", "the caller stopped waiting; the program keeps running");
 }
 
-/** Every step, checked: keys, conditions and patterns. @throws WshError invalid_request, unknown_key, payload_too_large */
+/**
+ * Every step with its keys, conditions and patterns checked. @throws WshError invalid_request, unknown_key,
+ * payload_too_large
+ */
 async function checked(
   pane: Pane,
   input: ParsedInput<"run">,
@@ -149,7 +152,7 @@ async function checked(
   return steps;
 }
 
-/** A text that is not the name of a condition is awaited as text. */
+/** A text that is not the name of a condition stands for that text on the terminal. */
 function conditionOf(expect: NonNullable<RunStep["expect"]>, toCondition: ToCondition): Condition {
   const parsed = v.safeParse(ConditionSchema, expect);
   return parsed.success ? toCondition(parsed.output) : { type: "text", text: String(expect) };
@@ -164,20 +167,22 @@ function typed(pane: Pane, { input, keys, submit = false }: RunStep): TypedInput
   return decodeFor(pane, { data: input, encoding: "utf8", keys, submit, paste: false });
 }
 
-/** Text in which a first step may find its condition: the screen of a full-screen program, else the cursor's line. */
+/**
+ * Text in which a first step may find its condition: the screen of a full-screen program, otherwise the cursor's line.
+ */
 function standing({ terminal }: Pane): readonly string[] {
   const { lines, cursor } = terminal.screen("plain");
   const rows = lines.map(String);
   return terminal.alternate ? rows : [(rows[cursor.row] ?? "").padEnd(cursor.col)];
 }
 
-/** Conditions that the end of the typed command brings about instead of making them impossible. */
+/** Conditions that the end of the typed command causes instead of making them impossible. */
 const FOLLOW_AN_END: ReadonlySet<Condition["type"]> = new Set(["command_finished", "prompt", "idle", "exited"]);
 
-/** After these nothing else comes of what was typed. */
+/** After these conditions, nothing else can follow from the typed text. */
 const ENDS: readonly Condition[] = [{ type: "command_finished" }, { type: "exited" }];
 
-/** Whether the condition comes before the time is over, the program ends, or the command that was typed has ended. */
+/** Whether the condition is met before the deadline, the program's end, or the end of the typed command. */
 async function awaited(
   pane: Pane,
   expected: Condition,

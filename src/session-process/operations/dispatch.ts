@@ -1,5 +1,5 @@
 /**
- * Dispatches operations from a request to its handler: of the pane that the target means, of the session, or of its
+ * Dispatches operations from a request to its handler: for the pane that the target names, for the session, or for its
  * windows. A separate module because it imports every operation's schemas: the session process loads it with the first
  * request (1.5 MB and some milliseconds), so a session that only a person uses never does.
  */
@@ -74,22 +74,22 @@ const ofLayout: AnyHandlers<LayoutCall> = {
 
 /** Changes of the layout that concern one pane. */
 const ofPanes: ReadonlySet<string> = new Set(["pane.close", "pane.respawn", "pane.update"]);
-/** Changes that may take cells from every pane of the window, or cover it. */
+/** Changes that may take cells from every pane of the window, or cover them. */
 const takesCells: ReadonlySet<string> = new Set([
   ...["pane.float", "pane.resize", "pane.swap", "pane.zoom", "popup.open", "window.floats"],
   ...["layout.equalise", "layout.rotate"],
 ]);
-/** Streams of what a whole window shows. */
+/** Streams that show a whole window. */
 const showing: ReadonlySet<string> = new Set(["peer.attach", "peer.window"]);
 const reading: ReadonlySet<string> = new Set(["buffer.list", "buffer.get"]);
-/** What reaches every pane of the session. */
+/** Requests that affect every pane of the session. */
 const touchesAll: ReadonlySet<string> = new Set([
   ...["session.kill", "session.restart", "layout.set", "layout.preset"],
   ...["peer.attach", "peer.end", "peer.leave"],
 ]);
 
 /**
- * @param view whose focus a person's key is about, when it is not the session's
+ * @param view view whose focus a person's key refers to, if not the session's
  * @throws WshError unknown_method, access_denied, invalid_request, moved, and the operation's own errors
  */
 export async function operate(parts: SessionParts, request: PeerRequest, view?: WindowView): Promise<unknown> {
@@ -118,7 +118,7 @@ function ownOperation(op: string): Operation<OperationName> {
   throw new WshError("unknown_method", `this session process does not support the operation '${op}'`);
 }
 
-/** Why an AI agent may no longer have what it has begun; null: it may. */
+/** Why an AI agent may no longer use what it has begun; null: it may. */
 export async function lacksLeave(parts: SessionParts, request: PeerRequest): Promise<WshError | null> {
   const { caller, op } = request;
   const agent = agentOfCaller(caller);
@@ -132,7 +132,7 @@ export async function lacksLeave(parts: SessionParts, request: PeerRequest): Pro
   });
 }
 
-/** Of what is private and not its own an agent learns the name alone. */
+/** Of a private session that is not its own, an agent learns only the name. */
 async function seenByAgent({ session, content, permission }: SessionParts, request: PeerRequest, result: unknown) {
   if (!session.isPrivate && content.privateOwners.length === 0) return result;
   const agent = ownerOf(request.caller);
@@ -176,12 +176,12 @@ async function handled(
   return view?.own == null ? handler(call, input, context) : withOwnFocus(view, handler, call, input, context);
 }
 
-/** A restored pane has its id, and another program. @throws WshError access_denied */
+/** A restored pane keeps its id but runs another program. @throws WshError access_denied */
 function requireProgram({ id, pid }: Pane, program: number): void {
   if (pid !== null && pid !== program) throw new WshError("access_denied", `pane '${id}' runs another program now`);
 }
 
-/** What else a call is about needs leave where it is: panes that it shows, the session that takes one. */
+/** Other subjects of a call need permission in their own process: panes that it shows, the session that takes one. */
 async function requireOthers(parts: SessionParts, request: PeerRequest): Promise<void> {
   const { op, input, caller, access, signal, waits } = request;
   for (const target of othersIn(op, input)) {
@@ -197,7 +197,7 @@ async function requireOthers(parts: SessionParts, request: PeerRequest): Promise
 }
 
 const LeaveSchema = v.object({ op: v.string(), input: v.unknown() });
-/** Requests between processes that take part in a session, or end it, and what the person is asked. */
+/** Requests between processes that take part in a session, or end it, as described to the person. */
 const partSummaries: Readonly<Record<string, string>> = {
   "peer.attach": "Attach a terminal, which types and has a part in the size",
   "peer.raw": "Type by a stream of bytes",
@@ -208,7 +208,9 @@ const partSummaries: Readonly<Record<string, string>> = {
   "peer.checkpoint": "Save what a private session shows",
 };
 
-/** What an AI agent needs leave for by a request besides the operations. @throws WshError unknown_method */
+/**
+ * What an AI agent needs permission for when it makes a request besides the operations. @throws WshError unknown_method
+ */
 function leaveOf(parts: SessionParts, request: PeerRequest) {
   const name = request.op.replace("peer.", "");
   if (request.op !== "peer.leave") {
@@ -233,18 +235,18 @@ function subjectOf(parts: SessionParts, request: PeerRequest): Subject {
   const pane = parts.paneFor(target);
   const isPane = op.startsWith("peer.") ? target !== undefined && addressesPane(target) : isForPane(op, target);
   const local = isPane ? locals.get(pane) : undefined;
-  // The picture of a window has that of its views.
+  // The picture of a window includes that of its views.
   const shown = !isPane && showing.has(op) ? content.privateOwners : [];
   const isPrivate = (local?.own ?? session).isPrivate || shown.length > 0;
   return { owners: [...ownersIn(parts, request, pane, isPane), ...shown], pane, isPrivate };
 }
 
-/** Everybody whose work a request touches. */
+/** The owners of everything that a request affects. */
 function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane: string, isPane: boolean) {
   const { session, locals, arrangement } = parts;
   const ownersOf = (panes: readonly string[]) => panes.map((id) => locals.get(id)?.own.owner ?? session.owner);
   if (op.startsWith("buffer.")) {
-    // Those of a private session are its own, all others everybody's.
+    // Reading affects only the owner of a private session; other requests affect all owners.
     if (reading.has(op)) return session.isPrivate ? [session.owner] : [];
     const typedInto = op === "buffer.paste" ? ownersOf([pane]) : [];
     return [...typedInto, ...bufferOwners(session.buffers, op, input)];
@@ -257,14 +259,14 @@ function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane:
   const { focus, float, whole } = parse(AddingSchema, input);
   if (op === "pane.split" && (float === true || whole === true)) return [session.owner, ...inWindow];
   if (focus === true || (op !== "pane.split" && op !== "window.create")) return [session.owner];
-  // An agent of this session adds windows to it, and divides the pane that it runs in, or has made.
+  // An agent of this session may add windows to it, and divide the pane that it runs in or owns.
   const runs = (local: LocalPane | undefined): boolean =>
     caller.agent !== undefined && local?.pane.agent.info?.name === caller.agent;
   if (op === "pane.split") return runs(locals.get(pane)) ? [] : ownersOf([pane]);
   return [...locals.values()].some(runs) ? [] : [session.owner];
 }
 
-/** Those whose paste buffer is changed or deleted: of a person's copies nobody is known. */
+/** Owners of the paste buffers that are changed or deleted: a person's copies have no recorded owner. */
 function bufferOwners(buffers: PasteBuffers, op: string, input: unknown): (Owner | null)[] {
   const { buffer, new_name, delete: deletes, all } = parse(BufferSchema, input);
   if (all === true) return buffers.list().map(({ name }) => buffers.ownerOf(name) ?? null);
@@ -285,14 +287,14 @@ async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unk
   if (operation.scope === "session") return handlerOf(ofSession, op)(local.drawn, input, context);
   const passwords = passwordAsks.get(pane);
   if (operation.types === true && passwords !== undefined) passwords.drivenBy = agentOfCaller(caller);
-  // The command line may be used by the person.
+  // A person may be using the command line.
   if (operation.types === true && caller.kind !== "cli") local.own.writer.typed(callerLabel(caller));
   const result = withPasswordAsked(passwords, await handlerOf(ofPane, op)(pane, input, context));
   const isOpen = parts.arrangement.hasSeveral && !(target !== undefined && addressesPane(target));
   return isOpen ? withPane(result, pane.id) : result;
 }
 
-/** A command that waits for a password: whether the person is asked for it. */
+/** For a command that waits for a password: whether the person is being asked for it. */
 function withPasswordAsked(passwords: PasswordAsk | undefined, result: unknown): unknown {
   const found = v.safeParse(WaitingSchema, result);
   const words = found.success ? (passwords?.words ?? null) : null;
@@ -301,7 +303,7 @@ function withPasswordAsked(passwords: PasswordAsk | undefined, result: unknown):
     : result;
 }
 
-/** A target that leaves open which pane of several is meant gets an answer that names it. */
+/** If the target leaves open which of several panes is meant, the answer names the pane. */
 function withPane(result: unknown, pane: string): unknown {
   const takesFacts = typeof result === "object" && result !== null && !Array.isArray(result);
   return takesFacts ? { ...result, pane } : result;
@@ -338,7 +340,7 @@ function contextOf(parts: SessionParts, request: PeerRequest, pane: () => string
   };
 }
 
-/** Whether the session that has a port is private: its process says it. */
+/** Whether the session that has a port is private, as its process reports. */
 async function concealmentIn(
   { instance, number, permission }: SessionParts,
   { session_id }: PortHolder,
@@ -351,7 +353,7 @@ async function concealmentIn(
     connection.close();
     if (hello.info !== undefined) return concealmentOf([hello.info], agent);
   } catch {
-    // It does not answer: nothing is known of it.
+    // The process does not answer: nothing is known about it.
   }
   return { hidden: new Set([session_id]), own: new Set() };
 }
@@ -366,7 +368,7 @@ function notRunning({ name }: Session): WshError {
   return new WshError("session_not_running", `session '${name}' crashed: its process is gone`);
 }
 
-/** A change that a key asks for gives what it makes the focus of that terminal alone. */
+/** A new pane or window that a key requests gets the focus of that terminal only. */
 async function withOwnFocus(
   view: WindowView,
   handler: AnyHandlers<LayoutCall>[string],
@@ -379,13 +381,13 @@ async function withOwnFocus(
   const made = await handler(call, { ...rest, focus: false }, context);
   if (view.own !== null) view.own.zoomed = false;
   const about = v.safeParse(AboutSchema, made);
-  // What has gone to another session is no longer here to be looked at.
+  // An object that has moved to another session can no longer be examined here.
   if (about.success && call.parts.arrangement.state.panes[about.output.pane] !== undefined)
     view.focus(about.output.pane);
   return made;
 }
 
-/** A wait for answers alone is the session's; null for every other. */
+/** A wait for answers only is handled by the session; null for every other request. */
 async function answerOf(session: Session, { input, signal }: PeerRequest): Promise<object | null> {
   const { any_of, max_wait_ms } = parse(inputSchema("wait"), input);
   const { program, asked } = splitConditions(any_of);
@@ -395,7 +397,7 @@ async function answerOf(session: Session, { input, signal }: PeerRequest): Promi
   return { session: session.name, decided_by: first === null ? "timeout" : "answer", ...first };
 }
 
-/** Whoever names a pane among others may not mean all of them. @throws WshError invalid_request */
+/** A caller that names one of several panes may not intend to end all of them. @throws WshError invalid_request */
 function refusePart({ session, arrangement }: SessionParts, target: string | undefined): void {
   if (target === undefined || !(addressesPane(target) || /^@w/.test(target) || target.includes(":"))) return;
   const panes = Object.keys(arrangement.state.panes).length;

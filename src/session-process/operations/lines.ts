@@ -1,6 +1,6 @@
 /**
- * Operations on lines: pages of rows by place, and the search. Lines keep their ids, so a search goes through them in
- * slices, and the terminal is read between two chunks for each; what is printed meanwhile is behind its last line.
+ * Operations on lines: pages of rows by position, and the search. Lines keep their ids, so a search proceeds in slices,
+ * each reading the terminal between two chunks; later output follows the last line of the search.
  */
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -14,9 +14,9 @@ import type { TerminalModel } from "../../terminal/model.ts";
 import { StyleTable } from "../../terminal/rows/styles.ts";
 import type { PaneHandlers } from "./context.ts";
 
-/** Longest time that a search holds up output and keys at once, in ms. */
+/** Longest time for which a search delays output and keys at once, in ms. */
 const SLICE_MS = 8;
-/** Text after which the clock is looked at, in UTF-16 units: less than a millisecond. */
+/** Amount of text after which the clock is checked, in UTF-16 units: less than a millisecond. */
 const SLICE_UNITS = 64 * 1024;
 
 export const lineHandlers: Pick<PaneHandlers, "lines.get" | "lines.search"> = {
@@ -79,7 +79,7 @@ export async function searchLines(
       return next > last ? page.answer(terminal) : null;
     });
     if (answer !== null) return { first_line: terminal.firstLine, last_line: last, ...answer };
-    // Keys and output have their turn.
+    // Lets keys and output be handled.
     await Bun.sleep(0);
     if (signal.aborted) throw new WshError("cancelled", "the search was cancelled");
   }
@@ -118,7 +118,7 @@ function searchSlice(
 
 interface UnitPlace {
   readonly line: number;
-  /** UTF-16 units of the line before it. */
+  /** UTF-16 units of the line before the match. */
   readonly unit: number;
 }
 
@@ -128,10 +128,10 @@ interface FoundUnits {
   readonly stop: number;
 }
 
-/** Counts all matches, and keeps those of one page; in units, since only those of the page need their cells. */
+/** Counts all matches, and stores those of one page; in units, since only the page's matches need their cells. */
 class MatchPage {
   private total = 0;
-  /** Matches before those that are kept. */
+  /** Number of matches before the stored ones. */
   private first = 0;
   private kept: FoundUnits[] = [];
 
@@ -160,7 +160,7 @@ class MatchPage {
     readonly matches: { readonly line: number; readonly col: number; readonly length: number }[];
   } {
     if (this.from === null) this.drop(Math.max(0, this.kept.length - this.limit));
-    // Lines that went while others were searched.
+    // Lines that were dropped while others were searched.
     const gone = this.kept.findIndex(({ line }) => line >= firstLine);
     this.drop(gone < 0 ? this.kept.length : gone);
     const matches = this.kept.map(({ line, start, stop }) => {

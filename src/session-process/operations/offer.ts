@@ -28,7 +28,7 @@ export async function offer(
   const offered = pane.commands.offer({ text: line, maxWaitMs: waits ? OFFER_MS : 0 });
   if (!waits) await offered;
   else {
-    // The requesting command ends before it could get the result.
+    // The requesting command ends before it can get the result.
     void offered.catch((thrown) => {
       const { code, message } = WshError.from(thrown);
       notice.show(lineNotOfferedNotice(line, reasons[code] ?? message));

@@ -1,6 +1,6 @@
 /**
  * Pages of output: of the pane since a cursor, its newest lines, or of one command; filtered by `grep`, and cut to
- * `tail` lines and `max_bytes`. Each page counts the lines and bytes that it leaves out.
+ * `tail` lines and `max_bytes`. Each page counts the omitted lines and bytes.
  */
 
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
@@ -16,7 +16,7 @@ import { type OutputFilter, type OutputQuery, outputQuery } from "../../protocol
 import type { Format, Line } from "../../protocol/screen.ts";
 import { incomplete, overwrittenIn } from "./step-output.ts";
 
-/** Newest lines that are returned when the caller does not say. */
+/** Default number of newest lines. */
 const DEFAULT_LINES = 100;
 const SCROLLED_OUT = "older lines have left the history (scrollback_lines, scrollback_bytes)";
 
@@ -52,7 +52,7 @@ export async function output(
   const rows = await pane.terminal.atRest(() => {
     const range = pane.textSince(since, input.format);
     const dropped = range.dropped === 0 ? "" : `: ${range.dropped} lines are not`;
-    const searched = `what is kept of what came since the cursor${dropped}`;
+    const searched = `the stored output since the cursor${dropped}`;
     const [reason = range.dropped === 0 ? null : SCROLLED_OUT] = unsavedSince(pane.text, since);
     return { ...range, ...placeOf(pane), unread: reason === null ? null : { searched, reason } };
   });
@@ -64,7 +64,7 @@ interface Rows {
   readonly lines: readonly { readonly id: number | null; readonly line: Line }[];
   /** Requested lines that are no longer stored. */
   readonly dropped: number;
-  /** Parts that a search of these lines did not see. */
+  /** Parts of the lines that the search did not cover. */
   readonly unread: { readonly searched: string; readonly reason: string } | null;
   readonly output_cursor: number;
   readonly alternate: boolean;
@@ -77,8 +77,8 @@ function placeOf(pane: Pane): Pick<Rows, "output_cursor" | "alternate"> {
 }
 
 /**
- * The newest lines; while the alternate screen is shown, its rows down to the last that is not blank. A search is about
- * all that there are; the newest, without one, are all that was asked for.
+ * The newest lines; while the alternate screen is shown, its rows down to the last that is not blank. A search covers
+ * all lines; otherwise only the requested number is read.
  */
 function newest(pane: Pane, format: Format, count: number, isSearch: boolean): Rows {
   const { terminal } = pane;
@@ -126,14 +126,16 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
   return { ...read(reading), total_lines: reading.totalLines, output_cursor, ...base };
 }
 
-/** @throws WshError invalid_request where what the command wrote is not known byte for byte */
+/** @throws WshError invalid_request if the exact bytes of the command's output are unknown */
 function rawOutput(pane: Pane, id: number): Output {
   const { exit_code, first_line_id } = pane.commands.log.require(id);
   const base64 = Buffer.from(pane.commands.raw.of(id)).toString("base64");
   return { base64, output_cursor: placeOf(pane).output_cursor, omitted_bytes: 0, exit_code, first_line_id };
 }
 
-/** Lines with their styles, if they are still those that the command printed; else the stored text, without. */
+/**
+ * Lines with their styles, if they are still those that the command printed; otherwise the stored text without styles.
+ */
 function ownLines(range: Printed, kept: RetainedLines | null): Printed {
   if (kept === null) return range;
   const { head, tail, omitted } = kept;
@@ -150,7 +152,7 @@ function ownLines(range: Printed, kept: RetainedLines | null): Printed {
   return { lines: own, dropped: omitted };
 }
 
-/** A reading in the form of the operation. Incompleteness comes first. */
+/** A reading in the form of the operation. Incompleteness is reported first. */
 export function read({ missing, text, matches, omittedBytes, omittedLines }: OutputReading) {
   return {
     ...incomplete(missing),
@@ -187,7 +189,7 @@ async function shown(
   return { ...first, ...counted, text, omitted_bytes, omitted_lines: omitted_lines + rows.dropped, ...base };
 }
 
-/** What was printed and written over in these lines, by their place. */
+/** Text that was printed and overwritten in these lines, by position. */
 function overwrittenOf(pane: Pane, { lines }: Rows, { since }: Filter): ReadonlyMap<number, readonly string[]> {
   const places = new Map(lines.map(({ id }, index) => [id, index + 1]));
   const found = new Map<number, string[]>();

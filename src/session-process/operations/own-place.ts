@@ -1,4 +1,4 @@
-/** Directory and variables of a call with `create`, for an existing session. */
+/** Directory and variables of a call with `create` if the session already exists. */
 import { realpathSync } from "node:fs";
 import type { Pane } from "../../pane/pane.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -9,7 +9,7 @@ interface NewPlace {
 }
 
 /**
- * The session exists: nothing may run in another directory than the caller has named, or without its variables.
+ * For an existing session: nothing may run in another directory than the caller has named, or without its variables.
  * @throws WshError invalid_request naming the session's directory
  */
 export function requireOwnPlace(pane: Pane, session: string, { cwd, env }: NewPlace): void {
@@ -29,7 +29,7 @@ function isSame(wanted: string, own: string): boolean {
   return wanted === own || real(wanted) === own;
 }
 
-/** The path without links; null for a missing directory. */
+/** The path with its links resolved; null for a missing directory. */
 function real(path: string): string | null {
   try {
     return realpathSync(path);

@@ -1,4 +1,4 @@
-/** `run`: what came of an input, or of a dialog, and of the wait at its end. */
+/** `run`: the result of an input, or of a dialog, and of the wait at its end. */
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
@@ -15,7 +15,7 @@ import { requireOwnPlace } from "./own-place.ts";
 import { disorderWarnings, shownScreen } from "./shown-screen.ts";
 import { decodeFor } from "./typing.ts";
 
-/** Commands that one answer lists, the newest, and characters of each. */
+/** Maximum commands listed in an answer (the newest), and characters of each. */
 const MAX_COMMANDS = 100;
 const COMMAND_LENGTH = 200;
 
@@ -100,8 +100,8 @@ async function runOnce(
 }
 
 /**
- * The shell's present directory: the caller knows the one where a command started. The duration is included only if the
- * command began after `since`: for an earlier one it would be the age of the program that was quit.
+ * The shell's current directory: the caller knows the one in which a command started. The duration is included only if
+ * the command began after `since`: for an earlier one it would be the age of the program that was quit.
  */
 function endOf(command: CommandRecord, since: number, cwd: string | null): Partial<OperationOutput<"run">> {
   const { exit_code, signal, duration_ms, id, output_start } = command;

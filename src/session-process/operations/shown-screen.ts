@@ -1,4 +1,4 @@
-/** The screen of a pane as operations return it. */
+/** The screen of a pane in the form that operations return. */
 import type { Pane } from "../../pane/pane.ts";
 import { isPlainShell } from "../../pane/state/classify.ts";
 import type { Format, Screen } from "../../protocol/screen.ts";
@@ -6,11 +6,11 @@ import { selectedPart } from "../../protocol/selected.ts";
 import { isSecret } from "../../pty/port.ts";
 import type { TerminalModel } from "../../terminal/model.ts";
 
-/** Characters of a selected part: more is a bar, and says no more. */
+/** Maximum characters of a selected part: a longer one is a bar, and tells nothing. */
 const SELECTED_LENGTH = 120;
 
 /**
- * Plain text does not show what a program has selected, so it is said beside it.
+ * Plain text does not show a program's selection, so it is returned separately.
  * @param tail only the newest rows, ending with the last one that is not blank
  */
 export function shownScreen(terminal: TerminalModel, format: Format, tail?: number): Screen {
@@ -29,11 +29,11 @@ function lastLines<L extends string | readonly unknown[]>(lines: readonly L[], c
   return lines.slice(Math.max(0, end - count), end);
 }
 
-/** Text before the cursor at a shell's prompt. */
+/** The end of a shell's prompt, before the cursor. */
 const PROMPT_END = /[$#%>]\s*$/;
 export const NO_ECHO = "no echo";
 
-/** Programs that draw a screen need such modes; where a line is read, and at a prompt, they are left over. */
+/** Programs that draw a screen need such modes; where a line is read, and at a prompt, they are leftovers. */
 export function disorderOf(pane: Pane): { disorder?: string[] } {
   const { terminal } = pane;
   if (terminal.alternate && pane.commands.state().state !== "prompt") return {};
@@ -41,13 +41,15 @@ export function disorderOf(pane: Pane): { disorder?: string[] } {
   return disorder.length === 0 ? {} : { disorder };
 }
 
-/** A shell shows its prompt, and its terminal does not echo: a program that reads a password shows none. */
+/**
+ * Whether a shell shows its prompt while its terminal does not echo: a program that reads a password shows no prompt.
+ */
 function lacksEcho(pane: Pane): boolean {
   const { commands } = pane;
   return commands.isAtPrompt ? commands.lostEcho.isLost : lacksPlainEcho(pane);
 }
 
-/** The same of a shell without a line editor of its own. */
+/** The same for a shell without a line editor of its own. */
 export function lacksPlainEcho(pane: Pane): boolean {
   const { text, commands } = pane;
   if (!isSecret(pane.flags())) return false;
@@ -57,10 +59,10 @@ export function lacksPlainEcho(pane: Pane): boolean {
   return PROMPT_END.test((text.line(line) ?? "").slice(0, index));
 }
 
-/** Programs that read lines hide the cursor, too, and menus ask for the mouse. */
+/** Programs that read lines hide the cursor too, and menus request the mouse. */
 const USUAL: ReadonlySet<string> = new Set(["hidden cursor", "mouse reports", "focus reports", "synchronized output"]);
 
-/** Said beside output that the terminal shows wrong. */
+/** Warnings for output that the terminal shows incorrectly. */
 export function disorderWarnings(pane: Pane): string[] {
   const { disorder = [] } = disorderOf(pane);
   if (disorder.every((name) => USUAL.has(name))) return [];

@@ -13,7 +13,7 @@ import { present } from "../../protocol/defined.ts";
 import type { StepFilter } from "../../protocol/output-filter.ts";
 import { holderText, refusedPort } from "../../protocol/ports.ts";
 
-/** @param limit UTF-8 bytes of the output */
+/** @param limit maximum UTF-8 bytes of the output */
 export async function stepOutput<R extends StepResult>(
   pane: Pane,
   result: R,
@@ -39,7 +39,7 @@ export async function stepOutput<R extends StepResult>(
   return { ...incomplete(stored.missing({ from: 1, to: total })), ...result, total_lines: total };
 }
 
-/** What a command printed and wrote over, by line of its output. */
+/** A command's overwritten output, by line. */
 export function overwrittenIn(pane: Pane, id: number | null): ReturnType<typeof byLine> {
   const record = id === null ? null : pane.commands.log.get(id);
   if (record === null) return new Map();
@@ -51,7 +51,7 @@ export function overwrittenIn(pane: Pane, id: number | null): ReturnType<typeof 
   );
 }
 
-/** A failed command that could not get a port, by its own words, is told who has it. */
+/** For a failed command that could not get a port, according to its output, names the port's holder. */
 export async function withPortHolder<R extends StepResult>(
   pane: Pane,
   result: R,
@@ -65,7 +65,7 @@ export async function withPortHolder<R extends StepResult>(
   return holder === null ? result : { ...result, warnings: [...warnings, holderText(holder)] };
 }
 
-/** Unreadable parts of a reading, in the form of results. */
+/** Unreadable parts of a reading, in the form for results. */
 export function incomplete(missing: OutputReading["missing"]) {
   if (missing === null) return {};
   return { incomplete: true, searched: missing.searched, reason: missing.because } as const;

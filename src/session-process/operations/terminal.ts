@@ -12,9 +12,11 @@ import type { PaneHandlers } from "./context.ts";
 import { disorderOf, lacksPlainEcho, NO_ECHO, shownScreen } from "./shown-screen.ts";
 import { decodeFor, typeInto } from "./typing.ts";
 
-/** Lines of a page that take milliseconds to read, so that several such pages in a row would hold up everybody. */
+/**
+ * Lines of a page whose reading takes milliseconds, so that several such pages in a row would delay everything else.
+ */
 const LONG_PAGE = 1_000;
-/** Settled when the last requested long page has been read and other work has had its turn. */
+/** Settles when the last requested long page has been read and other work has run. */
 let longPages: Promise<unknown> = Promise.resolve();
 
 /** Reads long pages one at a time; keys, output and short answers run between two of them. */
@@ -100,8 +102,8 @@ export const terminalHandlers: Pick<
 };
 
 /**
- * Returns the lines that contain a text as a sequence of its own, in which offset and limit count. Soft-wrapped rows
- * are one line, so a text is found across the wrap.
+ * Returns the lines that contain a text as a separate sequence, to which offset and limit refer. Soft-wrapped rows are
+ * one line, so a text is found across the wrap.
  */
 function matching(
   terminal: TerminalModel,

@@ -1,13 +1,13 @@
 /**
- * A wait with `since` looks at lines that have left the history, too: at what is kept of commands' outputs, in memory and
- * in the spool. Only lines that are certainly since the cursor count.
+ * Lets a wait with `since` search lines that have left the history too: the stored parts of commands' outputs, in
+ * memory and in the spool. Only lines that are certainly newer than the cursor count.
  */
 import type { Pane } from "../../pane/pane.ts";
 import { type Finder, regexFinder, textFinder } from "../../pane/waiting/pattern.ts";
 import type { WaitOutcome } from "../../pane/waiting/waiters.ts";
 import type { Condition } from "../../protocol/conditions.ts";
 
-/** Time that a search takes at once, in ms, and in all. */
+/** Longest time of a search at once, in ms, and in total. */
 const SLICE_MS = 8;
 const MAX_WORK_MS = 10_000;
 
@@ -18,7 +18,7 @@ interface StoredPattern {
 
 interface StoredSearch {
   readonly outcome: WaitOutcome | null;
-  /** Lines that were looked at. */
+  /** Number of lines searched. */
   readonly looked: number;
 }
 
@@ -38,7 +38,7 @@ export async function searchStored(
     const gone = pane.terminal.firstLine - first_line_id;
     if (gone <= 0 || (output_end !== null && output_end <= since)) continue;
     const isCut = output_start < since;
-    // Which of its lines came later is not known any more.
+    // It is no longer known which of its lines are newer.
     if (isCut && start === null) continue;
     const from = isCut && start !== null ? start.line - first_line_id + 1 : 1;
     const skip = isCut && start !== null ? start.index : 0;

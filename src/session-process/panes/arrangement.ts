@@ -1,10 +1,10 @@
 /**
- * The windows and panes of the session: the one writer of the layout. Changes run one after the other; each is computed
- * completely before it takes effect, and is then shown. A pane whose program has ended leaves the layout, and its
- * neighbours take its room.
+ * The windows and panes of the session: the only writer of the layout. Changes run one after the other; each is
+ * computed completely before it takes effect, and is then shown. A pane whose program has ended leaves the layout, and
+ * its neighbours take its room.
  *
- * Owns the value (session/windows) and the object that shows each of its panes. Invariants: every pane of the value is
- * placed here; panes get their sizes only here.
+ * Owns the value (session/windows) and the object that shows each of its panes. Invariants: every pane of the value has
+ * such an object; panes get their sizes only here.
  */
 
 import { Emitter } from "../../base/emitter.ts";
@@ -30,7 +30,7 @@ import type { PaneExit, PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 
 /** Changes of panes within this time are handled together, in ms: with twenty panes, each would check all of them. */
 const LISTED_MS = 20;
-/** How long after a key in one pane the others leave the processor to its echo, in ms. */
+/** Time after a key in one pane during which the others leave the processor to its echo, in ms. */
 const TYPED_MS = 250;
 
 /** How a program ended. */
@@ -45,42 +45,42 @@ interface ArrangementEvents {
   /** A pane printed. Runs per chunk. */
   printed: { readonly pane: string; readonly bytes: Uint8Array };
   effect: { readonly pane: string; readonly effect: OuterEffect };
-  /** The next picture of a pane has this behind the cursor, and nothing else new. */
+  /** A pane's next picture has these bytes at the cursor, and no other change. */
   echoed: { readonly pane: string; readonly bytes: Uint8Array };
   /** A pane's screen is about to be rewrapped, or has been rebuilt. */
   resizing: string;
   reset: string;
   rang: string;
   copied: { readonly pane: string; readonly selection: string; readonly base64: string };
-  /** The layout, the focus or a size has changed: places are to be computed again. */
+  /** The layout, the focus or a size has changed: positions must be recomputed. */
   placed: undefined;
   /** Lists may show a change. Runs for every changed pane. */
   listed: undefined;
   /** The same, once for all changes within LISTED_MS: for readers of all panes. */
   settled: undefined;
-  /** The process that runs a pane of this session is gone, or the connection to that. */
+  /** The process of a pane of this session is gone, or the connection to it. */
   lost: string;
   /** The AI agent of a pane of this session has changed; null: it is gone. */
   agent: { readonly pane: string; readonly agent: AgentInfo | null };
   /** A caller that waited for a program's end was notified. */
   endTold: string;
-  /** The layout is another value. */
+  /** The layout has changed. */
   changed: { readonly before: Windows; readonly after: Windows };
   paneEnded: { readonly pane: string; readonly exit: Exit; readonly kept: boolean };
   /** The last pane of the last window has ended. */
   over: Exit;
-  /** A program runs again after that. */
+  /** A program runs again after the last one had ended. */
   goesOn: undefined;
 }
 
 interface ArrangementPort {
-  /** Whether panes stay when their program has ended, unless set for one. */
+  /** Whether panes stay after their program has ended, unless set for a pane. */
   readonly keepAfterExit: boolean;
-  /** Index of the first window when gaps between indexes are closed behind one that ends; null: they stay. */
+  /** Index of the first window, if windows are renumbered after one closes; null: gaps remain. */
   readonly renumberFrom: number | null;
-  /** It had several windows or panes when it crashed. */
+  /** Whether it had several windows or panes when it crashed. */
   readonly wasSplit: boolean;
-  /** A crashed session is shown: no program runs, and every pane stays in its place. */
+  /** Whether a crashed session is shown: no program runs, and every pane keeps its place. */
   readonly isRead: boolean;
   /** The layout of panels on an outer screen of that size. */
   layoutAt(outer: Size): Layout;
@@ -89,21 +89,21 @@ interface ArrangementPort {
 export class Arrangement {
   readonly events = new Emitter<ArrangementEvents>();
   readonly placed = new Map<string, PlacedPane>();
-  /** Panes that stay although their program has ended, and how it ended. */
+  /** Panes that stay although their program has ended, with its exit. */
   readonly ended = new Map<string, Exit>();
-  /** Releases of holds on their output. */
+  /** Functions that release holds on panes' output. */
   private readonly unsubscribers = new Map<string, () => void>();
   private current: Windows;
-  /** Cells of each window that was shown; a window that is not shown keeps its size. */
+  /** Cells of each window that was shown; a hidden window keeps its size. */
   private readonly sizes = new Map<number, Size>();
   private queue: Promise<unknown> = Promise.resolve();
   private changing = 0;
-  /** Windows shown by viewers with their own active window, and the deciding sizes of their terminals. */
+  /** Windows shown by viewers with their own active window, and the sizes that their terminals contribute. */
   private readonly watched = new Map<object, { readonly window: number; readonly outer: Size | null }>();
   private isOver = false;
-  /** It is, or was, more than one window with one pane of which nothing was chosen. */
+  /** Whether it is, or was, more than one window with one pane without user settings. */
   isSplit = false;
-  /** Where a person has typed last, and when. */
+  /** The panes in which a person typed last, and the time. */
   private typed: { readonly panes: readonly string[]; readonly at: number } = {
     panes: [],
     at: Number.NEGATIVE_INFINITY,
@@ -121,7 +121,7 @@ export class Arrangement {
     this.events.on("listed", () => this.settleSoon());
   }
 
-  /** Cells of a window that is shown. */
+  /** Cells of a displayed window. */
   get area(): Size {
     return this.room;
   }
@@ -195,7 +195,7 @@ export class Arrangement {
     return done;
   }
 
-  /** Replaces the value, or throws and leaves everything as it was. Call within `change`. */
+  /** Replaces the value, or throws and changes nothing. Call within `change`. */
   commit(next: Windows): void {
     const { current: before, isSplit } = this;
     if (next === before) return;
@@ -223,7 +223,7 @@ export class Arrangement {
 
   /**
    * A viewer shows its own active window; null: no longer.
-   * @param outer size of its terminal, if that decides; absent: unchanged
+   * @param outer size that its terminal contributes; absent: unchanged
    */
   watch(viewer: object, window: number | null, outer = this.watched.get(viewer)?.outer ?? null): void {
     if (window === null) this.watched.delete(viewer);
@@ -231,7 +231,7 @@ export class Arrangement {
     this.place();
   }
 
-  /** Tells the panes of the windows that are shown their sizes. */
+  /** Sets the sizes of the panes in displayed windows. */
   place(): void {
     for (const window of this.current.windows) {
       if (!this.isShown(window.id)) continue;
@@ -244,7 +244,7 @@ export class Arrangement {
     this.events.emit("placed", undefined);
   }
 
-  /** How a pane that is placed here reports. */
+  /** Handlers for the events of a pane that is shown here. */
   eventsOf(pane: string, isView = false): PlacedPaneEvents {
     const { events } = this;
     return {
@@ -277,11 +277,11 @@ export class Arrangement {
     if (exit !== null) this.ends(id, { ...exit, isOwn: true });
   }
 
-  /** Takes a pane out of the layout. Call within `change`. */
+  /** Removes a pane from the layout. Call within `change`. */
   remove(pane: string, exit: Exit): void {
     const rest = takePane(this.current, pane, this.sizeOf(windowWith(this.current, pane)));
     if (rest === null) {
-      // Its session says how long it can be read.
+      // Its session determines how long it can be read.
       this.hold(pane);
       this.over(exit);
       return;
@@ -291,14 +291,14 @@ export class Arrangement {
     this.events.emit("paneEnded", { pane, exit, kept: false });
   }
 
-  /** Behind panes that have ended: without the gap of a window. */
+  /** Closes the gap in the indexes after panes have ended. */
   private numbered(rest: Windows): Windows {
     const { renumberFrom } = this.port;
     const isFewer = rest.windows.length < this.current.windows.length;
     return isFewer && renumberFrom !== null ? renumber(rest, renumberFrom) : rest;
   }
 
-  /** Takes panes, of which some are left, out of the layout together, and ends their programs. Call within `change`. */
+  /** Removes several panes, but not all, from the layout together, and ends their programs. Call within `change`. */
   close(panes: readonly string[]): void {
     const rest = panes.reduce<Windows | null>(
       (state, pane) => state && takePane(state, pane, this.sizeOf(windowWith(state, pane))),
@@ -322,7 +322,7 @@ export class Arrangement {
     if (exit !== undefined) this.remove(pane, exit);
   }
 
-  /** A pane that is in the layout no more. */
+  /** Forgets a pane that has left the layout. */
   forget(pane: string): void {
     const placed = this.placed.get(pane);
     this.placed.delete(pane);
@@ -333,13 +333,13 @@ export class Arrangement {
   }
 
   /**
-   * Restarts a pane's program in its place: a running one, or one that has ended and is kept, or was the last one. Call
+   * Restarts a pane's program in its place: a running one, or one that has ended and is kept or was the last one. Call
    * within `change`. @throws WshError invalid_layout for a view
    */
   async restart(pane: string): Promise<unknown> {
     const placed = this.paneOf(pane);
     if (placed.isView) throw new WshError("invalid_layout", `pane '${pane}' is a view: restart what it shows`);
-    // Where it cannot be started, its end is reported behind this.
+    // If it cannot be started, its end is reported after this.
     this.ended.delete(pane);
     this.release(pane);
     this.goesOn();
@@ -350,7 +350,7 @@ export class Arrangement {
     return {};
   }
 
-  /** A program runs again. Call within `change`, so that its end is seen after this. */
+  /** A program runs again. Call within `change`, so that its end is handled after this. */
   goesOn(): void {
     if (!this.isOver) return;
     this.isOver = false;
@@ -364,7 +364,7 @@ export class Arrangement {
     return false;
   }
 
-  /** At once, unless a change is under way. */
+  /** Runs at once, unless a change is in progress. */
   private ends(pane: string, exit: PaneExit): void {
     if (this.changing === 0) this.paneEnded(pane, exit);
     else void this.change(() => this.paneEnded(pane, exit)).catch(() => {});
@@ -392,7 +392,7 @@ export class Arrangement {
     this.events.emit("placed", undefined);
   }
 
-  /** Its output stays readable as long as it is in the layout. */
+  /** Its output remains readable while it is in the layout. */
   private hold(pane: string): void {
     const local = this.localOf(pane);
     if (local !== null && !this.unsubscribers.has(pane)) this.unsubscribers.set(pane, local.own.lifetime.keep());

@@ -1,6 +1,7 @@
 /**
- * All panes of a session, as one unit for the session: it is shown, typed into, resized and ended. Facts about the
- * session as a whole (program, directory, state) are those of its oldest living pane, which a bare name always means.
+ * All panes of a session as one unit for the session, which shows, types into, resizes and ends it. Facts about the
+ * session as a whole (program, directory, state) are those of its oldest living pane, which is also the target of a
+ * bare name.
  */
 
 import { orUntil } from "../../base/deadline.ts";
@@ -72,7 +73,7 @@ export class Content implements PaneRef {
     return this.view();
   }
 
-  /** The pane that the session's name alone addresses. */
+  /** The pane that the session's bare name addresses. */
   get id(): string {
     const { state } = this.arrangement;
     return defaultPane(state, (pane) => this.arrangement.isLiving(pane)) ?? "@0";
@@ -113,7 +114,7 @@ export class Content implements PaneRef {
     endTold: (): void => this.oldest?.pane.lifetime.endTold(),
   };
 
-  /** Owners of the private sessions that views in it show. */
+  /** Owners of the private sessions that its views show. */
   get privateOwners(): (Owner | null)[] {
     return [...this.arrangement.placed.values()].flatMap(({ link }) =>
       link?.isView && link.info.private === true ? [link.info.owner ?? null] : [],
@@ -125,7 +126,7 @@ export class Content implements PaneRef {
     return this.arrangement.localOf(this.id);
   }
 
-  /** The oldest pane; the agent is the one that needs a person most. */
+  /** Info of the oldest pane; its agent is the session's agent that needs a person most. */
   info(): Omit<PaneInfo, "index" | "active"> {
     for (const { id } of this.arrangement.placed.values()) this.arrangement.localOf(id)?.forgetInfo();
     const { agent: _, ...oldest } = this.paneInfo(this.id);
@@ -148,7 +149,7 @@ export class Content implements PaneRef {
   async resize(rows: number, cols: number): Promise<void> {
     const area: Size = { rows, cols };
     for (const view of [this.view(), ...this.independent]) view.resize(area);
-    // The views are arranged again when the panes have been told.
+    // Views are arranged again after the panes have got their sizes.
     this.arrangement.resize(area);
   }
 
@@ -198,7 +199,7 @@ export class Content implements PaneRef {
     await Promise.all(all.map((pane) => orUntil(pane.refresh(), { ms: REFRESH_MS }, () => {})));
   }
 
-  /** @param asKnown states and programs as of the last check: for readers of places */
+  /** @param asKnown use states and programs of the last check: for readers of places */
   windows(asKnown = false): WindowInfo[] {
     const { state } = this.arrangement;
     const active = activeWindow(state);
@@ -285,7 +286,7 @@ export class Content implements PaneRef {
     this.events.emit("alternate", alternate);
   }
 
-  /** The program of the oldest pane starts again in its place. */
+  /** Restarts the program of the oldest pane in its place. */
   private async restart(): Promise<void> {
     const { arrangement } = this;
     await arrangement.change(() => arrangement.restart(this.id));
@@ -298,7 +299,7 @@ export class Content implements PaneRef {
         if (isView) arrangement.remove(id, EXIT_UNKNOWN);
       }
     });
-    // Including those that have left the layout.
+    // Includes those that have left the layout.
     const own = [...this.locals.values()].filter(({ home }) => home === null);
     const guests = [...arrangement.placed.values()].filter(({ link }) => link !== undefined);
     await Promise.all([
@@ -308,7 +309,7 @@ export class Content implements PaneRef {
   }
 }
 
-/** The target of a view, with the present name of its session. */
+/** The target of a view, with the current name of its session. */
 function nameNow(view: string, name: string | undefined): string {
   const target = parseTarget(view);
   return target.kind === "session" && name !== undefined ? formatTarget({ ...target, name }) : view;

@@ -1,6 +1,6 @@
 /**
- * The session that has a pane of this process, and what becomes of the pane when that is lost: without a viewer for a
- * while, its last state is kept, so that it is restored with its session, and its program is ended.
+ * The session that has a pane of this process, and the pane's end if that session is lost: without a viewer for a
+ * while, its last state is saved, so that it is restored with its session, and its program is ended.
  */
 
 /** Time without a viewer after which a pane of another session ends with that session, in ms. */
@@ -14,7 +14,7 @@ export interface HomeSession {
 export class Home {
   /** Null: this process's own session. */
   session: HomeSession | null = null;
-  /** Keeps the pane's last state. */
+  /** Saves the pane's last state. */
   onLost: () => Promise<void> = async () => {};
   private isOffered = false;
   private timer: Timer | null = null;
@@ -22,7 +22,7 @@ export class Home {
   /** @param port `end` ends the pane's program */
   constructor(private readonly port: { readonly isShown: () => boolean; readonly end: () => Promise<void> }) {}
 
-  /** @param isOffered that session has not said so far that it takes the pane */
+  /** @param isOffered whether that session has not confirmed yet that it takes the pane */
   set(session: HomeSession | null, isOffered: boolean): void {
     this.session = session;
     this.isOffered = isOffered;

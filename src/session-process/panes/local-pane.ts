@@ -1,10 +1,10 @@
 /**
- * A pane that runs here, with its overlay layer, its copy mode and its checkpoint. Its window takes its picture
- * when it needs one; keys come from whoever has the focus there.
+ * A pane that runs here, with its overlay layer, its copy mode and its checkpoint. Its window requests its picture when
+ * needed; keys come from the terminal with the focus there.
  *
- * Owns the pane, and a session of its own (`own`) for what a target that is a pane can have as a session has it: elements,
- * a restart, time to be read after its end. What must stay true: the picture is taken between two chunks; reading it
- * while another pane is typed into is rare, since it costs the emulator what the bypass saved.
+ * Owns the pane, and a session of its own (`own`) for everything that a pane as a target has like a session: elements,
+ * a restart, a time to be read after its end. Invariants: the picture is taken between two chunks; while another pane
+ * is typed into, reading it is rare, since that costs the emulator what the bypass saved.
  */
 import * as v from "valibot";
 import { composeFrame } from "../../compositor/compose.ts";
@@ -38,7 +38,7 @@ const INFO_MS = 250;
 const ASK_MS = 100;
 /** Times from the last change to further checks, in ms: a shell starts a program a moment after its output. */
 const SETTLED_MS = [500, 2_000, 8_000] as const;
-/** While a person types in another pane, interval between new pictures, in ms (m: each 60 ms cost a third). */
+/** While a person types in another pane, interval between new pictures, in ms (measured: at 60 ms it cost a third). */
 const BESIDE_MS = 400;
 const NO_KEYS = new KeyTables({});
 
@@ -55,9 +55,9 @@ interface LocalPaneEvents extends PlacedPaneEvents {
 
 interface LocalPaneOptions {
   readonly own: PaneSession;
-  /** Its present session. */
+  /** Its current session. */
   readonly session: Session;
-  /** Whether the mouse of terminals may be taken. */
+  /** Whether wsh may take the mouse of terminals. */
   readonly mouse: { readonly isAllowed: boolean };
   /** Whether a person has just typed in another pane. */
   isTypedBeside(): boolean;
@@ -171,7 +171,7 @@ export class LocalPane implements PlacedPane {
     );
   }
 
-  /** Whether its program's own bytes are the whole picture. */
+  /** Whether its program's own bytes produce the whole picture. */
   get isPlain(): boolean {
     return this.isPlainBelow && !this.above.isShown;
   }
@@ -274,12 +274,14 @@ export class LocalPane implements PlacedPane {
     return this.own.lifetime.kill("killed");
   }
 
-  /** The other process's session that has it, if any. */
+  /** The other session that has it; null: none. */
   get home(): HomeSession | null {
     return this.of.session;
   }
 
-  /** Another session has, shows and sizes it from now on; null: it is back. @param isOffered see Home */
+  /**
+   * Another session has it from now on, shows it and sets its size; null: it has returned. @param isOffered see Home
+   */
   goTo(home: HomeSession | null, isOffered = false): void {
     this.own.isSized = home === null;
     this.own.renamedTo((home ?? this.session).name);
@@ -302,7 +304,7 @@ export class LocalPane implements PlacedPane {
     this.copyMode.close();
   }
 
-  /** The pane is over, with its session: pending waits fail with `gone`. */
+  /** The pane has ended with its session: pending waits fail with `gone`. */
   release(gone: WshError): void {
     this.close();
     this.pane.release(gone);
@@ -333,7 +335,7 @@ export class LocalPane implements PlacedPane {
     this.timer.unref();
   }
 
-  /** Checks now, and again after the events are over. */
+  /** Checks now, and again after the activity. */
   private lookedAt(after: readonly number[]): void {
     this.timer = null;
     this.forgetInfo();

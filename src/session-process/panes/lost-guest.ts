@@ -1,6 +1,6 @@
 /**
- * A pane of this session that another process ran, when that process is gone: it starts again here, from its checkpoint,
- * as with a restored session. Where only the connection was lost, it is shown again.
+ * A pane of this session whose process, another session's, is gone: it is restarted here from its checkpoint, as in a
+ * restored session. If only the connection was lost, it is shown again.
  */
 import * as v from "valibot";
 import { lives } from "../../checkpoints/dying.ts";
@@ -39,7 +39,7 @@ export async function recoverGuest(
   });
 }
 
-/** @throws WshError checkpoint_not_found: it belongs to another session, or nothing is kept of it */
+/** @throws WshError checkpoint_not_found: it belongs to another session, or it has no checkpoint */
 async function startAgain(parts: SessionParts, pane: string, env: Readonly<Record<string, string>>): Promise<void> {
   const { arrangement, instance, settings, session, processId, number, keeper } = parts;
   const id = Number(pane.slice(1));

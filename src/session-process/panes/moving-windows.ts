@@ -1,11 +1,12 @@
 /**
- * Windows that go to another session, or change places with one of it, with their panes, layout, name and id. All or
- * nothing: each session commits once, after every pane is placed in both; a failure, or a process that does not answer in
- * time, leaves both unchanged. Whichever process is killed when, one session has the window, alive or in its checkpoint:
- * the receiving session writes its layout before it answers, and a pane's checkpoint counts the pane's moves.
+ * Moves windows to another session, or exchanges them with a window of another session, with their panes, layout, name
+ * and id. All or nothing: each session commits once, after every pane is placed in both; a failure, or a process that
+ * does not answer in time, leaves both unchanged. Whichever process is killed when, one session has the window, alive
+ * or in its checkpoint: the receiving session writes its layout before it answers, and a pane's checkpoint counts the
+ * pane's moves.
  *
- * A swap holds the change of both sessions. The first asks the second, which places the window that comes, and before
- * it commits returns its own by a request that the first takes within the change under way. Until the second has
+ * During a swap, each session holds its change. The first asks the second, which places the incoming window and, before
+ * it commits, returns its own by a request that the first handles within its current change. Until the second has
  * answered, the first has both windows.
  */
 import * as v from "valibot";
@@ -68,14 +69,13 @@ function give(parts: SessionParts, id: number, to: Taker): { readonly whole: Who
   return { whole, giving: new Giving(parts, whole.panes, to) };
 }
 
-/** The window is found in one session alone. */
+/** Makes the window findable in one session only. */
 function unlink({ instance, processId, number }: SessionParts, window: number): Promise<void> {
   return linkWindow(instance, { id: processId, session: number, window }, false).catch(() => {});
 }
 
 /**
- * Moves a window to another session, in a change of the arrangement. The only window of a session takes that with it: it
- * ends.
+ * Moves a window to another session, in a change of the arrangement. A session that gives away its only window ends.
  * @returns the other session with the window
  * @throws WshError session_not_found, invalid_layout
  */
@@ -96,13 +96,13 @@ export async function moveWindowAway(
   if (rest !== null) arrangement.commit(rest);
   await given.gone(made?.session ?? taker.name, rest === null);
   await unlink(parts, id);
-  // Not awaited: its end is a change of its own, behind this one.
+  // Not awaited: the session's end is a change of its own, after this one.
   if (rest === null) void session.lifetime.kill("killed");
   if (made === null) throw diedWith(taker);
   return made;
 }
 
-/** A window of another session comes. @throws WshError invalid_layout, session_unavailable */
+/** A window of another session arrives. @throws WshError invalid_layout, session_unavailable */
 async function takeWindow(parts: SessionParts, { input, signal }: PeerRequest): Promise<Answer> {
   const { index, make_room: makeRoom, focus, ...sent } = v.parse(TakeSchema, input);
   const { arrangement, session, settings } = parts;
@@ -119,12 +119,12 @@ async function takeWindow(parts: SessionParts, { input, signal }: PeerRequest): 
   });
 }
 
-/** What the other session of a swap returns, by the window that goes there: taken within the change under way. */
+/** The windows that swaps wait for, by the window sent away: handled within the current change. */
 const awaited = new Map<number, (sent: SentWindow) => Promise<void>>();
 
 /**
- * Changes places with a window of another session, in a change of the arrangement.
- * @param other its target
+ * Exchanges a window with one of another session, in a change of the arrangement.
+ * @param other target of the other window
  * @throws WshError pane_not_found, session_not_found, invalid_layout
  */
 export async function swapWindowAway(parts: SessionParts, id: number, other: string): Promise<Answer> {
@@ -133,7 +133,7 @@ export async function swapWindowAway(parts: SessionParts, id: number, other: str
   const taker = takerOf(parts, other);
   const { whole, giving } = give(parts, id, taker);
   using given = giving;
-  // Behind a failure, what has come goes before what went is taken back.
+  // After a failure, the incoming window leaves before the outgoing one is taken back.
   await using come = new AsyncDisposableStack();
   const back: { next: Windows; active: string } = { next: before, active: whole.window.active };
   awaited.set(id, async (sent) => {
@@ -161,7 +161,7 @@ export async function swapWindowAway(parts: SessionParts, id: number, other: str
   return answer(parts, back.active);
 }
 
-/** The other side: a window comes, and one of this session goes for it. */
+/** The other side: a window arrives, and one of this session replaces it there. */
 async function swapWith(parts: SessionParts, { input, target, signal }: PeerRequest): Promise<Answer> {
   const { giver, ...sent } = v.parse(SwapSchema, input);
   const { arrangement, session } = parts;
@@ -176,7 +176,7 @@ async function swapWith(parts: SessionParts, { input, target, signal }: PeerRequ
     using given = giving;
     signal.throwIfAborted();
     const returned = { window: whole.window, panes: given.panes, for: sent.window.id };
-    // Where that one has died behind it, this one goes on: each has what it was to have.
+    // If the other session has died meanwhile, this one continues: each has the windows that it should have.
     await given.ask("peer.return_window", returned);
     arrangement.commit(next);
     await taking.kept();
@@ -195,7 +195,7 @@ async function takeReturn({ input }: PeerRequest): Promise<object> {
   return {};
 }
 
-/** What sessions ask of each other about their windows and panes. @throws WshError unknown_method */
+/** Requests between sessions about their windows and panes. @throws WshError unknown_method */
 export function betweenSessions(parts: SessionParts, request: PeerRequest): Promise<object> {
   switch (request.op) {
     case "peer.take_window":

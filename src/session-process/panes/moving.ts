@@ -1,7 +1,7 @@
 /**
- * Moves a pane into another session. Its program goes on in the process that runs it, which is a guest there from then on:
- * that session shows it, gives it its size, keeps it in its checkpoint and ends it. A process whose own session is over
- * stays until its guests have ended.
+ * Moves a pane into another session. Its program continues in the process that runs it, where it is a guest from then
+ * on: the other session shows it, sets its size, keeps it in its checkpoint and ends it. A process whose own session
+ * has ended stays until its guests have ended.
  */
 import * as v from "valibot";
 import { sessionDir } from "../../checkpoints/files/places.ts";
@@ -34,9 +34,9 @@ export interface Placing {
   readonly float?: FloatChange | undefined;
 }
 
-/** Longest wait for the session that takes panes, in ms: it may be stopped, and changes here wait meanwhile. */
+/** Longest wait for the session that takes panes, in ms: it may be stopped, and changes here wait for it. */
 const TAKE_MS = 10_000;
-/** Longest pause between attempts of two sessions that give each other something, in ms. */
+/** Longest pause between attempts of two sessions that move something to each other, in ms. */
 const PAUSE_MS = 50;
 
 const context = { caller: { kind: "cli", id: `moving:${process.pid}`, connected: true }, access: "admin" } as const;
@@ -45,9 +45,9 @@ const AdoptedSchema = v.object({ name: v.string() });
 /** A pane on its way to another session. */
 export const SentPaneSchema = v.object({
   pane: v.pipe(v.string(), v.regex(/^@\d{1,9}$/)),
-  /** Of the process that runs it; null: a view, which is opened again. */
+  /** Socket of the process that runs it; null: a view, which is opened again. */
   socket: v.nullable(v.string()),
-  /** What was chosen for it. */
+  /** User settings of the pane. */
   chosen: v.object({
     title: v.nullable(v.string()),
     keep: v.nullable(KeepSchema),
@@ -58,7 +58,7 @@ export const SentPaneSchema = v.object({
 });
 type SentPane = v.InferOutput<typeof SentPaneSchema>;
 
-/** The session that panes go to. */
+/** The session that takes panes. */
 export interface Taker {
   readonly socket: string;
   readonly number: number;
@@ -73,7 +73,7 @@ export function takerOf({ instance }: SessionParts, to: string): Taker {
 }
 
 /**
- * Panes of this session that another one takes. They stay here, and are found from there, until `gone`; without that,
+ * Panes of this session that another one takes. They stay here, and are found from there, until `gone`; without it,
  * disposing takes them back.
  */
 export class Giving implements Disposable {
@@ -97,13 +97,13 @@ export class Giving implements Disposable {
       };
     });
     this.locals = entries.flatMap(({ id }) => arrangement.localOf(id) ?? []);
-    // The session that is to show it finds it by its id, and gives it its size.
+    // The new session finds it by its id, and sets its size.
     for (const local of this.locals) void keeper.lend(local, to, true);
   }
 
   /**
    * Asks that session to take them, within a change of the arrangement here.
-   * @returns its answer; null: it had them in its checkpoint when it died, and comes back with them
+   * @returns its answer; null: it died with them in its checkpoint, and they are restored with it
    * @throws WshError of it, session_unavailable: it has none of them
    */
   async ask(op: string, input: Readonly<Record<string, unknown>>, target?: string): Promise<unknown> {
@@ -119,9 +119,9 @@ export class Giving implements Disposable {
   }
 
   /**
-   * The other session has them: they are found there alone.
-   * @param name of it, by now
-   * @param isAll nothing is left here: the session is over, and its last picture stays
+   * The other session has them: they are found only there.
+   * @param name that session's current name
+   * @param isAll nothing remains here: the session has ended, and its last picture stays
    */
   async gone(name: string, isAll = false): Promise<void> {
     this.isGone = true;
@@ -149,7 +149,7 @@ export class Taking implements AsyncDisposable {
 
   private constructor(private readonly parts: SessionParts) {}
 
-  /** @throws WshError invalid_layout for one that is shown here already, session_unavailable */
+  /** @throws WshError invalid_layout for a pane that is already shown here, session_unavailable */
   static async of(parts: SessionParts, sent: readonly SentPane[], area: Size): Promise<Taking> {
     const taking = new Taking(parts);
     try {
@@ -188,7 +188,7 @@ export class Taking implements AsyncDisposable {
     if (id !== processId) await linkPane(instance, processId, number, id);
   }
 
-  /** The layout has them: both are kept. What was written counts, should a process die before the answer. */
+  /** The layout contains them: both are kept. The written state counts if a process dies before the answer. */
   async kept(): Promise<void> {
     await this.parts.keeper.layoutKept();
     this.undo.splice(0);
@@ -199,7 +199,7 @@ export class Taking implements AsyncDisposable {
   }
 }
 
-/** Shows a pane of this session that another process runs. @throws WshError of that */
+/** Shows a pane of this session that another process runs. @throws WshError of that process */
 export async function placeGuest(parts: SessionParts, pane: string, socket: string, area: Size): Promise<void> {
   const { arrangement, instance, processId } = parts;
   const linked = { id: pane, socket, shows: pane, isGuest: true };
@@ -208,12 +208,12 @@ export async function placeGuest(parts: SessionParts, pane: string, socket: stri
   await link.refresh();
 }
 
-/** Whether this process waits for another inside a change of its layout; a process has one session. */
+/** Whether this process waits for another one inside a change of its layout; a process has one session. */
 let isGiving = false;
 
 /**
- * Asks the session that is to take something, within a change of the arrangement here.
- * @throws WshError of it, session_unavailable when it does not answer in time: it takes nothing then
+ * Asks the session that should take something, within a change of the arrangement here.
+ * @throws WshError of it, session_unavailable when it does not answer in time: then it takes nothing
  */
 async function askTaker(
   { number }: SessionParts,
@@ -234,13 +234,13 @@ async function askTaker(
   }
 }
 
-/** Two sessions that give each other something would wait for each other. @throws WshError session_unavailable */
+/** Two sessions that move something to each other would wait for each other. @throws WshError session_unavailable */
 export function refuseCrossing({ number }: SessionParts): void {
   if (!isGiving) return;
-  throw new WshError("session_unavailable", `session '@s${number}' is itself giving panes away`, { crossing: true });
+  throw new WshError("session_unavailable", `session '@s${number}' is itself moving panes away`, { crossing: true });
 }
 
-/** Tries again what has met a change in the other direction. */
+/** Retries after meeting a change in the other direction. */
 export async function withoutCrossing<T>(give: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + TAKE_MS;
   for (;;) {
@@ -271,10 +271,10 @@ export async function moveAway(parts: SessionParts, pane: string, to: string, pl
   if (answer === null) throw diedWith(taker);
 }
 
-/** The session that has taken something is a crashed one. */
+/** The error if the session that has taken something has crashed. */
 export function diedWith({ name, number }: Taker): WshError {
   const hint = `wsh restore @s${number} brings it back.`;
-  return new WshError("session_unavailable", `session '${name}' has crashed with what it took`, { hint });
+  return new WshError("session_unavailable", `session '${name}' crashed with the moved panes`, { hint });
 }
 
 const AdoptSchema = v.object({
@@ -288,7 +288,7 @@ const AdoptSchema = v.object({
   float: v.optional(v.custom<FloatChange>((value) => typeof value === "object" && value !== null)),
 });
 
-/** A pane of another session is put beside the request's target. @throws WshError pane_not_found, session_unavailable */
+/** Puts a pane of another session beside the request's target. @throws WshError pane_not_found, session_unavailable */
 export async function adopt(
   parts: SessionParts,
   { input, target, signal }: PeerRequest,
@@ -313,7 +313,9 @@ export async function adopt(
 
 const NamedSchema = v.object({ name: v.string(), number: v.number() });
 
-/** What the session that has a pane asks of the process that runs it. @throws WshError unknown_method, pane_not_found */
+/**
+ * Requests of the session that has a pane to the process that runs it. @throws WshError unknown_method, pane_not_found
+ */
 export async function askGuest(parts: SessionParts, keeper: PaneKeeper, request: PeerRequest): Promise<object> {
   const local = parts.localFor(request.target);
   switch (request.op) {

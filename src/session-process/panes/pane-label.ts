@@ -3,7 +3,7 @@ import type { PaneLabel } from "../../compositor/border-titles.ts";
 import type { AgentInfo } from "../../protocol/agent.ts";
 import { automaticName, type PaneInfo } from "../../protocol/session.ts";
 
-/** States that are visible in the pane itself are left out: a prompt, a running program. */
+/** The state as text; states that are visible in the pane itself, a prompt or a running program, are omitted. */
 function stateOf({ state, exit_code, signal }: Pick<PaneInfo, "state" | "exit_code" | "signal">): string {
   if (state === "exited") return `exited: ${signal ?? exit_code ?? "?"}`;
   if (state === "password") return "asks for a password";
@@ -16,7 +16,7 @@ function agentOf({ name, state }: AgentInfo): string {
   return `${name} ${state === "needs_input" ? "needs you" : state}`;
 }
 
-/** The writer comes before the state: for a person who wonders about text that nobody at the keyboard typed. */
+/** The writer precedes the state, for a person who wonders about text that nobody at the keyboard typed. */
 export function paneLabel(pane: Omit<PaneInfo, "index" | "active">): PaneLabel {
   const { agent, typed_by: writer, title } = pane;
   const typing = writer === undefined ? "" : `${writer} types`;

@@ -1,4 +1,4 @@
-/** What `wsh tmux` says of a pane's terminal in formats: modes, margins, tab stops, cursors, copy mode. */
+/** The state of a pane's terminal for formats of `wsh tmux`: modes, margins, tab stops, cursors, copy mode. */
 import { platform } from "../../platform/platform.ts";
 import type { PaneTerminal } from "../../protocol/pane-terminal.ts";
 import type { Viewers } from "../../session/viewers.ts";

@@ -11,14 +11,14 @@ import type { RequestContext } from "../../wire/connection.ts";
 
 /** The connection to the process that runs a pane. */
 export interface PaneLink {
-  /** The pane is this session's own. */
+  /** Whether the pane is the session's own. */
   readonly isGuest: boolean;
   readonly isView: boolean;
   readonly shows: string;
   readonly socket: string;
-  /** The session that has it. */
+  /** Info of the session that has it. */
   readonly info: SessionInfo;
-  /** Somebody looks at it, or nobody does. */
+  /** Reports whether anyone looks at it. */
   watched(on: boolean): void;
   belongsTo(home: { readonly number: number; readonly name: string }): void;
   setPrivate(on: boolean): void;
@@ -28,40 +28,43 @@ export interface PaneLink {
 
 export interface PlacedPane {
   readonly id: string;
-  /** It belongs to another session, and is shown here. */
+  /** Whether it belongs to another session, and is only shown here. */
   readonly isView: boolean;
-  /** It runs in another process; absent: here. Few sessions have one, so its code is loaded with the first. */
+  /** Set if it runs in another process, which few sessions have: the code is loaded with the first. */
   readonly link?: PaneLink;
-  /** Its program has ended, or what shows it is gone. */
+  /** Whether its program has ended, or the connection that shows it is gone. */
   readonly isOver: boolean;
-  /** The size that it was given. */
+  /** The size set for it. */
   readonly size: Size;
   /** Whether its picture has that size. */
   readonly isCurrent: boolean;
-  /** The newest whole picture; null before the first. */
+  /** The newest complete picture; null before the first. */
   readonly frame: Frame | null;
-  /** Null without a picture. */
+  /** Null: there is no picture. */
   readonly modes: FrameModes | null;
   readonly title: string;
-  /** Null while its program has had none. */
+  /** Null while its program has no pictures. */
   readonly pictures: PictureSource | null;
-  /** In the middle of a synchronized update. */
+  /** Whether it is in the middle of a synchronized update. */
   readonly isSynchronized: boolean;
   resize(size: Size): void;
   /** A person typed. @param flags modes of its program's terminal, if just read */
   type(bytes: Uint8Array, flags?: PtyFlags | null): void;
-  /** Time since something happened in the pane, in ms. */
+  /** Time since the last activity in the pane, in ms. */
   idleMs(): number;
-  /** The pane as lists show it, without its place. @param asKnown its state and program as of the last check, if any */
+  /**
+   * The pane in the form for lists, without its place. @param asKnown use its state and program of the last check, if
+   * any
+   */
   paneInfo(asKnown?: boolean): Omit<PaneInfo, "index" | "active">;
   /** Updates `paneInfo`. */
   refresh(): Promise<void>;
-  /** It is in copy mode; not of a view. */
+  /** Whether it is in copy mode; absent for a view. */
   readonly copyMode?: { readonly isOn: boolean };
   /** Opens copy mode. */
   look(input: CopyModeInput): Promise<void>;
   learnColors(colors: TerminalColors): void;
-  /** Starts its program again; not of a view. @throws WshError session_create_failed */
+  /** Restarts its program; not for a view. @throws WshError session_create_failed */
   restart(): Promise<void>;
   /** Ends its program; a view only closes. Resolves when it has ended. */
   endProgram(): Promise<void>;
@@ -69,14 +72,14 @@ export interface PlacedPane {
   close(): void;
 }
 
-/** How a pane reports to the windows that have it. */
+/** Events of a pane for the windows that show it. */
 export interface PlacedPaneEvents {
-  /** A new picture is there. Runs per chunk. */
+  /** A new picture exists. Runs per chunk. */
   rendered(): void;
   /** The echo of a key, which the next picture contains. */
   echoed(bytes: Uint8Array): void;
   rang(): void;
-  /** Its output has a sequence with an effect besides the screen. */
+  /** Its output contains a sequence with an effect besides drawing. */
   effect(effect: OuterEffect): void;
   copied(clipboard: { readonly selection: string; readonly base64: string }): void;
   /** The pane's entry in lists may have changed. */
@@ -84,7 +87,7 @@ export interface PlacedPaneEvents {
   /** The AI agent in it has changed; null: it is gone. */
   agent(agent: AgentInfo | null): void;
   ended(exit: PaneExit): void;
-  /** The process that runs it is gone, or the connection to that. */
+  /** The process that runs it is gone, or the connection to it. */
   lost(): void;
 }
 
@@ -92,6 +95,6 @@ export interface PlacedPaneEvents {
 export interface PaneExit {
   readonly code: number | null;
   readonly signal: string | null;
-  /** It ended on its own: the pane may be kept. */
+  /** Whether it ended on its own: the pane may be kept. */
   readonly isOwn: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * A view of another machine's session: a pane whose program is a terminal attached there, which is back by itself after
- * the way was lost. Its keys are the pane's: it has no prefix key of its own.
+ * A view of another machine's session: a pane whose program is a terminal attached there, which reconnects
+ * automatically after the connection was lost. Its keys are the pane's: it has no prefix key of its own.
  */
 
 import { hasFleet } from "../../cluster/fleet/creds-file.ts";
@@ -12,13 +12,13 @@ import type { PaneProgram } from "../../protocol/layout.ts";
 import { isMachineName, parsePlace, parseTarget } from "../../protocol/names.ts";
 
 /**
- * The program of the pane; null when the view is of this machine.
- * @throws WshError machine_not_found, session_not_found for what can be no target
+ * The program of the pane; null: the view is of this machine.
+ * @throws WshError machine_not_found; session_not_found for an invalid target
  */
 export function remoteView(instance: Instance, { view, ...program }: PaneProgram): PaneProgram | null {
   const { machine, target } = parsePlace(view ?? "");
   if (view == null || machine === null) return null;
-  // Who is in a fleet only the server knows: the terminal that the pane runs asks it.
+  // Only the server knows the fleet's machines: the terminal in the pane asks it.
   const isOfFleet = isMachineName(machine) && hasFleet(instance);
   if (!isOfFleet && !readMachines(instance).some(({ name }) => name === machine)) {
     throw new WshError("machine_not_found", `no machine '${machine}'`);
@@ -28,7 +28,7 @@ export function remoteView(instance: Instance, { view, ...program }: PaneProgram
   return { ...program, command: `exec ${words.map(quoted).join(" ")}`, title: program.title ?? view };
 }
 
-/** Any shell reads the word as it is: neither names nor paths of ours have a quote or a backslash in them. */
+/** A word that any shell reads literally: neither names nor paths of wsh contain a quote or a backslash. */
 function quoted(word: string): string {
   if (/['\\]/.test(word)) throw new WshError("invalid_layout", `'${word}' cannot be used in a view's command`);
   return `'${word}'`;

@@ -1,9 +1,9 @@
 /**
- * A view: another session, or one of its panes, shown in a pane here. A connection to its process, which sends pictures
- * and takes keys and a size, as it does with an attached terminal.
+ * A view: another session, or one of its panes, shown in a pane here. It is a connection to that process, which sends
+ * pictures and receives keys and a size, as with an attached terminal.
  *
- * Owns the newest picture and the newest info. Invariants: the pane's process never waits for us, nor we for it; a
- * picture is complete, and has its stated size.
+ * Owns the newest picture and the newest info. Invariants: neither process ever waits for the other; a picture is
+ * complete, and has its stated size.
  */
 import * as v from "valibot";
 import { AgentInfoSchema } from "../../protocol/agent.ts";
@@ -22,13 +22,14 @@ import { picturesUsed, pictureTerminals } from "../../terminal/pictures/picture.
 import { Connection, type RequestContext } from "../../wire/connection.ts";
 import type { PaneLink, PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 
-/** Shortest interval between requests for the info of a pane that changes all the time, in ms. */
+/** Shortest interval between requests for the info of a constantly changing pane, in ms. */
 const INFO_MS = 250;
 /**
- * Time from a change to the request, in ms: an answer makes the pane's process query the system; pictures come first.
+ * Time from a change to the request, in ms: answering makes the pane's process query the system, and pictures come
+ * first.
  */
 const ASK_MS = 100;
-/** Longest time that the question waits for a pause between two keys, in ms: the answer would hold up their echo. */
+/** Longest wait of the request for a pause between two keys, in ms: the answer would delay their echo. */
 const TYPED_MS = 1_000;
 
 /** Delays from the last change to one more request, in ms: a shell starts a program a moment after its output. */
@@ -46,9 +47,9 @@ const OWN_CONTEXT = {
 interface Linked {
   readonly id: string;
   readonly socket: string;
-  /** As a call names it there. */
+  /** Its target in calls there. */
   readonly shows: string;
-  /** It is a pane of this session, which another process runs since it was moved here. */
+  /** Whether it is a pane of this session that another process runs since it was moved here. */
   readonly isGuest: boolean;
 }
 
@@ -59,7 +60,7 @@ export class ViewLink implements PlacedPane, PaneLink {
   readonly id: string;
   readonly socket: string;
   readonly shows: string;
-  /** Of a guest, as lists show it. */
+  /** Info of a guest, in the form for lists. */
   private known: Omit<PaneInfo, "index" | "active" | "last"> | null = null;
   /** The newest picture; null until the first. */
   frame: Frame | null = null;
@@ -108,8 +109,8 @@ export class ViewLink implements PlacedPane, PaneLink {
     }
     const link = new ViewLink(linked, connection, hello.info, size, port);
     try {
-      // A view is a terminal in the session that owns it: sessions must not show themselves through others. It changes
-      // no size that another viewer uses.
+      // A view is a terminal in the session that owns it: sessions must not show themselves through others. It does not
+      // affect the size that other viewers use.
       const how = linked.isGuest ? {} : { around, observe: true };
       const pictures = pictureTerminals.size > 0;
       if (pictures) picturesUsed.now = true;
@@ -175,32 +176,32 @@ export class ViewLink implements PlacedPane, PaneLink {
   }
 
   learnColors(colors: TerminalColors): void {
-    // From now on its frames may have parts of pictures.
+    // From now on its frames may contain parts of pictures.
     if (colors.graphics === true) picturesUsed.now = true;
     this.request("peer.colors", colors).catch(() => {});
   }
 
-  /** Whether a person has it before them here: only then does one count there. */
+  /** Whether a person here looks at it: only then does it count as attended there. */
   watched(on: boolean): void {
     if (this.isGuest || this.over || on === this.isWatched) return;
     this.isWatched = on;
     this.request("peer.watched", { on }).catch(() => {});
   }
 
-  /** A view is only shown no more. */
+  /** A view is only removed from display. */
   async endProgram(): Promise<void> {
     if (this.isGuest && !this.over) await this.request("peer.end_pane", {}).catch(() => {});
     this.close();
   }
 
-  /** Its program starts again in its place. @throws WshError of its process */
+  /** Restarts its program in its place. @throws WshError of its process */
   async restart(): Promise<void> {
     await this.request("peer.restart_pane", {});
     this.isStale = true;
     await this.refresh();
   }
 
-  /** Another session has this guest, or it has another name. */
+  /** Another session has this guest, or its session has another name. */
   belongsTo(home: { readonly number: number; readonly name: string }): void {
     this.request("peer.named_pane", { ...home }).catch(() => {});
   }
@@ -212,12 +213,12 @@ export class ViewLink implements PlacedPane, PaneLink {
     this.request("peer.private_pane", { on }).catch(() => {});
   }
 
-  /** Time since something happened in the pane, in ms. */
+  /** Time since the last activity in the pane, in ms. */
   idleMs(): number {
     return this.info.idle_ms + Math.floor(performance.now() - this.infoAt);
   }
 
-  /** The pane as lists show it, without its place. */
+  /** The pane in the form for lists, without its place. */
   paneInfo(): Omit<PaneInfo, "index" | "active" | "last"> {
     if (this.known !== null) return this.known;
     const own = this.info.windows.flatMap(({ panes }) => panes).find(({ id }) => id === this.id);
@@ -240,13 +241,13 @@ export class ViewLink implements PlacedPane, PaneLink {
   }
 
   /**
-   * Asks for the info, if it may be out of date. A view is asked only after it has reported a change: two sessions that
-   * show each other would ask each other for ever.
+   * Requests the info if it may be outdated. A view is asked only after it has reported a change: two sessions that
+   * show each other would otherwise ask each other endlessly.
    */
   async refresh(): Promise<void> {
     if (this.over) return;
     if (!this.isStale) return;
-    // Waiting callers set their own deadline; a hanging process is not asked again.
+    // Waiting callers set their own deadline; a hanging process is not asked again meanwhile.
     if (this.question !== null) return;
     this.question = this.ask()
       .catch(() => {})
@@ -325,7 +326,7 @@ export class ViewLink implements PlacedPane, PaneLink {
     if (agent.success) this.port.agent(agent.output);
   }
 
-  /** Asks for the first time after the first pictures: the description from its connection is new. */
+  /** Asks for the first time after the first pictures: the description from its connection is still new. */
   private watch(): void {
     this.isStale = true;
     this.later = setTimeout(() => {
@@ -335,7 +336,7 @@ export class ViewLink implements PlacedPane, PaneLink {
     this.later.unref();
   }
 
-  /** A pane that prints all the time is asked a few times a second; one with typed input, when its person pauses. */
+  /** A pane that prints constantly is asked a few times a second; one with typed input, when the person pauses. */
   private askSoon(): void {
     this.isStale = true;
     if (this.asking) return;
@@ -370,7 +371,7 @@ export class ViewLink implements PlacedPane, PaneLink {
         () => {
           look(rest);
           this.isStale = true;
-          // Else it is asked anyway, when its person pauses.
+          // Otherwise it is asked in any case when its person pauses.
           if (!this.asking) void this.refresh();
         },
         at + next - performance.now(),

@@ -13,8 +13,8 @@ import { ViewLink } from "./view-link.ts";
 const VIEW_IN = "the view would be in";
 
 /**
- * Shows it among the panes that the layout may name, under the id of what is shown.
- * @returns that id, and the target as it is kept
+ * Adds it to the panes that the layout may name, under the id of its source.
+ * @returns that id, and the target in its stored form
  * @throws WshError session_not_found, nested_session, invalid_layout
  */
 export async function openView(
@@ -31,7 +31,7 @@ export async function openView(
     });
   }
   const socket = sessionSocket(instance, entry.id);
-  // A pane of several shows itself alone.
+  // A pane among several is shown alone.
   if (!isPane || entry.panes === undefined) {
     await refuseMirror(instance, sessionSocket(instance, processId), { socket, name: text }, VIEW_IN);
   }

@@ -1,4 +1,4 @@
-/** Keys, clicks and drags in a window: they go to its panes and borders. */
+/** Keys, clicks and drags in a window, directed to its panes and borders. */
 
 import type { Border, Placement } from "../../session/layout/cells.ts";
 import { borderAt, dragged, type FloatEdge, paneAt } from "../../session/layout/floats.ts";
@@ -26,7 +26,7 @@ export interface OwnFocus {
   zoomed: boolean;
 }
 
-/** A window as currently shown. */
+/** A window as it is displayed. */
 export interface ShownWindow {
   readonly arrangement: Arrangement;
   readonly content: { readonly activity: { record(): void } };
@@ -35,12 +35,12 @@ export interface ShownWindow {
   /** The pane that receives keys. */
   readonly active: string;
   readonly placement: Placement;
-  /** The pane that is the whole picture; null: there are several. */
+  /** The pane that fills the picture; null: there are several. */
   readonly single: LocalPane | null;
   focus(pane: string): void;
 }
 
-/** A viewer's own focus, which begins as the session's. */
+/** A viewer's own focus, which begins as a copy of the session's. */
 export function ownFocus(arrangement: Arrangement): OwnFocus {
   const { id, active, zoomed } = activeWindow(arrangement.state);
   return { window: windowById(arrangement.state, id).id, pane: active, zoomed };
@@ -113,7 +113,7 @@ function isClosingKey(bytes: Uint8Array): boolean {
   return /^(?:\x1b|\x03|\r|\n|q)$/.test(Buffer.from(bytes).toString("latin1"));
 }
 
-/** To the active pane, or to all of a window whose panes are synchronized. */
+/** The active pane as the recipient of input, or all panes of a window if they are synchronized. */
 export function typedIn(self: ShownWindow): TypedInput {
   return {
     get id() {

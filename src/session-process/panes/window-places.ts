@@ -1,4 +1,4 @@
-/** The places of a window's panes for drawing, and for a page. */
+/** The positions of a window's panes for drawing, and for a page. */
 import type { PaneLabel } from "../../compositor/border-titles.ts";
 import type { PlacedPane, WindowPlaces } from "../../compositor/window.ts";
 import { defined } from "../../protocol/defined.ts";
@@ -43,7 +43,7 @@ function textsOf(
   return label !== null ? { label } : end !== null ? { end } : {};
 }
 
-/** Whether a pane still has the texts that it is drawn with. */
+/** Whether a pane still has the texts of its last drawing. */
 export function hasTexts(self: PlacedWindow, { id, box, label, end, float }: PlacedPane): boolean {
   return JSON.stringify(textsOf(self, id, box, float?.framed)) === JSON.stringify({ label, end });
 }
@@ -54,7 +54,7 @@ export function framePlacesOf({ arrangement, placement, window }: PlacedWindow):
   const panes = [...placement.boxes].map(([id, { row, col, rows, cols }]) => {
     const frame = placed.get(id)?.frame;
     const own = frame?.places?.panes[0];
-    // The rows of a covered pane show what covers it, not its history.
+    // The rows of a covered pane show the pane above it, not its history.
     const fits = own !== undefined && frame?.rows === rows && frame.cols === cols && !isCovered(placement, id);
     return {
       id,

@@ -2,8 +2,8 @@
  * A session's window for attached terminals: a single pane's program unchanged, or several panes composed from their
  * pictures. All viewers share one view of the session's active window and pane; an independent one has its own.
  *
- * After a change of places the picture is held until the shown panes have rendered in their new sizes, at most for
- * SETTLE_MS, so that nobody sees half of a change.
+ * After a change of positions the picture is held until the displayed panes have rendered in their new sizes, for at
+ * most SETTLE_MS, so that no partial change is visible.
  */
 
 import type { Layout } from "../../compositor/panel-layout.ts";
@@ -33,9 +33,9 @@ import type { LocalPane } from "./local-pane.ts";
 import { type OwnFocus, pointedIn, typedIn } from "./window-input.ts";
 import { framePlacesOf, hasTexts, type PaneTexts, windowPlacesOf } from "./window-places.ts";
 
-/** Longest wait for panes to render after a change of places, in ms: less than a person sees as a delay. */
+/** Longest wait for panes to render after a change of positions, in ms: less than a visible delay. */
 const SETTLE_MS = 50;
-/** Encoding of mouse reports that knows every cell and which button was let go. */
+/** Encoding of mouse reports that covers every cell and names the released button. */
 const SGR = 1006;
 const FOCUS_IN = new TextEncoder().encode("\x1b[I");
 const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
@@ -54,13 +54,13 @@ export class WindowView implements Shown {
   private focused: string;
   /** Whether one program was the whole picture at the last check. */
   private isAlone = false;
-  /** The active pane has just printed. */
+  /** Whether the active pane has just printed. */
   private isPrinting = false;
   private readonly ends: (() => void)[];
 
   /**
    * @param own null: the session's active window and pane
-   * @param watched id of the single window that an observer sees at its own size
+   * @param watched id of the only window, which an observer sees at its own size
    */
   constructor(
     readonly arrangement: Arrangement,
@@ -103,7 +103,7 @@ export class WindowView implements Shown {
     return this.area.cols;
   }
 
-  /** The pane that is the whole picture, and runs here; null: there are several, or something is drawn over it. */
+  /** The pane that fills the picture, and runs here; null: there are several, or something is drawn over it. */
   get single(): LocalPane | null {
     const [only, ...more] = this.placement.boxes.keys();
     if (only === undefined || more.length > 0 || this.content.endOf(only) !== null) return null;
@@ -137,7 +137,7 @@ export class WindowView implements Shown {
     return this.single?.isSynchronized ?? false;
   }
 
-  /** The window that is shown. */
+  /** The displayed window. */
   get window(): WindowEntry {
     const { state } = this.arrangement;
     const { own } = this;
@@ -170,7 +170,7 @@ export class WindowView implements Shown {
     if (this.own !== null) this.arrangement.watch(this, this.window.id, outer);
   }
 
-  /** Gives a pane this view's own focus, in whatever window it is. */
+  /** Gives a pane this view's own focus, in whichever window it is. */
   focus(pane: string): void {
     const { arrangement, own } = this;
     if (own === null) return;
@@ -233,7 +233,8 @@ export class WindowView implements Shown {
   }
 
   /**
-   * The terminal of a shown pane that is in the middle of a chunk; of several panes, others show their last picture.
+   * The terminal of a displayed pane in the middle of a chunk; if there are several panes, the others show their last
+   * picture.
    */
   private get parsing(): TerminalModel | null {
     const { single } = this;
@@ -300,7 +301,7 @@ export class WindowView implements Shown {
     this.each((listener) => listener.reset());
   }
 
-  /** The lines above panes may have new texts. Runs a few times a second for a pane that prints constantly. */
+  /** The lines above panes may have new texts. Runs a few times a second for a constantly printing pane. */
   private labelled(): void {
     const isSame = this.places.panes.every((pane) => hasTexts(this, pane));
     if (isSame) return;
@@ -309,7 +310,7 @@ export class WindowView implements Shown {
     if (this.held === null) this.each((listener) => listener.changed(false));
   }
 
-  /** Programs with focus reports are told when they gain and lose the keys. */
+  /** Programs that requested focus reports are notified when they gain or lose the keys. */
   private refocus(): void {
     const { active, focused } = this;
     if (active === focused) return;
@@ -328,7 +329,7 @@ export class WindowView implements Shown {
     if (!this.placement.boxes.has(pane)) return;
     const isTold = pane === this.active && this.isPrinting;
     this.isPrinting = false;
-    // The active pane's output was reported with its bytes, and is in the picture that they led to.
+    // The active pane's output was reported with its bytes, and is in the picture that they produced.
     if (!isTold) this.epoch++;
     if (this.held !== null && this.isCurrent) this.settle();
     if (this.isAlone !== (this.single !== null)) {
@@ -338,7 +339,7 @@ export class WindowView implements Shown {
     if (this.held === null && !isTold) this.each((listener) => listener.changed(false));
   }
 
-  /** Its bytes come just before its picture is new. */
+  /** Its bytes arrive just before its new picture. */
   private printed(pane: string, bytes: Uint8Array): void {
     if (pane !== this.active || !this.placement.boxes.has(pane)) return;
     this.epoch++;
@@ -347,8 +348,8 @@ export class WindowView implements Shown {
   }
 
   /**
-   * Notifications are for the person, from wherever; progress is a window's, which its terminal shows until it is over;
-   * the rest is of the pane that the person works in.
+   * Notifications concern the person, from any pane; progress belongs to a window, whose terminal shows it until its
+   * end; everything else belongs to the pane in which the person works.
    */
   private did(pane: string, effect: OuterEffect): void {
     const isShown = effect.change === "progress" ? this.rings(pane) : pane === this.active;
@@ -359,12 +360,12 @@ export class WindowView implements Shown {
 
   /** Its cursor is the window's: the echo written there is in its next picture. */
   private echoed(pane: string, bytes: Uint8Array): void {
-    // What covers the pane may cover the cells of the echo.
+    // Anything that covers the pane may cover the cells of the echo.
     if (pane !== this.active || this.held !== null || isCovered(this.placement, pane)) return;
     this.each((listener) => listener.ahead(bytes));
   }
 
-  /** Whether every pane that is shown has rendered in its present size. */
+  /** Whether every displayed pane has rendered in its current size. */
   private get isCurrent(): boolean {
     const { placed, ended } = this.arrangement;
     return this.panesShown().every((pane) => ended.has(pane) || placed.get(pane)?.isCurrent !== false);

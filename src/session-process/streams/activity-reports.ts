@@ -1,4 +1,4 @@
-/** Sends `idle` and `running` of a subscription: waits for silence as the session does, repeatedly, without polling. */
+/** Sends `idle` and `running` of a subscription: waits for silence like the session, repeatedly, without polling. */
 
 import type { Pane } from "../../pane/pane.ts";
 import type { SessionEvent, Subscription } from "../../protocol/events.ts";
@@ -14,7 +14,7 @@ interface ActivitySink {
   state(events: readonly StateEvent[]): void;
 }
 
-/** Reports the current state at once, then every change. @returns ends it */
+/** Reports the current state at once, then every change. @returns a function that ends it */
 export function reportActivity(pane: Pane, options: Subscription, sink: ActivitySink): () => void {
   const ended = new AbortController();
   void follow(pane, options, sink, ended.signal).catch(() => {});

@@ -1,4 +1,4 @@
-/** How a client's stream ends, as reported to the client. */
+/** The end of a client's stream, in the form for the client. */
 import type { StreamEnd } from "../../protocol/control.ts";
 
 export type ClientEnd = Pick<StreamEnd, "reason" | "exit_code" | "signal">;

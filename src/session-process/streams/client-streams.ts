@@ -1,11 +1,11 @@
-/** A pane's streams that are no terminals: subscriptions, raw bytes, and one command's output. */
+/** A pane's streams other than terminals: subscriptions, raw bytes, and one command's output. */
 import type { ClientStreams } from "../../endpoint/served.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { LocalPane } from "../panes/local-pane.ts";
 import { CommandStream } from "./command-stream.ts";
 import { StreamClient } from "./stream-client.ts";
 
-/** @param find the pane that a target means; throws WshError where another process has it */
+/** @param find returns the pane that a target names; throws WshError if another process has it */
 export function clientStreams(find: (target: string | undefined) => LocalPane): ClientStreams {
   return {
     async request({ op, input, access, target }, peer, known, begin) {

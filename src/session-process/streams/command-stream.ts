@@ -1,7 +1,7 @@
 /**
  * One command's output for the command line: rendered text, complete and in order, then how the command ended. A slow
- * reader holds up the program of a session without other viewers, as a pipe would. In a shared session nothing is held
- * up: output that exceeds the queue is dropped and counted. The session stays until the reader has everything.
+ * reader holds up the program of a session without other viewers, as a pipe would. In a shared session nothing is
+ * delayed: output that exceeds the queue is dropped and counted. The session remains until the reader has everything.
  */
 
 import * as v from "valibot";
@@ -99,7 +99,7 @@ export class CommandStream {
     this.letGo();
   }
 
-  /** The session's program is one command, and no other viewer would miss its output. */
+  /** Whether the session's program is one command whose output no other viewer would miss. */
   private get mayHold(): boolean {
     const { session, own, pane } = this.local;
     return !own.lifetime.isHangingUp && pane.runsOneCommand && session.viewers.count === 0 && session.streamCount === 0;

@@ -1,7 +1,7 @@
 /**
  * A session's output as bytes, for programs: parsed output is sent, received bytes are typed. Such a client decides no
  * size. One that does not keep up gets nothing until it has read everything sent, then a repaint of the newest screen;
- * one whose input the program does not take gets an error and is closed, since bytes of it are lost.
+ * one whose input the program does not accept gets an error and is closed, since bytes are lost.
  */
 import * as v from "valibot";
 import type { Pane } from "../../pane/pane.ts";
@@ -10,7 +10,7 @@ import { messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { ClientEnd } from "./client-end.ts";
 
-/** Bytes pending for a reader above which it is too slow: a few screens. */
+/** Bytes pending for a reader above which it counts as too slow: a few screens. */
 const BEHIND_BYTES = 256 * 1024;
 /** Soft reset, normal screen, home and clear: the start of a repaint. */
 const REPAINT = new TextEncoder().encode("\x1b[!p\x1b[?6l\x1b[r\x1b[?1049l\x1b[0m\x1b[H\x1b[2J");

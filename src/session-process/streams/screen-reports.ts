@@ -35,7 +35,7 @@ export class ScreenReports {
     return { event: "sync", seq: 0, screen, scrollback_lines: screen.total_lines };
   }
 
-  /** The same, and the subscriber then counts as knowing it: its rows need not be sent again one by one. */
+  /** The same, after which the subscriber is known to have it: its rows need not be sent again one by one. */
   begin(): Extract<SessionEvent, { event: "sync" }> {
     const { terminal } = this;
     const sync = this.sync();

@@ -1,7 +1,6 @@
 /**
- * A session's streaming client that is not a terminal: a WebSocket, seen from the session process. It counts as a
- * client while its connection lives, has at most one subscription or raw stream, and is notified of how the session
- * ended.
+ * A session's streaming client that is not a terminal: a WebSocket, in the session process. It counts as a client while
+ * its connection lives, has at most one subscription or raw stream, and is notified of the session's end.
  */
 
 import * as v from "valibot";

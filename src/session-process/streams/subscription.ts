@@ -2,8 +2,9 @@
  * One client's subscription to a session: reports changes, at most once per interval, and never more than the client
  * reads. While its connection still holds bytes of the last report nothing is added: changes only mark stale parts, and
  * the next report carries the newest state of each row, so a slow reader gets fewer reports and never a stale one after
- * a fresh one. Events that cannot be merged (keys, commands, text) wait in a queue of fixed length; past it the client
- * is told how many it missed. The first report and the start of the subscription are one step between two chunks.
+ * a fresh one. Events that cannot be merged (keys, commands, text) wait in a queue of fixed length; beyond that, the
+ * client gets the number of missed ones. The first report and the start of the subscription are one step between two
+ * chunks.
  */
 import type { AgentInfo } from "../../protocol/agent.ts";
 import { defined } from "../../protocol/defined.ts";
@@ -15,7 +16,7 @@ import type { LocalPane } from "../panes/local-pane.ts";
 import { reportActivity, type StateEvent } from "./activity-reports.ts";
 import { ScreenReports } from "./screen-reports.ts";
 
-/** Maximum characters of `chars` pending for a report; past it they are dropped and counted. */
+/** Maximum characters of `chars` pending for a report; further ones are dropped and counted. */
 const MAX_QUEUED_CHARS = 256 * 1024;
 
 /** Drawn elements are used unconverted from the store: read-only, unlike the wire's type. */

@@ -1,10 +1,11 @@
 /**
- * Replacements for parts of the stream that clients get, and the forms in which sequences leave the session process.
+ * Replacements of parts of the stream for clients, and the forms in which sequences leave the session process.
  *
- * Terminals agree on complete sequences, and on little else: some execute a string that another sequence cuts off and
- * some drop it, some know C1 controls and some print the text after them. So a kept sequence leaves in one form that
- * all read alike, and a cut takes along everything that would change the meaning of the rest: after every edit a
- * client's terminal is in the emulator's state. Pure; runs once per sequence, and copies only those that need it.
+ * Terminals agree on complete sequences but on little else: some execute a string that another sequence cuts off and
+ * others drop it, some know C1 controls and others print the text after them. So a kept sequence is sent in one form
+ * that all terminals read alike, and a cut includes everything that would change the meaning of the rest: after every
+ * edit a client's terminal is in the emulator's state. Pure; runs once per sequence, and copies only those that need
+ * it.
  */
 import type { Sequence } from "./client-filter.ts";
 
@@ -40,7 +41,7 @@ export function edited(bytes: Uint8Array, from: number, to: number, edits: reado
   return parts.length === 1 ? (parts[0] ?? NOTHING) : Buffer.concat(parts);
 }
 
-/** Controls inside an escape or control sequence: executed in place, whatever becomes of the sequence. */
+/** Controls inside an escape or control sequence: they are executed in place, whether or not the sequence is. */
 export function controlsIn(bytes: Uint8Array, start: number, end: number): Uint8Array {
   let count = 0;
   for (let p = start; p < end; p++) if (isObeyed(bytes[p] ?? 0)) count++;
@@ -51,7 +52,7 @@ function isObeyed(c: number): boolean {
   return c < 0x20 && c !== 0 && c !== ESC && c !== CAN && c !== SUB && c !== ENQ;
 }
 
-/** How the emulator takes the end of a string sequence. */
+/** How the emulator interprets the end of a string sequence. */
 type StringEnd = "proper" | "cut off" | "cancelled";
 
 export function stringEnding(bytes: Uint8Array, { kind, body, end }: Sequence): StringEnd {
@@ -63,7 +64,7 @@ export function stringEnding(bytes: Uint8Array, { kind, body, end }: Sequence): 
   return bytes[end] === ESC ? "cut off" : "cancelled";
 }
 
-/** A kept sequence in the form that every terminal reads alike; null when it already has that form. */
+/** A kept sequence in the form that every terminal reads alike; null: it already has that form. */
 export function canonical(bytes: Uint8Array, sequence: Sequence): Uint8Array | null {
   const { kind, start, body, end } = sequence;
   if (kind === "esc" || kind === "csi") return canonicalControl(bytes, sequence);

@@ -11,9 +11,9 @@ import { type Classifier, isPicture } from "./client-filter.ts";
 import { type Edit, edited } from "./edits.ts";
 import { RestScanner } from "./slice-scanner.ts";
 
-/** A longer unfinished sequence is passed on incomplete. */
+/** Longest unfinished sequence that is waited for; a longer one is passed on incomplete. */
 const MAX_TAIL = 65_536;
-/** The same for a command with a picture: kitty takes so much, and few programs send as much at once. */
+/** The same for a command with a picture: kitty accepts as much, and few programs send as much at once. */
 const MAX_PICTURE = 262_144;
 /** Approximate limit of a chunk, so that clients and the event loop get their turn: about 1.5 ms of parsing. */
 const MAX_CHUNK = 32_768;
@@ -24,23 +24,23 @@ export interface Chunk {
   readonly offset: number;
   /** Bytes for clients: without queries and our marks. May share memory with the written bytes. */
   readonly bytes: Uint8Array;
-  /** As the program wrote them, where that was wanted. */
+  /** The program's original bytes, if requested. */
   readonly raw?: Uint8Array | undefined;
 }
 
 interface IntakePort {
-  /** Takes lines that need no parsing and begin between `from` and `limit`; returns where they end. */
+  /** Takes lines that need no parsing and begin before `limit`; returns their end. */
   pass(bytes: Uint8Array, from: number, limit: number): number;
   /** Parses a slice; `end` is the offset at its end. Returns bytes that were parsed after it and no program sent. */
   parse(slice: Uint8Array, end: number): Uint8Array | null;
-  /** Whether chunks are to have what the program wrote. */
+  /** Whether chunks should contain the program's original bytes. */
   wantsRaw?(): boolean;
-  /** Takes a command about pictures, or placeholders; returns what is to be parsed, and clients are to get, instead. */
+  /** Takes a picture command, or placeholders; returns the replacement to parse and to send to clients. */
   picture(text: string): string;
   /** SO (1) or SI (0) was read. */
   shift(set: 0 | 1): void;
   chunk(chunk: Chunk): void;
-  /** A piece of output was given up, for the log. */
+  /** A piece of output was skipped, for the log. */
   crashed(error: unknown): void;
 }
 
@@ -65,7 +65,7 @@ export class Intake {
   private muted = false;
   private disposed = false;
   private parsed: number;
-  /** When parsing began since the event loop last ran; null before. */
+  /** Time at which parsing began since the event loop last ran; null: it has not. */
   private began: number | null = null;
 
   constructor(
@@ -141,7 +141,7 @@ export class Intake {
     this.running = false;
   }
 
-  /** An error in a piece of one terminal's output costs that piece, and no other terminal anything. */
+  /** An error in a piece of one terminal's output skips that piece, and affects no other terminal. */
   private guarded(bytes: Uint8Array, from: number): number {
     const end = this.parsed + bytes.length - from;
     try {
@@ -168,7 +168,7 @@ export class Intake {
   /** Parses one chunk from `from` and reports it; returns where the next begins. */
   private chunk(bytes: Uint8Array, from: number): number {
     this.parsing = true;
-    // The scanner blanks out what no terminal is to get.
+    // The scanner blanks out bytes that no terminal may get.
     const written = this.port.wantsRaw?.() === true ? bytes.slice(from) : undefined;
     const edits: Edit[] = [];
     let position = from;
@@ -208,10 +208,10 @@ export class Intake {
     return this.tail.length > 0 ? bytes.length : position;
   }
 
-  /** The text that stands for a picture is parsed, and goes to clients at `at`. */
+  /** The text that replaces a picture is parsed, and sent to clients at `at`. */
   private picture(text: string, end: number, offset: number, edits: Edit[]): void {
     const drawn = this.port.picture(text);
-    // Without it, a character after the command would join the one before it.
+    // Without the terminator, a character after the command would join the previous one.
     const bytes = Buffer.from(drawn || "\x1b\\");
     if (drawn !== "") edits.push({ start: offset, end: offset, put: bytes });
     const put = this.parse(bytes, end);

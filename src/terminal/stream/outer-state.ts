@@ -1,16 +1,16 @@
 /**
- * Which program output may reach attached terminals.
+ * Decides which program output may reach attached terminals.
  *
- * Effects of a sequence that the emulator does not execute are missing on our screen: agents would not see them, a
+ * Effects of a sequence that the emulator does not execute are missing on its screen: agents would not see them, a
  * terminal that attaches later would not get them, and nothing would undo them after detaching. So only sequences
  * listed here are passed on (`passesCsi`, `passesEscape`, `passesOsc`); new sequences of some terminal are not, until
- * the emulator supports them. A reset of modes does not undo a few of them; terminals that received one are notified,
- * so that they undo exactly these (`lastingChange`). Pure. Sources: XTerm Control Sequences; VT510 manual; the
- * protocols of kitty and iTerm2.
+ * the emulator supports them. A few changes are not undone by a reset of modes; terminals that received one are
+ * notified, so that they undo exactly these (`lastingChange`). Pure. Sources: XTerm Control Sequences; VT510 manual;
+ * the protocols of kitty and iTerm2.
  */
 import { type LastingChange, lastingChanges } from "../../protocol/lasting-changes.ts";
 
-/** How often a session's programs have made each of these changes. */
+/** Number of times that a session's programs have made each of these changes. */
 export class LastingChanges {
   private readonly counts = new Map<LastingChange, number>();
   private total = 0;
@@ -46,7 +46,7 @@ const PRIVATE_MODES: ReadonlySet<number> = new Set([
 const SEMICOLON = 0x3b;
 const ZERO = 0x30;
 const ITERM = 1337;
-/** kitty's. */
+/** Kitty's notifications. */
 const NOTIFICATION = 99;
 /** Of `CSI > Pp ; Pv m` only modifyOtherKeys, and the form that resets all. */
 const MODIFY_OTHER_KEYS = 4;
@@ -78,14 +78,14 @@ const PASSED_OSCS: ReadonlySet<number> = new Set([
 ]);
 /** iTerm2's sequences that describe shell and work. Others draw, copy, switch profiles or report. */
 const ITERM_PASSED = /^1337;(?:SetMark|CurrentDir=|RemoteHost=|SetUserVar=|SetBadgeFormat=|ShellIntegrationVersion=)/;
-/** A notification that a terminal reports on: the click on it, its end, the open ones, its capabilities. */
+/** A notification on which a terminal reports: a click on it, its end, the open ones, its capabilities. */
 const NOTIFICATION_REPORTS = /(?:^|[;:])(?:a=[^:;]*report|c=1|p=(?:\?|alive))/;
-/** Bytes of an OSC that these two patterns are matched against. */
+/** Maximum bytes of an OSC matched against these two patterns. */
 const MAX_METADATA = 256;
 
 /**
- * Whether a CSI sequence may reach terminals: the emulator obeys it. Of several modes at once, those that it does not
- * have are made 0, in place, which no terminal knows.
+ * Whether a CSI sequence may reach terminals: the emulator executes it. Among several modes, those that it does not
+ * support are replaced by 0, in place, which no terminal knows.
  * @param key prefix, intermediate and final character, as one text
  */
 export function passesCsi(bytes: Uint8Array, body: number, finalAt: number, key: string): boolean {
@@ -99,7 +99,7 @@ export function passesCsi(bytes: Uint8Array, body: number, finalAt: number, key:
     case ">m":
     case ">n":
       return finalAt === body + 1 || [0, MODIFY_OTHER_KEYS].includes(firstNumber(bytes, body + 1, finalAt));
-    // SCOSC; with parameters it sets margins that we do not support, and some terminals still save the cursor.
+    // SCOSC; with parameters it sets unsupported margins, for which some terminals still save the cursor.
     case "s":
       return bytes.subarray(body, finalAt).every((c) => c === 0x30);
     default:
@@ -175,7 +175,7 @@ export function passesOsc(number: number, bytes: Uint8Array, body: number, end: 
 export function lastingChange(number: number, bytes: Uint8Array, body: number, end: number): LastingChange | null {
   if (number === 4 || number === 5 || number === 21 || (number >= 10 && number <= 19)) return "colors";
   if (number === 22) return "pointer";
-  // ConEmu's progress bar, `9;4;…`; else a notification.
+  // ConEmu's progress bar, `9;4;…`; otherwise a notification.
   const progress = number === 9 && bytes[body + 2] === 0x34 && (bytes[body + 3] === 0x3b || end - body <= 5);
   return progress ? "progress" : null;
 }

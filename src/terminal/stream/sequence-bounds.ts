@@ -1,6 +1,6 @@
 /**
- * How sequences and characters begin and end, byte for byte as the emulator reads them. Pure; `slice-scanner.ts` walks
- * the stream with it. Only `quieten` writes: it replaces, in place, bytes that the emulator would read differently from
+ * The bounds of sequences and characters, byte for byte as the emulator reads them. Pure; `slice-scanner.ts` walks the
+ * stream with it. Only `quieten` writes: it replaces, in place, bytes that the emulator would read differently from
  * other terminals.
  */
 import type { SequenceKind } from "./client-filter.ts";
@@ -36,13 +36,13 @@ export function kindOf(c: number): SequenceKind {
 }
 
 /**
- * The emulator would leave some string sequences at the first character beyond ASCII and print the rest of them, and
+ * The emulator would end some string sequences at the first character beyond ASCII and print the rest of them, and
  * print all of a title in screen's form.
  */
 export function quieten(bytes: Uint8Array, body: number, end: number, kind: SequenceKind): void {
   if (kind === "title") bytes.fill(0, body, end);
   if (kind !== "string" && kind !== "dcs") return;
-  // An end in C1 stays.
+  // An end in C1 is kept.
   const last = bytes[end - 1] === 0x9c ? end - 2 : end;
   for (let p = body; p < last; p++) if ((bytes[p] ?? 0) >= 0x80) bytes[p] = 0x7f;
 }
@@ -60,7 +60,7 @@ export function stringEnd(bytes: Uint8Array, from: number, kind: SequenceKind): 
     if (c === BEL && kind === "osc") return p + 1;
     // C1 controls: ST ends it, the others cancel it.
     if (c >= 0x80 && c <= 0x9f && p > from && bytes[p - 1] === 0xc2) return c === 0x9c ? p + 1 : p - 1;
-    // A CSI cannot be this long; whatever ends one ends it.
+    // A CSI cannot be this long; the bytes that end a CSI end it.
     if ((kind === "csi" || kind === "esc") && c >= 0x40 && c < 0x7f) return p + 1;
   }
   return -1;
@@ -108,7 +108,7 @@ export function isPlaceholder(bytes: Uint8Array, offset: number): boolean {
   );
 }
 
-/** The end of placeholders with their numbers, from `from` on; the last one of the input waits for what may follow. */
+/** The end of placeholders with their numbers, starting at `from`; the last one of the input waits for more. */
 export function placeholdersEnd(bytes: Uint8Array, from: number, limit: number): number {
   let last = from;
   for (let p = from; p < bytes.length; ) {

@@ -1,11 +1,11 @@
 /**
- * Finds where a program's output may be cut.
+ * Finds the positions at which a program's output may be cut.
  *
  * Owns the reading of the raw stream, before the emulator: it finds the points of rest, where no escape sequence and no
- * UTF-8 character is unfinished, and the parts that clients get in another form (without queries, our own marks, and
- * bytes without meaning: see `client-filter.ts` and `edits.ts`). Invariants: a slice ends at rest unless it was forced;
- * it scrolls at most `MAX_SCROLL` rows, even when crafted to scroll more; a mark is the last thing in its slice, so
- * that the slice's end is the mark's offset. Runs once per byte: plain text takes one comparison.
+ * UTF-8 character is unfinished, and the parts that clients get in another form (without queries, wsh's own marks, and
+ * invalid bytes: see `client-filter.ts` and `edits.ts`). Invariants: a slice ends at rest unless it was forced; it
+ * scrolls at most `MAX_SCROLL` rows, even when crafted to scroll more; a mark is the last thing in its slice, so that
+ * the slice's end is the mark's offset. Runs once per byte: plain text takes one comparison.
  */
 
 import { type Classifier, clampCount, type Sequence, type SequenceKind, type Verdict } from "./client-filter.ts";
@@ -22,15 +22,17 @@ import {
 } from "./sequence-bounds.ts";
 
 /**
- * Rows that one slice can scroll at most: line feeds, and jumps to the last column, from where a character or two wrap
- * (256), long rows (128), one REP on top (101).
+ * Maximum rows that one slice can scroll: line feeds, and jumps to the last column, where a character or two wrap
+ * (256), long rows (128), one REP at the end (101).
  */
 export const MAX_SCROLL = 512;
 const ROWS_PER_SLICE = 256;
 const WRAPPED_ROWS_PER_SLICE = 128;
-/** Bytes of a string sequence (OSC, APC) that the emulator gets to see: more than any title, link or clipboard. */
+/** Maximum bytes of a string sequence (OSC, APC) for the emulator: more than any title, link or clipboard. */
 const STRING_LIMIT = 1_048_576;
-/** The same of a DCS: sixel graphics that fill a screen of 1920×1080 with a photo take 2.5 MB, by img2sixel. */
+/**
+ * The same for a DCS: sixel graphics that fill a screen of 1920×1080 with a photo take 2.5 MB, encoded by img2sixel.
+ */
 const SIXEL_LIMIT = 8_388_608;
 
 /** Common sequences that do not move the cursor: styles, erasing. Any other counts as a row. */
@@ -52,19 +54,19 @@ const NONE: readonly Edit[] = [];
 const TITLE_INTRODUCER = Uint8Array.of(ESC, 0x5d, 0x32, 0x3b);
 
 interface Slice {
-  /** Its end; equal to its beginning while it contains nothing complete. */
+  /** Its end; equal to its start while it contains nothing complete. */
   end: number;
   /** Replacements for clients. */
   edits: Edit[];
   /** Replacements for the emulator: invalid bytes. */
   replaced: readonly Edit[];
-  /** It ended in front of a sequence or character that the input does not finish. */
+  /** Whether it ended before a sequence or character that the input does not complete. */
   unfinished: boolean;
   /** It ended with SO (1) or SI (0), which the emulator's hooks do not report. */
   shift: 0 | 1 | null;
-  /** It ended with a title in screen's form, of which nothing is left in it: the same in the common form. */
+  /** The title in the common form, if the slice ended with one in screen's form, which it no longer contains. */
   title: Uint8Array | null;
-  /** It ended with a picture: a command, or placeholders. Neither the emulator nor clients get that part. */
+  /** Set if it ended with a picture: a command, or placeholders. Neither the emulator nor clients get that part. */
   picture?: { readonly start: number; readonly text: string };
 }
 
@@ -79,13 +81,13 @@ export class RestScanner {
   private open: OpenSequence | null = null;
   private sequence: Sequence = { kind: "esc", start: 0, body: 0, end: 0 };
   private rows = 0;
-  /** The bytes just read mean nothing to the emulator. */
+  /** Whether the bytes just read have no meaning for the emulator. */
   private isVoid = false;
-  /** The current sequence contains other characters than its own, or begins with a C1 control. */
+  /** Whether the current sequence contains foreign characters, or begins with a C1 control. */
   private isDirty = false;
   private title: Uint8Array | null = null;
   private picture = "";
-  /** The last slice ended with something that clients do not get. */
+  /** Whether the last slice ended with something that clients do not get. */
   private endsInCut = false;
 
   constructor(
@@ -102,7 +104,7 @@ export class RestScanner {
     return this.open !== null;
   }
 
-  /** Whether the emulator should get no more of the open sequence: it is longer than anything it could use. */
+  /** Whether the emulator should get no more of the open sequence: it is longer than any useful one. */
   get excessive(): boolean {
     const { open } = this;
     return open !== null && open.length > (open.kind === "dcs" ? SIXEL_LIMIT : STRING_LIMIT);
@@ -116,7 +118,7 @@ export class RestScanner {
     return slice;
   }
 
-  /** Whether a control or sequence hidden from clients is the last before `at` that means anything to the emulator. */
+  /** Whether the last control or sequence before `at` that has a meaning for the emulator is hidden from clients. */
   private followsCut(bytes: Uint8Array, from: number, offset: number, edits: readonly Edit[]): boolean {
     let end = offset;
     for (let k = edits.length - 1; ; k--) {
@@ -170,7 +172,7 @@ export class RestScanner {
       } else if (c === 0x0e || c === 0x0f) {
         return { ...ended(end, edits, replaced), shift: c === 0x0e ? 1 : 0 };
       } else if (c >= 0x80 && this.followsCut(bytes, from, i, edits) && joins(bytes, i, end)) {
-        // In the emulator, the removed part separated the character from the one before.
+        // In the emulator, the removed part separated the character from the previous one.
         edits.push({ start: i, end: i, put: STRING_TERMINATOR });
       }
       i = end;
@@ -184,7 +186,7 @@ export class RestScanner {
     const { kind, start, end } = sequence;
     if (kind === "title") return this.judgeTitle(bytes, edits);
     const isControl = kind === "esc" || kind === "csi";
-    // As programs print them, nearly all control sequences are clean, and they make up most of a stream.
+    // Nearly all control sequences of programs are clean, and they make up most of a stream.
     const clean = isControl && !this.isDirty ? null : canonical(bytes, sequence);
     if (clean === null) {
       const verdict = this.classify(bytes, sequence, start, end);
@@ -215,7 +217,7 @@ export class RestScanner {
     // Of its end, a backslash or the second half of a C1 control is left.
     const contents = ending === "proper" ? text.subarray(0, text.length - (bytes[end - 1] === 0x5c ? 1 : 2)) : text;
     bytes.fill(0, start, end);
-    // As the ESC did, it ends a sequence that is unfinished before it.
+    // Like the ESC, it ends an unfinished sequence before it.
     bytes[start] = CAN;
     if (ending === "cancelled") {
       edits.push({ start, end, put: NOTHING });
@@ -402,7 +404,7 @@ function placeholders(bytes: Uint8Array, from: number, limit: number): Slice {
   return { ...ended(end, [{ start: from, end, put: NOTHING }], NONE), picture: { start: from, text } };
 }
 
-/** A slice that ends at rest with nothing special. */
+/** A slice that ends at rest without special data. */
 function ended(end: number, edits: Edit[], replaced: readonly Edit[]): Slice {
   return { end, edits, replaced, unfinished: false, shift: null, title: null };
 }

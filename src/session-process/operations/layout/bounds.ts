@@ -1,10 +1,10 @@
-/** The rectangles of floating panes as calls write them. Pure. */
+/** Converts the rectangles of floating panes from and to the form of calls. Pure. */
 import { WshError } from "../../../protocol/errors.ts";
 import type { Bounds } from "../../../protocol/layout.ts";
 import type { Amount, FloatBounds } from "../../../session/layout/floats.ts";
 import type { FloatChange } from "../../../session/windows/floats.ts";
 
-/** What a call says of a rectangle; what it leaves out is left out. */
+/** The rectangle that a call specifies; omitted parts are absent. */
 export function boundsOf({ x, y, width, height }: Bounds): Partial<FloatBounds> {
   return {
     ...(x === undefined ? {} : { x: place(x) }),

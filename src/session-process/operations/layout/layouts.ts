@@ -84,7 +84,7 @@ function floatsIn({ floats = [] }: WindowEntry, panes: Windows["panes"]): { floa
 }
 
 interface WantedPanes {
-  /** Absent: those that there are, unless the tree has them. */
+  /** Absent: the existing ones, unless the tree contains them. */
   readonly floats?: readonly FloatLeaf[] | undefined;
   readonly tree?: LayoutTree | undefined;
   readonly tmux?: string | undefined;
@@ -92,7 +92,7 @@ interface WantedPanes {
   readonly focus: boolean;
 }
 
-/** Checks the whole layout, starts its new panes, then arranges the window; or ends the started ones. */
+/** Checks the whole layout, starts its new panes, then arranges the window; on failure, ends the started ones. */
 async function setLayout(call: LayoutCall, wanted: WantedPanes) {
   const { arrangement } = call.parts;
   return arrangement.change(async () => {
@@ -195,7 +195,7 @@ async function realise(tree: LayoutTree, start: (program: PaneProgram) => Promis
   return tidy({ axis, weight, children: made }, () => Math.max(2, Math.round(sum)));
 }
 
-/** The value in which a window has this tree; panes of other windows that it names are taken from there. */
+/** The value in which a window has this tree; panes of other windows that it names are moved from there. */
 function arranged(
   state: Windows,
   id: number,

@@ -131,7 +131,7 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
         if (float !== undefined)
           throw new WshError("invalid_request", "a pane that is alone in its window cannot float");
         const options = { focus, base: parts.settings.base_index, ...defined({ index, name }) };
-        // Checked before an id is given out.
+        // Checked before an id is issued.
         breakOut(state, pane, 0, area, options);
         const id = await takeWindowId(parts.instance);
         arrangement.commit(breakOut(arrangement.state, pane, id, area, options));
@@ -167,7 +167,7 @@ export const layoutPaneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperat
   },
 };
 
-/** Starts a program in a new pane of the layout. Call within a change; nothing is left of it when it fails. */
+/** Starts a program in a new pane of the layout. Call within a change; a failure leaves nothing behind. */
 export async function openPane(
   call: LayoutCall,
   program: PaneProgram,
@@ -184,7 +184,10 @@ export async function openPane(
   return answer(call.parts, entry.id);
 }
 
-/** Only the pane with the focus can be zoomed: a call must not move a person's focus. @throws WshError invalid_request */
+/**
+ * Only the pane with the focus can be zoomed, since a call must not move a person's focus. @throws WshError
+ * invalid_request
+ */
 function requireSameFocus(before: Windows, after: Windows, pane: string): void {
   const { id, active } = windowWith(before, pane);
   if (windowById(after, id).active === active) return;
@@ -193,7 +196,7 @@ function requireSameFocus(before: Windows, after: Windows, pane: string): void {
   });
 }
 
-/** Puts a program in the place of a pane's; the same one again, in the same pane, when none is given. */
+/** Replaces a pane's program; without a given one, restarts the same program in the same pane. */
 function respawn(call: LayoutCall, program: PaneProgram): Promise<Answer> {
   const { parts, place } = call;
   const { arrangement } = parts;
@@ -207,7 +210,7 @@ function respawn(call: LayoutCall, program: PaneProgram): Promise<Answer> {
     const size = arrangement.placed.get(pane)?.size ?? arrangement.sizeOf(window);
     const { entry, undo } = await startPane(call, program, window.id, size);
     const { [pane]: old, ...panes } = arrangement.state.panes;
-    // What a user has chosen for the pane holds for whatever runs there.
+    // A user's settings for the pane apply to any program in it.
     const respawned = { ...entry, keep: entry.keep ?? old?.keep ?? null, title: entry.title ?? old?.title ?? null };
     const other = (each: string): string => (each === pane ? entry.id : each);
     const next: Windows = putWindow(
@@ -223,7 +226,8 @@ function respawn(call: LayoutCall, program: PaneProgram): Promise<Answer> {
 }
 
 /**
- * What ends must be named: the oldest pane of a session, or the active one of a window, may be a person's.
+ * A call that ends something must name it: the oldest pane of a session, or the active one of a window, may be a
+ * person's.
  * @throws WshError invalid_request
  */
 export function requireOne(
@@ -244,7 +248,7 @@ export function requireOne(
   });
 }
 
-/** A pane that has been started and cannot be put into the layout is ended again. */
+/** Ends a started pane again if it cannot be put into the layout. */
 export function commitOrUndo(commit: () => void, undo: () => void): void {
   try {
     commit();
@@ -254,9 +258,9 @@ export function commitOrUndo(commit: () => void, undo: () => void): void {
   }
 }
 
-/** Size that a pane of a value has; the whole window for one that is not shown. */
+/** Size of a pane in a value; for a hidden one, the whole window. */
 export function cellsOf(state: Windows, pane: string, area: Size): Size {
-  // Behind a zoomed pane it has the cells that it gets when that ends.
+  // Behind a zoomed pane it has the cells that it gets after the zoom.
   const box = placementOf({ ...windowWith(state, pane), zoomed: false }, area).boxes.get(pane);
   return box === undefined ? area : { rows: box.rows, cols: box.cols };
 }

@@ -1,5 +1,5 @@
 /**
- * Popups: floating panes that get all keys of their window and are open while their program runs and somebody is
+ * Popups: floating panes that get all keys of their window and stay open while their program runs and a person is
  * attached. A call that waits for one returns its program's exit code and, on request, its standard output.
  */
 import fs from "node:fs";
@@ -15,9 +15,11 @@ import { boundsOf } from "./bounds.ts";
 import { openPane } from "./panes.ts";
 import type { LayoutCall } from "./subject.ts";
 
-/** How long a popup stays open while no terminal is attached, in ms: a lost connection is back within that time. */
+/**
+ * Time for which a popup stays open while no terminal is attached, in ms: a lost connection returns within that time.
+ */
 const UNSEEN_MS = 5_000;
-/** Most bytes of standard output that are returned. */
+/** Maximum bytes of standard output returned. */
 const MAX_PRINTED_BYTES = 1_048_576;
 const UNKNOWN: Exit = { code: null, signal: null };
 
@@ -68,7 +70,7 @@ function closePopup(parts: SessionParts, pane: string): void {
   void arrangement.change(() => isPopup(parts, pane) && arrangement.close([pane])).catch(() => {});
 }
 
-/** How a pane's program ended, once the pane is gone from the session. A popup that nobody sees is closed. */
+/** How a pane's program ended, once the pane has left the session. A popup that nobody sees is closed. */
 function untilClosed(parts: SessionParts, pane: string): Promise<Exit> {
   const { arrangement, session } = parts;
   const { promise, resolve } = Promise.withResolvers<Exit>();
@@ -84,7 +86,7 @@ function untilClosed(parts: SessionParts, pane: string): Promise<Exit> {
       if (arrangement.state.panes[pane] !== undefined) exit = last;
       done();
     }),
-    // It may have gone to another session.
+    // The pane may have moved to another session.
     arrangement.events.on("changed", ({ after }) => after.panes[pane] === undefined && queueMicrotask(done)),
     session.events.on("viewer", () => {
       clearTimeout(unseen ?? undefined);

@@ -1,4 +1,4 @@
-/** What handlers of windows and panes act on, and what they have in common. */
+/** The subjects of handlers of windows and panes, and their common parts. */
 
 import { keptVariables } from "../../../checkpoints/files/environment.ts";
 import type { HandlerContext } from "../../../endpoint/operations/context.ts";
@@ -27,21 +27,21 @@ import type { SessionParts } from "../../parts.ts";
 
 export interface LayoutCall {
   readonly parts: SessionParts;
-  /** What the target means. */
+  /** The window and pane that the target names. */
   readonly place: Subject;
-  /** Asked for at the command line or by a key. */
+  /** Whether the command line or a key requested it. */
   readonly byPerson: boolean;
-  /** The owner of the things it makes. */
+  /** The owner of new windows and panes. */
   readonly owner: Owner;
 }
 
 /** A view runs no program of its own. */
 const contentRules = [{ option: "view", excludes: ["command", "shell", "stdin"] }];
 
-/** A pane that is not there yet, in a layout that is computed beforehand. */
+/** Placeholder for a new pane in a layout that is computed in advance. */
 export const PROVISIONAL = "@0";
 
-/** The answer to a change, which was about this pane. */
+/** The answer to a change of this pane. */
 export function answer({ session, arrangement, content }: SessionParts, pane: string): Answer {
   const { state } = arrangement;
   const window = state.panes[pane] === undefined ? state.windows[0] : windowWith(state, pane);
@@ -54,7 +54,7 @@ export function answer({ session, arrangement, content }: SessionParts, pane: st
   };
 }
 
-/** Runs a change that starts nothing, and answers with what came of it. */
+/** Runs a change that starts nothing, and returns its result. */
 export function change(
   { parts, place }: LayoutCall,
   make: (state: Windows, area: Size) => Windows,
@@ -68,13 +68,13 @@ export function change(
   });
 }
 
-/** What runs in a window, or in one pane of it. */
+/** The programs in a window, or in one pane of it. */
 export function runningIn({ content }: SessionParts, window: number, pane?: string): RunningProgram[] {
   const panes = content.windows().find(({ id }) => id === windowId(window))?.panes ?? [];
   return programsIn(panes.filter(({ id }) => pane === undefined || id === pane));
 }
 
-/** Whether a target names something outside the session. */
+/** Whether a target names something outside of the session. */
 export function isElsewhere({ session, number, arrangement: { state } }: SessionParts, target: Target): boolean {
   switch (target.kind) {
     case "session":
@@ -88,7 +88,7 @@ export function isElsewhere({ session, number, arrangement: { state } }: Session
   }
 }
 
-/** Another pane of the session: as a target, or as seen from this one. @throws WshError pane_not_found */
+/** Another pane of the session: a target, or a direction from this one. @throws WshError pane_not_found */
 export function otherPane({ parts, place }: Pick<LayoutCall, "parts" | "place">, text: string): string {
   const { arrangement } = parts;
   const { state } = arrangement;
@@ -115,18 +115,18 @@ export function amount(cells: number | undefined, percent: number | undefined): 
   return percent === undefined ? undefined : { percent };
 }
 
-/** What a new pane is for. */
+/** The purpose of a new pane. */
 export interface PaneUse {
-  /** It is gone with its program: nothing of it is kept. */
+  /** Whether it disappears with its program, so that nothing of it is kept. */
   readonly isPopup?: boolean;
   /** The file that its program gets as standard output instead of the terminal. */
   readonly printPath?: string;
 }
 
 /**
- * Starts what a new pane shows. The layout is checked before, with a provisional pane.
- * @returns its entry; `undo` ends it again when it cannot be put into the layout
- * @throws WshError of the program that could not be started: nothing is left of it then
+ * Starts the contents of a new pane. The layout is checked in advance, with a provisional pane.
+ * @returns its entry; `undo` ends it again if it cannot be put into the layout
+ * @throws WshError of the program that could not be started: nothing of it remains
  */
 export async function startPane(
   { parts, place, byPerson, owner }: LayoutCall,
@@ -145,7 +145,7 @@ export async function startPane(
   const source = arrangement.placed.get(place.pane)?.paneInfo();
   const { command = null, cwd = null, shell = null, env = null, stdin } = program;
   const create = { command, cwd, shell, env, ...defined({ stdin }) };
-  // That of the pane beside it: where its program is now, else what it reported.
+  // The directory of the neighbouring pane: its program's current one, otherwise the reported one.
   const from = (source?.pid == null ? null : directoryOf(source.pid)) ?? source?.cwd ?? "/";
   const local = await parts.start({ create, cwd: from, window, byPerson, owner, ...as }, size);
   arrangement.put(local);
@@ -154,7 +154,7 @@ export async function startPane(
   return { entry, undo: () => drop(parts, local.id) };
 }
 
-/** A pane of another session, or another session, that is shown here, too. */
+/** Shows a pane of another session, or another session, here as well. */
 async function viewPane(
   parts: SessionParts,
   view: string,
@@ -173,7 +173,7 @@ function drop({ arrangement }: SessionParts, pane: string): void {
 }
 
 /**
- * What a person's key means at a terminal with a focus of its own: selecting and zooming concern it alone.
+ * Handles a person's key at a terminal with its own focus: selecting and zooming affect only that.
  * @returns whether it was such a key
  */
 export function ownFocusHandlers({ parts, place }: LayoutCall, view: WindowView, op: string, input: unknown): boolean {

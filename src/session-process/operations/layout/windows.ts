@@ -103,12 +103,12 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
   },
 };
 
-/** How a window is placed in its session unless requested otherwise. */
+/** The default placement of a window in its session. */
 function within({ parts }: LayoutCall) {
   return { index: null, base: parts.settings.base_index, makeRoom: false, focus: false };
 }
 
-/** Where a window is to go. `target`: the other session; null: this one. @throws WshError invalid_request */
+/** Destination of a window. `target`: the other session; null: this one. @throws WshError invalid_request */
 function destinationOf(
   parts: LayoutCall["parts"],
   to: string | null,
@@ -126,7 +126,7 @@ function destinationOf(
   return { target: isElsewhere(parts, target) ? named : null, index: given };
 }
 
-/** A bare name is a session's. @throws WshError invalid_request */
+/** A bare name would be a session's. @throws WshError invalid_request */
 function requireWindow(text: string): string {
   if (/[@:]/.test(text)) return text;
   throw new WshError("invalid_request", `'${text}' is not a window`, {
@@ -134,7 +134,7 @@ function requireWindow(text: string): string {
   });
 }
 
-/** Loaded with the first window that goes elsewhere. */
+/** Loaded when a window first moves to another session. */
 async function withMoving<T>(
   { arrangement }: LayoutCall["parts"],
   act: (moving: typeof import("../../panes/moving-windows.ts")) => Promise<T>,
