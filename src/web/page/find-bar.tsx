@@ -1,6 +1,7 @@
 /** Searches a pane's whole history: n of m, from match to match, shown in place. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Finder } from "../terminal/finder.ts";
+import { IconButton } from "./icon-button.tsx";
 import type { Tile } from "./tile.ts";
 
 /** Pause after a key before the search begins, in ms. */
@@ -72,27 +73,9 @@ export function FindBar({ tile }: { readonly tile: Tile }) {
         />{" "}
         pattern
       </label>
-      <button
-        type="button"
-        class="icon"
-        aria-label="Previous match"
-        title="Previous match (Enter)"
-        onClick={() => void step(-1)}
-      >
-        ↑
-      </button>
-      <button
-        type="button"
-        class="icon"
-        aria-label="Next match"
-        title="Next match (Shift+Enter)"
-        onClick={() => void step(1)}
-      >
-        ↓
-      </button>
-      <button type="button" class="icon" aria-label="Close find" onClick={close}>
-        ×
-      </button>
+      <IconButton glyph="↑" title="Previous match (Enter)" label="Previous match" onClick={() => void step(-1)} />
+      <IconButton glyph="↓" title="Next match (Shift+Enter)" label="Next match" onClick={() => void step(1)} />
+      <IconButton glyph="×" label="Close find" onClick={close} />
     </search>
   );
 }

@@ -2,6 +2,7 @@
 import type { TargetedFocusEvent, TargetedKeyboardEvent } from "preact";
 import { useState } from "preact/hooks";
 import type { SessionInfo } from "../../protocol/session.ts";
+import { IconButton } from "./icon-button.tsx";
 import { Miniature } from "./miniature.tsx";
 import { shortPath, stateOf } from "./session-words.ts";
 import { byName, lastCommands, questions } from "./sessions.ts";
@@ -36,15 +37,7 @@ export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) 
           value={filter}
           onInput={({ currentTarget }) => setFilter(currentTarget.value)}
         />
-        <button
-          type="button"
-          class="icon"
-          title="New session"
-          aria-label="New session"
-          onClick={() => (workspace.open.value = { kind: "new" })}
-        >
-          +
-        </button>
+        <IconButton glyph="+" title="New session" onClick={() => (workspace.open.value = { kind: "new" })} />
       </header>
       <ul
         onKeyDown={(event) => walk(event, workspace)}
@@ -64,24 +57,13 @@ export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) 
       </ul>
       <footer>
         <Connection workspace={workspace} />
-        <button
-          type="button"
-          class="icon"
+        <IconButton
+          glyph="⌘"
           title="All actions (Ctrl+Shift+P)"
-          aria-label="Palette"
+          label="Palette"
           onClick={() => (workspace.open.value = { kind: "palette", query: "" })}
-        >
-          ⌘
-        </button>
-        <button
-          type="button"
-          class="icon"
-          title="Settings"
-          aria-label="Settings"
-          onClick={() => (workspace.open.value = { kind: "settings" })}
-        >
-          ⚙
-        </button>
+        />
+        <IconButton glyph="⚙" title="Settings" onClick={() => (workspace.open.value = { kind: "settings" })} />
       </footer>
     </nav>
   );
@@ -219,47 +201,35 @@ function SessionItem({
         {settings.value.miniatures && !isShown && <Miniature session={id} workspace={workspace} />}
       </button>
       <span class="actions">
-        <button
-          type="button"
-          class="icon"
-          tabIndex={stop === 1 ? 0 : -1}
+        <IconButton
+          glyph="⊞"
           title="Show beside the others"
-          aria-label={`Show ${name} beside the others`}
+          label={`Show ${name} beside the others`}
+          isStop={stop === 1}
           onClick={() => workspace.show(id, true)}
-        >
-          ⊞
-        </button>
-        <button
-          type="button"
-          class="icon"
-          tabIndex={stop === 2 ? 0 : -1}
+        />
+        <IconButton
+          glyph="✎"
           title="Rename"
-          aria-label={`Rename ${name}`}
+          label={`Rename ${name}`}
+          isStop={stop === 2}
           onClick={() => (workspace.open.value = { kind: "rename", session })}
-        >
-          ✎
-        </button>
-        <button
-          type="button"
-          class="icon"
-          tabIndex={stop === 3 ? 0 : -1}
+        />
+        <IconButton
+          glyph="#"
           title="Tags"
-          aria-label={`Tags of ${name}`}
+          label={`Tags of ${name}`}
+          isStop={stop === 3}
           onClick={() => (workspace.open.value = { kind: "tags", session })}
-        >
-          #
-        </button>
-        <button
-          type="button"
-          class="icon"
-          tabIndex={stop === 4 ? 0 : -1}
+        />
+        <IconButton
+          glyph="×"
           title="End the session"
-          aria-label={`End ${name}`}
-          aria-disabled={isEnding}
+          label={`End ${name}`}
+          isStop={stop === 4}
+          isDisabled={isEnding}
           onClick={() => workspace.kill(session)}
-        >
-          ×
-        </button>
+        />
       </span>
     </li>
   );

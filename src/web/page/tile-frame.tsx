@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { WindowInfo } from "../../protocol/session.ts";
 import { CommandMenu } from "./command-menu.tsx";
 import { FindBar } from "./find-bar.tsx";
+import { IconButton } from "./icon-button.tsx";
 import { stateOf } from "./session-words.ts";
 import type { Tile } from "./tile.ts";
 import type { Workspace } from "./workspace.ts";
@@ -112,51 +113,25 @@ function Actions({ tile, workspace }: { readonly tile: Tile; readonly workspace:
   };
   return (
     <span class={`actions${isOpen ? " open" : ""}`}>
-      <button
-        type="button"
-        class="icon"
+      <IconButton
+        glyph="◫"
         title="Split to the right"
-        aria-label="Split to the right"
         onClick={act("split_pane", { direction: "right", focus: true })}
-      >
-        ◫
-      </button>
-      <button
-        type="button"
-        class="icon turned"
+      />
+      <IconButton
+        glyph="◫"
         title="Split below"
-        aria-label="Split below"
+        isTurned
         onClick={act("split_pane", { direction: "down", focus: true })}
-      >
-        ◫
-      </button>
-      <button
-        type="button"
-        class="icon"
-        title="New window"
-        aria-label="New window"
-        onClick={act("create_window", { focus: true })}
-      >
-        +
-      </button>
-      <button
-        type="button"
-        class="icon"
-        title="Find (Ctrl+Shift+F)"
-        aria-label="Find"
-        onClick={() => (tile.finding.value = true)}
-      >
-        ⌕
-      </button>
-      <button
-        type="button"
-        class="icon"
+      />
+      <IconButton glyph="+" title="New window" onClick={act("create_window", { focus: true })} />
+      <IconButton glyph="⌕" title="Find (Ctrl+Shift+F)" label="Find" onClick={() => (tile.finding.value = true)} />
+      <IconButton
+        glyph="×"
         title="Remove it from the page; the session keeps running"
-        aria-label="Close"
+        label="Close"
         onClick={() => workspace.hide(tile)}
-      >
-        ×
-      </button>
+      />
     </span>
   );
 }
