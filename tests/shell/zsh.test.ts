@@ -2,7 +2,7 @@ import { describe, expect, setDefaultTimeout } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { testWith } from "../support/programs.ts";
-import { findText, type ShellOptions, ShellTerminal } from "../support/terminals/shell-terminal.ts";
+import { findText, type ShellOptions, ShellTerminal, transcripts } from "../support/terminals/shell-terminal.ts";
 
 const test = testWith("zsh");
 setDefaultTimeout(30_000);
@@ -13,101 +13,7 @@ async function zsh(rc = "", options: ShellOptions = {}): Promise<ShellTerminal> 
   return shell;
 }
 
-/** What a person sees while typing `lines`, with and without integration. The prompt must be "@@ ". */
-async function transcripts(rc: string, lines: readonly string[]): Promise<{ bare: string; ours: string }> {
-  const [bare = "", ours = ""] = await Promise.all(
-    [false, true].map(async (integration) => {
-      const files = { ".zshrc": `PS1='@@ '\nPROMPT_EOL_MARK=''\nunsetopt zle promptsp\n${rc}\n` };
-      await using shell = ShellTerminal.start("zsh", { integration, files });
-      const prompts = () => findText(shell.output).split("@@ ").length - 1;
-      for (const [done, line] of lines.entries()) {
-        await shell.until("prompt", () => prompts() > done);
-        shell.write(`${line}\r`);
-      }
-      await shell.until("last prompt", () => prompts() > lines.length);
-      return findText(shell.output).replaceAll(shell.home, "HOME");
-    }),
-  );
-  return { bare, ours };
-}
-
-describe("a command at zsh's prompt", () => {
-  test("is marked from C to D with its exit code, output and text", async () => {
-    await using shell = await zsh();
-    const echoed = await shell.run("echo hi; printf 'no newline'");
-    expect(echoed).toMatchObject({ sequence: "CDAB", exit: "0", text: "hi\nno newline" });
-    expect(echoed.marks.find((mark) => mark.kind === "E")?.text).toBe("echo hi\\x3b printf 'no newline'");
-    expect(await shell.run("(exit 3)")).toMatchObject({ sequence: "CDAB", exit: "3" });
-    expect(await shell.run("sh -c 'kill -9 $$'")).toMatchObject({ sequence: "CDAB", exit: "137" });
-    expect(shell.marks.filter((mark) => mark.kind !== "7").every((mark) => mark.verified)).toBe(true);
-    const ids = shell.marks.filter((mark) => mark.kind === "C" || mark.kind === "D").map((mark) => mark.id);
-    expect(ids).toEqual(["1", "1", "2", "2", "3", "3"]);
-  });
-
-  test("is not invented by an empty line or Ctrl-C", async () => {
-    await using shell = await zsh();
-    for (const typed of ["\r", "\x03"]) {
-      const since = shell.output.length;
-      if (typed === "\x03") {
-        shell.write("half");
-        await shell.until("echo", () => findText(shell.output.slice(since)).includes("half"));
-      }
-      shell.write(typed);
-      // Now and then a line editor notices an interrupt that comes right behind a key only at the next one.
-      const again = setInterval(() => shell.write("\x03"), 1000);
-      await shell.prompt(since);
-      clearInterval(again);
-      expect(shell.sequence(since)).toMatch(/^(?:AB)+$/);
-    }
-    expect(await shell.run("true")).toMatchObject({ sequence: "CDAB", exit: "0" });
-  });
-
-  test("that is no shell syntax ends without having begun", async () => {
-    await using shell = await zsh();
-    const since = shell.output.length;
-    shell.write("echo )\r");
-    await shell.prompt(since);
-    expect(shell.sequence(since)).toBe("DAB");
-  });
-
-  test("that Ctrl-C interrupts or Ctrl-Z stops ends with the signal's status", async () => {
-    await using shell = await zsh();
-    for (const [key, status] of [
-      ["\x03", "130"],
-      ["\x1a", "148"],
-    ] as const) {
-      const since = shell.output.length;
-      shell.write("sh -c 'echo up; exec sleep 60'\r");
-      await shell.until("start", () => /up\r?\n/.test(shell.output.slice(since)));
-      shell.write(key);
-      await shell.prompt(since);
-      expect(shell.sequence(since)).toBe("CDAB");
-      expect(shell.marks.find((mark) => mark.begin >= since && mark.kind === "D")?.exit).toBe(status);
-    }
-    await shell.run("kill -9 %1");
-  });
-
-  test("that ends the shell has only its C", async () => {
-    await using shell = await zsh();
-    const since = shell.output.length;
-    shell.write("exit 5\r");
-    expect(await shell.exited()).toBe(5);
-    expect(shell.sequence(since)).toBe("C");
-  });
-
-  test("that changes directory is followed by OSC 7, percent-encoded", async () => {
-    await using shell = await zsh();
-    const { marks } = await shell.run("mkdir 'a ü%' && cd 'a ü%'");
-    expect(marks.findLast((mark) => mark.kind === "7")?.text).toEndWith("/a%20%C3%BC%25");
-  });
-
-  test("of several lines is one command, and its text is escaped", async () => {
-    await using shell = await zsh();
-    const { sequence, text, marks } = await shell.run("for i in 1 2; do\recho $i\\\\\rdone");
-    expect({ sequence, text }).toEqual({ sequence: "CDAB", text: "1\\\n2\\\n" });
-    expect(marks.find((mark) => mark.kind === "E")?.text).toBe("for i in 1 2\\x3b do\\x0aecho $i\\\\\\\\\\x0adone");
-  });
-});
+const rcOf = (rc: string) => ({ ".zshrc": `PS1='@@ '\nPROMPT_EOL_MARK=''\nunsetopt zle promptsp\n${rc}\n` });
 
 describe("the person's own zsh set-up runs on", () => {
   const hooks = `precmd() { echo "[precmd $? $pipestatus]" }; second() { echo "[second $?]" }; preexec() { echo "[preexec $1]" }
@@ -196,7 +102,7 @@ describe("the person's own zsh set-up runs on", () => {
   ] as const) {
     test(`${what}: the screen is the same`, async () => {
       const lines = ["echo $? hi", "false", "f() { echo in f; }; f", "echo $?", "", "cd / && pwd", ")"];
-      const { bare, ours } = await transcripts(rc, lines);
+      const { bare, ours } = await transcripts("zsh", rcOf(rc), lines);
       expect(ours).toBe(bare);
     });
   }

@@ -51,7 +51,7 @@ export class ShellTerminal implements AsyncDisposable {
     readonly kind: ShellKind,
   ) {}
 
-  static start(shell: "bash" | "zsh" | "fish", options: ShellOptions = {}): ShellTerminal {
+  static start(shell: ShellKind, options: ShellOptions = {}): ShellTerminal {
     const home = mkdtempSync(join(tmpdir(), `shell-${shell}-`));
     const self = new ShellTerminal(home, shell);
     prepareFish(home);
@@ -181,6 +181,30 @@ export function findText(output: string): string {
     .replace(/\x1b[()][A-Z0-9]|\x1b[=>]/g, "")
     .replaceAll("\r\n", "\n")
     .replaceAll("\r", "");
+}
+
+/**
+ * What a person sees while typing `lines` one after another, with and without integration.
+ * @param files of a home whose prompt is "@@ "
+ */
+export async function transcripts(
+  program: ShellKind,
+  files: Readonly<Record<string, string>>,
+  lines: readonly string[],
+): Promise<{ bare: string; ours: string }> {
+  const [bare = "", ours = ""] = await Promise.all(
+    [false, true].map(async (integration) => {
+      await using shell = ShellTerminal.start(program, { integration, files });
+      const prompts = () => findText(shell.output).split("@@ ").length - 1;
+      for (const [done, line] of lines.entries()) {
+        await shell.until("prompt", () => prompts() > done);
+        shell.write(`${line}\r`);
+      }
+      await shell.until("last prompt", () => prompts() > lines.length);
+      return findText(shell.output).replaceAll(shell.home, "HOME");
+    }),
+  );
+  return { bare, ours };
 }
 
 function findMarks(output: string): Mark[] {
