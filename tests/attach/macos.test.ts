@@ -4,15 +4,11 @@ import { system } from "../../src/platform/system.ts";
 import { onFakeDarwin, sourceProgram } from "../support/fake-darwin/environment.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
-import { Wsh } from "../support/wsh.ts";
+import { finished, Wsh } from "../support/wsh.ts";
 
 async function run(wsh: Wsh, ...args: readonly string[]): Promise<string> {
   const child = Bun.spawn([...sourceProgram, ...args], { cwd: wsh.dir, env: wsh.env, stderr: "pipe" });
-  const [output, error, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
+  const { stdout: output, stderr: error, code } = await finished(child);
   expect({ args, code, error }).toEqual({ args, code: 0, error: "" });
   return output;
 }

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { Wsh } from "../support/wsh.ts";
+import { finished, Wsh } from "../support/wsh.ts";
 import { program } from "../support/wsh-program.ts";
 
 const readme = fs.readFileSync(join(import.meta.dir, "../../README.md"), "utf8");
@@ -41,11 +41,7 @@ test.each([...shellBlocks, ...docsBlocks])("this block works:\n%s", async (block
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [out, err, code] = await Promise.all([
-    new Response(run.stdout).text(),
-    new Response(run.stderr).text(),
-    run.exited,
-  ]);
+  const { stdout: out, stderr: err, code } = await finished(run);
   expect({ code, err, errors: out.match(/"error":\{.*/g) }).toEqual({ code: 0, err: "", errors: null });
 });
 

@@ -7,6 +7,7 @@ import { Gate } from "../support/gate.ts";
 import { isMissing } from "../support/programs.ts";
 import { Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
+import { finished } from "../support/wsh.ts";
 
 const hasPrograms = !isMissing("openssl", "curl");
 if (!hasPrograms) console.warn("SKIPPED: tests of TLS need openssl and curl");
@@ -23,12 +24,7 @@ function certificate(name: string, cert: string, key: string): void {
 
 async function curl(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const child = Bun.spawn(["curl", "-sS", ...args], { stdout: "pipe", stderr: "pipe" });
-  const [stdout, stderr, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { code, stdout, stderr };
+  return finished(child);
 }
 
 beforeAll(async () => {

@@ -20,13 +20,11 @@ let token = "";
 beforeAll(async () => {
   remote = new Wsh();
   local = new Wsh();
-  await remote.server("--bind", "127.0.0.1:0");
-  const [url] = JSON.parse(await remote.ok("server", "--ensure", "--json")).addresses;
+  const url = await remote.tcpServer();
   proxy = await CutProxy.to(Number(new URL(url).port));
   const access = (await remote.ok("token")).trim();
   await local.ok("servers", "add", `http://127.0.0.1:${proxy.port}`, "--name", "m1", "--token", access);
-  await local.server("--bind", "127.0.0.1:0");
-  address = JSON.parse(await local.ok("server", "--ensure", "--json")).addresses[0];
+  address = await local.tcpServer();
   token = (await local.ok("token")).trim();
 });
 afterAll(async () => {

@@ -41,8 +41,7 @@ describe("a server with TLS", () => {
   /** Steps to a server with that certificate. */
   async function stepsTo({ cert, key }: Certificate, ca: string | null): Promise<Finding[]> {
     await using remote = new Wsh();
-    await remote.server("--bind", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key);
-    const [address = ""] = JSON.parse(await remote.ok("server", "--ensure", "--json")).addresses;
+    const address = await remote.tcpServer("--tls-cert", cert, "--tls-key", key);
     const trusted = ca === null ? [] : ["--ca", ca];
     await local.run("servers", "add", address, "--name", "m", "--token", (await remote.ok("token")).trim(), ...trusted);
     try {

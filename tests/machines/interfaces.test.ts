@@ -17,8 +17,7 @@ let local: McpInstance;
 beforeAll(async () => {
   remote = new Wsh({ config: 'agents_may = "everything"\n' });
   local = new McpInstance();
-  await remote.server("--bind", "127.0.0.1:0");
-  const [url = ""] = JSON.parse(await remote.ok("server", "--ensure", "--json")).addresses;
+  const url = await remote.tcpServer();
   const token = (await remote.ok("token")).trim();
   await remote.session("dev");
   await local.session("dev");

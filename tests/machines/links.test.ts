@@ -26,8 +26,7 @@ const caller = { kind: "cli", id: "cli:1", name: "wsh", connected: true } as con
 beforeAll(async () => {
   remote = new Wsh({ config: "audit = true\n" });
   local = new Wsh();
-  await remote.server("--bind", "127.0.0.1:0");
-  url = JSON.parse(await remote.ok("server", "--ensure", "--json")).addresses[0];
+  url = await remote.tcpServer();
   await remote.session("dev");
   await remote.session("other");
   for (const access of ["observe", "operate", "admin"]) {
@@ -245,8 +244,7 @@ testWith("openssl")("a server with TLS is trusted by its certificate alone", asy
   const names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
   expect(Bun.spawnSync(["openssl", "req", ...how, ...names, "-keyout", key, "-out", cert]).success).toBe(true);
   await using secured = new Wsh();
-  await secured.server("--bind", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key);
-  const [address = ""] = JSON.parse(await secured.ok("server", "--ensure", "--json")).addresses;
+  const address = await secured.tcpServer("--tls-cert", cert, "--tls-key", key);
   await secured.session("dev");
   const token = (await secured.ok("token")).trim();
   const blind = await local.run("servers", "add", address, "--name", "tls", "--token", token);

@@ -19,8 +19,7 @@ let bind = "";
 beforeAll(async () => {
   remote = new Wsh();
   local = new Wsh();
-  await remote.server("--bind", "127.0.0.1:0");
-  const [url] = JSON.parse(await remote.ok("server", "--ensure", "--json")).addresses;
+  const url = await remote.tcpServer();
   bind = new URL(url).host;
   proxy = await CutProxy.to(Number(new URL(url).port));
   const token = (await remote.ok("token")).trim();

@@ -21,8 +21,7 @@ beforeAll(async () => {
   for (const name of Object.keys(settings) as Name[]) {
     const machine = new Wsh({ config: settings[name] });
     remote[name] = machine;
-    await machine.server("--bind", "127.0.0.1:0");
-    const [url = ""] = JSON.parse(await machine.ok("server", "--ensure", "--json")).addresses;
+    const url = await machine.tcpServer();
     await local.ok("servers", "add", url, "--name", name, "--token", (await machine.ok("token")).trim());
   }
 });

@@ -189,8 +189,7 @@ describe("commands", () => {
   beforeAll(async () => {
     remote = new Wsh();
     local = new Wsh();
-    await remote.server("--bind", "127.0.0.1:0");
-    port = Number(new URL(JSON.parse(await remote.ok("server", "--ensure", "--json")).addresses[0]).port);
+    port = Number(new URL(await remote.tcpServer()).port);
     token = (await remote.ok("token")).trim();
     await local.server();
   });

@@ -18,8 +18,7 @@ beforeAll(async () => {
   local = new Wsh();
   const urls: string[] = [];
   for (const wsh of [remote, local]) {
-    await wsh.server("--bind", "127.0.0.1:0");
-    urls.push(JSON.parse(await wsh.ok("server", "--ensure", "--json")).addresses[0]);
+    urls.push(await wsh.tcpServer());
   }
   const [remoteUrl = "", localUrl = ""] = urls;
   proxy = await CutProxy.to(Number(new URL(remoteUrl).port));

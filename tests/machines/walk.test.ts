@@ -49,8 +49,7 @@ const hasNats = !isMissing("nats-server");
 
 async function overHttp(local: Wsh, stack: AsyncDisposableStack): Promise<Machine> {
   const wsh = stack.use(new Wsh());
-  await wsh.server("--bind", "127.0.0.1:0");
-  const [url] = JSON.parse(await wsh.ok("server", "--ensure", "--json")).addresses;
+  const url = await wsh.tcpServer();
   const { host, port } = new URL(url);
   const proxy = stack.use(await CutProxy.to(Number(port)));
   const token = (await wsh.ok("token")).trim();

@@ -12,6 +12,7 @@ import { formula } from "../../packaging/homebrew.ts";
 import { release, releaseTargets } from "../../packaging/release.ts";
 import { manual } from "../../scripts/man.ts";
 import { anyOf, testWith } from "../support/programs.ts";
+import { finished } from "../support/wsh.ts";
 
 const root = join(import.meta.dir, "../..");
 const target = releaseTargets.find((name) => name === `${process.platform}-${process.arch}`) ?? "linux-x64";
@@ -61,11 +62,7 @@ test("install.sh installs the executable of this platform", async () => {
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [text, err, code] = await Promise.all([
-    new Response(installed.stdout).text(),
-    new Response(installed.stderr).text(),
-    installed.exited,
-  ]);
+  const { stdout: text, stderr: err, code } = await finished(installed);
   expect({ err, code }).toEqual({ err: "", code: 0 });
   expect(text).toContain(`installed wsh ${manifest.version}`);
   expect(run([join(dir, "bin/wsh"), "--version"]).text).toBe(`wsh ${manifest.version}\n`);

@@ -43,8 +43,8 @@ export class LyingMachine implements AsyncDisposable {
 
   static async start(): Promise<LyingMachine> {
     const remote = new Wsh();
-    await remote.server("--bind", "127.0.0.1:0", "--no-auth");
-    return new LyingMachine(remote, JSON.parse(await remote.ok("server", "--ensure", "--json")).addresses[0]);
+
+    return new LyingMachine(remote, await remote.tcpServer("--no-auth"));
   }
 
   get address(): string {

@@ -30,6 +30,16 @@ export interface Finished {
   readonly stderr: string;
 }
 
+/** What a process prints until its end, and its exit code. */
+export async function finished(child: Bun.Subprocess<Bun.SpawnOptions.Writable, "pipe", "pipe">): Promise<Finished> {
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, stdout, stderr };
+}
+
 export class Wsh implements AsyncDisposable {
   /** Holds all directories of the instance; processes start in it. Short, since socket paths are limited. */
   readonly dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-t-"));
@@ -94,12 +104,7 @@ export class Wsh implements AsyncDisposable {
     const child = this.spawn(args, env);
     child.stdin.write(input);
     await child.stdin.end();
-    const [stdout, stderr, code] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-      child.exited,
-    ]);
-    return { code, stdout, stderr };
+    return finished(child);
   }
 
   /** The output of a command that must succeed. */
@@ -161,6 +166,12 @@ export class Wsh implements AsyncDisposable {
         await child.exited;
       },
     };
+  }
+
+  /** Starts a server that listens on a free TCP port, and returns its address. */
+  async tcpServer(...args: readonly string[]): Promise<string> {
+    await this.server("--bind", "127.0.0.1:0", ...args);
+    return JSON.parse(await this.ok("server", "--ensure", "--json")).addresses[0];
   }
 
   /** A request to the instance's server over its Unix socket. */

@@ -7,7 +7,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathOf } from "../support/programs.ts";
 import { until } from "../support/until.ts";
-import { Wsh } from "../support/wsh.ts";
+import { finished, Wsh } from "../support/wsh.ts";
 import { changing, differences, formats, looking, reading, setUp } from "./lines.ts";
 
 const isFull = process.env.WSH_TEST_FULL !== undefined;
@@ -61,12 +61,7 @@ class Both implements AsyncDisposable {
       stdout: "pipe",
       stderr: "pipe",
     });
-    const [stdout, stderr, code] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-      child.exited,
-    ]);
-    return { code, stdout, stderr };
+    return finished(child);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,7 +1,7 @@
 /** Running wsh where something is scarce: few descriptors, short files, little memory, file systems that are full. */
 
 import { isMissing } from "../../support/programs.ts";
-import { type Finished, Wsh, type WshOptions } from "../../support/wsh.ts";
+import { type Finished, finished, Wsh, type WshOptions } from "../../support/wsh.ts";
 import { program } from "../../support/wsh-program.ts";
 
 /** Runs a command of the instance to its end, behind another command such as `sh -c 'ulimit …; exec "$@"' sh`. */
@@ -13,12 +13,7 @@ export async function runBehind(wsh: Wsh, prefix: readonly string[], ...args: re
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [stdout, stderr, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { code, stdout, stderr };
+  return finished(child);
 }
 
 /** A command prefix that sets limits first, such as `-n 40`. */

@@ -2,6 +2,7 @@
  * Screens of tmux as cells: bytes are shown in panes of a tmux server of its own, and what `capture-pane -e` prints is
  * read back. One pane a picture; a pane's title says when tmux has parsed all of it.
  */
+
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,6 +19,7 @@ import {
 } from "../../../src/protocol/grid.ts";
 import type { Color } from "../../../src/protocol/screen.ts";
 import { until } from "../../support/until.ts";
+import { finished } from "../../support/wsh.ts";
 
 /** What is compared of a cell; a blank is a space. */
 export interface PlainCell {
@@ -44,11 +46,7 @@ export async function tmuxPictures(streams: readonly Uint8Array[]): Promise<Tmux
       stdout: "pipe",
       stderr: "pipe",
     });
-    const [out, error, code] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-      child.exited,
-    ]);
+    const { stdout: out, stderr: error, code } = await finished(child);
     if (code !== 0) throw new Error(`tmux ${args.join(" ")}: ${error}`);
     return out;
   };
