@@ -1,34 +1,81 @@
 /**
  * Finds the AI agent for which a process acts: by its ancestors' names, or by its pane, whose owner is in the
- * environment of the pane's program. What the agent's own programs remove from their environment does not matter.
+ * environment of the pane's program. What the agent's own programs remove from their environment does not matter. A process
+ * that has left its ancestors is found by the agent's variables in its environment, and by the pane that it was started in.
  */
 
 import type { OwnerProcess } from "../protocol/owner.ts";
-import { agentTable } from "./known-agents.ts";
+import { startedIn } from "./child-limits.ts";
+import { type AgentTable, agentInEnvironment, agentTable } from "./known-agents.ts";
 import { platform } from "./platform.ts";
+import type { Listeners, Stat } from "./port.ts";
 
-/** Maximum ancestors to examine. */
+/** Maximum ancestors to examine, and processes of a pane. */
 const MAX_DEPTH = 32;
+const MAX_PROCESSES = 256;
 const OWNED = "WSH_AGENT=";
+/** Of what an agent's pane has left when the pane is gone. */
+const ENDED_AGENT = "an AI agent";
 /** `wsh`, renamed or not, or its source. */
 const program = /(?:^|\/)(?:wsh[^/]*|main\.ts)$/;
 
+let match: AgentTable = agentTable();
+
+/** @param entries the setting `agents` */
+export function knowAgents(entries: readonly string[]): void {
+  match = agentTable(entries);
+}
+
 /** @param pid the first ancestor @returns the nearest agent's name; null: none is found */
 export function agentAbove(pid: number): string | null {
-  const match = agentTable();
   const { processes, listeners } = platform();
-  for (let at = pid, depth = 0; at > 1 && depth < MAX_DEPTH; depth++) {
-    const stat = processes.stat(at);
-    if (stat === null) return null;
-    const args = processes.args(at);
+  const first = processes.stat(pid);
+  let named: string | null = null;
+  for (let stat = first, depth = 0; stat !== null && stat.pid > 1 && depth < MAX_DEPTH; depth++) {
+    const args = processes.args(stat.pid);
     const found = match({ name: stat.name, args });
     if (found !== null) return found.name;
-    if (isOurs(args)) return null;
-    const owned = listeners?.environment(at).find((each) => each.startsWith(OWNED));
-    if (owned !== undefined) return owned.slice(OWNED.length);
-    at = stat.ppid;
+    if (isOurs(stat.pid, args)) return null;
+    const env = listeners?.environment(stat.pid) ?? [];
+    const owner = ownerIn(env);
+    if (owner !== null) return owner;
+    named ??= agentInEnvironment(env);
+    stat = processes.stat(stat.ppid);
+  }
+  return named ?? (first === null || listeners === null ? null : agentInPaneOf(first, listeners));
+}
+
+function ownerIn(env: readonly string[]): string | null {
+  return env.find((each) => each.startsWith(OWNED))?.slice(OWNED.length) ?? null;
+}
+
+/**
+ * The agent that owns the pane in which an orphan was started, or runs there now. One with another terminal than the pane's
+ * may be a person's: a tmux, an editor's window.
+ */
+function agentInPaneOf({ pid, tty }: Stat, listeners: Listeners): string | null {
+  const { processes } = platform();
+  const from = startedIn(pid);
+  if (from === null) return null;
+  const isThere = isOurs(from.process, processes.args(from.process));
+  const all = isThere ? listeners.children(from.process) : [];
+  const top = all.find((child) => isProgramOf(child, from.pane, listeners));
+  if (top === undefined) return from.isAgents && tty === 0 ? ENDED_AGENT : null;
+  if (tty !== 0 && processes.stat(top)?.tty !== tty) return null;
+  const owner = ownerIn(listeners.environment(top));
+  if (owner !== null) return owner;
+  const left = [top];
+  for (let at = 0; at < left.length && at < MAX_PROCESSES; at++) {
+    const each = left[at] ?? 0;
+    const found = match({ name: processes.stat(each)?.name ?? "", args: processes.args(each) });
+    if (found !== null) return found.name;
+    left.push(...listeners.children(each));
   }
   return null;
+}
+
+function isProgramOf(pid: number, pane: string, listeners: Listeners): boolean {
+  return platform().processes.stat(pid)?.session === pid && listeners.environment(pid).includes(`WSH_PANE=${pane}`);
 }
 
 /** Programs that run a command line in their place and end with it, and the options by which shells do so. */
@@ -40,7 +87,6 @@ const shell = /^(?:ba|da|z|k|mk|fi|tc|c)?sh$/;
  * @returns without one, the nearest from `pid` that is not a wrapper (`timeout 60`, `sh -c`)
  */
 export function ownerProcessAbove(pid: number): OwnerProcess | null {
-  const match = agentTable();
   const { processes, listeners } = platform();
   const ownerAt = ({ pid, started }: OwnerProcess): OwnerProcess => ({ pid, started });
   const first = processes.stat(pid);
@@ -49,12 +95,17 @@ export function ownerProcessAbove(pid: number): OwnerProcess | null {
   for (let at = first, depth = 0; at !== null && at.pid > 1 && depth < MAX_DEPTH; depth++) {
     const args = processes.args(at.pid);
     if (match({ name: at.name, args }) !== null) return ownerAt(at);
-    if (isOurs(args)) break;
+    if (isOurs(at.pid, args)) break;
     if (nearest === null && !isWrapper(args)) nearest = ownerAt(at);
     if (listeners?.environment(at.pid).some((each) => each.startsWith(OWNED)) === true) owned = ownerAt(at);
     at = processes.stat(at.ppid);
   }
   return owned ?? nearest ?? (first === null ? null : ownerAt(first));
+}
+
+export function ownerProcessAt(pid: number): OwnerProcess | undefined {
+  const stat = platform().processes.stat(pid);
+  return stat === null ? undefined : { pid, started: stat.started };
 }
 
 export function isWrapper([program = "", ...args]: readonly string[]): boolean {
@@ -63,8 +114,12 @@ export function isWrapper([program = "", ...args]: readonly string[]): boolean {
 }
 
 /** A session process or a server: the agent that started it does not own its panes and hooks. */
-function isOurs(args: readonly string[]): boolean {
+function isOurs(pid: number, args: readonly string[]): boolean {
   const index = args.findIndex((arg) => program.test(arg));
   const role = args[index + 1];
-  return index !== -1 && index < 3 && (role === "session-process" || role === "server");
+  if (index === -1 || index > 2 || (role !== "session-process" && role !== "server")) return false;
+  const { processes, listeners } = platform();
+  // Another program may have such words. An upgrade removes the file of those that run; macOS tells how it was called.
+  const file = listeners === null ? null : processes.executable(pid);
+  return file === null || file === process.execPath || file.endsWith(" (deleted)");
 }

@@ -38,6 +38,7 @@ export const darwin: PlatformTable = {
     SOL_LOCAL: 0,
     LOCAL_PEERPID: 2,
     RLIMIT_NOFILE: 8,
+    RLIMIT_LOCKS: null,
     ENOENT: 2,
     ECONNREFUSED: 61,
     SIGURG: 16,

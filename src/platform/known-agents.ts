@@ -25,21 +25,24 @@ interface AgentRule {
   readonly programs: readonly string[];
   /** Part of its script's path, for a script with a common name. */
   readonly paths: readonly string[];
+  /** Variables that it gives to the commands that it runs. */
+  readonly variables: readonly string[];
 }
 
-const rule = (name: string, programs: readonly string[] = [], paths: readonly string[] = []): AgentRule => ({
-  name,
-  programs: [name, ...programs],
-  paths,
-});
+const rule = (
+  name: string,
+  programs: readonly string[] = [],
+  paths: readonly string[] = [],
+  variables: readonly string[] = [],
+): AgentRule => ({ name, programs: [name, ...programs], paths, variables });
 
 const builtIn: readonly AgentRule[] = [
-  rule("claude", ["claude-code"], ["/@anthropic-ai/claude-code/"]),
-  rule("codex", [], ["/@openai/codex/"]),
-  rule("gemini", ["gemini-cli"], ["/@google/gemini-cli/"]),
-  rule("opencode", [".opencode"], ["/opencode-ai/"]),
+  rule("claude", ["claude-code"], ["/@anthropic-ai/claude-code/"], ["CLAUDECODE"]),
+  rule("codex", [], ["/@openai/codex/"], ["CODEX_SANDBOX", "CODEX_THREAD_ID"]),
+  rule("gemini", ["gemini-cli"], ["/@google/gemini-cli/"], ["GEMINI_CLI"]),
+  rule("opencode", [".opencode"], ["/opencode-ai/"], ["OPENCODE"]),
   rule("aider", [], ["/aider/__main__.py"]),
-  rule("cursor-agent", [], ["/cursor-agent/"]),
+  rule("cursor-agent", [], ["/cursor-agent/"], ["CURSOR_AGENT"]),
   rule("copilot", [], ["/@github/copilot/"]),
   rule("goose"),
   rule("amp", [], ["/@sourcegraph/amp/"]),
@@ -84,6 +87,12 @@ export function agentTable(own: readonly string[] = []): AgentTable {
     }
     return null;
   };
+}
+
+/** The agent whose command has this environment, as `NAME=VALUE`. */
+export function agentInEnvironment(env: readonly string[]): string | null {
+  const isThere = (variable: string): boolean => env.some((each) => each.startsWith(`${variable}=`));
+  return builtIn.find(({ variables }) => variables.some(isThere))?.name ?? null;
 }
 
 function glob(pattern: string): RegExp {

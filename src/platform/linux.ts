@@ -42,6 +42,7 @@ export const linux: PlatformTable = {
     SOL_LOCAL: null,
     LOCAL_PEERPID: null,
     RLIMIT_NOFILE: 7,
+    RLIMIT_LOCKS: 10,
     ENOENT: 2,
     ECONNREFUSED: 111,
     SIGURG: 23,

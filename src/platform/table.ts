@@ -50,6 +50,7 @@ interface Constants {
   readonly LOCAL_PEERPID: number | null;
   // sys/resource.h
   readonly RLIMIT_NOFILE: number;
+  readonly RLIMIT_LOCKS: number | null;
   // errno.h
   readonly ENOENT: number;
   readonly ECONNREFUSED: number;

@@ -8,7 +8,7 @@ import type { PortHolder } from "./ports.ts";
 import type { RecordedEvent } from "./recorded-events.ts";
 import type { PaneInfo, SessionInfo } from "./session.ts";
 
-/** Of what is written down or asked of the system an agent learns by the sessions that are there now. */
+/** Of what is written down or asked of the system an agent learns by the sessions that it is about. */
 export interface Concealment {
   /** Ids of private sessions, and of those of which nothing is known. */
   readonly hidden: ReadonlySet<string>;
@@ -16,21 +16,29 @@ export interface Concealment {
   readonly own: ReadonlySet<string>;
 }
 
-export function concealmentOf(sessions: readonly SessionInfo[], agent: Owner): Concealment {
+/** @param past sessions that were private, and may have ended */
+export function concealmentOf(
+  sessions: readonly SessionInfo[],
+  past: readonly { readonly id: string; readonly owner?: Owner | undefined }[],
+  agent: Owner,
+): Concealment {
   const isUnknown = ({ state, windows }: SessionInfo): boolean => state === "unresponsive" && windows.length === 0;
-  const idsOf = (which: readonly SessionInfo[]) => new Set(which.map(({ id }) => id));
-  return {
-    hidden: idsOf(sessions.filter((info) => isConcealed(info, agent) || isUnknown(info))),
-    own: idsOf(sessions.filter(({ owner }) => owner !== undefined && isSameOwner(owner, agent))),
-  };
+  const idsOf = (which: readonly { readonly id: string }[]) => which.map(({ id }) => id);
+  const isOwn = ({ owner }: { readonly owner?: Owner | undefined }): boolean =>
+    owner !== undefined && isSameOwner(owner, agent);
+  const running = new Set(idsOf(sessions));
+  const ended = past.filter((each) => !running.has(each.id) && !isOwn(each));
+  const concealed = sessions.filter((info) => isConcealed(info, agent) || isUnknown(info));
+  return { hidden: new Set(idsOf([...concealed, ...ended])), own: new Set(idsOf(sessions.filter(isOwn))) };
 }
 
 /** @param agent null: another caller */
 export function isConcealed(
-  { private: isPrivate, owner }: Pick<SessionInfo, "private" | "owner">,
+  { private: isPrivate, owner, agents_allowed }: Pick<SessionInfo, "private" | "owner" | "agents_allowed">,
   agent: Owner | null,
 ): boolean {
-  return agent !== null && isPrivate === true && (owner === undefined || !isSameOwner(owner, agent));
+  if (agent === null || isPrivate !== true || agents_allowed?.includes(agent.name) === true) return false;
+  return owner === undefined || !isSameOwner(owner, agent);
 }
 
 /** A session as an agent sees it. @param agent null: another caller, who sees everything */

@@ -121,22 +121,26 @@ export type Listing = v.InferOutput<typeof ListingSchema>;
 
 /** Last message of a stream, session process → client. */
 export const StreamEndSchema = v.object({
-  reason: v.picklist([
-    "exited",
-    "killed",
+  // One that this version does not know has ended the stream all the same.
+  reason: v.fallback(
+    v.picklist([
+      "exited",
+      "killed",
+      "detached",
+      "session_crashed",
+      "server_stopped",
+      "owner_gone",
+      "idle",
+      // The pane is in another session now, which the caller may not use.
+      "moved_away",
+      // The session is private now, and the caller an AI agent.
+      "private",
+      // For a raw stream: it may not type, or the program does not read its input.
+      "access_denied",
+      "input_refused",
+    ]),
     "detached",
-    "session_crashed",
-    "server_stopped",
-    "owner_gone",
-    "idle",
-    // The pane is in another session now, which the caller may not use.
-    "moved_away",
-    // The session is private now, and the caller an AI agent.
-    "private",
-    // For a raw stream: it may not type, or the program does not read its input.
-    "access_denied",
-    "input_refused",
-  ]),
+  ),
   exit_code: v.optional(v.nullable(v.number())),
   signal: v.optional(v.nullable(v.string())),
   name: v.optional(v.string()),

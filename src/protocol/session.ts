@@ -192,6 +192,10 @@ export const SessionInfoSchema = v.object({
   port: optional(v.number(), "the TCP port that it has on lease; absent: none"),
   crashed: optional(CrashInfoSchema, "its process is gone; it can be read and restored; absent: it is running"),
   viewers: optional(v.array(ViewerInfoSchema), "web pages that show it, besides terminals; absent: none"),
+  agents_allowed: optional(
+    v.array(v.string()),
+    "AI agents, as owners are named, that a person has allowed to act on it; absent: none",
+  ),
   private: optional(v.boolean(), "nothing of the session is kept on disk; absent: false"),
   idle_limit: optional(v.string(), "it ends after so long without use; absent: it does not"),
   ends: optional(SessionEndingSchema, "it ends soon, unless it is used; absent: it does not"),

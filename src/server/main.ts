@@ -4,7 +4,8 @@
  */
 
 import os from "node:os";
-import { agentAbove } from "../platform/agent-above.ts";
+import { agentAbove, knowAgents } from "../platform/agent-above.ts";
+import { leavePane } from "../platform/child-limits.ts";
 import { originalNofile } from "../platform/inherited-file-limit.ts";
 import { takeShortTurns } from "../platform/scheduling.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -27,7 +28,9 @@ const OWN_PORTS = 10_000;
 /** Runs until the server ends. @throws WshError server_already_running, invalid_request (address, token) */
 export async function runServer(options: GatewayOptions): Promise<void> {
   takeShortTurns(true);
-  const { instance, logger } = options;
+  const { instance, logger, settings } = options;
+  leavePane();
+  knowAgents(settings.agents);
   // Before any child is started: it takes its variable out of the environment.
   originalNofile();
   using access = createAccess(options);

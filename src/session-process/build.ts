@@ -316,7 +316,7 @@ function hooksOf(spec: SessionSpec): readonly OwnedHook[] {
 }
 
 /** The session's owner; a restored session keeps its owner. */
-function ownerIn({ restored, owner }: SessionSpec): Owner | undefined {
+export function ownerIn({ restored, owner }: SessionSpec): Owner | undefined {
   return restored === undefined ? (owner ?? { kind: "person", name: "wsh" }) : restored.owner;
 }
 

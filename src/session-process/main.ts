@@ -13,6 +13,8 @@ import type { AuditLog, AuditRecord } from "../log/audit/audit-log.ts";
 import { directAudit, directly } from "../log/audit/direct-audit.ts";
 import { withOutcome } from "../log/audit/outcome.ts";
 import { createLogger, type Logger } from "../log/log.ts";
+import { knowAgents } from "../platform/agent-above.ts";
+import { leavePane } from "../platform/child-limits.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -26,7 +28,7 @@ import { releaseSession } from "../registry/registry.ts";
 import { loadSettings, logLevelFor } from "../settings/settings.ts";
 import type { Settings } from "../settings/table.ts";
 import { takeWaitingKeys } from "../viewer/terminal/signalled-input.ts";
-import { type BuildOptions, type BuiltSession, buildSession } from "./build.ts";
+import { type BuildOptions, type BuiltSession, buildSession, ownerIn } from "./build.ts";
 import { LiveSettings } from "./live-settings.ts";
 import type { SessionProcess } from "./session-process.ts";
 
@@ -106,6 +108,14 @@ export async function runSessionProcess(): Promise<void> {
   process.exit(0);
 }
 
+/** Programs besides the panes' (status_command) act for the agent that made the session or chose its settings. */
+function actFor(agent: string | null, { agents }: Settings): void {
+  leavePane();
+  knowAgents(agents);
+  if (agent === null) delete process.env.WSH_AGENT;
+  else process.env.WSH_AGENT = agent;
+}
+
 async function begin(): Promise<{
   built: BuiltSession;
   server: SessionServer;
@@ -124,6 +134,8 @@ async function begin(): Promise<{
     people?.notice.show(fault);
   });
   const settings = live.values;
+  const owner = ownerIn(spec);
+  actFor(owner?.kind === "agent" ? owner.name : loaded.agent, settings);
   const logger = createLogger({ level: logLevelFor("session", loaded), format: settings.log_format });
   const audit = directAudit(instance, settings);
   const server = new SessionServer(

@@ -18,6 +18,7 @@ import { takesQuestions } from "../protocol/notices.ts";
 import { agentOfCaller, isSameOwner, type Owner, ownerOf, ownerText } from "../protocol/owner.ts";
 import { type EventConsumer, isNotify } from "../protocol/wanted.ts";
 import type { Questions } from "../session/questions/questions.ts";
+import type { Session } from "../session/session.ts";
 import type { Settings } from "../settings/table.ts";
 
 /** Time for which a person is asked, in ms: an agent's host rarely lets a call run longer. */
@@ -43,9 +44,7 @@ const free: ReadonlySet<string> = new Set([
 export interface PermissionPort {
   readonly instance: Instance;
   readonly settings: Pick<Settings, "agents_may" | "public_url" | "notify_text">;
-  readonly session: {
-    readonly name: string;
-    readonly tags: readonly string[];
+  readonly session: Pick<Session, "name" | "tags" | "isAllowed" | "allow"> & {
     readonly questions: Pick<Questions, "ask" | "person">;
   };
   /** Current hooks and notices of the settings. */
@@ -80,9 +79,6 @@ interface Request {
 }
 
 export class Permission {
-  /** Agents' names as owners that may act on the whole session, until it ends. */
-  private readonly allowed = new Set<string>();
-
   constructor(private readonly port: PermissionPort) {}
 
   /** @param subject evaluated only for agents @throws WshError access_denied with the way to get permission */
@@ -107,8 +103,8 @@ export class Permission {
 
   /** Whether a person has allowed the agent everything here. @param name the agent's name as an owner */
   async isAllowed(name: string): Promise<boolean> {
-    const { instance, settings } = this.port;
-    if (settings.agents_may === "everything" || this.allowed.has(name)) return true;
+    const { instance, settings, session } = this.port;
+    if (settings.agents_may === "everything" || session.isAllowed(name)) return true;
     return (await import("../secrets/allowed-agents.ts")).isAllowed(instance, name);
   }
 
@@ -185,7 +181,7 @@ export class Permission {
       .audit()
       ?.write({ operation: `leave:${op}`, input, context: { caller, session: session.name }, result: decided, ms });
     if (answer === ONCE) return;
-    if (answer === SESSION) this.allowed.add(agent.name);
+    if (answer === SESSION) session.allow(agent.name);
     else if (answer === ALWAYS) await (await import("../secrets/allowed-agents.ts")).allowAgent(instance, agent.name);
     else throw refusal(session.name, agent, name, other, result.decided_by === "nobody_attached");
   }

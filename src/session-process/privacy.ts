@@ -3,6 +3,7 @@
  * captures of AI agents that may no longer see it are removed. Their requests and streams end in
  * endpoint/limited-callers.ts.
  */
+import { present } from "../protocol/defined.ts";
 import type { SessionParts } from "./parts.ts";
 
 export function followPrivacy(parts: SessionParts): void {
@@ -15,12 +16,25 @@ export function followPrivacy(parts: SessionParts): void {
   for (const change of ["info", "private"] as const) session.events.on(change, tellPanes);
   arrangement.events.on("placed", tellPanes);
   session.events.on("private", () => void takeBack(parts));
+  let wasPrivate = session.isPrivate;
+  session.events.on("info", () => {
+    if (session.isPrivate === wasPrivate) return;
+    wasPrivate = session.isPrivate;
+    void remember(parts);
+  });
   let had = false;
   arrangement.events.on("listed", () => {
     const has = content.privateOwners.length > 0;
     if (has && !had) session.events.emit("private", undefined);
     had = has;
   });
+}
+
+async function remember({ session, instance }: SessionParts): Promise<void> {
+  const { id, owner, isPrivate } = session;
+  const { rememberPrivate } = await import("../secrets/private-sessions.ts");
+  // Where nothing can be written, there is no journal either.
+  await rememberPrivate(instance, { id, ...present({ owner }) }, isPrivate).catch(() => {});
 }
 
 async function takeBack({ session, locals, permission }: SessionParts): Promise<void> {

@@ -60,6 +60,8 @@ export class Session<P extends PaneRef = PaneRef> {
   readonly createdAt: number;
   /** Whether the owning session decides its size, instead of viewers. */
   isSized: boolean;
+  /** Names of agents that may act on the whole session, until it ends. */
+  private readonly allowedAgents = new Set<string>();
   private readonly clock: Clock;
   private currentName: string;
   private tagSet: Set<string>;
@@ -217,6 +219,16 @@ export class Session<P extends PaneRef = PaneRef> {
     if (hasBecome) this.events.emit("private", undefined);
   }
 
+  isAllowed(agent: string): boolean {
+    return this.allowedAgents.has(agent);
+  }
+
+  /** @param agent as an owner is named */
+  allow(agent: string): void {
+    this.allowedAgents.add(agent);
+    this.events.emit("info", undefined);
+  }
+
   get size(): Size {
     return this.window.size;
   }
@@ -291,6 +303,7 @@ export class Session<P extends PaneRef = PaneRef> {
         ends: this.ends ?? undefined,
       }),
       ...(this.keptPrivate ? { private: true } : {}),
+      ...(this.allowedAgents.size === 0 ? {} : { agents_allowed: [...this.allowedAgents] }),
     };
   }
 

@@ -83,6 +83,8 @@ export interface LoadedSettings {
   readonly warnings: readonly string[];
   /** A default replaces a wrong value of the file. */
   readonly isWrong: boolean;
+  /** The AI agent that may have chosen the file: what it has run acts for that agent. */
+  readonly agent: string | null;
 }
 
 export interface SettingSources {
@@ -127,7 +129,7 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
     origins.set(name, source.origin);
     given[name] = value;
   }
-  if (given.agents_may === "everything" && isAgentsChoice(origins.get("agents_may"), path)) {
+  if (given.agents_may === "everything" && agentThatChose(origins.get("agents_may"), path) !== null) {
     delete given.agents_may;
     origins.delete("agents_may");
   }
@@ -140,28 +142,34 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
     notices: noticesIn(config, path, orElse),
     warnings: [...warnings, ...faults],
     isWrong: faults.length > 0,
+    get agent() {
+      return agentThatChose({ from: "file" }, path);
+    },
   };
 }
 
-/** Whether an AI agent is an ancestor of this process, as found at the first question; null: not asked so far. */
-let isBelowAgent: boolean | null = null;
+/** The AI agent above this process, or for which its starter acted, as found at the first question; undefined: not asked so far. */
+let above: string | null | undefined;
 
 /**
- * Whether an AI agent may have chosen a setting's source: flags and environment are the agent's, and lead to files of
+ * The AI agent that may have chosen a setting's source: flags and environment are the agent's, and lead to files of
  * its own. The file in the account's home is the person's.
  */
-function isAgentsChoice(origin: SettingOrigin | undefined, path: string): boolean {
-  isBelowAgent ??= agentAbove(process.ppid) !== null;
-  if (!isBelowAgent) return false;
-  return origin?.from !== "file" || path !== join(os.userInfo().homedir, ".config/wsh/config.toml");
+function agentThatChose(from: Pick<SettingOrigin, "from"> | undefined, path: string): string | null {
+  if (from?.from === "file" && path === join(os.userInfo().homedir, ".config/wsh/config.toml")) return null;
+  above ??= process.env.WSH_AGENT ?? agentAbove(process.ppid);
+  return above;
 }
 
 /** The value of an attempt; if errors are only reported, the fallback. */
 type OrElse = <T>(attempt: () => T, fallback: T, instead?: string) => T;
 
 /** Hooks and notices of the settings. */
-export function wantedOf({ hooks, notices }: Pick<LoadedSettings, "hooks" | "notices">): readonly EventConsumer[] {
-  return [...hooks, ...notices].map(({ wanted }) => wanted);
+export function wantedOf(loaded: Pick<LoadedSettings, "hooks" | "notices" | "agent">): readonly EventConsumer[] {
+  const all = [...loaded.hooks, ...loaded.notices];
+  if (all.length === 0) return [];
+  const { agent } = loaded;
+  return all.map(({ wanted }) => (agent === null ? wanted : { ...wanted, agent }));
 }
 
 /** The styles by their roles. */

@@ -8,7 +8,6 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import * as v from "valibot";
-import { operations } from "../../src/operations/table.ts";
 import { StreamEndSchema } from "../../src/protocol/control.ts";
 import { WshError } from "../../src/protocol/errors.ts";
 import { messageJson, messageTypes } from "../../src/protocol/messages.ts";
@@ -246,6 +245,61 @@ test("the kernel tells an agent by its process, whatever it says of itself", asy
   expect(output.trim().split("\n")).toEqual(["access_denied", "access_denied", "access_denied"]);
 });
 
+test("what an agent leaves behind, or has wsh run, is the agent's; what a person leaves is not", async () => {
+  /** Calls from outside of every pane and process tree, and keeps the answer in a file. */
+  const leave = join(wsh.dir, "leave.sh");
+  const at = (name: string): string => join(wsh.dir, `left-${name}`);
+  const send = `${self} -L ${wsh.instance.name} send theirs`;
+  fs.writeFileSync(
+    leave,
+    `#!/bin/bash\nuntil [ "$(ps -o ppid= -p $$)" -eq 1 ]; do sleep 0.02; done\n${send} "$1" >$2.new 2>&1; mv $2.new $2\n`,
+    { mode: 0o700 },
+  );
+  const bare = `env -i PATH="$PATH" XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR" XDG_STATE_HOME="$XDG_STATE_HOME" HOME="$HOME"`;
+  const left = (name: string, before = ""): string => `${before} setsid -f ${leave} by-${name} ${at(name)}`;
+  await asAgent("env", "CLAUDECODE=1", "bash", "-c", left("variable"));
+  await asAgent("true");
+  await wsh.session("shared", "--", "bash", "--norc");
+  await wsh.session("plain", "--", "bash", "--norc");
+  await wsh.ok(
+    "send",
+    "shared",
+    `${join(wsh.dir, "any", "claude")} sleep 300 & ${left("beside", bare)}`,
+    "--keys",
+    "Enter",
+  );
+  await wsh.ok("send", "plain", left("person", bare), "--keys", "Enter");
+  await byAgent("new", "ends", "--", "bash", "--norc", "-c", `${left("ended", bare)}; sleep 0.1`);
+  // A program that is called as a server is.
+  fs.writeFileSync(join(wsh.dir, "wsh"), `#!/bin/bash\n${send} by-name >${at("name")} 2>&1\n`, {
+    mode: 0o700,
+  });
+  await asAgent(join(wsh.dir, "wsh"), "server");
+  const run = (name: string) => [
+    "sh",
+    "-c",
+    `${send} by-${name} >${at(name)}.new 2>&1; mv ${at(name)}.new ${at(name)}`,
+  ];
+  const body = { name: "hooked", on: [{ event: "session_renamed", run: run("hook") }] };
+  const headers = { "Content-Type": "application/json", "Wsh-Agent": "claude" };
+  expect((await wsh.fetch("/sessions", { method: "POST", headers, body: JSON.stringify(body) })).status).toBe(201);
+  await wsh.ok("rename", "hooked", "renamed");
+  const chosen = join(wsh.dir, "hooks.toml");
+  fs.writeFileSync(chosen, `[[on]]\nevent = "session_created"\nrun = ${JSON.stringify(run("config"))}\n`);
+  await byAgentWith({ WSH_CONFIG: chosen }, "-L", "its", "new", "x");
+  const names = ["variable", "beside", "ended", "name", "hook", "config"];
+  await until("all have been answered", () => [...names, "person"].every((name) => fs.existsSync(at(name))));
+  await byAgent("-L", "its", "kill", "x");
+  const answers = Object.fromEntries(names.map((name) => [name, fs.readFileSync(at(name), "utf8")]));
+  for (const [name, text] of Object.entries(answers))
+    expect([name, text]).toEqual([name, expect.stringMatching(/(claude|agent) may not/)]);
+  expect(fs.readFileSync(at("person"), "utf8")).toBe("");
+  const screen = await wsh.ok("screen", "theirs");
+  expect([screen.includes("by-person"), /by-(?!person)/.exec(screen)]).toEqual([true, null]);
+  for (const name of ["shared", "plain", "renamed"]) await wsh.ok("kill", name);
+  await wsh.ok("send", "theirs", "--keys", "Ctrl+U");
+});
+
 test("of a private session an agent learns the name, by every list; a person everything", async () => {
   await wsh.session("secret");
   const port = 20_000 + Math.floor(Math.random() * 20_000);
@@ -285,11 +339,14 @@ test("of a private session an agent learns the name, by every list; a person eve
       ["ports", String(port), "--json"],
     ],
   ];
-  for (const line of lines) {
-    const { output, error } = await byAgent(...line);
-    const found = (output + error).split(/[{\n]/).filter((each) => told.test(each));
-    expect([line, found]).toEqual([line, []]);
-  }
+  const refuses = async (): Promise<void> => {
+    for (const line of lines) {
+      const { output, error } = await byAgent(...line);
+      const found = (output + error).split(/[{\n]/).filter((each) => told.test(each));
+      expect([line, found]).toEqual([line, []]);
+    }
+  };
+  await refuses();
   for (const path of [
     "/sessions",
     "/sessions/secret",
@@ -305,6 +362,11 @@ test("of a private session an agent learns the name, by every list; a person eve
   expect(await wsh.ok("history", "--list")).toContain("told-");
   expect((await byAgent("list")).output).toContain("secret");
   await wsh.ok("kill", "secret");
+  // What it did before it became private stays the person's.
+  await refuses();
+  const events = await (await wsh.fetch("/events?since=start", { headers: { "Wsh-Agent": "claude" } })).text();
+  expect(told.exec(events)?.[0] ?? null).toBe(null);
+  expect(await wsh.ok("history", "--list")).toContain("told-");
 });
 
 testWith("tmux")("the binary tmux and control mode show an agent nothing of a private session", async () => {
@@ -423,48 +485,18 @@ test("what an agent has open ends when the session becomes private; a person's g
   for (const name of ["opened", "watcher"]) await wsh.ok("kill", name);
 });
 
-test("every operation and stream that changes something is refused", async () => {
+test("every stream and request between processes that changes something is refused", async () => {
   const caller = { kind: "cli", id: "cli:1", name: "wsh", agent: "claude", connected: true } as const;
   const { connection } = await Connection.open(findSession(wsh.instance, parseTarget("theirs")).socket, "cli");
-  const codeOf = (op: string, input: object) =>
-    connection.request(op, input, { caller, access: "admin" }).then(
-      () => "done",
-      (thrown) => WshError.from(thrown).code,
-    );
-  const open: string[] = [];
-  for (const { name, scope, access } of operations) {
-    if (access === "observe" || scope === "server") continue;
-    if ((await codeOf(name, { max_wait_ms: 1 })) !== "access_denied") open.push(name);
-  }
   for (const op of ["peer.attach", "peer.raw", "peer.end", "peer.leave"])
-    if ((await codeOf(op, { op: "pane.split", input: {} })) !== "access_denied") open.push(op);
+    expect([
+      op,
+      await connection.request(op, { op: "pane.split", input: {} }, { caller, access: "admin" }).then(
+        () => "done",
+        (thrown) => WshError.from(thrown).code,
+      ),
+    ]).toEqual([op, "access_denied"]);
   connection.close();
-  const ofServer: string[] = [];
-  for (const {
-    name,
-    scope,
-    access,
-    http: [binding],
-  } of operations) {
-    if (access === "observe" || scope !== "server" || binding === undefined) continue;
-    const headers = { "Content-Type": "application/json", "Wsh-Agent": "claude" };
-    const path = binding.path.replace(/:\w+/g, "theirs");
-    const body = binding.method === "GET" || binding.method === "DELETE" ? {} : { body: '{"session":"none"}' };
-    const { status } = await wsh.fetch(path, { method: binding.method, headers, ...body });
-    if (status !== 403) ofServer.push(name);
-  }
-  // A new operation that agents may call stands here; of buffers, those that nobody else has made.
-  expect(open.filter((name) => !name.startsWith("buffer.")).sort()).toEqual([
-    ...["agent.report", "ask", "ask.cancel", "process.wait", "prompt.offer"],
-  ]);
-  expect(ofServer.sort()).toEqual([
-    "ask.any",
-    "checkpoint.delete",
-    "checkpoint.restore",
-    "checkpoint.save",
-    "exec.fresh",
-    "sessions.create",
-  ]);
 });
 
 /** Reads as sudo does (tgetpass.c): the terminal itself, without echo, a byte at a time, what was typed before is dropped. */
@@ -510,9 +542,54 @@ test("sudo's password for an agent is asked of the person, again when it was wro
   await terminal.sees((text) => /Sorry, try again/.test(text) && /Enter types it there/.test(text));
   await type("Z5");
   await terminal.sees((text) => /^now-42/m.test(text) && !text.includes("wsh asks"));
+  // Nobody answers: the agent reads that, and no further question comes.
+  await byAgentWith({ WSH_TEST_INTERVALS: '{"passwordAsked":300}' }, "new", "late");
+  const late = await byAgent("exec", "late", "--json", "--timeout", "3", "--", "./sudo true");
+  expect(JSON.parse(late.output).warnings).toEqual([expect.stringContaining("nobody has typed it within")]);
+  expect(JSON.parse(await wsh.ok("ask", "--list", "--session", "late", "--json"))).toEqual([]);
+  await byAgent("kill", "late");
   const told = await byAgent("output", "asks");
   const events = await wsh.ok("events", "--since", "start", "--no-follow", "asks");
   expect(`${told.output}${events}${await wsh.ok("history", "--list", "--json")}`).not.toMatch(/Q7|Z5/);
+});
+
+test("of a private session in which a person has allowed it, an agent learns what it may do there", async () => {
+  await wsh.session("hush", "--", "bash", "--norc");
+  await using terminal = await EmulatorTerminal.attach(wsh, "hush", { seen: "bash-", rows: 24, cols: 100 });
+  // By the palette: what was written of it before goes, and the agent learns its name alone.
+  terminal.type("\x1c:");
+  await terminal.sees(/session\.|Enter/);
+  terminal.type("session.update private=true\r");
+  await until("it is private", async () => (await wsh.list()).find(({ name }) => name === "hush")?.private === true);
+  expect((await byAgent("list", "--json")).output).not.toContain("--norc");
+  terminal.type("\x1b");
+  const asks = byAgent("screen", "hush");
+  await terminal.sees(/Enter answers/);
+  for (let at = 0; at < 2; at++) terminal.type("\x1b[A");
+  await terminal.sees(/> In this session/);
+  terminal.type("\r");
+  expect((await asks).code).toBe(0);
+  for (const { output } of [await byAgent("list", "--json"), await byAgent("pane", "list", "hush")])
+    expect(output).toContain("--norc");
+  expect((await wsh.list()).find(({ name }) => name === "hush")?.agents_allowed).toEqual(["claude"]);
+  const headers = { "Wsh-Agent": "codex" };
+  expect(await (await wsh.fetch("/sessions", { headers })).text()).not.toContain("--norc");
+});
+
+test("when the server is killed, what was bound to a connection of it ends; what is bound to a process ends with that", async () => {
+  const left = async (): Promise<string[]> =>
+    (await wsh.list()).flatMap(({ name }) => (/^exec-/.test(name) ? name : []));
+  const [bridge, far] = [await wsh.client(), await wsh.httpClient(null)];
+  for (const each of [bridge, far])
+    await each.callTool({ name: "wsh_exec", arguments: { command: "sleep 305", background: true } });
+  const [byBridge] = await left();
+  expect(await left()).toHaveLength(2);
+  const { pid } = JSON.parse(fs.readFileSync(wsh.instance.infoFile, "utf8"));
+  process.kill(pid, "SIGKILL");
+  await until("that of the connection has ended", async () => (await left()).length === 1);
+  expect(await left()).toEqual([byBridge ?? ""]);
+  await bridge.close();
+  await until("that of the bridge has ended, too", async () => (await left()).length === 0);
 });
 
 test("what an agent has left is listed and ended; not what runs something, and nothing of a person", async () => {

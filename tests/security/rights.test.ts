@@ -9,13 +9,16 @@ import { join } from "node:path";
 import { HttpLink } from "../../src/cluster/http-link.ts";
 import { TcpTransport } from "../../src/cluster/tcp-transport.ts";
 import { viewOperationNames } from "../../src/keys/view-operations.ts";
+import { grantRightOf } from "../../src/operations/granted.ts";
 import { streamRequests } from "../../src/operations/rights.ts";
-import { type OperationName, operations } from "../../src/operations/table.ts";
+import { operations } from "../../src/operations/table.ts";
 import { type Access, accessCovers } from "../../src/protocol/caller.ts";
 import { WshError } from "../../src/protocol/errors.ts";
 import { parseAddress } from "../../src/protocol/machines.ts";
 import { messageTypes } from "../../src/protocol/messages.ts";
+import { parseTarget } from "../../src/protocol/names.ts";
 import { ViewRequestSchema } from "../../src/protocol/view.ts";
+import { findSession } from "../../src/registry/registry.ts";
 import { createToken } from "../../src/secrets/named-tokens.ts";
 import { Connection } from "../../src/wire/connection.ts";
 import { Browser } from "../support/login.ts";
@@ -29,114 +32,76 @@ setDefaultTimeout(600_000);
 /** Every spelling in every phase; else each operation with one after the other. */
 const full = process.env.WSH_TEST_FULL === "1";
 
-const observed: readonly OperationName[] = [
-  ...([
-    "servers.list",
-    "servers.get",
-    "server.info",
-    "server.persist.get",
-    "idle.any",
-    "sessions.list",
-    "events.read",
-    "ports.list",
-  ] as const),
-  ...([
-    "wait.any",
-    "history.search",
-    "checkpoint.list",
-    "checkpoint.show",
-    "checkpoint.diff",
-    "session.get",
-    "session.clients",
-  ] as const),
-  ...(["overlay.list", "overlay.get", "panel.list", "panel.get", "input.mode", "focus.get", "ask.list"] as const),
-  ...(["screen_mode.get", "ask.person", "buffer.list", "buffer.get", "screen.get", "scrollback.get"] as const),
-  ...(["idle.await", "lines.get", "lines.search", "commands.result", "wait", "output.get", "status.get"] as const),
-  ...([
-    "commands.list",
-    "commands.get",
-    "commands.output",
-    "commands.receipt",
-    "receipt.key",
-    "window.list",
-    "layout.get",
-    "pane.list",
-  ] as const),
-];
-const operated: readonly OperationName[] = [
-  ...([
-    "sessions.create",
-    "exec.fresh",
-    "ask.any",
-    "checkpoint.restore",
-    "checkpoint.save",
-    "session.environment",
-    "session.resize",
-  ] as const),
-  ...(["checkpoint.delete", "session.update", "session.kill", "session.detach", "terminal.show"] as const),
-  ...(["session.restart", "overlay.create", "overlay.replace", "overlay.patch", "overlay.spans"] as const),
-  ...(["overlay.write", "overlay.delete", "overlay.clear", "panel.create", "panel.replace", "panel.patch"] as const),
-  ...(["panel.spans", "panel.write", "panel.delete", "panel.clear", "element.batch", "input.capture"] as const),
-  ...(["input.release", "input.keys", "focus.set", "focus.unset", "screen_mode.enter_alt", "ask"] as const),
-  ...(["screen_mode.exit_alt", "ask.cancel", "buffer.set", "buffer.delete", "session.signal"] as const),
-  ...([
-    "session.clear",
-    "session.reset",
-    "input.send",
-    "prompt.offer",
-    "run",
-    "exec",
-    "process.wait",
-    "commands.stop",
-  ] as const),
-  ...([
-    "agent.prompt",
-    "agent.report",
-    "window.create",
-    "window.close",
-    "window.select",
-    "window.update",
-    "window.move",
-    "window.swap",
-    "layout.set",
-  ] as const),
-  ...(["layout.preset", "layout.equalise", "layout.rotate", "pane.split", "pane.close", "pane.select"] as const),
-  ...(["buffer.rename", "buffer.paste", "image.paste"] as const),
-  ...([
-    "pane.resize",
-    "pane.zoom",
-    "pane.float",
-    "popup.open",
-    "window.floats",
-    "pane.swap",
-    "pane.move",
-    "pane.update",
-    "pane.respawn",
-  ] as const),
-];
-const administered: readonly OperationName[] = [
-  ...(["servers.add", "servers.remove", "servers.reload", "server.persist.set", "server.stop"] as const),
-  ...(["history.delete", "checkpoint.forget", "ask.answer"] as const),
-];
-/** Of the server, for a caller of one session: the answer is about that one. */
-const openToOne: ReadonlySet<string> = new Set([
-  "sessions.list",
-  "events.read",
-  "ports.list",
-  "server.info",
-  "servers.list",
-  "servers.get",
-]);
-/** Of what all sessions share: refused to a caller of one. */
-const sharedByAll = /^(buffer\.|image\.paste$)/;
+/** The operations of each row of the table in docs/security.md; a new one fails until somebody has given it a row. */
+const rows: Readonly<Record<string, string>> = {
+  "find sessions, machines, events, ports":
+    "sessions.list servers.list servers.get server.info events.read ports.list session.get",
+  "search history and checkpoints; wait in any session":
+    "server.persist.get idle.any wait.any history.search checkpoint.list checkpoint.show checkpoint.diff",
+  "read screens, output, commands, panes; wait":
+    "screen.get scrollback.get idle.await lines.get lines.search commands.result wait output.get status.get " +
+    "commands.list commands.get commands.output window.list pane.list",
+  "read layouts, terminals, drawings, questions":
+    "session.clients overlay.list overlay.get panel.list panel.get input.mode focus.get screen_mode.get ask.list layout.get",
+  "take receipts": "commands.receipt receipt.key",
+  "learn whether a person is there": "ask.person",
+  "read buffers": "buffer.list buffer.get",
+  "ask a person, offer a line, wait for a process, report a state":
+    "ask ask.cancel prompt.offer process.wait agent.report",
+  "create sessions; ask at any": "sessions.create exec.fresh ask.any",
+  "type, run, prompt, signal; hold the keyboard":
+    "input.send run exec agent.prompt session.signal commands.stop input.capture input.release input.keys",
+  "paste buffers and pictures": "buffer.paste image.paste",
+  "change buffers": "buffer.set buffer.rename buffer.delete",
+  "end sessions, windows, panes; disconnect terminals": "session.kill window.close pane.close session.detach",
+  "restart, clear": "session.restart session.clear session.reset pane.respawn",
+  "rename, tag, make private": "session.update window.update pane.update",
+  "resize, move, arrange":
+    "session.resize window.select window.move window.swap window.floats layout.set layout.preset layout.equalise " +
+    "layout.rotate pane.select pane.resize pane.zoom pane.float pane.swap pane.move",
+  "divide, add windows, open popups": "pane.split window.create popup.open",
+  "draw, set the focus":
+    "overlay.create overlay.replace overlay.patch overlay.spans overlay.write overlay.delete overlay.clear panel.create " +
+    "panel.replace panel.patch panel.spans panel.write panel.delete panel.clear element.batch focus.set focus.unset " +
+    "screen_mode.enter_alt screen_mode.exit_alt terminal.show",
+  "read what a terminal has brought (variables)": "session.environment",
+  "save a checkpoint under a label": "checkpoint.save",
+  "restore and delete checkpoints": "checkpoint.restore checkpoint.delete",
+  "answer a question by a call": "ask.answer",
+  "delete history, forget, change machines, persist, stop":
+    "servers.add servers.remove servers.reload server.persist.set server.stop history.delete checkpoint.forget",
+};
+/** Rows of what is no operation: streams (below), and commands that need no server (agents.test.ts). */
+const otherRows = ["attach, stream bytes", "tokens, links, logins, grants, fleets, settings and their hooks"];
+const columns = ["you", "operate", "observe", "one", "own", "others", "private", "grant"] as const;
+type Cells = Readonly<Record<(typeof columns)[number], string>>;
+
+const documented = new Map<string, Cells>();
+for (const line of fs.readFileSync(join(import.meta.dir, "../../docs/security.md"), "utf8").split("\n")) {
+  const [title = "", ...cells] = line
+    .split("|")
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+  if (title in rows || otherRows.includes(title))
+    documented.set(title, Object.fromEntries(columns.map((column, at) => [column, cells[at] ?? ""])) as Cells);
+}
+const rowOf = new Map(
+  Object.entries(rows).flatMap(([row, names]) => names.split(" ").map((name) => [name, row] as const)),
+);
+
+function cellsOf(name: string): Cells {
+  const cells = documented.get(rowOf.get(name) ?? "");
+  if (cells === undefined) throw new Error(`docs/security.md has no row for ${name}`);
+  return cells;
+}
+
 /** They end what the others are tried on, or are no test of rights with an input that they take as it is. */
 const notDone: ReadonlySet<string> = new Set(["server.stop", "session.kill"]);
 
-const accessOf = new Map<string, Access>([
-  ...observed.map((name) => [name, "observe"] as const),
-  ...operated.map((name) => [name, "operate"] as const),
-  ...administered.map((name) => [name, "admin"] as const),
-]);
+const accessOf = (name: string): Access => {
+  const { observe, operate } = cellsOf(name);
+  return observe === "yes" ? "observe" : operate === "yes" ? "operate" : "admin";
+};
 
 /** What a stream may be asked besides operations; everything else between processes is refused. */
 const streams: Readonly<Record<string, Access>> = {
@@ -190,6 +155,7 @@ async function info(target: string): Promise<{
   readonly pane_id: string;
   readonly tags: string[];
   readonly rows: number;
+  readonly clients: number;
   readonly windows: { readonly id: string; readonly panes: { readonly id: string }[] }[];
 }> {
   return (await gateway.unix(`/sessions/${encodeURIComponent(target)}`)).json();
@@ -243,11 +209,11 @@ function said(code: string | undefined): Said {
 }
 
 function expected({ access, one }: Kind, name: string, scope: string, isOwn: boolean): Said {
-  if (!accessCovers(access, accessOf.get(name) ?? "admin")) return "denied";
+  if (!accessCovers(access, accessOf(name))) return "denied";
   if (!one) return "passed";
-  if (isOwn && sharedByAll.test(name)) return "denied";
-  if (scope === "server") return openToOne.has(name) ? "passed" : "denied";
-  return isOwn ? "passed" : "unseen";
+  const isOpen = cellsOf(name).one.startsWith("its own");
+  if (scope !== "server" && !isOwn) return "unseen";
+  return isOpen ? "passed" : "denied";
 }
 
 /** No operation takes this: what passes does nothing. */
@@ -359,6 +325,64 @@ async function walk(names: ReadonlySet<string> | null): Promise<string[]> {
   return wrong;
 }
 
+/** No input of any operation: what may be done is not. */
+const unreadable: unknown = 0;
+
+test("every operation, by a person, and by an agent in a session of its own, a person's and a private one", async () => {
+  const headers = { "Content-Type": "application/json", "Wsh-Agent": "evil" };
+  const made = await gateway.fetch("/sessions", { method: "POST", headers, body: '{"name":"its"}' });
+  const { id: its } = await made.json();
+  const { id: hushed } = await gateway.create({ name: "hushed", private: true });
+  for (const where of [["--session", "hushed"], []])
+    await gateway.ok("buffer", "set", "-n", "theirs", ...where, "text");
+  const wrong: string[] = [];
+  const agents = { byName: { kind: "mcp", name: "evil" }, above: { kind: "cli", agent: "evil" } } as const;
+  const socketOf = (id: string): string => findSession(gateway.instance, parseTarget(id)).socket;
+  for (const [column, id] of Object.entries({ you: ids.own, own: its, others: ids.other, private: hushed })) {
+    const { connection } = await Connection.open(socketOf(id), "cli");
+    for (const { name, scope } of operations) {
+      if (scope === "server") continue;
+      const wanted = cellsOf(name)[column as keyof Cells];
+      for (const [how, agent] of Object.entries(agents)) {
+        const caller = { ...personContext.caller, ...(column === "you" ? {} : agent) };
+        // Of a buffer, those of others are meant.
+        const input =
+          column === "you" || column === "own"
+            ? unreadable
+            : name.startsWith("buffer.")
+              ? { buffer: "theirs" }
+              : { max_wait_ms: 1 };
+        const is = await connection.request(name, input, { caller, access: "admin" }).then(
+          () => "passed",
+          (thrown) => said(WshError.from(thrown).code),
+        );
+        if ((is === "denied") !== ["asks", "no"].includes(wanted))
+          wrong.push(`${how}, ${column}: ${name}: ${is}, not ${wanted}`);
+      }
+    }
+    connection.close();
+  }
+  for (const {
+    name,
+    scope,
+    http: [binding],
+  } of operations) {
+    if (scope !== "server" || binding === undefined || name === "server.stop") continue;
+    const wanted = cellsOf(name);
+    const path = binding.path.replace(/:\w+/g, "theirs");
+    const hasBody = binding.method !== "GET" && binding.method !== "DELETE";
+    const response = await gateway.fetch(path, {
+      method: binding.method,
+      headers,
+      ...(hasBody ? { body: '{"session":"none","name":"its"}' } : {}),
+    });
+    if ((response.status === 403) !== (wanted.own === "no"))
+      wrong.push(`an agent: ${name}: ${response.status}, not ${wanted.own}`);
+  }
+  expect(wrong).toEqual([]);
+  for (const name of ["its", "hushed"]) await gateway.ok("kill", name);
+});
+
 /** What may not change by any of this. */
 async function facts(): Promise<string> {
   const { name, rows, tags, windows } = await info(ids.other);
@@ -366,8 +390,17 @@ async function facts(): Promise<string> {
 }
 
 test("each operation has one who may, and each request between processes", async () => {
-  const table = new Map(operations.map(({ name, access }) => [name as string, access]));
-  expect([...accessOf].sort()).toEqual([...table].sort());
+  expect([...rowOf.keys()].sort()).toEqual(operations.map(({ name }) => name as string).sort());
+  expect([...documented.keys()].sort()).toEqual([...Object.keys(rows), ...otherRows].sort());
+  for (const { name, access } of operations) expect([name, accessOf(name)]).toEqual([name, access]);
+  for (const [row, names] of Object.entries(rows)) {
+    const granted = new Set(names.split(" ").flatMap((name) => grantRightOf(name) ?? []));
+    const told = documented.get(row)?.grant ?? "";
+    expect([row, told]).toEqual([
+      row,
+      granted.size === 0 ? "no" : [...granted].map((each) => `\`${each}\``).join(", "),
+    ]);
+  }
   expect(Object.fromEntries(streamRequests)).toEqual(streams);
   const said = new Set<string>();
   const src = join(import.meta.dir, "../../src");
@@ -479,6 +512,7 @@ test("every message of every stream, by who only looks, changes nothing", async 
         connection.close();
       }),
     );
+    await until("they are closed", async () => (await info(ids.own)).clients === 0);
     const headers = { Authorization: `Bearer ${token}` };
     const view = await gateway.ws("/sessions/pub/ws/view", headers);
     for (const [type, fields] of Object.entries(views)) view.send({ type, ...fields });

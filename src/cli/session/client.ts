@@ -8,7 +8,7 @@ import type { Link } from "../../cluster/link.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { isForPane } from "../../operations/routing.ts";
 import type { OperationInput, OperationName, OperationNameOf, OperationOutput } from "../../operations/table.ts";
-import { agentAbove } from "../../platform/agent-above.ts";
+import { agentAbove, knowAgents } from "../../platform/agent-above.ts";
 import type { Caller } from "../../protocol/caller.ts";
 import { type WaitsForPerson, waitingText } from "../../protocol/control.ts";
 import { defined, present } from "../../protocol/defined.ts";
@@ -38,7 +38,9 @@ export const cliCaller: Caller = {
 
 /** For what no AI agent may do where agents_may = own, since it reaches beyond its own. @throws WshError access_denied */
 export async function requirePerson(instance: Instance, what: string): Promise<void> {
-  if (agent !== null) requireNoAgent((await settingsOf(instance)).values, cliCaller, what);
+  const { values } = await settingsOf(instance);
+  knowAgents(values.agents);
+  requireNoAgent(values, { ...cliCaller, ...present({ agent: agentAbove(process.ppid) }) }, what);
 }
 
 export class SessionClient implements Disposable {

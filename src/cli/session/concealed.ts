@@ -9,8 +9,9 @@ import { cliCaller } from "./client.ts";
 /** @returns null: a person, or an agent that a person has allowed everything */
 export async function concealmentHere(instance: Instance): Promise<Concealment | null> {
   if (agentOfCaller(cliCaller) === null) return null;
-  const [{ concealedFrom }, { findAll }, { values }] = await Promise.all([
+  const [{ concealedFrom }, { rememberedPrivate }, { findAll }, { values }] = await Promise.all([
     import("../../secrets/allowed-agents.ts"),
+    import("../../secrets/private-sessions.ts"),
     import("./listed.ts"),
     settingsOf(instance),
   ]);
@@ -19,6 +20,7 @@ export async function concealmentHere(instance: Instance): Promise<Concealment |
   const all = await findAll(instance);
   const { hidden, own } = concealmentOf(
     all.flatMap((each) => ("info" in each ? each.info : [])),
+    rememberedPrivate(instance),
     agent,
   );
   const silent = all.flatMap((each) =>

@@ -5,11 +5,9 @@
  */
 
 import * as v from "valibot";
-import { agentAbove } from "../../platform/agent-above.ts";
-import { platform } from "../../platform/platform.ts";
+import { agentAbove, ownerProcessAt } from "../../platform/agent-above.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { OwnerProcess } from "../../protocol/owner.ts";
 import { parse } from "../../protocol/parse.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { Wire, type WireEvents } from "../../wire/socket.ts";
@@ -116,7 +114,11 @@ class BridgeConnection implements WireEvents {
       // The bridge's own statement counts only if the kernel does not show an agent.
       const agent = (pid === null ? null : agentAbove(pid)) ?? undefined;
       const said = callerOf(Buffer.concat(this.hello).toString());
-      const caller = { ...said, ...defined({ process: processAt(pid), agent: agent ?? said.agent }) };
+      // The bridge lives as long as its host wants it.
+      const caller = {
+        ...said,
+        ...defined({ process: pid === null ? undefined : ownerProcessAt(pid), agent: agent ?? said.agent }),
+      };
       this.hello = [];
       this.say({ wsh_mcp: MCP_SOCKET_VERSION, version: VERSION, pid: process.pid } satisfies ServerHello);
       this.wire.pause();
@@ -143,12 +145,6 @@ class BridgeConnection implements WireEvents {
     conversation.transport.push(rest);
     this.wire.resume();
   }
-}
-
-/** The bridge's process, which lives as long as its host wants. */
-function processAt(pid: number | null): OwnerProcess | undefined {
-  const stat = pid === null ? null : platform().processes.stat(pid);
-  return stat === null ? undefined : { pid: stat.pid, started: stat.started };
 }
 
 /** @throws WshError invalid_request */

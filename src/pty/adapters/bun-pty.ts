@@ -11,7 +11,7 @@
  */
 
 import type { IPty } from "bun-pty";
-import { withOpenFiles } from "../../platform/child-file-limit.ts";
+import { withChildLimits } from "../../platform/child-limits.ts";
 import { InputQueue } from "../input-queue.ts";
 import { type DeviceOf, Master, type TerminalDevice } from "../master.ts";
 import {
@@ -42,7 +42,7 @@ function openBunPtyOn(device: DeviceOf): PtyOpen {
     const [file = spawn.file, ...args] = command(spawn);
     requireStartable(spawn);
     const { cwd, rows, cols } = spawn;
-    const child = withOpenFiles(spawn.openFiles ?? null, () =>
+    const child = withChildLimits(spawn, () =>
       start(file, args, { name: spawn.env.TERM ?? "xterm-256color", cwd, rows, cols, env: { ...spawn.env } }),
     );
     const resize = (toRows: number, toCols: number) => child.resize(toCols, toRows);

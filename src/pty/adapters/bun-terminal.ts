@@ -10,7 +10,7 @@
  * macOS that waits for its output to be read.
  */
 
-import { withOpenFiles } from "../../platform/child-file-limit.ts";
+import { withChildLimits } from "../../platform/child-limits.ts";
 import { system } from "../../platform/system.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import { InputQueue } from "../input-queue.ts";
@@ -75,7 +75,7 @@ class BunTerminalPty implements Pty {
     this.#events = events;
     requireStartable(spawn);
     try {
-      const child = withOpenFiles(spawn.openFiles ?? null, () => this.#spawn(spawn));
+      const child = withChildLimits(spawn, () => this.#spawn(spawn));
       this.pid = child.pid;
       const { rows, cols } = spawn;
       const resize = (toRows: number, toCols: number) => child.terminal?.resize(toCols, toRows);

@@ -66,6 +66,9 @@ interface Rate {
   reported: number;
 }
 
+/** With the AI agent in whose name it runs. */
+type Wanted = EventConsumer & Pick<OwnedHook, "agent">;
+
 export class Hooks {
   private readonly waiting: { readonly name: string; readonly job: HookJob }[] = [];
   private readonly rates = new Map<string, Rate>();
@@ -143,16 +146,16 @@ export class Hooks {
     this.watch = watchEvents(this.port.events, () => this.soon());
   }
 
-  private wantedFor(event: JournalEvent): EventConsumer[] {
+  private wantedFor(event: JournalEvent): Wanted[] {
     if (Date.now() - event.at > MAX_AGE_MS) return [];
-    const all = [...this.port.wanted(), ...((event.on ?? []) as readonly OwnedHook[])];
+    const all: Wanted[] = [...this.port.wanted(), ...((event.on ?? []) as readonly OwnedHook[])];
     const found = all.filter((each) => isWanted(each, event));
     // By one way, one notice, however many tables want it.
     return found.filter((each, at) => !isNotify(each) || found.findIndex((other) => isSameWay(other, each)) === at);
   }
 
   /** Writes down that a run is due, unless its hook has had too many: a flood of events writes no files. */
-  private prepare(name: string, consumer: EventConsumer & Pick<OwnedHook, "agent">, event: JournalEvent): void {
+  private prepare(name: string, consumer: Wanted, event: JournalEvent): void {
     // One that was written down, and whose event is read again.
     if (this.waiting.some((each) => each.name === name)) return;
     const { agent, ...wanted } = consumer;
@@ -239,7 +242,8 @@ export class Hooks {
   private async perform(name: string, { wanted, event, key, agent }: HookJob): Promise<number | null> {
     const { files, logger } = this.port;
     const about = { hook: key, session: event.session };
-    if (isNotify(wanted)) return this.notify(name, wanted, event, about);
+    const acting = defined({ WSH_AGENT: agent });
+    if (isNotify(wanted)) return this.notify(name, wanted, event, acting, about);
     const hook = wanted;
     if (hook.do !== undefined) {
       if (!files.take(name)) return null;
@@ -249,11 +253,17 @@ export class Hooks {
       files.remove(name, process.pid);
       return null;
     }
-    const variables = { ...hookVariables(event), ...defined({ WSH_AGENT: agent }) };
+    const variables = { ...hookVariables(event), ...acting };
     return this.runProgram(name, hook.run ?? [], variables, event, hook.timeout_seconds * 1000, about);
   }
 
-  private async notify(name: string, notify: Notify, event: RecordedEvent, about: object): Promise<number | null> {
+  private async notify(
+    name: string,
+    notify: Notify,
+    event: RecordedEvent,
+    acting: Readonly<Record<string, string>>,
+    about: object,
+  ): Promise<number | null> {
     const { files, logger } = this.port;
     const whole = noticeFor(notify, event);
     if (whole === null) {
@@ -264,7 +274,8 @@ export class Hooks {
     const notice = isOpen ? whole : bareNotice(whole);
     if (notify.run !== undefined) {
       const { kind: WSH_NOTICE, title: WSH_NOTICE_TITLE, text: WSH_NOTICE_TEXT } = notice;
-      const variables = { WSH_NOTICE, WSH_NOTICE_TITLE, WSH_NOTICE_TEXT, ...(isOpen ? hookVariables(event) : {}) };
+      const text = { WSH_NOTICE, WSH_NOTICE_TITLE, WSH_NOTICE_TEXT };
+      const variables = { ...text, ...(isOpen ? hookVariables(event) : {}), ...acting };
       if (!isOpen) files.writeInput(name, notice);
       return this.runProgram(name, notify.run, variables, event, MINUTE_MS, about);
     }

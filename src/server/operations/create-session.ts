@@ -7,6 +7,7 @@ import type { StepFiles } from "../../launch/pipeline.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
+import { ownerProcessAt } from "../../platform/agent-above.ts";
 import { requireAgentRoom } from "../../protocol/agent-sessions.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -45,7 +46,8 @@ export async function createSession(
   const spec = sessionSpecOf(state.instance, create, {
     starter: "server",
     owner,
-    ...defined({ owner_process: context.process }),
+    // A connection ends with this server: of one that is killed nobody tells.
+    ...defined({ owner_process: context.process ?? ownerProcessAt(process.pid) }),
     naming: "number",
     opened: opened === true && agentOfCaller(context.caller) === null,
     max_sessions: state.limits.max_sessions,

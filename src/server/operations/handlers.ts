@@ -18,6 +18,7 @@ import { asSeenBy, type Concealment, concealmentOf } from "../../protocol/concea
 import type { CreatedSession, SessionInfo } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { portsAnswer } from "../../registry/ports.ts";
+import { rememberedPrivate } from "../../secrets/private-sessions.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { askEverywhere, idleEverywhere } from "./any-machine.ts";
 import { hasTag } from "./any-session.ts";
@@ -42,6 +43,7 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, remo
       ? null
       : concealmentOf(
           proxies.known.map(({ info }) => info),
+          rememberedPrivate(state.instance),
           agent,
         );
   };

@@ -6,12 +6,13 @@
  * question for a secret of that pane, and none after a person types there.
  */
 import type { Pane } from "../../pane/pane.ts";
+import { intervals } from "../../platform/intervals.ts";
 import type { Ask } from "../../protocol/asking.ts";
 import type { SessionState } from "../../protocol/session.ts";
 import type { Questions } from "../../session/questions/questions.ts";
 
-/** Lifetime of a question, in ms: sudo waits as long for a password. */
-const LIFE_MS = 300_000;
+/** Lifetime of a question, in ms. */
+const LIFE_MS = intervals.passwordAsked;
 /** Wrong passwords after which no further question is asked: sudo gives up after three. */
 const MOST_TRIES = 3;
 

@@ -351,7 +351,7 @@ async function concealmentIn(
   try {
     const { connection, hello } = await Connection.open(findSession(instance, parseTarget(session_id)).socket, "cli");
     connection.close();
-    if (hello.info !== undefined) return concealmentOf([hello.info], agent);
+    if (hello.info !== undefined) return concealmentOf([hello.info], [], agent);
   } catch {
     // The process does not answer: nothing is known about it.
   }

@@ -1,0 +1,86 @@
+/**
+ * Soft limits that the program of a pane starts with. A limit belongs to the process and is inherited, so it is changed
+ * only around the spawn, which is synchronous.
+ *
+ * Open files: Bun raises its own to the hard limit before any script runs, which slows programs that walk every possible
+ * descriptor and breaks those that use select(2).
+ *
+ * File locks (`ulimit -x`), which Linux has not enforced since 2.4: the number names the session's process and the pane, and
+ * whether an AI agent owns that. A program keeps it when it leaves its parent, its terminal and its environment.
+ */
+import fs from "node:fs";
+import { system } from "./system.ts";
+import { libc } from "./tty-calls.ts";
+
+const { RLIMIT_NOFILE, RLIMIT_LOCKS } = system.constants;
+/** A number that no configuration has, beside a process id (at most 2^22) and the number of a pane. */
+const MARK = 2 ** 51;
+const PANES = 2 ** 24;
+const OWNED = 2 ** 47;
+
+interface Started {
+  readonly openFiles?: number | null | undefined;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** The pane in which a process was started, and the process that has it. */
+export interface StartedIn {
+  readonly process: number;
+  readonly pane: string;
+  readonly isAgents: boolean;
+}
+
+/** Runs `spawn` with the soft limit of open files that is given, if it is lower than ours, and with the pane's mark. */
+export function withChildLimits<T>({ openFiles, env }: Started, spawn: () => T): T {
+  return withSoft(RLIMIT_NOFILE, openFiles ?? null, true, () => withSoft(RLIMIT_LOCKS, markOf(env), false, spawn));
+}
+
+/** Null: it was started in no pane, or the system does not tell. */
+export function startedIn(pid: number): StartedIn | null {
+  const limit = Number(/^Max file locks\s+(\d+)\s/m.exec(readText(`/proc/${pid}/limits`))?.[1] ?? 0);
+  if (limit < MARK || limit >= MARK + 2 * OWNED) return null;
+  const isAgents = limit >= MARK + OWNED;
+  const place = limit - MARK - (isAgents ? OWNED : 0);
+  return { process: Math.floor(place / PANES), pane: `@${place % PANES}`, isAgents };
+}
+
+/** A process of wsh that was started in a pane is not the pane's. */
+export function leavePane(): void {
+  const known = limitsOf(RLIMIT_LOCKS);
+  if (known !== null) libc().setrlimit(RLIMIT_LOCKS ?? 0, new BigUint64Array([known.hard, known.hard]));
+}
+
+function markOf({ WSH_PANE = "", WSH_AGENT }: Started["env"]): number | null {
+  const number = /^@(\d+)$/.exec(WSH_PANE)?.[1];
+  const owned = WSH_AGENT === undefined ? 0 : OWNED;
+  return number === undefined ? null : MARK + owned + process.pid * PANES + Number(number);
+}
+
+/** Runs `spawn` with a soft limit, or with ours if there is none or it is not possible. */
+function withSoft<T>(limit: number | null, soft: number | null, isLower: boolean, spawn: () => T): T {
+  const known = soft === null ? null : limitsOf(limit);
+  if (soft === null || known === null || BigInt(soft) >= (isLower ? known.soft : known.hard)) return spawn();
+  const { setrlimit } = libc();
+  if (setrlimit(limit ?? 0, new BigUint64Array([BigInt(soft), known.hard])) !== 0) return spawn();
+  try {
+    return spawn();
+  } finally {
+    setrlimit(limit ?? 0, new BigUint64Array([known.soft, known.hard]));
+  }
+}
+
+/** struct rlimit { rlim_t soft, hard; }, 64 bits each on every system served. */
+function limitsOf(limit: number | null): { readonly soft: bigint; readonly hard: bigint } | null {
+  const both = new BigUint64Array(2);
+  if (limit === null || libc().getrlimit(limit, both) !== 0) return null;
+  const [soft = 0n, hard = 0n] = both;
+  return { soft, hard };
+}
+
+function readText(path: string): string {
+  try {
+    return fs.readFileSync(path, "utf8");
+  } catch {
+    return ""; // no /proc, or not ours to read
+  }
+}
