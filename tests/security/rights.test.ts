@@ -9,9 +9,8 @@ import { join } from "node:path";
 import { HttpLink } from "../../src/cluster/http-link.ts";
 import { TcpTransport } from "../../src/cluster/tcp-transport.ts";
 import { viewOperationNames } from "../../src/keys/view-operations.ts";
-import { grantRightOf } from "../../src/operations/granted.ts";
 import { streamRequests } from "../../src/operations/rights.ts";
-import { operations } from "../../src/operations/table.ts";
+import { findOperation, operations } from "../../src/operations/table.ts";
 import { type Access, accessCovers } from "../../src/protocol/caller.ts";
 import { WshError } from "../../src/protocol/errors.ts";
 import { parseAddress } from "../../src/protocol/machines.ts";
@@ -394,7 +393,7 @@ test("each operation has one who may, and each request between processes", async
   expect([...documented.keys()].sort()).toEqual([...Object.keys(rows), ...otherRows].sort());
   for (const { name, access } of operations) expect([name, accessOf(name)]).toEqual([name, access]);
   for (const [row, names] of Object.entries(rows)) {
-    const granted = new Set(names.split(" ").flatMap((name) => grantRightOf(name) ?? []));
+    const granted = new Set(names.split(" ").flatMap((name) => findOperation(name)?.grant ?? []));
     const told = documented.get(row)?.grant ?? "";
     expect([row, told]).toEqual([
       row,
