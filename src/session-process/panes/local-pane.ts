@@ -38,8 +38,12 @@ const INFO_MS = 250;
 const ASK_MS = 100;
 /** Times from the last change to further checks, in ms: a shell starts a program a moment after its output. */
 const SETTLED_MS = [500, 2_000, 8_000] as const;
-/** While a person types in another pane, interval between new pictures, in ms (measured: at 60 ms it cost a third). */
+/**
+ * While a person types in another pane, age at which a picture is renewed, in ms (measured: at 60 ms it cost a third): with the
+ * picture that follows an echo, when the next key is furthest away, and after the second age in any case.
+ */
 const BESIDE_MS = 400;
+const LONGEST_BESIDE_MS = 650;
 const NO_KEYS = new KeyTables({});
 
 /** Events beyond those of every pane. */
@@ -110,7 +114,7 @@ export class LocalPane implements PlacedPane {
     this.ends = [
       events.on("chunk", ({ bytes }) => {
         this.port?.printed(bytes);
-        this.port?.rendered();
+        if (!this.postpones()) this.port?.rendered();
       }),
       events.on("resizing", () => this.port?.resizing()),
       events.on("ahead", (bytes) => this.port?.echoed(bytes)),
@@ -202,20 +206,23 @@ export class LocalPane implements PlacedPane {
     const stamp = `${terminal.epoch} ${this.drawnEpoch}`;
     if (taken?.stamp === stamp) return taken.frame;
     const now = performance.now();
-    const isKept = taken !== null && taken.frame.rows === this.given.rows && taken.frame.cols === this.given.cols;
-    if (isKept && now - taken.at < BESIDE_MS && this.options.isTypedBeside()) {
-      this.repaint ??= setTimeout(
-        () => {
-          this.repaint = null;
-          this.port?.rendered();
-        },
-        taken.at + BESIDE_MS - now,
-      );
-      return taken.frame;
-    }
+    if (taken !== null && now - taken.at < BESIDE_MS && this.postpones()) return taken.frame;
     const frame = this.compose();
     this.taken = { frame, stamp, at: now };
     return frame;
+  }
+
+  /** Whether its picture is not renewed for now: a person types beside it, and it is recent. Runs per chunk. */
+  private postpones(): boolean {
+    const { taken, given } = this;
+    if (taken === null || taken.frame.rows !== given.rows || taken.frame.cols !== given.cols) return false;
+    const left = taken.at + LONGEST_BESIDE_MS - performance.now();
+    if (left <= 0 || !this.options.isTypedBeside()) return false;
+    this.repaint ??= setTimeout(() => {
+      this.repaint = null;
+      this.port?.rendered();
+    }, left);
+    return true;
   }
 
   resize(size: Size): void {
