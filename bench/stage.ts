@@ -22,7 +22,8 @@ export class Stage implements AsyncDisposable {
     const home = join(this.dir, "home");
     fs.mkdirSync(home);
     fs.writeFileSync(join(home, ".bashrc"), "PS1='ready$ '\nunset HISTFILE\n");
-    fs.writeFileSync(join(home, ".bash_profile"), ". ~/.bashrc\n");
+    // The system's profile may set another PATH.
+    fs.writeFileSync(join(home, ".bash_profile"), `PATH='${process.env.PATH ?? "/usr/bin:/bin"}'\n. ~/.bashrc\n`);
     fs.writeFileSync(
       join(home, "tmux.conf"),
       `set -g history-limit ${HISTORY_LINES}\nset -g default-terminal tmux-256color\n`,

@@ -76,7 +76,7 @@ git add f; git commit -qm f; printf '${lines("first", "last").replaceAll("\n", "
     },
     {
       ...{ name: "whiptail, a check list", command: "sh list.sh", fact: 'chosen:"a" "b"', needs: "whiptail" },
-      steps: [{ see: "c C", keys: ["Space", "Down", "Space", "Tab", "Enter"] }, { find: "chosen:.*" }],
+      steps: [{ see: "c +C", keys: ["Space", "Down", "Space", "Tab", "Enter"] }, { find: "chosen:.*" }],
     },
     {
       ...{ name: "a watcher", command: "sh watch.sh", fact: "changed: two words" },

@@ -62,7 +62,7 @@ export const byTmux: Tool = async (stage, dir, task) => {
   const text = task.isOverwritten === true ? "tr '\\r' '\\n' < log" : `${tmux} capture-pane -pJ -S -3000 -t t`;
   const script = [
     `${tmux} new-session -d -s t -x 80 -y 24 -c ${quoted(dir)} bash --norc; cd ${quoted(dir)}`,
-    ...(task.isOverwritten === true ? [`${tmux} pipe-pane -t t 'cat > log'; sleep 0.3`] : []),
+    ...(task.isOverwritten === true ? [`${tmux} pipe-pane -t t "cat > $PWD/log"; sleep 0.3`] : []),
     `s() { ${tmux} send-keys -t t "$@"; }`,
     `w() { for i in $(seq 150); do ${text} | grep -qE -- "$1" && return; sleep 0.1; done; echo "not seen: $1"; ${tmux} capture-pane -p -t t; ${tmux} kill-server; exit; }`,
     "sleep 0.3",

@@ -58,42 +58,84 @@ Bun.plugin({
 });
 
 if (orders.kind === "script") await runScript(orders);
+else onSignal((_, number) => void wsh.closeAll().finally(() => process.exit(128 + number)));
 
 /** Runs the script to its end. A failure is printed with its line, and the process exits with 1. */
 async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): Promise<void> {
   // The sandbox has it too, so that a program runs in both.
   const print = (...values: unknown[]): void => console.log(values.map(printedText).join(" "));
   Object.assign(globalThis, { wsh, open, print });
+  try {
+    if (traceFile !== undefined) trace?.claim(traceFile);
+  } catch (thrown) {
+    console.error(untraced(thrown));
+    process.exit(1);
+  }
   process.argv = [process.argv[0] ?? "", file ?? "-", ...args];
   // Code without a file gets a temporary one, so that failures name its lines.
   const directory = code === undefined ? null : fs.mkdtempSync(join(os.tmpdir(), "wsh-script-"));
   const path = directory === null ? (file ?? "") : join(directory, "script.ts");
   if (code !== undefined) fs.writeFileSync(path, code);
-  let failure: unknown = null;
-  const failed = (thrown: unknown): void => {
-    failure ??= thrown ?? new Error("the script threw nothing");
-  };
-  // Failures of steps that the script does not await.
+  const first = Promise.withResolvers<{ readonly thrown: unknown } | null>();
+  const failed = (thrown: unknown): void => first.resolve({ thrown });
+  // Failures of steps that the script does not await, and in its timers.
   process.on("unhandledRejection", failed);
-  try {
-    await import(path);
-  } catch (thrown) {
-    failed(thrown);
-  }
-  if (failure !== null) console.error(describeError(failure, path, file === undefined));
+  process.on("uncaughtException", failed);
+  let signal: number | null = null;
+  onSignal((name, number) => {
+    signal = number;
+    failed(new Error(`ended by ${name}`));
+  });
+  import(path).then(() => setImmediate(() => first.resolve(null)), failed);
+  const failure = await first.promise;
+  if (failure !== null && signal === null) console.error(describeError(failure.thrown, path, file === undefined));
   if (directory !== null) fs.rmSync(directory, { recursive: true, force: true });
-  if (traceFile !== undefined) await trace?.save(traceFile, failure);
+  let isTraced = true;
+  if (traceFile !== undefined)
+    await trace?.save(traceFile, failure === null ? null : failure.thrown).catch((thrown) => {
+      isTraced = false;
+      console.error(untraced(thrown));
+    });
   await shown?.close();
   await wsh.closeAll().catch(() => {});
   (await client?.catch(() => null))?.close();
-  process.exit(failure === null ? (process.exitCode ?? 0) : 1);
+  process.exit(signal !== null ? 128 + signal : failure === null && isTraced ? (process.exitCode ?? 0) : 1);
 }
 
-/** The line of the script, then the failure. */
+function untraced(thrown: unknown): string {
+  return `the trace cannot be written: ${thrown instanceof Error ? thrown.message : thrown}`;
+}
+
+/** Calls back with the first signal that would end this process, unless the program handles that signal itself. */
+function onSignal(hear: (name: string, number: number) => void): void {
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    const own = (): void => {
+      if (process.listenerCount(name) > 1) return;
+      // A second one ends it at once.
+      process.off(name, own);
+      hear(name, os.constants.signals[name]);
+    };
+    process.on(name, own);
+  }
+}
+
+/** Frames of a failure that a message shows after its line. */
+const MAX_FRAMES = 4;
+
+/** The line of the script, then the failure, then the lines that led there. */
 function describeError(thrown: unknown, path: string, isUnnamed: boolean): string {
-  if (!(thrown instanceof TerminalFailure || thrown instanceof WshError))
+  if (thrown === null || typeof thrown !== "object") return `the script threw ${Bun.inspect(thrown)}`;
+  const isOurs = thrown instanceof TerminalFailure || thrown instanceof WshError;
+  const stack = thrown instanceof Error ? (thrown.stack ?? "") : "";
+  const frames = stack.split("\n").filter((line) => /^\s*at /.test(line) && line.includes(`${path}:`));
+  // Errors of syntax say their place themselves.
+  if (!(thrown instanceof Error) || thrown instanceof BuildMessage)
     return Bun.inspect(thrown, { colors: process.stderr.isTTY });
-  const frame = (thrown.stack ?? "").split("\n").find((line) => /^\s*at /.test(line) && line.includes(`${path}:`));
-  const [, row] = /:(\d+):\d+\)?$/.exec(frame ?? "") ?? [];
-  return `${row === undefined ? "" : `${isUnnamed ? "line " : `${path}:`}${row}: `}${thrown.message}`;
+  const [first, ...rest] = frames.map((frame) => {
+    const [, row = ""] = /:(\d+):\d+\)?$/.exec(frame) ?? [];
+    return isUnnamed ? `line ${row}` : `${path}:${row}`;
+  });
+  const led = rest.slice(0, MAX_FRAMES).map((place) => `\n  called at ${place}`);
+  const name = isOurs ? "" : `${thrown.name}: `;
+  return `${first === undefined ? "" : `${first}: `}${name}${thrown.message}${led.join("")}`;
 }

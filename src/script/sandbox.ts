@@ -14,10 +14,12 @@ import {
   newVariant,
   type QuickJSContext,
   type QuickJSDeferredPromise,
+  type QuickJSHandle,
   type QuickJSRuntime,
 } from "quickjs-emscripten-core";
 import type { FromSandbox, ToSandbox } from "../protocol/sandbox.ts";
 import { languageText } from "./bundles.ts";
+import { withNotedPromises } from "./noted-promises.ts";
 import { asJavaScript, type ProgramSource, sourceOf } from "./sandbox-source.ts";
 
 /** Initial and maximum memory of a program, in pages of 64 KiB: 16 and 128 MiB. */
@@ -52,12 +54,38 @@ function say(message: FromSandbox): void {
   process.stdout.write(`${JSON.stringify(message)}\n`);
 }
 
-/** The program can reach what this code and the language define. */
+/**
+ * The program reaches what is defined here, and what the language has defined. Evaluates to the function that fails the
+ * program if one of its promises has failed and nothing awaits it: `await` and `then` read a promise's constructor, which
+ * shows what is awaited; a program has its promises from async functions (noted-promises.ts), from Promise, from then,
+ * and from the language.
+ */
 const prelude = `
 "use strict";
 (() => {
   const ask = __ask, print = __print, step = __step, end = __end;
-  for (const name of ["__ask", "__print", "__step", "__end"]) delete globalThis[name];
+  const Native = Promise, then = Native.prototype.then, awaited = new WeakSet(), failed = new Map();
+  let isOwn = false, isFailing = false, finished = "";
+  const noted = (given) => {
+    if (typeof given === "function") return function (...args) { return noted(given.apply(this, args)); };
+    if (!(given instanceof Native)) return given;
+    isOwn = true;
+    then.call(given, undefined, (reason) => { if (!awaited.has(given)) failed.set(given, reason); });
+    isOwn = false;
+    return given;
+  };
+  const fail = async (error) => {
+    if (isFailing) return;
+    isFailing = true;
+    await wsh.closeAll().catch(() => {});
+    const isError = error instanceof Error;
+    end("", error instanceof TerminalFailure ? error.message : printedText(error), isError ? error.stack ?? "" : "");
+  };
+  for (const name of Object.getOwnPropertyNames(Terminal.prototype)) {
+    const { value } = Object.getOwnPropertyDescriptor(Terminal.prototype, name);
+    if (typeof value === "function" && name !== "constructor") Terminal.prototype[name] = noted(value);
+  }
+  for (const name of ["__ask", "__print", "__step", "__end", "Terminal"]) delete globalThis[name];
   const call = async (name, input, session) => {
     const answer = JSON.parse(await ask(name, JSON.stringify(input), session ?? ""));
     if (answer.error !== undefined) throw WshError.fromBody(answer.error);
@@ -69,7 +97,19 @@ const prelude = `
     return async () => {};
   };
   globalThis.wsh = language(call, { watch, doubt: (text) => print("warning: " + text) });
+  for (const name in wsh) wsh[name] = noted(wsh[name]);
   Object.assign(wsh, { wsh, TerminalFailure });
+  Object.defineProperty(globalThis, "__noted", { value: noted });
+  Native.prototype.then = noted(then);
+  Object.defineProperty(Native.prototype, "constructor", {
+    get() {
+      if (!isOwn) awaited.add(this), failed.delete(this);
+      return Native;
+    },
+  });
+  globalThis.Promise = new Proxy(Native, {
+    construct: (target, given, made) => noted(Reflect.construct(target, given, made === Promise ? target : made)),
+  });
   globalThis.open = wsh.open;
   globalThis.console = { log, info: log, warn: log, error: log, debug: log };
   globalThis.print = log;
@@ -79,18 +119,25 @@ const prelude = `
       if (session !== "") globalThis.t = await wsh.open(session);
       const value = await main();
       await wsh.closeAll();
-      end(printedJson({ value }), "", "");
+      finished = printedJson({ value });
     } catch (error) {
-      await wsh.closeAll().catch(() => {});
-      const isError = error instanceof Error;
-      end("", error instanceof TerminalFailure ? error.message : printedText(error), isError ? error.stack ?? "" : "");
+      await fail(error);
     }
+  };
+  return () => {
+    for (const reason of failed.values()) {
+      failed.clear();
+      void fail(reason);
+      break;
+    }
+    if (finished !== "" && !isFailing) end(finished, "", "");
   };
 })();
 `;
 
 class Sandbox {
   private readonly vm: QuickJSContext;
+  private readonly turned: QuickJSHandle;
   private readonly calls = new Map<number, QuickJSDeferredPromise>();
   private readonly source: ProgramSource;
   private nextCall = 1;
@@ -112,7 +159,7 @@ class Sandbox {
     this.vm = runtime.newContext();
     this.define();
     this.evaluate(text, "wsh");
-    this.evaluate(prelude, "wsh");
+    this.turned = this.vm.unwrapResult(this.vm.evalCode(prelude, "wsh", { type: "global" }));
     this.source = sourceOf(code);
     const main = this.compile();
     if (main) this.turn(() => this.evaluate(`__run(__main, ${JSON.stringify(session)})`, "wsh"));
@@ -175,7 +222,8 @@ class Sandbox {
 
   /** Null: it compiles; else the error and its stack. */
   private tried(javaScript: string): string | null {
-    const result = this.vm.evalCode(`globalThis.__main = async () => {${javaScript}\n};`, "script", { type: "global" });
+    const body = withNotedPromises(javaScript);
+    const result = this.vm.evalCode(`globalThis.__main = async () => {${body}\n};`, "script", { type: "global" });
     if (result.error === undefined) {
       result.value.dispose();
       return null;
@@ -197,12 +245,9 @@ class Sandbox {
     this.until = performance.now() + COMPUTE_MS;
     try {
       act();
-      const result = this.runtime.executePendingJobs();
-      if (result.error !== undefined) {
-        const { name = "Error", message = "", stack = "" } = this.vm.dump(result.error);
-        result.error.dispose();
-        this.fail(`${name}: ${message}`, this.source.lineIn(String(stack)));
-      }
+      this.runJobs();
+      if (!this.isOver) this.vm.unwrapResult(this.vm.callFunction(this.turned, this.vm.undefined)).dispose();
+      this.runJobs();
     } catch (thrown) {
       const { message, stack = "" } = thrown instanceof Error ? thrown : new Error(String(thrown));
       this.fail(message, this.source.lineIn(stack));
@@ -210,6 +255,14 @@ class Sandbox {
       this.until = Number.POSITIVE_INFINITY;
     }
     if (!this.isOver && this.calls.size === 0) this.fail("the program waits for something that can never happen", null);
+  }
+
+  private runJobs(): void {
+    const result = this.runtime.executePendingJobs();
+    if (result.error === undefined) return;
+    const { name = "Error", message = "", stack = "" } = this.vm.dump(result.error);
+    result.error.dispose();
+    this.fail(`${name}: ${message}`, this.source.lineIn(String(stack)));
   }
 
   private fail(message: string, line: number | null): void {

@@ -67,10 +67,16 @@ export class Trace {
     return recording;
   }
 
+  /** Creates the page, so that a place that cannot be written to fails before anything runs. @throws Error */
+  claim(file: string): void {
+    fs.mkdirSync(dirname(file), { recursive: true });
+    fs.writeFileSync(pageOf(file), "");
+  }
+
   /** Writes the page and, beside it, a recording of each terminal. @returns the files */
   async save(file: string, failure: unknown): Promise<string[]> {
     fs.mkdirSync(dirname(file), { recursive: true });
-    const page = extname(file) === ".html" ? file : `${file}.html`;
+    const page = pageOf(file);
     const stem = join(dirname(page), basename(page, ".html"));
     const casts = [...this.recordings].map(([terminal, recording], index) => {
       const cast = index === 0 ? `${stem}.cast` : `${stem}-${index + 1}.cast`;
@@ -94,6 +100,10 @@ export class Trace {
     this.recordings.clear();
     this.steps.length = 0;
   }
+}
+
+function pageOf(file: string): string {
+  return extname(file) === ".html" ? file : `${file}.html`;
 }
 
 /** Header of an asciicast, version 2. */

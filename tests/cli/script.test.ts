@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { McpInstance } from "../support/mcp-instance.ts";
 import { shared } from "../support/shared.ts";
+import { until } from "../support/until.ts";
 
 const wsh = shared(new McpInstance());
 
@@ -127,6 +128,46 @@ test("a key, and a text, have been read and answered on the screen when the call
     }
     print(seen);`;
   expect(await wsh.ok("script", "-e", code)).toBe('["count 1","count 2","count 3"]\n');
+});
+
+test("what fails that nothing awaits ends a script at once, with its line, and no session stays; so does a signal", async () => {
+  const cases = [
+    [
+      'const t = await open(); t.expect("never", { timeout: 50 });\nawait t.waitFor("later");',
+      /^line 1: expect\("never"\): did not/,
+    ],
+    ['(async () => {\nawait null; throw new Error("x"); })();', /^line 2: Error: x\n$/],
+    [
+      'setTimeout(() => {\nthrow new Error("timer"); }, 20); await (await open()).waitFor("never");',
+      /^line 2: Error: timer\n/,
+    ],
+    ["const f = () => { throw null; };\nf();", /^the script threw null\n$/],
+    ["let a =", /Unexpected end of file/],
+  ] as const;
+  const ends = await Promise.all(cases.map(([code]) => wsh.run("script", "-e", code)));
+  for (const [n, { code, stderr }] of ends.entries()) {
+    expect(stderr).toMatch(cases[n]?.[1] ?? "");
+    expect(code).toBe(1);
+  }
+  expect(await wsh.run("script", "nofile.ts")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("there is no file 'nofile.ts'"),
+  });
+  const untraced = await wsh.run("script", "--trace", "/proc/none/x.html", "-e", 'print("ran")');
+  expect(untraced).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(/^the trace cannot be written: /),
+  });
+  const waiting = wsh.spawn([
+    "script",
+    "-e",
+    'await open(); await (await open({ tags: ["second"] })).waitFor("never")',
+  ]);
+  await until("both sessions", async () => (await wsh.list()).some(({ tags }) => tags.includes("second")) || null);
+  waiting.kill("SIGTERM");
+  expect(await waiting.exited).toBe(143);
+  expect((await wsh.list()).filter(({ name }) => name.startsWith("script-"))).toEqual([]);
 });
 
 test("a script comes by standard input, drives a session that exists, and exits with the code it sets", async () => {

@@ -55,6 +55,36 @@ test("a failure says the line, the reason and the screen, also in TypeScript", a
   expect((await run({ code: odd })).value).toEqual(said);
 });
 
+test("a promise that fails and that nothing awaits fails the program, with its line; one that is handled does not", async () => {
+  const failing = [
+    [
+      '\nt.expect("never", { timeout: 50 });\nawait t.waitFor("later"); return 1',
+      2,
+      /^expect\("never"\): did not come/,
+    ],
+    ['(async () => {\n await null;\n throw new Error("x"); })();\nreturn 1', 3, /^Error: x$/],
+    ['async function f(): Promise<void> {\n throw new Error("x"); }\nf(); return 1', 2, /^Error: x$/],
+    ['const o = { async m(a) {\n throw new Error("x" + a); } }; o.m(1)', 2, /^Error: x1$/],
+    ['Promise.reject(new Error("x")); return 1', 1, /^Error: x$/],
+    ['t.exec("true").then(() => {\n throw new Error("x"); }); await t.exec("true")', 2, /^Error: x$/],
+  ] as const;
+  await Promise.all(
+    failing.map(async ([code, line, error]) => {
+      const { value } = await run({ code: `const t = await wsh.open(); ${code}` });
+      expect(value).toMatchObject({ state: "failed", line, error: expect.stringMatching(error) });
+    }),
+  );
+  const handled = `const f = async () => { throw 1; };
+try { await f(); } catch {}
+await f().catch(() => 0);
+await Promise.allSettled([f(), (async () => f())()]);
+class A { n = 1; async m() { return this.n; } static async *g() { yield 2; } }
+for await (const n of A.g()) print(n);
+return [await new A().m(), (await (async (x) => async (y) => x + y)(1))(2) instanceof Promise, await g(3, 4)];
+async function g() { return arguments.length; }`;
+  expect((await run({ code: handled })).value).toEqual({ state: "finished", output: "2", value: [1, true, 2] });
+});
+
 test("past its time a program says where it stands, goes on, and can be stopped at any point", async () => {
   const first = await run({
     session: "dev",

@@ -1,4 +1,5 @@
 /** `wsh script`: runs a TypeScript program that drives terminals, by the Bun in the executable. */
+import fs from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { defined } from "../../protocol/defined.ts";
@@ -47,6 +48,8 @@ export function register(program: Command): void {
       if (file === undefined && code === undefined) {
         throw new UsageError("there is no script", "Give a file, - for standard input, or -e CODE.");
       }
+      const path = code === undefined && file !== undefined && file !== "-" ? resolve(file) : null;
+      if (path !== null && !fs.existsSync(path)) throw new UsageError(`there is no file '${file}'`);
       const given = code === undefined ? [] : file === undefined ? [] : [file];
       const around = show === true ? paneAround(process.env) : null;
       if (show === true && around === null) throw new UsageError("--show needs a session around it: this runs in none");
@@ -57,7 +60,7 @@ export function register(program: Command): void {
         ...defined({ code }),
         ...(around === null ? {} : { beside: around.pane }),
         ...(trace === undefined ? {} : { trace: resolve(trace) }),
-        ...(code === undefined && file !== undefined && file !== "-" ? { file: resolve(file) } : {}),
+        ...(path === null ? {} : { file: path }),
         ...(code === undefined && file === "-" ? { stdin: true } : {}),
       }));
     });

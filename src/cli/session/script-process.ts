@@ -36,14 +36,17 @@ export async function carryOut(
     stdout: "inherit",
     stderr: "inherit",
   });
-  // Ctrl+C belongs to the child, which also has the terminal.
+  // Ctrl+C reaches the child by its terminal.
   const ignore = (): void => {};
+  const pass = (name: NodeJS.Signals): void => child.kill(name);
   process.on("SIGINT", ignore);
+  for (const name of ["SIGTERM", "SIGHUP"] as const) process.on(name, pass);
   try {
     const code = await child.exited;
     return child.signalCode === null ? code : 1;
   } finally {
     process.off("SIGINT", ignore);
+    for (const name of ["SIGTERM", "SIGHUP"] as const) process.off(name, pass);
   }
 }
 

@@ -51,12 +51,15 @@ export interface LanguageOptions {
 
 export function language(call: Call, { watch, doubt, opened: hear, made = {} }: LanguageOptions = {}): Language {
   const opened = new Set<Terminal>();
+  const opening = new Set<Promise<Terminal>>();
 
   async function open(given?: string | OpenOptions, options?: OpenOptions): Promise<Terminal> {
     const here = new Error();
     Error.captureStackTrace?.(here, open);
     try {
-      const terminal = await found(given, options);
+      const finding = found(given, options);
+      opening.add(finding);
+      const terminal = await finding.finally(() => opening.delete(finding));
       await hear?.(terminal);
       return terminal;
     } catch (thrown) {
@@ -106,6 +109,7 @@ export function language(call: Call, { watch, doubt, opened: hear, made = {} }: 
       return (await call("sessions.list", {})).map((each) => briefOf(each, "name", "state", "tags", "exit_code"));
     },
     async closeAll() {
+      await Promise.allSettled(opening);
       await Promise.all([...opened].map((terminal) => terminal.close()));
       opened.clear();
     },

@@ -403,8 +403,8 @@ export class Terminal implements AsyncDisposable {
   /** Known facts about the terminal; unavailable ones are omitted. */
   private async explain(refusal: WshError | null): Promise<FailureFacts> {
     const code = refusal?.code ?? "not_met";
-    // What is wrong with a call is not seen on the screen.
-    if (refusal?.status === 400) return { code, session: this.name };
+    // What is wrong with a call, or not allowed, is not seen on the screen.
+    if (refusal !== null && refusal.status <= 403) return { code, session: this.name };
     const [screen, status] = await Promise.all([
       this.screen().catch(() => undefined),
       this.status().catch(() => undefined),

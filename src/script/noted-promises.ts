@@ -1,0 +1,92 @@
+/**
+ * The agent's program with its async functions wrapped, so that a promise that fails is noticed though nothing awaits it:
+ * the interpreter does not report those. Lines keep their numbers. Pure.
+ */
+import { type Node, parse } from "acorn";
+
+/** Global of the sandbox: takes an async function, or a promise, and notes what becomes of it. */
+export const NOTED = "__noted";
+
+interface Edit {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+interface AsyncFunction extends Node {
+  readonly async: true;
+  readonly generator: boolean;
+  readonly id?: { readonly name: string } | null;
+  readonly body: Node;
+}
+
+/** @param body of an async function */
+export function withNotedPromises(body: string): string {
+  const head = "async () => {";
+  const source = `${head}${body}\n}`;
+  const edits: Edit[] = [];
+  const insert = (at: number, text: string): void => void edits.push({ from: at, to: at, text });
+
+  function visit(node: Node, parent: Node | null): void {
+    if (isAsync(node)) wrap(node, parent);
+    for (const child of Object.values(node)) {
+      for (const each of Array.isArray(child) ? child : [child]) if (isNode(each)) visit(each, node);
+    }
+  }
+
+  function wrap(node: AsyncFunction, parent: Node | null): void {
+    const { start, end, body: inner, id } = node;
+    if (node.type === "FunctionDeclaration") {
+      insert(start, `function ${id?.name}(...given) { return ${NOTED}((`);
+      insert(end, ").apply(this, given)); }");
+    } else if (parent !== null && isMethod(parent, node)) {
+      const at = source.slice(parent.start).search(/\basync\b/) + parent.start;
+      edits.push({ from: at, to: at + "async".length, text: "" });
+      insert(inner.start, `{ return ${NOTED}((async () => `);
+      insert(inner.end, ")()); }");
+    } else {
+      insert(start, `${NOTED}(`);
+      insert(end, ")");
+    }
+  }
+
+  try {
+    const whole = parse(source, { ecmaVersion: "latest" });
+    for (const statement of statementsOf(whole)) visit(statement, null);
+  } catch {
+    // It is not JavaScript: the interpreter says so, or takes more than the parser.
+    return body;
+  }
+  return applied(source, edits).slice(head.length, -"\n}".length);
+}
+
+/** Those of the body. */
+function statementsOf(program: Node): readonly Node[] {
+  let node: unknown = program;
+  for (const key of ["body", 0, "expression", "body", "body"]) node = (node as Record<string | number, unknown>)[key];
+  return node as readonly Node[];
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === "object" && value !== null && "type" in value && "start" in value;
+}
+
+function isAsync(node: Node): node is AsyncFunction {
+  return "async" in node && node.async === true && "generator" in node && node.generator !== true;
+}
+
+function isMethod(node: Node, value: Node): boolean {
+  if (!("value" in node) || node.value !== value) return false;
+  return node.type === "MethodDefinition" || (node.type === "Property" && "method" in node && node.method === true);
+}
+
+/** Edits at one place: those of inner functions are within those of outer ones. */
+function applied(source: string, edits: readonly Edit[]): string {
+  let text = "";
+  let at = 0;
+  for (const edit of edits.toSorted((a, b) => a.from - b.from)) {
+    text += source.slice(at, edit.from) + edit.text;
+    at = edit.to;
+  }
+  return text + source.slice(at);
+}
