@@ -3,11 +3,11 @@ import type { PaneTerminal } from "../protocol/pane-terminal.ts";
 import type { Backend } from "./backend.ts";
 import { terminalVariables } from "./formats/terminal-variables.ts";
 import type { Around, FormatFacts } from "./formats/variables.ts";
-import { type Model, type Place, placeOf } from "./model.ts";
+import { type Model, oldestPane, type Place, placeOf } from "./model.ts";
 import { optionAt } from "./options/options.ts";
 import type { State } from "./state.ts";
 
-const ofTerminals = new RegExp(Object.keys(terminalVariables).join("|"));
+const ofTerminals = new RegExp(["session_path", ...Object.keys(terminalVariables)].join("|"));
 
 export async function gatherFacts(
   backend: Backend,
@@ -16,7 +16,7 @@ export async function gatherFacts(
   { all }: { readonly all: readonly Around[] },
 ): Promise<FormatFacts> {
   const places = /#\{[SWP]:/.test(template) ? model.places : all.flatMap(placesAround);
-  const targets = [...new Set(places.map(({ pane }) => pane.target))];
+  const targets = [...new Set(places.flatMap(({ session, pane }) => [oldestPane(session).target, pane.target]))];
   const terminals = new Map<string, PaneTerminal>();
   const screens = new Map<string, readonly string[]>();
   const each = (needed: boolean, read: (target: string) => Promise<unknown>): Promise<unknown> =>

@@ -81,6 +81,13 @@ export class Model {
   }
 }
 
+/** The first of its panes that lives. */
+export function oldestPane({ windows, current }: Session): Pane {
+  const number = ({ target }: Pane): number => Number(target.slice(1));
+  const all = windows.flatMap(({ panes }) => panes);
+  return all.reduce((oldest, each) => (number(each) < number(oldest) ? each : oldest), current.active);
+}
+
 export function placeOf(session: Session, window = session.current, pane = window.active): Place {
   return { session, window, pane };
 }

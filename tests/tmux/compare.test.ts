@@ -5,10 +5,12 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { tmuxPlaces } from "../../src/instance/paths.ts";
 import { pathOf } from "../support/programs.ts";
 import { until } from "../support/until.ts";
 import { finished, Wsh } from "../support/wsh.ts";
 import { changing, differences, formats, looking, reading, setUp } from "./lines.ts";
+import { loaded, loaders } from "./loaders.ts";
 
 const isFull = process.env.WSH_TEST_FULL !== undefined;
 const EVERY = 25;
@@ -25,7 +27,7 @@ class Both implements AsyncDisposable {
   private constructor(private readonly wsh: Wsh) {}
 
   static async start(): Promise<Both> {
-    const both = new Both(new Wsh());
+    const both = new Both(new Wsh({ env: { WSH_TMUX: "on" } }));
     mkdirSync(join(both.wsh.dir, "tmux"));
     await Bun.write(
       join(both.wsh.dir, "good.conf"),
@@ -48,13 +50,37 @@ class Both implements AsyncDisposable {
     return both;
   }
 
+  /** The calls of a program that goes by what they print; by the binary, also to wsh. */
+  async load(calls: readonly string[]): Promise<void> {
+    const ids = { tmux: new Map<string, string>(), wsh: new Map<string, string>() };
+    const wordsOf = (line: string, of: ReadonlyMap<string, string>): string[] =>
+      line
+        .replace(/(?<!#)\{(\w+)\}/g, (_, name: string) => of.get(name) ?? "")
+        .split(/(?<!\\) /)
+        .map((word) => word.replaceAll("\\ ", " "));
+    const { socket } = tmuxPlaces(this.wsh.instance, 1);
+    for (const call of calls) {
+      const [, name, line = ""] = /^(?:(\w+)=)?(.*)$/.exec(call) ?? [];
+      const [tmux, wsh] = await Promise.all([
+        this.tmux(wordsOf(line, ids.tmux)),
+        this.tmux(wordsOf(line, ids.wsh), ["-S", socket]),
+      ]);
+      // Ids count from another number.
+      const like = ({ stdout, ...rest }: Answer) => ({ call, ...rest, stdout: stdout.replace(/\d+/g, "N") });
+      expect(like(wsh)).toEqual(like(tmux));
+      if (name === undefined) continue;
+      ids.tmux.set(name, tmux.stdout.trim());
+      ids.wsh.set(name, wsh.stdout.trim());
+    }
+  }
+
   async ask(words: readonly string[]): Promise<{ readonly tmux: Answer; readonly wsh: Answer }> {
     const [tmux, wsh] = await Promise.all([this.tmux(words), this.wsh.run("tmux", ...words)]);
     return { tmux, wsh };
   }
 
-  private async tmux(words: readonly string[]): Promise<Answer> {
-    const child = Bun.spawn(["tmux", "-L", "compared", "-f", "/dev/null", ...words], {
+  private async tmux(words: readonly string[], server = ["-L", "compared", "-f", "/dev/null"]): Promise<Answer> {
+    const child = Bun.spawn(["tmux", ...server, ...words], {
       cwd: this.wsh.dir,
       env: { ...this.wsh.env, TMUX_TMPDIR: join(this.wsh.dir, "tmux") },
       stdin: "ignore",
@@ -99,6 +125,27 @@ describe.skipIf(version !== "tmux 3.3a")("as tmux 3.3a", () => {
     },
     isFull ? 240_000 : 60_000,
   );
+
+  test("what tmuxp and tmuxinator call: the same windows, panes, layouts and focus", async () => {
+    await using both = await Both.start();
+    await both.ask(["set-option", "-g", "default-command", "cat"]);
+    for (const calls of Object.values(loaders)) await both.load(calls);
+    const shown = (text: string) =>
+      text
+        .replaceAll(/[0-9a-f]{4},(\d+x\d+)/g, "$1")
+        .replaceAll(/(\d+x\d+,\d+,\d+),\d+/g, "$1")
+        .split("\n");
+    const panes = ["list-panes", "-a", "-F", loaded];
+    const screens = ["capture-pane", "-p", "-t", "both:0.1", ";", "capture-pane", "-p", "-t", "focus:0.1"];
+    let answers = await both.ask(panes);
+    await until("every program to run", async () => {
+      answers = await both.ask(panes);
+      return [answers.tmux, answers.wsh].every(({ stdout }) => /^(.* cat\n)+$/.test(stdout));
+    });
+    expect(shown(answers.wsh.stdout)).toEqual(shown(answers.tmux.stdout));
+    answers = await both.ask(screens);
+    expect(answers.wsh).toEqual(answers.tmux);
+  }, 60_000);
 
   test.skipIf(!isFull)(
     "command lines that change something, and what is there then",

@@ -3,7 +3,7 @@ import type { CopyModeAct } from "../../protocol/copy-mode.ts";
 import { copyAct } from "../bindings/copy-commands.ts";
 import { TmuxError } from "../error.ts";
 import { type KeyOrText, keyNamed } from "../keys.ts";
-import type { Session } from "../model.ts";
+import type { Pane, Place, Session } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { addBuffer } from "./buffers.ts";
@@ -13,11 +13,11 @@ import { type Command, command, wholeNumber } from "./command.ts";
 export const inputCommands: readonly Command[] = [
   command("send-keys send", "FHlMN:Rt:X", [0, null], "[-FHlMRX] [-N repeat-count] [-t target-pane] key ...", sendKeys),
   command("send-prefix", "2t:", [0, 0], "[-2] [-t target-pane]", async (run, args) => {
-    const { pane } = await run.place(args, "pane");
+    const place = await run.place(args, "pane");
     const { prefix } = run.backend.keySettings();
     // As in tmux, of a prefix that is not set nothing is sent.
     if (args.has("2") || prefix === "none") return;
-    await run.backend.call("input.send", { keys: [prefix] }, pane.target);
+    for (const { target } of typedInto(place)) await run.backend.call("input.send", { keys: [prefix] }, target);
   }),
   command(
     "capture-pane capturep",
@@ -79,11 +79,18 @@ async function sendKeys(run: Run, args: Arguments): Promise<void> {
   const typed = words.flatMap((word) => typedBy(word, args));
   for (let i = 0; i < count; i++)
     for (const { data, keys } of sendings(typed))
-      await run.backend.call(
-        "input.send",
-        { ...(data === "" ? {} : { data }), ...(keys.length === 0 ? {} : { keys }) },
-        place.pane.target,
-      );
+      for (const { target } of typedInto(place))
+        await run.backend.call(
+          "input.send",
+          { ...(data === "" ? {} : { data }), ...(keys.length === 0 ? {} : { keys }) },
+          target,
+        );
+}
+
+/** The pane, and with `synchronize-panes` all others of its window that show and run. */
+function typedInto({ window, pane }: Place): readonly Pane[] {
+  if (window.info.synchronized !== true) return [pane];
+  return window.panes.filter((each) => each === pane || (each.info.hidden !== true && each.info.state !== "exited"));
 }
 
 function typedBy(word: string, args: Arguments): readonly KeyOrText[] {

@@ -66,11 +66,11 @@ function changedEnvironment(state: State, session: string | undefined): Record<s
   );
 }
 
-/** As tmux stores a name: what is not printed, and backslashes, as escapes of C. */
+/** As tmux stores a name: what is not printed, backslashes, and a `$` before a variable's name, as escapes of C. */
 export function visible(name: string): string {
-  const known: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };
+  const known: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", $: "\\$" };
   return name.replace(
-    /[\\\x00-\x1f\x7f]/g,
+    /[\\\x00-\x1f\x7f]|\$(?=[A-Za-z_{])/g,
     (char) => known[char] ?? `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`,
   );
 }

@@ -1,7 +1,7 @@
 /** Variables of formats: what tmux says of a session, a window, a pane, as far as wsh knows it. Pure. */
 import { constants } from "node:os";
 import type { PaneTerminal } from "../../protocol/pane-terminal.ts";
-import type { Pane, Place, Session, Window } from "../model.ts";
+import { oldestPane, type Pane, type Place, type Session, type Window } from "../model.ts";
 import { boxOf } from "../targets.ts";
 import { terminalVariables } from "./terminal-variables.ts";
 
@@ -51,7 +51,7 @@ const ofSession: Values<Session> = {
   session_attached: (session, facts) => attachedTo(session, facts),
   session_many_attached: (session, facts) => attachedTo(session, facts) > 1,
   session_attached_list: () => "",
-  session_path: ({ info }) => info.cwd ?? "",
+  session_path: (session, { terminals }) => terminals.get(oldestPane(session).target)?.start_path ?? "",
   session_alerts: () => "",
   session_group: () => "",
   session_grouped: () => false,
