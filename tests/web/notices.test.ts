@@ -10,7 +10,7 @@ let gateway: Gateway;
 let browser: TestBrowser;
 beforeTests((...both) => {
   [gateway, browser] = both;
-});
+}, true);
 
 interface NoticedPage extends TestPage {
   /** Those that the browser took, in their order. */

@@ -4,10 +4,12 @@
  */
 import { test } from "bun:test";
 import { type Browser, type BrowserContext, launch, type Page } from "puppeteer-core";
-import { anyOf } from "../../support/programs.ts";
+import { anyOf, pathOf } from "../../support/programs.ts";
 import { isCompiled } from "../../support/wsh-program.ts";
 
 const chromium = anyOf("chromium", "chromium-browser", "google-chrome");
+/** The same engine without windows: a start costs a third, a page half. The full size drives the whole of it. */
+const windowless = process.env.WSH_TEST_FULL === "1" ? null : pathOf("chromium-headless-shell");
 if (!isCompiled) console.error("SKIPPED: the page is in the executable alone: build first");
 
 /** `test` where there is a browser and a built executable, else `test.skip`. */
@@ -33,13 +35,17 @@ export class TestBrowser implements AsyncDisposable {
   /**
    * @param density device pixels of a CSS pixel; pages that only emulate one are laid out in whole CSS pixels
    * @param display X display of a window for people; null: no window
+   * @param whole with what belongs to no page: notifications
    */
-  static async start(density = 1, display: string | null = null): Promise<TestBrowser> {
+  static async start(density = 1, display: string | null = null, whole = false): Promise<TestBrowser> {
     if (chromium === null) throw new Error("no browser");
     return new TestBrowser(
       await launch({
-        executablePath: chromium,
-        ...(display === null ? {} : { headless: false, env: { ...process.env, DISPLAY: display } }),
+        ...(display !== null
+          ? { executablePath: chromium, headless: false, env: { ...process.env, DISPLAY: display } }
+          : windowless !== null && !whole
+            ? { executablePath: windowless, headless: "shell" as const }
+            : { executablePath: chromium }),
         // Chromium's sandbox does not run as root, as containers have it.
         args: [
           ...["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none", "--disable-gpu"],

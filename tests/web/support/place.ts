@@ -4,14 +4,17 @@ import { Gateway } from "../../support/server.ts";
 import { isCompiled } from "../../support/wsh-program.ts";
 import { TestBrowser } from "./browser.ts";
 
-/** @param started told of both before the first test; not where there is no executable to test */
-export function beforeTests(started: (gateway: Gateway, browser: TestBrowser) => void): void {
+/**
+ * @param started told of both before the first test; not where there is no executable to test
+ * @param whole of the browser, notifications too
+ */
+export function beforeTests(started: (gateway: Gateway, browser: TestBrowser) => void, whole = false): void {
   let gateway: Gateway | undefined;
   let browser: TestBrowser | undefined;
   beforeAll(async () => {
     if (!isCompiled) return;
     gateway = await Gateway.start();
-    browser = await TestBrowser.start();
+    browser = await TestBrowser.start(1, null, whole);
     started(gateway, browser);
   });
   afterEach(async () => {
