@@ -57,7 +57,7 @@ test("a session that is not made leaves neither worktree nor branch", async () =
     ["x", "-f", below, "cannot be the name of a branch"],
     ["x", "a b", below, "cannot be the name of a branch"],
     ["x", "", below, "cannot be the name of a branch"],
-    ["x", "five", wsh.dir, "in no git repository"],
+    ["x", "five", wsh.dir, "not in a git repository"],
   ] as const) {
     const { code, stderr } = await wsh.run("new", name, "--worktree", branch, "--cwd", cwd);
     expect([branch, code, stderr.includes(said)]).toEqual([branch, 1, true]);
