@@ -1,4 +1,4 @@
-/** How many running sessions an AI agent may have made, whatever way it makes them. */
+/** Limits the running sessions that an AI agent has created, by whichever interface. */
 import { WshError } from "./errors.ts";
 import { isSameOwner, type Owner } from "./owner.ts";
 import type { SessionInfo } from "./session.ts";

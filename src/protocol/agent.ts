@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { described, optional } from "./fields.ts";
 
-/** The states of an agent, the most urgent first. */
+/** The states of an agent, most urgent first. */
 export const agentStates = ["needs_input", "done", "idle", "working"] as const;
 export const AgentStateSchema = described(
   v.picklist(agentStates),
@@ -32,8 +32,8 @@ const words: Readonly<Record<AgentState, string>> = {
 };
 
 /**
- * The state in words, with what says so: `done (hook)`, `working (screen)`, `needs input? (kernel)` where only its rest
- * indicates it, and by the kernel `busy (npm test)`.
+ * The state with its evidence, as text: `done (hook)`, `working (screen)`, `needs input? (kernel)` if only its rest
+ * indicates it, and, reported by the kernel, `busy (npm test)`.
  */
 export function agentWords({ state, source, busy }: Pick<AgentInfo, "state" | "source" | "busy">): string {
   if (busy !== undefined) return `busy (${agentMessage(busy)})`;
@@ -41,7 +41,7 @@ export function agentWords({ state, source, busy }: Pick<AgentInfo, "state" | "s
   return `${words[state]}${isGuess ? "?" : ""} (${evidenceOf({ state, source })})`;
 }
 
-/** What a state rests on: the agent's hooks, the kernel, or what it prints. */
+/** The evidence for a state: the agent's hooks, the kernel, or its output. */
 export function evidenceOf({ state, source }: Pick<AgentInfo, "state" | "source">): "hook" | "kernel" | "screen" {
   if (source === "hook" || source === "kernel") return source;
   return source === "program" && state === "needs_input" ? "kernel" : "screen";
@@ -53,13 +53,13 @@ const MAX_AGENT_MESSAGE = 200;
 /** Name of an agent: `claude`, or one that settings or hooks add. */
 export const agentNamePattern = /^[a-z0-9][a-z0-9._-]{0,31}$/;
 
-/** Id of a conversation, as its agent takes it on a command line: never an option, never shell syntax. */
+/** Id of a conversation, in the form that its agent takes on a command line: never an option, never shell syntax. */
 export const conversationIdPattern = /^[A-Za-z0-9][\w.-]{0,127}$/;
 
 /** Absolute path of a file, without control characters. */
 const transcriptPattern = /^\/[^\p{Cc}]{1,4095}$/u;
 
-/** What an agent reports of its conversation. */
+/** An agent's report about its conversation. */
 export const ReportedConversationSchema = v.object({
   id: v.pipe(v.string(), v.regex(conversationIdPattern)),
   transcript: optional(
@@ -87,7 +87,7 @@ export const AgentInfoSchema = v.object({
 });
 export type AgentInfo = v.InferOutput<typeof AgentInfoSchema>;
 
-/** A text of an agent on one line, without control characters, of a length that a list can show. */
+/** An agent's text on one line, without control characters, short enough for a list. */
 export function agentMessage(text: string): string {
   const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
   return line.length <= MAX_AGENT_MESSAGE ? line : `${line.slice(0, MAX_AGENT_MESSAGE - 1).toWellFormed()}…`;

@@ -1,6 +1,6 @@
 /**
- * Characters whose width all terminals agree on. Any other may be drawn wider or narrower than we count, so code that
- * writes one sets the cursor absolutely afterwards. Pure.
+ * Characters whose width all terminals agree on. Any other may be drawn wider or narrower than counted here, so code
+ * that writes one sets the cursor absolutely afterwards. Pure.
  */
 
 import { PLACEHOLDER } from "./placeholder.ts";

@@ -1,6 +1,6 @@
 /**
  * A question to the person at a terminal, and its answer (docs/protocol.md, Questions). A question belongs to a session
- * and outlives the call that asked it: `ask_id` names it until it is over, and its result for a while after.
+ * and outlives the call that asked it: `ask_id` names it until it ends, and its result for a while afterwards.
  */
 import * as v from "valibot";
 import { AnswerSchema } from "./ask-result.ts";

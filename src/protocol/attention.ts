@@ -1,11 +1,11 @@
-/** Events in panes that no person looks at, and the alerts for people's terminals. Pure. */
+/** Events in panes that nobody looks at, and alerts of people's terminals for them. Pure. */
 import { agentMessage } from "./agent.ts";
 
-/** Nothing; BEL; a notification as iTerm2 and others show it; one as urxvt, foot and VTE do; one as kitty does. */
+/** No alert; BEL; a notification in the form of iTerm2 and others; of urxvt, foot and VTE; of kitty. */
 export const alertModes = ["off", "bell", "osc9", "osc777", "osc99"] as const;
 export type AlertMode = (typeof alertModes)[number];
 
-/** A program rang; there is output after silence; a long command has ended. */
+/** A program's bell; output after silence; the end of a long command. */
 export const newsKinds = ["bell", "activity", "finished"] as const;
 export type NewsKind = (typeof newsKinds)[number];
 
@@ -13,17 +13,20 @@ export function isNewsKind(name: string): name is NewsKind {
   return (newsKinds as readonly string[]).includes(name);
 }
 
-/** How a terminal shows a notification, by its client's environment; where that is not known, it rings. */
+/** How a terminal shows a notification, according to its client's environment; if unknown, it rings. */
 export function notificationsOf(env: Readonly<Record<string, string | undefined>>): AlertMode {
   const term = env.TERM ?? "";
-  // Inside a multiplexer, the rest may describe the terminal around it.
+  // Inside a multiplexer, other variables may describe the surrounding terminal.
   if (/^(screen|tmux)/.test(term)) return "bell";
   if (term === "xterm-kitty" || env.KITTY_WINDOW_ID !== undefined) return "osc99";
   if (/^(foot|rxvt)/.test(term) || env.VTE_VERSION !== undefined) return "osc777";
   return /iterm|wezterm|ghostty/i.test(`${env.TERM_PROGRAM ?? ""} ${term}`) ? "osc9" : "bell";
 }
 
-/** The bytes to write to a terminal. @param session empty: the text says it. @param text may come from programs: it is cleaned and cut */
+/**
+ * The bytes to write to a terminal. @param session empty: the text already names it. @param text may come from
+ * programs: it is cleaned and cut
+ */
 export function attentionFor(way: AlertMode, session: string, text: string): string {
   const message = session === "" ? text : `${session}: ${text}`;
   switch (way) {

@@ -1,7 +1,7 @@
-/** The caller of an operation, and its rights: the same terms in every transport. */
+/** The caller of an operation and its rights, in the form of every transport. */
 import { defined } from "./defined.ts";
 
-/** A caller's access: read, act, administer. Each level includes those before it. */
+/** A caller's access: read, act, administer. Each level includes the previous ones. */
 export type Access = "observe" | "operate" | "admin";
 
 /** How a caller was admitted, for the audit log. */
@@ -10,30 +10,30 @@ export interface Admission {
   readonly token: string;
   /** Distinguishes the token from an earlier one of the same name. */
   readonly id?: string;
-  /** Address of the peer; null without one. */
+  /** Address of the peer; null: it has none. */
   readonly peer: string | null;
-  /** The caller for limits there, as another machine reports it (shares.ts). */
+  /** The caller's share of limits there, as another machine reports it (shares.ts). */
   readonly share?: string;
 }
 
 /**
- * Shown to the person at the terminal while the caller holds the keyboard, and written to the audit log. It travels
- * with every call and stream, so that later actions in the caller's name have its rights: `only` and `via` come from
+ * Shown to the person at the terminal while the caller holds the keyboard, and written to the audit log. It is sent
+ * with every call and stream, so that later actions on the caller's behalf have its rights: `only` and `via` come from
  * its admission, never from its messages.
  */
 export interface Caller {
   readonly kind: "http" | "ws" | "mcp" | "cli";
-  /** Stable for the life of the connection or MCP session; a stateless caller has no unique id. */
+  /** Constant during the connection or MCP session; a stateless caller has no unique id. */
   readonly id: string;
   /** Its name for people ("Claude Code"). */
   readonly name?: string;
-  /** The AI agent on whose behalf a command line runs, as that says itself. */
+  /** The AI agent on whose behalf a command line runs, as the command line itself reports. */
   readonly agent?: string;
   /** Whether `id`, and everything the caller owns, ends with a connection. */
   readonly connected: boolean;
-  /** Id of the only session that it may use (a token made for it); absent: all. */
+  /** Id of the only session that it may use (with a token for one session); absent: all. */
   readonly only?: string;
-  /** Process id of the only program of a pane that it may act on: a restored pane has another. */
+  /** Process id of the only program of a pane on which it may act: a restored pane has another. */
   readonly program?: number;
   /** Absent: a process of this account, on a Unix socket. */
   readonly via?: Admission;
@@ -45,7 +45,7 @@ export interface Acting {
   readonly access: Access;
 }
 
-/** Name of the admission by a notice's address, which answers one question once. */
+/** Name of the admission by a notice's address, which answers one question, once. */
 export const NOTICE_TOKEN = "notice";
 
 const accessOrder: readonly Access[] = ["observe", "operate", "admin"];
@@ -54,12 +54,12 @@ export function accessCovers(held: Access, needed: Access): boolean {
   return accessOrder.indexOf(held) >= accessOrder.indexOf(needed);
 }
 
-/** The access of a caller by its admission, limited to the access that its own process states. */
+/** The access of a caller: that of its admission, limited to the access that its own process states. */
 export function lesserAccess(held: Access, reported: Access): Access {
   return accessCovers(held, reported) ? reported : held;
 }
 
-/** The caller for another machine's connection that asks for one of its callers. @param share that caller's share */
+/** The caller that a request from another machine acts for. @param share that caller's share */
 export function actingAt(caller: Caller, share: string | null | undefined): Caller {
   return caller.via === undefined || share === undefined || share === null
     ? caller
@@ -77,7 +77,7 @@ export function byKeys({ access, caller: { only, via } }: ByKeys): Acting {
   return { access, caller: { kind: "cli", id: "keys", connected: true, ...limits } };
 }
 
-/** The name shown for a caller that gave none. */
+/** Names for callers without one. */
 const nameless: Readonly<Record<Caller["kind"], string>> = {
   http: "an HTTP client",
   ws: "a WebSocket client",
@@ -85,18 +85,18 @@ const nameless: Readonly<Record<Caller["kind"], string>> = {
   cli: "wsh",
 };
 
-/** Tokens that any number of programs share: the Unix socket's callers, the instance's own token, none at all. */
+/** Tokens that several programs share: the Unix socket's callers, the instance's own token, no token. */
 const sharedTokens = ["socket", "own", "none"];
 const sharedIds: ReadonlySet<string> = new Set(
   ["http", "mcp"].flatMap((way) => sharedTokens.map((token) => `${way}:${token}`)),
 );
 
-/** The token by which a caller was admitted, if it is not one that any program of this account may use. */
+/** The token that admitted a caller, unless any program of this account may use it. */
 export function ownToken({ via }: Pick<Caller, "via">): string | null {
   return via === undefined || sharedTokens.includes(via.token) ? null : via.token;
 }
 
-/** The id by which a caller is recognised; null when others have the same. */
+/** The id that identifies a caller; null: others have the same. */
 export function callerIdentity({ id }: Caller): string | null {
   return sharedIds.has(id) ? null : id;
 }

@@ -1,5 +1,5 @@
 /**
- * Commands in the form of every transport: what ran at a shell's prompt, how it ended, and what it printed. An unknown
+ * Commands in the form of every transport: the command line at a shell's prompt, its end, and its output. An unknown
  * value is null, never a guess: an exit code is given only when the shell or the kernel reported it.
  */
 import * as v from "valibot";
@@ -9,11 +9,11 @@ import { stepFilterFields } from "./output-filter.ts";
 import { LineSchema } from "./screen.ts";
 import { SessionStateSchema } from "./session.ts";
 
-/** Bytes of rendered output in a result unless the caller asks otherwise. */
+/** Default bytes of rendered output in a result. */
 export const DEFAULT_OUTPUT_LIMIT = 32_768;
-/** The same of a server that is ready: its caller wants to know that, and may read the rest. */
+/** The same for a server that is ready: its caller mainly wants to know that, and can read the rest. */
 export const READY_OUTPUT_LIMIT = 256;
-/** Largest output of a result, in bytes: the most that one record keeps. */
+/** Largest output of a result, in bytes: the maximum stored in one record. */
 export const MAX_OUTPUT_LIMIT = 1_048_576;
 export const MAX_STEPS = 100;
 /** Maximum commands that one exec runs in parallel. */
@@ -21,10 +21,13 @@ export const MAX_PARALLEL = 10;
 /** Longest command in UTF-8 bytes (docs/protocol.md, Limits). */
 const MAX_COMMAND_BYTES = 1_048_576;
 
-/** What terminals that are made for a command have, unless the caller says otherwise: nobody turns a pager's pages. */
+/**
+ * Variables of terminals that are created for a command, unless the caller overrides them: nobody turns a pager's
+ * pages.
+ */
 export const NO_PAGERS = { PAGER: "cat", GIT_PAGER: "cat", SYSTEMD_PAGER: "cat", MANPAGER: "cat" } as const;
 
-/** State of a command. `lost`: its end was not and will not be seen. `replaced`: another program replaced the shell. */
+/** State of a command. `lost`: its end was not seen and will not be. `replaced`: another program replaced the shell. */
 const CommandStateSchema = v.picklist(["running", "finished", "lost", "replaced"]);
 export type CommandState = v.InferOutput<typeof CommandStateSchema>;
 
@@ -44,16 +47,16 @@ export const CommandRecordSchema = v.object({
   signal: v.nullable(v.string()),
   /** Whether the shell reported all of it in time by marks with the session's nonce, which forged marks lack. */
   verified: v.boolean(),
-  /** The command that exec sent, when `command` is something else that ran instead. */
+  /** The command that exec sent, if `command` is a different one that ran instead. */
   sent: v.optional(v.string()),
-  /** Output cursors of its first byte and of the one past its last. */
+  /** Output cursors of its first byte and of the byte after its last. */
   output_start: v.number(),
   output_end: v.nullable(v.number()),
-  /** Logical lines of its output: first, and last (null while it runs). */
+  /** Logical lines of its output: the first, and the last (null while it runs). */
   first_line_id: v.number(),
   last_line_id: v.nullable(v.number()),
   output_lines: v.number(),
-  /** Reasons why its output may not be everything that it printed. */
+  /** Reasons why its output may be incomplete. */
   warnings: v.optional(v.array(v.string())),
 });
 export type CommandRecord = v.InferOutput<typeof CommandRecordSchema>;
@@ -70,22 +73,22 @@ export const ExecStateSchema = v.picklist([
 ]);
 export type ExecState = v.InferOutput<typeof ExecStateSchema>;
 
-/** What is said first of an answer that did not see everything it was asked about. */
+/** Fields that come first in an answer that did not cover everything requested. */
 const IncompleteFields = {
-  /** Part of what was asked about is not kept. */
+  /** Some of the requested output is no longer stored. */
   incomplete: v.optional(v.literal(true)),
-  /** The lines that were there, as in `45161–60000 of 60000`. */
+  /** The lines that were available, such as `45161–60000 of 60000`. */
   searched: v.optional(v.string()),
-  /** Why the others are not. */
+  /** Why the others are unavailable. */
   reason: v.optional(v.string()),
 };
 
 export const StepResultSchema = v.object({
   ...IncompleteFields,
   name: v.optional(v.string()),
-  /** The session of a step that ran in one of its own. */
+  /** The session of a step that ran in a session of its own. */
   session: v.optional(v.string()),
-  /** The pane of a step that was shown. */
+  /** The pane of a step that ran in a pane. */
   pane: v.optional(v.string()),
   state: ExecStateSchema,
   exit_code: v.nullable(v.number()),
@@ -93,24 +96,24 @@ export const StepResultSchema = v.object({
   output: v.string(),
   /** Lines omitted between the head and the tail of the output. */
   omitted_lines: v.number(),
-  /** With a pattern: lines that match, shown or not. */
+  /** With a pattern: the number of matching lines, displayed or not. */
   matches: v.optional(v.number()),
-  /** Lines of the whole output, when not all of them are shown. */
+  /** Number of lines of the whole output, if not all are displayed. */
   total_lines: v.optional(v.number()),
-  /** Until when the session of an ended command can be read, as an ISO time. */
+  /** Time until which the session of an ended command can be read, in ISO format. */
   readable_until: v.optional(v.string()),
   duration_ms: v.nullable(v.number()),
   cwd: v.nullable(v.string()),
   command_id: v.nullable(v.number()),
   output_cursor: v.number(),
-  /** What a command that still runs waits for; prompt: it is a shell that shows one of its own. */
+  /** The input for which a running command waits; prompt: it is a shell with a prompt of its own. */
   waits_for: v.optional(v.picklist(["waiting_for_input", "password", "fullscreen", "prompt"])),
   warnings: v.optional(v.array(v.string())),
-  /** False when the record is not verified, or when what ran may differ from what was sent. */
+  /** False when the record is not verified, or when another command may have run than the one sent. */
   verified: v.optional(v.boolean()),
-  /** The command was typed at a shell without integration: what it reports is that line's own word. */
+  /** Whether the command was typed at a shell without integration: the typed line itself reports its end. */
   typed: v.optional(v.boolean()),
-  /** What ran instead of the command: the exit code is not the command's. */
+  /** The command that ran instead of the one sent: the exit code belongs to it. */
   ran: v.optional(v.string()),
 });
 export type StepResult = v.InferOutput<typeof StepResultSchema>;
@@ -126,7 +129,7 @@ export const ExecResultSchema = v.object({
 });
 export type ExecResult = v.InferOutput<typeof ExecResultSchema>;
 
-/** Whether the result shows less than the command printed. */
+/** Whether the result contains less than the command's whole output. */
 export function isPartial({
   omitted_lines,
   total_lines = 0,
@@ -183,20 +186,20 @@ export const OutputResultSchema = v.object({
   ...IncompleteFields,
   base64: optional(v.string(), "with raw: exactly what the command wrote"),
   text: v.optional(v.string()),
-  /** Replaces the text when styled. */
+  /** Lines that replace the text in styled output. */
   lines: v.optional(v.array(LineSchema)),
   output_cursor: v.number(),
   omitted_bytes: v.number(),
   omitted_lines: v.optional(v.number()),
-  /** Lines that match, shown or not. */
+  /** Number of matching lines, displayed or not. */
   matches: v.optional(v.number()),
   /** Lines of the whole output. */
   total_lines: v.optional(v.number()),
   first_line_id: v.optional(v.nullable(v.number())),
   exit_code: v.optional(v.nullable(v.number())),
-  /** The alternate screen is shown: the newest lines are its rows, and nothing drawn there counts as output. */
+  /** Whether the alternate screen is shown: the newest lines are its rows, which do not count as output. */
   alternate_screen: v.optional(v.boolean()),
-  /** Of a command: reasons why its output may not be everything that it printed. */
+  /** For a command: reasons why its output may be incomplete. */
   warnings: v.optional(v.array(v.string())),
 });
 export type OutputResult = v.InferOutput<typeof OutputResultSchema>;
@@ -214,17 +217,19 @@ const ForegroundSchema = v.object({
 const ShellIntegrationSchema = v.object({
   active: v.boolean(),
   shell: v.nullable(v.string()),
-  /** Why there is no such value. */
+  /** Why the value is missing. */
   reason: v.optional(v.string()),
 });
 
 export const StatusSchema = v.object({
   alive: v.boolean(),
   state: SessionStateSchema,
-  /** Reason for the state, for people to read. */
+  /** Explanation of the state for people. */
   why: v.string(),
   decided_from: DecidedFromSchema,
-  /** The program contains a terminal of its own (script, ssh, tmux); `why` says how its state is judged. */
+  /**
+   * Whether the program contains a terminal of its own (script, ssh, tmux); `why` explains how its state is determined.
+   */
   relay: v.boolean(),
   foreground: v.nullable(ForegroundSchema),
   cwd: v.nullable(v.string()),
@@ -234,7 +239,7 @@ export const StatusSchema = v.object({
   /** A person at an attached terminal has typed in the last few seconds. */
   human_typing: v.boolean(),
   modes: v.record(v.string(), v.boolean()),
-  /** Modes by which the terminal shows text wrong, though no full-screen program uses them; absent: none. */
+  /** Modes that make the terminal show text incorrectly although no full-screen program uses them; absent: none. */
   disorder: v.optional(v.array(v.string())),
   shell_integration: ShellIntegrationSchema,
   output_cursor: v.number(),
@@ -249,9 +254,9 @@ export const RunResultSchema = v.object({
   output: v.optional(v.string()),
   /** Lines omitted between the head and the tail of the output. */
   omitted_lines: v.optional(v.number()),
-  /** The line before the cursor of a program that waits for input; absent without one, and at a shell's prompt. */
+  /** The line before the cursor of a program that waits for input; absent: there is none, or it is a shell's prompt. */
   prompt: v.optional(v.string()),
-  /** The cursor from which the output counts. */
+  /** The cursor at which the output begins. */
   since: v.number(),
   output_cursor: v.number(),
   exit_code: v.optional(v.nullable(v.number())),

@@ -1,6 +1,6 @@
 /**
- * What an AI agent learns of a private session that is not its own, in lists, events and answers: its id, its name, and
- * that it is private. Everything that tells an agent of sessions decides here.
+ * What an AI agent may learn of a private session that is not its own, in lists, events and answers: its id, its name,
+ * and that it is private. All code that reports sessions to an agent uses this module.
  */
 import type { LifecycleEvent } from "./events.ts";
 import { isSameOwner, type Owner } from "./owner.ts";
@@ -8,9 +8,9 @@ import type { PortHolder } from "./ports.ts";
 import type { RecordedEvent } from "./recorded-events.ts";
 import type { PaneInfo, SessionInfo } from "./session.ts";
 
-/** Of what is written down or asked of the system an agent learns by the sessions that it is about. */
+/** Limits on what an AI agent may learn from records and from the system, by the sessions that exist now. */
 export interface Concealment {
-  /** Ids of private sessions, and of those of which nothing is known. */
+  /** Ids of private sessions, and of sessions about which nothing is known. */
   readonly hidden: ReadonlySet<string>;
   /** Ids of the agent's own sessions. */
   readonly own: ReadonlySet<string>;
@@ -41,7 +41,7 @@ export function isConcealed(
   return owner === undefined || !isSameOwner(owner, agent);
 }
 
-/** A session as an agent sees it. @param agent null: another caller, who sees everything */
+/** A session in the form that an agent may see. @param agent null: another caller, who sees everything */
 export function asSeenBy(info: SessionInfo, agent: Owner | null): SessionInfo {
   if (agent === null) return info;
   const { id, name, server, running, created_at, windows } = info;
@@ -87,7 +87,7 @@ export function eventSeenBy(event: LifecycleEvent, agent: Owner | null): Lifecyc
   }
 }
 
-/** The same of recorded events. @param concealment null: another caller */
+/** The same for recorded events. @param concealment null: another caller */
 export function recordSeen(event: RecordedEvent, concealment: Concealment | null): RecordedEvent | null {
   const { session, session_id, at, old_name, private: wasPrivate = false } = event;
   if (concealment === null) return event;
@@ -98,7 +98,10 @@ export function recordSeen(event: RecordedEvent, concealment: Concealment | null
   return old_name === undefined ? named : { ...named, old_name };
 }
 
-/** Programs that listen on ports: that one is in use nobody can hide. @param isAsked about this port alone */
+/**
+ * The same for programs that listen on ports; it cannot be hidden that a port is in use. @param isAsked whether the
+ * request is about this port only
+ */
 export function holdersSeen(
   holders: readonly PortHolder[],
   concealment: Concealment | null,
@@ -111,7 +114,7 @@ export function holdersSeen(
   });
 }
 
-/** The same of any answer that has panes: those that show a private session. */
+/** The same for any answer with panes: panes that show a private session are limited. */
 export function withoutConcealed<T>(answer: T): T {
   if (Array.isArray(answer)) return answer.map(withoutConcealed) as T;
   if (typeof answer !== "object" || answer === null) return answer;

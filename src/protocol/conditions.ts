@@ -1,9 +1,9 @@
 /**
- * Conditions that a caller can wait for, and how the answer reports what ended the wait (docs/protocol.md, Conditions):
- * one list for every transport.
+ * Conditions that a caller can wait for, and the answer's report about the end of the wait (docs/protocol.md,
+ * Conditions): one list for every transport.
  *
- * Level conditions (prompt, waiting_for_input, password, fullscreen, exited, idle, agent) are met if they hold already;
- * edge conditions (command_finished, text, regex, bell) consider only output after `since`.
+ * Level conditions (prompt, waiting_for_input, password, fullscreen, exited, idle, agent) are also met if they already
+ * hold; edge conditions (command_finished, text, regex, bell) consider only output after `since`.
  */
 import * as v from "valibot";
 import { AgentInfoSchema, type AgentState, agentStates } from "./agent.ts";
@@ -14,12 +14,12 @@ import { described, integerBetween, integerFrom, optional } from "./fields.ts";
 import { SessionStateSchema } from "./session.ts";
 import { DEFAULT_IDLE_MS, DEFAULT_WAIT_MS, WaitMsSchema } from "./wait-times.ts";
 
-/** Most conditions in one wait; more is a mistake, not a need. */
+/** Most conditions in one wait; more are a mistake. */
 const MAX_CONDITIONS = 32;
-/** Longest text or pattern, in characters: longer than any line worth waiting for. */
+/** Longest text or pattern, in characters: longer than any useful line. */
 const MAX_PATTERN_LENGTH = 1_024;
 
-/** A place in the session's output: opaque to callers, only ever grows. */
+/** A position in the session's output: opaque to callers, and only ever increasing. */
 export const OutputCursorSchema = integerFrom(0);
 
 const PatternSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_PATTERN_LENGTH));
@@ -61,13 +61,13 @@ export const ConditionSchema = v.union(options, faults);
 /** A condition as a caller writes it: a name, or an object with a type. */
 export type ConditionInput = v.InferOutput<typeof ConditionSchema>;
 
-/** The answer to a question, which the session keeps: not a condition on the program. */
+/** The answer to a question, which the session stores: not a condition on the program. */
 const AnswerConditionSchema = v.object({
   type: v.literal("answer"),
   ask_id: described(v.string(), "id of a pending question"),
 });
 const WaitConditionSchema = v.union([...options, AnswerConditionSchema], faults);
-/** Input of a wait for other things than a program's conditions. */
+/** Input of a wait that is not limited to a program's conditions. */
 export type WaitConditionInput = v.InferOutput<typeof WaitConditionSchema>;
 
 /** A condition as the domain uses it: always an object. */
@@ -79,12 +79,15 @@ export type Condition =
   | { readonly type: "agent"; readonly state: AgentState }
   | { readonly type: "port"; readonly port: number; readonly anyOwner: boolean };
 
-/** The conversion for a session. @param leased the port that it has on lease */
+/** The conversion of conditions for a session. @param leased the port that it has on lease */
 export function conditionsFor(leased: number | null): (input: ConditionInput) => Condition {
   return (input) => condition(input, leased);
 }
 
-/** Converts both notations of a condition to one form. @throws WshError invalid_request: a lease that there is not */
+/**
+ * Converts both notations of a condition to one form. @throws WshError invalid_request: the session has no port on
+ * lease
+ */
 function condition(input: ConditionInput, leased: number | null): Condition {
   if (input === "idle") return { type: input, ms: DEFAULT_IDLE_MS };
   if (typeof input === "string") return { type: input };
@@ -92,8 +95,8 @@ function condition(input: ConditionInput, leased: number | null): Condition {
   if (input.type === "port") {
     const { port = leased, any_owner: anyOwner = false } = input;
     if (port !== null) return { type: "port", port, anyOwner };
-    throw new WshError("invalid_request", "the session has no port on lease: say which is meant", {
-      hint: 'A session is made with one by port: "free".',
+    throw new WshError("invalid_request", "the session has no port on lease: name a port", {
+      hint: 'port: "free" creates a session with one.',
     });
   }
   return input;
@@ -101,7 +104,7 @@ function condition(input: ConditionInput, leased: number | null): Condition {
 
 type AnswerCondition = v.InferOutput<typeof AnswerConditionSchema>;
 
-/** The conditions on the program, and the ids of the questions whose end is waited for. */
+/** The conditions on the program, and the ids of the questions whose end is awaited. */
 export function splitConditions<T extends string | { readonly type: string }>(
   anyOf: readonly (T | AnswerCondition)[],
 ): { readonly program: readonly Exclude<T, AnswerCondition>[]; readonly asked: readonly string[] } {
@@ -144,7 +147,7 @@ export const WaitSchema = v.object({
   max_wait_ms: optional(WaitMsSchema, "longest wait in ms, at most 300000; 0 answers at once", DEFAULT_WAIT_MS),
 });
 
-/** The listener on a port; pid and name are null where the kernel does not reveal them. */
+/** The listener on a port; pid and name are null if the kernel does not reveal them. */
 const ListenerSchema = v.object({
   port: v.number(),
   pid: v.nullable(v.number()),
@@ -157,7 +160,7 @@ export const decisionFields = {
   decided_by: DecidedBySchema,
   /** The text that matched, for text and regex. */
   match: v.optional(v.string()),
-  /** Groups of the pattern, null for a group that did not take part. */
+  /** Groups of the pattern; null: the group did not match. */
   groups: v.optional(v.array(v.nullable(v.string()))),
   /** With agent: the agent with this state, and the evidence for it. */
   agent: v.optional(AgentInfoSchema),
@@ -165,24 +168,24 @@ export const decisionFields = {
   line_id: v.optional(v.number()),
   /** With port and port_in_use: the listener. */
   port: v.optional(ListenerSchema),
-  /** Why a condition can never hold or be known (unsupported, port_in_use), and the remedy. */
+  /** Why a condition can never hold or be determined (unsupported, port_in_use), and the remedy. */
   reason: v.optional(v.string()),
 };
 
 export const WaitResultSchema = v.object({
   session: v.nullable(v.string()),
-  /** The pane, of a session with several. */
+  /** The pane, if the session has several. */
   pane: v.optional(v.string()),
   ...decisionFields,
   state: v.optional(SessionStateSchema),
   output_cursor: v.optional(OutputCursorSchema),
-  /** Cursors of the sessions waited for when none ended the wait: `since` of the next wait. */
+  /** Cursors of the sessions if none ended the wait: `since` of the next wait. */
   output_cursors: v.optional(v.record(v.string(), OutputCursorSchema)),
   /** The record, when a command ended the wait. */
   command: v.optional(CommandRecordSchema),
-  /** The beginning and the end of its output, when its end ended the wait. */
+  /** The beginning and the end of the command's output, if the end of the command ended the wait. */
   output: v.optional(v.string()),
-  /** Lines of it that are left out; its id reads them. */
+  /** Number of omitted lines of that output, which can be read by the command's id. */
   omitted_lines: v.optional(v.number()),
   ask: optional(AskResultSchema, "the closed question, if that ended the wait"),
   /** Parts of the output that the wait could not see. */

@@ -1,6 +1,6 @@
 /**
  * Messages between two wsh processes on a session process's socket: a Hello each way, then requests, responses and
- * events as JSON. One connection carries any number of requests and at most one stream (an attached terminal or a
+ * events as JSON. A connection carries any number of requests and at most one stream (an attached terminal or a
  * subscription).
  */
 import * as v from "valibot";
@@ -15,7 +15,7 @@ export const HelloSchema = v.object({
   /** Product version of the speaker. */
   version: v.string(),
   role: v.picklist(["session", "layout", "server", "cli", "attach"]),
-  /** The process no longer has a session, only panes of another one (in earlier versions: one pane). */
+  /** Set if the process no longer has a session, only panes of another one. */
   member: v.optional(v.literal(true)),
   /** Describes a session process, so that a list needs no second round trip. */
   info: v.optional(SessionInfoSchema),
@@ -53,7 +53,7 @@ const CallerSchema = v.pipe(
 );
 
 const AccessSchema = v.picklist(["observe", "operate", "admin"]);
-/** A caller that another process acts for. */
+/** A caller for which another process acts. */
 export const ActingSchema = v.object({ caller: CallerSchema, access: AccessSchema });
 
 function admission(via: { [field in keyof Admission]: Admission[field] | undefined }): Admission {
@@ -69,11 +69,11 @@ export const RequestSchema = v.object({
   target: v.optional(v.pipe(v.string(), v.maxLength(256))),
   caller: CallerSchema,
   access: AccessSchema,
-  /** Executed once, however often it is repeated. */
+  /** Identifies a repeated request, which is executed once. */
   once: v.optional(RequestKeySchema),
-  /** Unix time in ms after which it is not begun. */
+  /** Unix time in ms after which the request is not begun. */
   deadline: v.optional(v.number()),
-  /** The caller takes `waits_for_person` before the response. */
+  /** Whether the caller accepts `waits_for_person` before the response. */
   tells: v.optional(v.boolean()),
 });
 export type Request = v.InferOutput<typeof RequestSchema>;
@@ -83,12 +83,12 @@ export const ResponseSchema = v.union([
   v.object({ id: v.number(), result: v.unknown() }),
 ]);
 
-/** A request waits for the leave of a person, who is asked at the session: an event before its response. */
+/** An event before the response of a request that waits for a person's permission, who is asked at the session. */
 export const WaitsForPersonSchema = v.object({
   event: v.literal("waits_for_person"),
   request: v.number(),
   session: v.string(),
-  /** Unix time in ms at which it is refused; 0: it waits no longer. */
+  /** Unix time in ms at which it is refused; 0: it no longer waits. */
   until: v.number(),
 });
 export type WaitsForPerson = Pick<v.InferOutput<typeof WaitsForPersonSchema>, "session" | "until">;
@@ -105,14 +105,14 @@ export type WireEvent = v.InferOutput<typeof EventSchema>;
 
 /**
  * How long a session's info stays valid. A server that watches the session keeps the info, and asks again after a
- * `stale` event, or when the state may have changed without one.
+ * `stale` event, or if the state may have changed without one.
  */
 export const ListingSchema = v.object({
   /** Grows with each `stale`: an info with a smaller number than the last `stale` is outdated. */
   change: v.number(),
   pid: v.number(),
   /**
-   * How long the state is valid: until the session process reports something; until a process has run again, by its run
+   * How long the state is valid: until the session process reports a change; until a process has run again, by its run
    * count (/proc/PID/schedstat); null: unknown.
    */
   lasting: v.nullable(v.union([v.literal("reported"), v.object({ pid: v.number(), runs: v.string() })])),

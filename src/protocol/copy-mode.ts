@@ -1,4 +1,4 @@
-/** What a person does in copy mode, and where it begins. */
+/** The actions of a person in copy mode, and how it begins. */
 import * as v from "valibot";
 import { integerBetween } from "./fields.ts";
 
@@ -11,7 +11,7 @@ const CellSchema = integerBetween(0, 1000);
 
 export const KeyNameSchema = v.pipe(v.string(), v.maxLength(96));
 
-/** An action of copy mode, so many times, with a text to search or a character to jump to. */
+/** An action of copy mode with its count, and a text to search or a character to jump to. */
 export const CopyModeActSchema = v.object({
   action: v.pipe(v.string(), v.maxLength(32)),
   count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(99_999)),
@@ -22,17 +22,19 @@ export type CopyModeAct = v.InferOutput<typeof CopyModeActSchema>;
 /** The person uses copy mode. */
 export const CopyModeInputSchema = v.object({
   keys: v.picklist(modeKeyChoices),
-  /** Rows up, by the wheel: reaching the end leaves. */
+  /** Rows to scroll up by the wheel; scrolling back to the end leaves copy mode. */
   wheel: v.optional(integerBetween(1, MAX_WHEEL_ROWS)),
-  /** The left button went down in a cell, so many times in a row: what is typed next leaves and is for the program. */
+  /**
+   * The left button was pressed in a cell, this many times in a row: the next typed key leaves and goes to the program.
+   */
   press: v.optional(
     v.object({ row: CellSchema, col: CellSchema, clicks: v.pipe(v.number(), v.minValue(1), v.maxValue(3)) }),
   ),
-  /** What copy mode, which is on, does. */
+  /** An action for the open copy mode. */
   act: v.optional(CopyModeActSchema),
-  /** The person's changes to these keys: an action of copy mode, or null for none. */
+  /** The person's changes to these keys: an action of copy mode, or null to unbind a key. */
   bound: v.optional(v.record(KeyNameSchema, v.nullable(v.string()))),
-  /** For a terminal that has NO_COLOR: selection, matches and labels have no colours. */
+  /** For a terminal with NO_COLOR: selection, matches and labels have no colours. */
   plain: v.optional(v.boolean()),
 });
 export type CopyModeInput = v.InferInput<typeof CopyModeInputSchema>;

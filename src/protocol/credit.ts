@@ -1,24 +1,25 @@
 /**
  * Flow control of one direction of a link's stream, both ends: the sender never has more bytes in transit than the
- * receiver has permitted, so a reader that stops holds up to LINK_CREDIT_BYTES and blocks no process in between. Pure.
+ * receiver has permitted, so a stopped reader causes at most LINK_CREDIT_BYTES to be queued and blocks no process in
+ * between. Pure.
  */
 import { LINK_CREDIT_BYTES } from "./machines.ts";
 
-/** Bytes taken after which credit is returned at once: often enough that the sender never runs out. */
+/** Bytes received after which credit is returned at once: often enough that the sender never waits. */
 const GIVE_BACK_BYTES = LINK_CREDIT_BYTES / 4;
 
 /** The sender's remaining credit. */
 export class SendCredit {
   private left = LINK_CREDIT_BYTES;
 
-  /** How many of these bytes may go now; they count as sent. */
+  /** Number of these bytes that may be sent now; they count as sent. */
   take(wanted: number): number {
     const taken = Math.min(wanted, this.left);
     this.left -= taken;
     return taken;
   }
 
-  /** The receiver permits more; it never permits more than a whole credit at once. */
+  /** The receiver permits more bytes, never more than a whole credit at once. */
   given(bytes: number): void {
     this.left = Math.min(LINK_CREDIT_BYTES, this.left + bytes);
   }
@@ -29,7 +30,7 @@ export class ReceiveCredit {
   private taken = 0;
   private outstanding = LINK_CREDIT_BYTES;
 
-  /** @returns whether the sender was permitted to send as much */
+  /** @returns whether the sender was permitted to send that many */
   arrived(bytes: number): boolean {
     this.outstanding -= bytes;
     return this.outstanding >= 0;

@@ -1,9 +1,9 @@
 /**
  * Overlays and panels in the form of every transport (docs/protocol.md, Drawing).
  *
- * Owns the schemas. Invariant: input is lenient (a colour as a name, `#rrggbb` or {r,g,b}; a background
- * as a colour or {bg}; null for unset), output always has one form, and every input schema can be described as JSON
- * Schema. The store checks counts and sizes, since their error code depends on whether something is made or changed.
+ * Owns the schemas. Invariant: input is lenient (a colour as a name, `#rrggbb` or {r,g,b}; a background as a colour or
+ * {bg}; null for unset), output always has one form, and every input schema can be described as JSON Schema. The store
+ * checks counts and sizes, since their error code depends on whether an element is created or changed.
  */
 import * as v from "valibot";
 import { elementColorNames, MAX_TTL_MS } from "./drawing-limits.ts";
@@ -69,11 +69,11 @@ export interface ElementText {
 }
 
 export interface ElementSpan extends ElementText {
-  /** A name by which the span can be updated; several may share it. */
+  /** A name for updating the span; several spans may share it. */
   readonly id?: string;
 }
 
-/** Text at a place inside the box. */
+/** Text at a position inside the box. */
 export interface RegionWrite extends ElementText {
   readonly row: number;
   readonly col: number;
@@ -126,7 +126,7 @@ type Given<T> = {
   [K in keyof T as null extends T[K] ? K : undefined extends T[K] ? K : never]?: NonNullable<T[K]>;
 };
 
-/** Which screen an element is shown on: the normal one, the alternate one, or both. */
+/** The screen on which an element is shown: the normal one, the alternate one, or both. */
 export const ElementScreenModeSchema = v.picklist(["normal", "alt", "both"]);
 export type ElementScreenMode = v.InferOutput<typeof ElementScreenModeSchema>;
 
@@ -219,7 +219,10 @@ interface Element {
   readonly persist?: true;
 }
 
-/** A box above the terminal's content, in cells of the outer screen. It may lie partly or wholly outside of it. */
+/**
+ * A box above the terminal's content, in cells of the outer screen. It may be partly or completely outside of the
+ * screen.
+ */
 export interface Overlay extends Element {
   readonly x: number;
   readonly y: number;
@@ -231,7 +234,7 @@ export interface Overlay extends Element {
 export interface Panel extends Element {
   readonly position: PanelPosition;
   readonly height: number;
-  /** False without room for it. */
+  /** False if there is no room for it. */
   readonly visible: boolean;
 }
 

@@ -1,12 +1,13 @@
 /**
- * The one table of error codes. A code determines the HTTP status and the default hint. The domain throws these errors;
+ * The table of error codes. A code determines the HTTP status and the default hint. The domain throws these errors;
  * each transport turns them into a reply.
  */
 
 import { type Interface, inWordsOf } from "./interface-words.ts";
 
 /**
- * By HTTP status, the caller's remedy in one sentence for each code; names in braces differ by transport (`interface-words.ts`).
+ * Codes by HTTP status, with the remedy for the caller in one sentence; names in braces differ by transport
+ * (`interface-words.ts`).
  */
 const hints = {
   400: {
@@ -53,7 +54,7 @@ const hints = {
     checkpoint_not_found: "{checkpoints} which exist.",
     client_not_found: "`wsh clients` shows which are attached.",
     buffer_not_found: "List the paste buffers to see which exist.",
-    server_not_found: "Leave 'server' out, or name this server's own hostname.",
+    server_not_found: "Omit 'server', or name this server's own hostname.",
     machine_not_found: "{machines} lists the known machines.",
     no_sessions: "Create a session first, or use another tag.",
     unknown_method: "{methods}.",
@@ -76,7 +77,7 @@ const hints = {
     no_agent:
       "Nothing was typed. A prompt goes to an AI agent that holds the terminal itself, not behind ssh, sudo or a container; {screen} shows what does.",
     agent_asks: "Nothing was typed. Answer its question first, or have a person answer it; {screen} shows it.",
-    composer_not_empty: "Nothing was typed. Wait until who typed it has sent it; {screen} shows it.",
+    composer_not_empty: "Nothing was typed. Wait until its author has sent it; {screen} shows it.",
     composer_not_found: "Nothing was typed. It may show a menu or a dialog, or still start; {screen} shows it.",
     input_captured: "Another caller has captured the keyboard; wait until it is released.",
     no_viewer: "Attach a terminal that shows the window, or start the program in a pane.",
@@ -146,7 +147,7 @@ const kinds = Object.fromEntries(
   ),
 ) as Readonly<Record<ErrorCode, { readonly status: number; readonly hint: string }>>;
 
-/** Codes that servers of 0.1.0 send, and their names since. */
+/** Codes of 0.1.0's servers, and their current names. */
 const formerCodes: ReadonlyMap<string, ErrorCode> = new Map([
   ["host_unavailable", "session_unavailable"],
   ["host_crashed", "session_crashed"],
@@ -169,7 +170,10 @@ export function isRefusal(status: number): boolean {
 /** Extra keys that travel beside code, message and hint (for example exit_code of an ended session). */
 type ErrorDetails = Readonly<Record<string, unknown>>;
 
-/** The JSON of an error in every transport: `{"error": ErrorBody}` over HTTP and WebSocket, bare in MCP results. */
+/**
+ * The JSON of an error in every transport: `{"error": ErrorBody}` over HTTP and WebSocket, the bare object in MCP
+ * results.
+ */
 interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
@@ -181,7 +185,7 @@ export class WshError extends Error {
   override readonly name = "WshError";
 
   /**
-   * @param code one of the table above
+   * @param code a code of the table above
    * @param message the fault, with the offending value
    * @param details keys added to the error object on the wire; `hint` replaces the table's
    */
@@ -194,12 +198,12 @@ export class WshError extends Error {
     super(message, options);
   }
 
-  /** HTTP status; a transport that has a more exact one for the same code (415 and 422 for invalid_request) sets it. */
+  /** HTTP status; a transport with a more exact one for the same code (415 and 422 for invalid_request) sets it. */
   get status(): number {
     return this.options.status ?? kinds[this.code].status;
   }
 
-  /** The hint as programs read it that use wsh/client. */
+  /** The hint in the form for programs that use wsh/client. */
   get hint(): string {
     return this.hintAt("http");
   }
@@ -224,7 +228,7 @@ export class WshError extends Error {
     return typeof own === "string" ? own : kinds[this.code].hint;
   }
 
-  /** The error that a peer sent as JSON; an unknown code becomes internal_error and keeps its message. */
+  /** The error that a peer sent as JSON; an unknown code becomes internal_error with the same message. */
   static fromBody(body: { code?: unknown; message?: unknown }): WshError {
     const { code, message, ...details } = body;
     const named = typeof code === "string" ? (formerCodes.get(code) ?? code) : "";

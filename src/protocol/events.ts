@@ -1,7 +1,7 @@
 /**
- * Events that a WebSocket receives without further requests (docs/protocol.md, Events): those of sessions that a client
- * subscribed to, and the server's own events about created and ended sessions. `seq` counts a subscription's events
- * from 1, without gaps; an event that describes a state rather than a change (`sync`, `idle`, `running`) has 0.
+ * Events of a WebSocket (docs/protocol.md, Events): those of sessions that a client subscribed to, and the server's own
+ * events about created and ended sessions. `seq` counts a subscription's events from 1, without gaps; an event that
+ * describes a state rather than a change (`sync`, `idle`, `running`) has 0.
  */
 import * as v from "valibot";
 import { AgentInfoSchema } from "./agent.ts";
@@ -67,7 +67,7 @@ export const SubscribeSchema = v.pipe(
   ),
 );
 
-/** A server's WebSocket subscription to other machines. */
+/** A server's WebSocket subscription to events of other machines. */
 export const MachinesSubscriptionSchema = v.object({
   machines: optional(
     v.pipe(v.array(v.string()), v.maxLength(256)),
@@ -147,7 +147,7 @@ export const SessionEventSchema = v.variant("event", [
 export type SessionEvent = v.InferOutput<typeof SessionEventSchema>;
 
 /**
- * Events that every server-level WebSocket receives without subscribing. `session_destroyed` comes when the program
+ * Events that every server-level WebSocket receives without subscribing. `session_destroyed` is sent when the program
  * ends; the session stays readable by its id for its grace period.
  */
 export const LifecycleEventSchema = v.variant("event", [
@@ -247,7 +247,7 @@ export const LifecycleEventSchema = v.variant("event", [
 ]);
 export type LifecycleEvent = v.InferOutput<typeof LifecycleEventSchema>;
 
-/** A reader was too slow: the number of missed events of a kind that cannot be merged. */
+/** For a reader that was too slow: the number of missed events of a kind that cannot be merged. */
 const LaggedSchema = v.object({
   type: v.picklist(["lagged", "input_lagged"]),
   skipped: v.number(),

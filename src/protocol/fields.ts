@@ -1,4 +1,7 @@
-/** Fields of schemas as operations and tools write them: each has the description that documents and tool lists print. */
+/**
+ * Fields of schemas, in the form for operations and tools: each has the description that documents and tool lists
+ * print.
+ */
 import * as v from "valibot";
 
 type Described<S extends v.GenericSchema> = v.SchemaWithPipe<
@@ -10,7 +13,7 @@ export function described<S extends v.GenericSchema>(schema: S, text: string): D
   return v.pipe(schema, v.description<v.InferOutput<S>, string>(text));
 }
 
-/** A field that may be absent, and then has the value `absent`. */
+/** A field that may be absent; its value is then `absent`. */
 export function optional<S extends v.GenericSchema>(schema: S, text: string): v.OptionalSchema<Described<S>, undefined>;
 export function optional<S extends v.GenericSchema, const D extends v.Default<Described<S>, undefined>>(
   schema: S,

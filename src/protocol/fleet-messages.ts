@@ -7,16 +7,16 @@ import { LinkNoteSchema, ToldTimeSchema } from "./machines.ts";
 export const PART_BYTES = 512 * 1024;
 /** Maximum pieces of an answer: 16 MiB. */
 export const MAX_PARTS = 32;
-/** In addition to those of every request with an id (requests.ts). */
+/** Headers in addition to those of every request with an id (requests.ts). */
 export const headerNames = {
   /** In a request: the intended incarnation. In an answer: the answering incarnation. */
   boot: "Wsh-Boot",
-  /** `cancel`, of the request whose key follows. */
+  /** `cancel`: cancels the request with the following key. */
   control: "Wsh-Control",
   key: "Wsh-Key",
   /** `0/3`: the first of three pieces. */
   part: "Wsh-Part",
-  /** In an answer: nothing was done, since another incarnation was intended. */
+  /** In an answer: nothing was executed, since another incarnation was intended. */
   refused: "Wsh-Refused",
 } as const;
 
@@ -26,7 +26,7 @@ export const BeatSchema = v.object({
   boot: v.pipe(v.string(), v.minLength(1), v.maxLength(64)),
   /** Grows with every change of its list of sessions. */
   rev: integerFrom(0),
-  /** Its list is constant until `rev` grows. */
+  /** Whether its list is constant until `rev` grows. */
   settled: v.boolean(),
   /** PROTOCOL_VERSION there. */
   wsh: v.number(),
@@ -34,16 +34,16 @@ export const BeatSchema = v.object({
   hostname: v.pipe(v.string(), v.maxLength(256)),
   /** Unix time there, in ms. */
   at: ToldTimeSchema,
-  /** Running sessions. */
+  /** Number of running sessions. */
   sessions: integerFrom(0),
-  /** Load average of a minute for each processor. */
+  /** One-minute load average per processor. */
   load: v.pipe(v.number(), v.minValue(0)),
   tags: v.pipe(v.array(v.pipe(v.string(), v.maxLength(64))), v.maxLength(32)),
-  /** The sessions that it lets others start: none, those that name it, or placed ones too. */
+  /** Sessions that it lets others start: none, those that name it, or placed ones too. */
   accept: v.picklist(["none", "named", "placed"]),
-  /** Number of its connection to the servers: with a new one, answers that were on their way may be lost. */
+  /** Number of its connection to the servers: after a change, answers in transit may be lost. */
   way: v.optional(v.number()),
-  /** Its server ends: sessions continue, without a server. */
+  /** Whether its server is ending: its sessions continue without a server. */
   leaving: v.optional(v.boolean()),
 });
 export type Beat = v.InferOutput<typeof BeatSchema>;
@@ -98,7 +98,7 @@ function bodyOf(message: StreamMessage): Uint8Array {
   return new TextEncoder().encode(message.kind === "open" ? JSON.stringify(message.open) : "");
 }
 
-/** `2/5` of a piece; null: no possible one. */
+/** `2/5` of a piece; null: invalid. */
 export function parsePart(text: string): { readonly at: number; readonly of: number } | null {
   const [all, at = "", of = ""] = /^(\d{1,2})\/(\d{1,2})$/.exec(text) ?? [];
   const [place, count] = [Number(at), Number(of)];

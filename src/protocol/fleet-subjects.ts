@@ -22,7 +22,7 @@ export interface RequestSubject {
   readonly operation: string;
 }
 
-/** A stream of a user to a machine: up are the user's messages. */
+/** A stream of a user to a machine: upstream messages are the user's. */
 export interface StreamSubject {
   readonly machine: string;
   readonly access: Access;
@@ -34,7 +34,7 @@ export function encodeToken(text: string): string {
   return text.replace(/[^A-Za-z0-9_-]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Null when encodeToken cannot have made it. */
+/** Null: encodeToken cannot have produced it. */
 function decodeToken(token: string): string | null {
   const text = token.replace(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return text !== "" && encodeToken(text) === token ? text : null;
@@ -56,7 +56,7 @@ export function beatSubject(machine: string): string {
   return `${ROOT}.up.${machine}`;
 }
 
-/** Every request and every stream to a machine; every machine's beats. */
+/** Subjects of all requests and streams to a machine, and of all machines' heartbeats. */
 export const requestsTo = (machine: string): string => `${ROOT}.q.${machine}.>`;
 export const streamsTo = (machine: string): string => `${ROOT}.u.${machine}.>`;
 export const everyBeat = beatSubject("*");
@@ -90,19 +90,19 @@ export function parseBeatSubject(subject: string): string | null {
 }
 
 /**
- * Where a user gets an answer: the NATS servers let only the user read it, and only `from` write it, a machine or `$js`.
- * (No machine gets the permission to answer wherever it is asked to: the asker chooses that subject.)
+ * Subject of a user's answer: the NATS servers let only the user read it, and only `from` write it, a machine or `$js`.
+ * (No machine has permission to answer to arbitrary subjects, since the caller chooses them.)
  */
 export function inboxSubject(user: string, from: string, id: string): string {
   return `_INBOX.${user}.${from}.${id}`;
 }
 
-/** Whether an answer to a user may go there from a machine, or, of all machines' answers, from `$all`. */
+/** Whether a machine may send an answer for a user to the subject; for all machines, from `$all`. */
 export function isInbox(subject: string | undefined, user: string, from: string): subject is string {
   return subject?.startsWith(`_INBOX.${user}.${from}.`) ?? false;
 }
 
-/** A name for a stream that no other has. */
+/** A unique name for a stream. */
 export function newStreamName(): string {
   return crypto.randomUUID().replaceAll("-", "");
 }

@@ -7,7 +7,10 @@ import * as v from "valibot";
 import { WshError } from "./errors.ts";
 import { isMachineName } from "./names.ts";
 
-/** The rights of credentials: serve the owner's sessions, or observe, operate or administer the others'. */
+/**
+ * The roles of credentials: a machine that serves its sessions, or a caller that observes, operates or administers
+ * those of others.
+ */
 export const fleetRoles = ["machine", "observe", "operate", "admin"] as const;
 export type FleetRole = (typeof fleetRoles)[number];
 
@@ -15,17 +18,17 @@ export type FleetRole = (typeof fleetRoles)[number];
 const MAX_SERVERS = 32;
 const MAX_TAGS = 32;
 const MAX_CA_CHARS = 64 * 1024;
-/** Longest credentials that are read, in characters: a certificate's chain, many times over. */
+/** Longest credentials that are read, in characters: many times the length of a certificate chain. */
 export const MAX_CREDS_CHARS = 256 * 1024;
 
 /** The key-value bucket that remembers a fleet's machines. */
 export const MACHINES_BUCKET = "wsh_machines";
 
 const serverPattern = /^(tls|nats|wss|ws):\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:[0-9]{1,5})?(\/[A-Za-z0-9_./-]*)?$/;
-/** Addresses of this machine, to which nothing need be encrypted. */
+/** Addresses of this machine, for which encryption is not required. */
 const ownHostPattern = /^(nats|ws):\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/;
 
-/** `tls://host:port`, `wss://host:port/path`, and unencrypted on this machine alone. */
+/** `tls://host:port`, `wss://host:port/path`, or an unencrypted address of this machine. */
 function isFleetServer(text: string): boolean {
   return serverPattern.test(text) && (!/^(nats|ws):/.test(text) || ownHostPattern.test(text));
 }
@@ -55,12 +58,12 @@ type FleetLogin =
   | { readonly user: string; readonly password: string }
   | null;
 
-/** A credentials file, read. */
+/** A parsed credentials file. */
 export interface Credentials {
   readonly login: FleetLogin;
-  /** Name of the user for the NATS servers, as in its subjects: of the machine, or of a person. */
+  /** Name of the user for the NATS servers, as in its subjects: a machine's, or a person's. */
   readonly user: string;
-  /** Unix time in ms when they end; null: never. */
+  /** Unix time in ms of their expiry; null: never. */
   readonly expiresAt: number | null;
   readonly settings: FleetSettings;
 }
@@ -141,7 +144,7 @@ function settingsOf(block: string | undefined): FleetSettings {
   throw bad(`the block WSH FLEET cannot be read (${parsed.issues[0].message})`);
 }
 
-/** Claims of a JWT, whose signature the NATS servers check; empty when they cannot be read. */
+/** Claims of a JWT, whose signature the NATS servers check; empty: they cannot be read. */
 function payloadOf(jwt: string): string {
   return Buffer.from(jwt.split(".")[1] ?? "", "base64url").toString("utf8");
 }

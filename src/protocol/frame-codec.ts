@@ -1,5 +1,5 @@
 /**
- * A frame on its way from a session process to a client that renders: only the changes, as runs of equal style.
+ * A frame in transit from a session process to a rendering client: only the changes, as runs of equal style.
  *
  * Owns the wire form, its schema, and both directions. Invariants: applying the update made from (a, b) to `a` gives
  * `b`; unchanged rows stay the same objects, so a renderer compares by identity; a client needs no width tables, since
@@ -29,8 +29,8 @@ const SizeSchema = integerBetween(1, MAX_SIDE);
 const IndexSchema = integerFrom(0);
 
 /**
- * Cells of one style. A text has one character per code point, each as many cells wide as the third entry (default 1);
- * an array has one grapheme per entry. The second entry is the index of the style; text alone is plain.
+ * Cells of one style. A text has one character per code point, whose width in cells is the third entry (default 1); an
+ * array has one grapheme per entry. The second entry is the index of the style; text alone is plain.
  */
 const RunSchema = v.union([
   v.string(),
@@ -58,7 +58,7 @@ export type WireStyle = v.InferOutput<typeof WireStyleSchema>;
 export const FrameUpdateSchema = v.object({
   rows: SizeSchema,
   cols: SizeSchema,
-  /** The update has every row and replaces the client's last frame. */
+  /** Whether the update has every row and replaces the client's last frame. */
   full: v.boolean(),
   /** Index 0 is the plain style, which is not listed. */
   styles: v.array(WireStyleSchema),
@@ -74,15 +74,15 @@ export const FrameUpdateSchema = v.object({
   /** Absent when unchanged. */
   modes: v.optional(FrameModesSchema),
   title: v.optional(v.nullable(v.string())),
-  /** Where panes are, for a client that asked; absent when unchanged. */
+  /** Positions of panes, for a client that requested them; absent when unchanged. */
   places: v.optional(FramePlacesSchema),
   /** Absent when empty. */
   scrolled: v.optional(v.array(WireLineSchema)),
   bell: v.optional(v.literal(true)),
   clipboard: v.optional(v.object({ selection: v.string(), base64: v.string() })),
   /**
-   * The session process has written to the terminal: the terminal shows this frame already (true), or its content is
-   * unknown (false) and it is rendered whole. Absent when the terminal shows the client's last picture.
+   * Set if the session process has written to the terminal: the terminal already shows this frame (true), or its
+   * content is unknown (false) and it is rendered completely. Absent if the terminal shows the client's last picture.
    */
   shown: v.optional(v.boolean()),
 });
@@ -181,7 +181,7 @@ function equalLines(a: Row, b: Row): boolean {
   return a === b || (a.length === b.length && a.every((cell, col) => sameCell(cell, b[col])));
 }
 
-/** Rows outside of a frame, as those of one; and back. */
+/** Encodes and decodes rows outside of a frame, in the same form. */
 export function encodeRows(rows: readonly Row[]): { readonly styles: WireStyle[]; readonly lines: StyleRun[][] } {
   const table = new StyleNumbers();
   const lines = rows.map((row) => encodeLine(row, table));
@@ -195,7 +195,7 @@ export function decodeRows(styles: readonly WireStyle[], lines: readonly (readon
 
 /**
  * Returns the update that takes a client from `prev` to `next`.
- * @param prev null for a client that has nothing, or whose terminal was drawn on by others
+ * @param prev null for a client that has no frame, or whose terminal was drawn on by others
  */
 export function encodeFrame(prev: Frame | null, next: Frame, events: FrameEvents = noEvents): FrameUpdate {
   const full = prev === null || prev.rows !== next.rows || prev.cols !== next.cols;

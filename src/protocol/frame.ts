@@ -8,9 +8,9 @@ import * as v from "valibot";
 import { integerBetween } from "./fields.ts";
 import type { Grid, Row } from "./grid.ts";
 
-/** Modes of the program that the outer terminal must have too, since they determine its input. */
+/** Modes of the program that the outer terminal must have as well, since they determine its input. */
 export const FrameModesSchema = v.object({
-  /** The program is on its alternate screen. */
+  /** Whether the program is on its alternate screen. */
   alternate: v.boolean(),
   /** DECSCNM: the whole screen is shown with its colours exchanged. */
   reverseVideo: v.boolean(),
@@ -43,7 +43,7 @@ export const initialFrameModes: FrameModes = {
   cursorChosen: false,
 };
 
-/** The place of a pane in a frame, and the lines of its program in its rows. */
+/** The position of a pane in a frame, and its program's lines in its rows. */
 const PanePlaceSchema = v.object({
   id: v.string(),
   row: v.number(),
@@ -63,7 +63,7 @@ const PanePlaceSchema = v.object({
   history: v.number(),
   /** Rows of the pane whose line continues in the next row. */
   wrapped: v.array(v.number()),
-  /** Of a floating pane: its place above the tiled ones, from 1, and whether it has a frame around it. */
+  /** For a floating pane: its position above the tiled ones, from 1, and whether it has a frame around it. */
   z: v.exactOptional(v.number()),
   framed: v.exactOptional(v.boolean()),
 });
@@ -76,16 +76,16 @@ export const FramePlacesSchema = v.object({
 });
 export type FramePlaces = v.InferOutput<typeof FramePlacesSchema>;
 
-/** Everything that a client's terminal is to show. */
+/** Everything that a client's terminal must show. */
 export interface Frame extends Grid {
   /** Only for a client that requested it. */
   readonly places?: FramePlaces;
   readonly modes: FrameModes;
-  /** null: the outer terminal's title is left unchanged. */
+  /** Null: the outer terminal's title is not changed. */
   readonly title: string | null;
 }
 
-/** Events rather than state: rendered once, with the frame that carried them. */
+/** Events, not state: rendered once, with their frame. */
 export interface FrameEvents {
   /** Lines that left the top of the normal screen since the last frame, oldest first. */
   readonly scrolled: readonly Row[];

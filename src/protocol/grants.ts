@@ -1,7 +1,7 @@
-/** What `wsh grant` lends to a sandbox: some rights at a socket of its own (docs/grants.md). */
+/** The rights that `wsh grant` lends to a sandbox, at a socket of its own (docs/grants.md). */
 
 export const grantRights = ["ask", "notify", "hook", "own-panes"] as const;
 export type GrantRight = (typeof grantRights)[number];
 
-/** Names the socket to the programs that have it. */
+/** Variable with the socket, for the programs that have it. */
 export const GRANT_VARIABLE = "WSH_GRANT";

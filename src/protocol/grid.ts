@@ -21,7 +21,7 @@ export const OVERLINE = 1 << 8;
 export const underlineStyles = ["single", "double", "curly", "dotted", "dashed"] as const;
 export type UnderlineStyle = (typeof underlineStyles)[number];
 
-/** The look of a cell; `null` is the terminal's default colour. Equal styles may be one shared object. */
+/** The style of a cell; `null` is the terminal's default colour. Equal styles may be one shared object. */
 export interface Style {
   readonly fg: Color | null;
   readonly bg: Color | null;

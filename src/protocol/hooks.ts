@@ -1,6 +1,6 @@
 /**
- * Hooks: what runs when something happens (docs/events.md). They come from `[[on]]` tables of the settings, and from the
- * caller that created a session. Pure.
+ * Hooks: programs and operations that run at events (docs/events.md). They are defined by `[[on]]` tables of the
+ * settings, and by the creator of a session. Pure.
  */
 import * as v from "valibot";
 import { agentStates } from "./agent.ts";
@@ -9,10 +9,10 @@ import { globMatches } from "./glob.ts";
 import { type RecordedEvent, recordedEventNames } from "./recorded-events.ts";
 import { SessionStateSchema } from "./session.ts";
 
-/** Most words of a program's line, and characters of each. */
+/** Maximum words of a program's line, and characters of each. */
 const MAX_WORDS = 100;
 const MAX_WORD = 8_192;
-/** Longest time that a hook's program may be given, in s. */
+/** Longest time limit of a hook's program, in s. */
 const MAX_SECONDS = 3_600;
 
 const count = (most: number) => integerBetween(1, most);
@@ -54,10 +54,10 @@ export const HookSchema = v.pipe(
   v.check(({ run, do: line }) => (run === undefined) !== (line === undefined), "needs either run or do"),
 );
 export type Hook = v.InferOutput<typeof HookSchema>;
-/** With the AI agent that has made its session, in whose name it runs. */
+/** A hook with the AI agent that owns its session, in whose name it runs. */
 export type OwnedHook = Hook & { readonly agent?: string };
 
-/** Most hooks of one session. */
+/** Maximum hooks of one session. */
 export const HooksSchema = v.pipe(v.array(HookSchema), v.maxLength(32));
 
 export function hookMatches(hook: Hook, event: RecordedEvent): boolean {
@@ -74,17 +74,17 @@ export function hookMatches(hook: Hook, event: RecordedEvent): boolean {
   );
 }
 
-/** An end by a signal has failed; of an unknown one that is not said. */
+/** An end by a signal counts as failed; an unknown exit code does not. */
 function exitMatches(wanted: number | "failed", { exit_code, signal }: RecordedEvent): boolean {
   if (exit_code === undefined && signal === undefined) return false;
   if (wanted !== "failed") return exit_code === wanted;
   return exit_code == null ? signal != null : exit_code !== 0;
 }
 
-/** Longest value of a variable, in characters: a whole event is on standard input. */
+/** Longest value of a variable, in characters: the whole event is on standard input. */
 const MAX_VARIABLE = 4_096;
 
-/** WSH_EVENT and its like: every plain field of the event. */
+/** WSH_EVENT and the other variables: every plain field of the event. */
 export function hookVariables(event: RecordedEvent): Record<string, string> {
   const fields = Object.entries({ ...event, tags: event.tags.join(","), agent: event.agent?.name });
   return Object.fromEntries(

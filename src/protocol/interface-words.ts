@@ -1,6 +1,6 @@
 /**
- * Interface-specific names in an error's hint: a hint contains `{run}`, and the transport that shows it inserts its
- * callers' name for that. Between wsh processes hints travel unrendered. Pure.
+ * Interface-specific names in an error's hint: a hint contains `{run}`, and the transport that shows it inserts the
+ * name for its callers. Between wsh processes hints are sent without replacement. Pure.
  */
 
 /** HTTP and WebSocket; the command line; MCP. */

@@ -1,7 +1,7 @@
 /**
  * Events of a session's windows and panes, in every transport (docs/protocol.md, Windows and panes). The events are the
- * difference of two states: a process that takes a session over, and a server that missed changes, report all changes
- * since.
+ * difference of two states, so a process that takes over a session, or a server that missed changes, reports all
+ * changes since.
  */
 import * as v from "valibot";
 import { described } from "./fields.ts";
@@ -78,7 +78,7 @@ function windowsOfPanes(windows: readonly WindowInfo[]): Map<string, string> {
   return new Map(windows.flatMap(({ id, panes }) => panes.map((each): [string, string] => [each.id, id])));
 }
 
-/** The number of a window, and the places of its panes; the only pane of a session has no place. */
+/** The number of a window, and the positions of its panes; the only pane of a session has no position. */
 function placesOf({ index, rows, cols, zoomed = false, synchronized = false, panes }: WindowInfo): string {
   return JSON.stringify([index, rows, cols, zoomed, synchronized, panes.map(placeOf)]);
 }

@@ -7,14 +7,14 @@ import { described, integerBetween, optional } from "./fields.ts";
 import { MAX_WINDOW_INDEX } from "./names.ts";
 import { WindowInfoSchema } from "./session.ts";
 
-/** Deepest nesting of a layout that is sent: more than any window can show. */
+/** Deepest nesting of a layout in a message: more than any window can show. */
 const MAX_DEPTH = 32;
-/** Most panes of one tree that is sent. */
+/** Maximum panes of a tree in a message. */
 const MAX_TREE_PANES = 256;
 
 export const WindowIndexSchema = described(integerBetween(0, MAX_WINDOW_INDEX), "its number");
 
-/** Whether a pane stays when its program has ended; `failed`: unless that exited with 0. */
+/** Whether a pane stays after its program has ended; `failed`: unless it exited with 0. */
 export const KeepSchema = v.union([v.boolean(), v.literal("failed")]);
 export type Keep = v.InferOutput<typeof KeepSchema>;
 
@@ -43,7 +43,7 @@ const position = v.union([
   v.pipe(v.string(), v.regex(/^(\d{1,2}%|100%|center)$/, 'a place is a number of cells, "40%" or "center"')),
 ]);
 
-/** The rectangle of a floating pane. Without a value: as before, or the default. */
+/** The rectangle of a floating pane. An absent value means unchanged, or the default. */
 export const BoundsFields = {
   x: optional(position, 'column of its frame, a share such as "10%", or "center"'),
   y: optional(position, 'row of its frame, a share such as "10%", or "center"'),
@@ -97,8 +97,8 @@ const TwoPanesSchema = v.custom<never>(() => false, "a node names an existing pa
 const CONTENTS = ["command", "shell", "stdin", "view"];
 
 /**
- * A node is parsed as the kind that it resembles: otherwise a row with a mistake would pass for a program to start, and
- * replace all the panes that it names.
+ * A node is parsed as the kind that it resembles: otherwise a row with a mistake could be parsed as a program to start,
+ * which would replace all the panes that it names.
  */
 export const LayoutTreeSchema: v.GenericSchema<unknown, LayoutTree> = {
   ...AnyNodeSchema,
@@ -118,7 +118,7 @@ function meantBy(input: unknown): v.GenericSchema<unknown, LayoutTree> {
   return keys.length > 0 && !keys.some((key) => key in LeafSchema.entries) ? NoNodeSchema : LeafSchema;
 }
 
-/** Number of panes in a tree; past the limits, or nested too deep, null. */
+/** Number of panes in a tree; null: beyond the limits, or nested too deep. */
 export function countPanes(tree: LayoutTree, depth = 0): number | null {
   if (depth > MAX_DEPTH) return null;
   const children = "row" in tree ? tree.row : "column" in tree ? tree.column : null;
@@ -145,8 +145,8 @@ export const ArrangementSchema = v.object({
 export type Arrangement = v.InferOutput<typeof ArrangementSchema>;
 
 /**
- * The target of a change's result or subject. A view has the id of the pane that it shows, so it is named by its place
- * in this session.
+ * The target of a change's result or subject. A view has the id of its source pane, so it is named by its position in
+ * this session.
  */
 export function changedPane({ session, pane, windows }: Arrangement): string {
   for (const window of windows) {
@@ -156,7 +156,7 @@ export function changedPane({ session, pane, windows }: Arrangement): string {
   return pane;
 }
 
-/** A floating pane in a layout that is set: an existing pane, or a program to start. */
+/** A floating pane in a layout to set: an existing pane, or a program to start. */
 export const FloatLeafSchema = v.object({
   ...BoundsFields,
   pane: LeafSchema.entries.pane,
@@ -166,7 +166,7 @@ export const FloatLeafSchema = v.object({
 });
 export type FloatLeaf = v.InferOutput<typeof FloatLeafSchema>;
 
-/** A window's layout as a tree without programs, and in tmux's form. Panes include their settings. */
+/** A window's layout as a tree without programs, and in tmux's format. Panes include their settings. */
 export const WindowLayoutSchema = v.object({
   id: v.string(),
   index: v.number(),

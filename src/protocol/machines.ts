@@ -1,5 +1,5 @@
 /**
- * Other machines: how they are addressed, how they are listed, and the messages of two gateways over a link
+ * Other machines: their addresses, their entries in lists, and the messages between two gateways over a link
  * (docs/machines.md). Pure.
  */
 import * as v from "valibot";
@@ -14,14 +14,14 @@ export interface SshAddress {
   readonly user: string | null;
   readonly host: string;
   readonly port: number | null;
-  /** Null: the instance that is the default there. */
+  /** Null: the default instance there. */
   readonly instance: string | null;
 }
 
 /** A machine whose server listens on TCP. */
 export interface HttpAddress {
   readonly kind: "http";
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly host: string;
 }
@@ -35,8 +35,8 @@ const ipv6Pattern = /^\[[0-9A-Fa-f:.]+(%[A-Za-z0-9_.-]+)?\]$/;
 const sshPattern = /^ssh:\/\/(?:([^@/?#]*)@)?(\[[^\]]*\]|[^:/?#]*)(?::([0-9]{1,5}))?\/?(?:\?instance=([^&#]*))?$/;
 
 /**
- * Reads `ssh://[user@]host[:port][?instance=NAME]`, `https://host[:port][/prefix]`, or `http://` of this machine alone:
- * a token must not cross a network in the clear.
+ * Reads `ssh://[user@]host[:port][?instance=NAME]`, `https://host[:port][/prefix]`, or `http://` for this machine only:
+ * a token must not cross a network unencrypted.
  * @throws WshError invalid_address, invalid_instance_name
  */
 export function parseAddress(text: string): Address {
@@ -65,7 +65,7 @@ function sshAddress(text: string): SshAddress {
   };
 }
 
-/** The default name of a machine, from its address: the first part of the host's name. */
+/** The default name of a machine, from its address: the first part of its host name. */
 export function nameFrom({ host }: Address): string {
   const isNumeric = /^[0-9.]+$/.test(host) || host.includes(":");
   const name = isNumeric ? host.replace(/[^0-9A-Za-z]+/g, "-").replace(/^-|-$/g, "") : (host.split(".")[0] ?? host);
@@ -82,12 +82,15 @@ function bad(text: string, why: string, hint?: string): WshError {
   return new WshError("invalid_address", `${shown} ${why}`, defined({ hint }));
 }
 
-/** Every server's name for itself, which no other machine may have. */
+/** Name by which every server addresses itself, and which no other machine may have. */
 export const localMachine = "local";
 
 export const fleetAddress = "fleet";
 
-/** Whether a machine answers: its link's state. `version`: it speaks another protocol; `rejected`: it refuses us. */
+/**
+ * Whether a machine answers, from its link's state. `version`: it speaks another protocol; `rejected`: it refuses this
+ * one.
+ */
 const machineHealths = [
   "connecting",
   "healthy",
@@ -100,7 +103,7 @@ const machineHealths = [
 ] as const;
 export type MachineHealth = (typeof machineHealths)[number];
 
-/** A server as `/servers` lists it: the answering one, and those that it reaches. */
+/** An entry of `/servers`: the answering server, or one that it reaches. */
 export const ServerEntrySchema = v.object({
   hostname: described(v.string(), "its name in machine/target"),
   address: described(v.string(), "'local': the answering server; 'fleet': over NATS; else its address"),
@@ -116,7 +119,7 @@ export const ServerEntrySchema = v.object({
 });
 export type ServerEntry = v.InferOutput<typeof ServerEntrySchema>;
 
-/** One operation, asked of another machine's gateway. */
+/** One operation for another machine's gateway. */
 export const LinkCallSchema = v.object({
   op: v.pipe(v.string(), v.maxLength(64)),
   session: v.optional(v.pipe(v.string(), v.maxLength(256))),
@@ -126,17 +129,17 @@ export const LinkCallSchema = v.object({
     id: v.pipe(v.string(), v.maxLength(256)),
     name: v.optional(v.pipe(v.string(), v.maxLength(256))),
     agent: v.optional(v.pipe(v.string(), v.maxLength(256))),
-    /** The token of that machine for which it asks, if that is not the account's own. */
+    /** The token of the asking machine for which it asks, if that is not the account's own. */
     share: v.optional(v.pipe(v.string(), v.maxLength(256))),
   }),
 });
 
-/** A host as sockets take it: an address of IPv6 without the brackets that it has in a URL. */
+/** A host in the form for sockets: an IPv6 address without the brackets that it has in a URL. */
 export function plainHost(host: string): string {
   return host.replace(/^\[|\]$/g, "");
 }
 
-/** The last Unix time in ms of which there is a date (ECMA-262, Time Values). */
+/** The latest Unix time in ms that is a valid date (ECMA-262, Time Values). */
 const LAST_TIME_MS = 8.64e15;
 /** Unix time in ms from another machine, within the range of dates. */
 export const ToldTimeSchema = v.pipe(v.number(), v.minValue(0), v.maxValue(LAST_TIME_MS));
@@ -148,9 +151,11 @@ export const LinkHelloSchema = v.looseObject({
   version: v.pipe(v.string(), v.maxLength(64)),
   server_id: v.pipe(v.string(), v.maxLength(256)),
   hostname: v.pipe(v.string(), v.maxLength(256)),
-  /** Unix time in ms by its clock. */
+  /** Unix time in ms by its own clock. */
   now: v.optional(ToldTimeSchema),
-  /** For placement: which sessions it lets others start, its tags, load of a minute a processor, running sessions. */
+  /**
+   * For placement: the sessions that it lets others start, its tags, one-minute load per processor, running sessions.
+   */
   accept: v.optional(v.picklist(["none", "named", "placed"])),
   tags: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(64))), v.maxLength(64))),
   load: v.optional(v.pipe(v.number(), v.minValue(0))),
@@ -161,7 +166,7 @@ export type LinkHello = v.InferOutput<typeof LinkHelloSchema>;
 /**
  * Control messages beside the bytes of a session's socket over a link, as text: `credit` permits that many more bytes
  * to the other end, `open` reports that the socket is connected, `error` why it is not, `ping` asks whether the other
- * end is there. Binary messages are the socket's bytes.
+ * end is present. Binary messages are the socket's bytes.
  */
 export const LinkNoteSchema = v.union([
   v.object({ credit: integerFrom(1) }),
@@ -177,5 +182,5 @@ export type LinkNote = v.InferOutput<typeof LinkNoteSchema>;
  * more would only be stale.
  */
 export const LINK_CREDIT_BYTES = 256 * 1024;
-/** Largest binary message over a link, in bytes: keys do not wait behind a large one. */
+/** Largest binary message over a link, in bytes, so that keys do not wait behind a long one. */
 export const LINK_CHUNK_BYTES = 32 * 1024;

@@ -27,7 +27,7 @@ export const messageTypes = {
   input: 0x11,
   /** A composed frame for a rendering client: FrameUpdate, session process → client. */
   frame: 0x12,
-  /** Images for the client's terminal, written there between two pictures: commands of kitty's graphics protocol. */
+  /** Images for the client's terminal, written between two pictures: commands of kitty's graphics protocol. */
   images: 0x15,
   /** The client's terminal changed size: `{rows, cols}`. */
   resize: 0x13,

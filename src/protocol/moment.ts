@@ -1,4 +1,4 @@
-/** Moments as people give them: `2d` (ago), `90m`, a date, or Unix time in ms. Pure. */
+/** Times in the forms that people use: `2d` (ago), `90m`, a date, or Unix time in ms. Pure. */
 import { WshError } from "./errors.ts";
 
 /** Milliseconds of a unit. */

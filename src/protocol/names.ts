@@ -1,27 +1,27 @@
 /**
  * Names given by people and programs: sessions, tags, instances, and the targets that address a session, a window or a
- * pane. Pure text rules, the same in every transport. Sessions and windows are called what people like, in any script:
- * only what cannot be seen is refused, and what targets need. `:` separates the window, `@` begins an id, `~` marks an
- * ended session's name and `/` ends the name of another machine. Names are compared in Unicode's form NFC, in which they
- * are kept. Tags, labels and instances are ASCII. A name is text, never code: who puts it into an address or a line of a
- * shell quotes it; as a file name it is encoded (encodeName).
+ * pane. Pure text rules, the same in every transport. Names of sessions and windows may be in any script: only
+ * invisible characters, and those that targets need, are refused. `:` separates the window, `@` begins an id, `~` marks
+ * an ended session's name and `/` ends the name of another machine. Names are stored and compared in Unicode's form
+ * NFC. Tags, labels and instances are ASCII. A name is text, never code: code that puts it into an address or a shell's
+ * line quotes it; in file names it is encoded (encodeName).
  */
 
 import { WshError } from "./errors.ts";
 
 /** The instance used when none is named. */
 export const defaultInstanceName = "default";
-/** The name that plain `wsh` gives its session while no other session has it. */
+/** The name that plain `wsh` gives its session if no other session has it. */
 export const defaultSessionName = "default";
 /** Largest number of a window. */
 export const MAX_WINDOW_INDEX = 9_999;
 
-/** `.` and `..` are path segments, which clients remove from an address before they send it. */
+/** `.` and `..` are path segments, which clients remove from an address before sending it. */
 /** Tag or label. */
 const asciiPattern = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
 /**
- * Session or window name: characters that are seen, with single blanks or more between them. A joiner is part of an
- * emoji; other marks of format, which could hide or turn text around, are refused.
+ * Session or window name: visible characters, with blanks between them. A joiner is part of an emoji; other format
+ * characters, which could hide or reverse text, are refused.
  */
 const namePattern = /^(?!\.{1,2}$)(?![@ ])(?:[^\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}:/~]|[ \u{200d}]){1,64}(?<! )$/u;
 /** Longest name in UTF-8: a file name has at most 255 bytes, and escapes take some. */
@@ -40,7 +40,7 @@ export function isSessionName(text: string): boolean {
   return text.length <= MAX_NAME_BYTES && namePattern.test(text) && encoder.encode(text).length <= MAX_NAME_BYTES;
 }
 
-/** The name in the form in which it is kept and compared. */
+/** The name in its stored and compared form. */
 export function normalName(text: string): string {
   return text.normalize("NFC");
 }
@@ -49,7 +49,7 @@ export function isTag(text: string): boolean {
   return asciiPattern.test(text);
 }
 
-/** A number as a name would be taken for the window's index. */
+/** Whether a text can be a window's name: a number would be read as an index. */
 export function isWindowName(text: string): boolean {
   return isSessionName(text) && !indexPattern.test(text);
 }
@@ -61,7 +61,7 @@ export function checkSessionName(text: string): string {
   return name;
 }
 
-/** Whether a text can be the label of a checkpoint: valid as a tag, and no option of a command line. */
+/** Whether a text can be a checkpoint's label: valid as a tag, and not an option of a command line. */
 export function isLabel(text: string): boolean {
   return isTag(text) && !text.startsWith("-");
 }
@@ -72,7 +72,7 @@ export function checkTag(text: string): string {
   return text;
 }
 
-/** Returns tags as every reply lists them: checked, without duplicates, in byte order. */
+/** Returns tags in the form of every reply: checked, without duplicates, in byte order. */
 export function normalizeTags(tags: Iterable<string>): string[] {
   const unique = new Set<string>();
   for (const tag of tags) unique.add(checkTag(tag));
@@ -87,10 +87,10 @@ export function checkInstanceName(text: string): string {
   return text;
 }
 
-/** Name of another machine; it is also part of the names of the engine's subjects. */
+/** Name of another machine; it is also part of NATS subjects. */
 const machinePattern = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** A target and its machine; null: this one, which a bare name always means. */
+/** A target and its machine; null: this one, to which a bare name always refers. */
 interface QualifiedTarget {
   readonly machine: string | null;
   readonly target: string;
@@ -116,7 +116,7 @@ export function parsePlace(text: string): QualifiedTarget {
   return { machine: text.slice(0, slash), target: text.slice(slash + 1) };
 }
 
-/** Returns the target as its caller names it. */
+/** Returns the target in its caller's notation. */
 export function formatPlace({ machine, target }: QualifiedTarget): string {
   return machine === null ? target : `${machine}/${target}`;
 }
@@ -153,7 +153,7 @@ export function sessionId(id: number): string {
 /**
  * Parses `name`, `name:`, `name:window`, `name:window.pane` or an id: `@7` (pane), `@w5` (window), `@s3` (session).
  * After a name, a window is given by index or name, a pane by index; `name:` is the focused pane. An invalid target
- * gives session_not_found, as an unknown name does: a lookup fails in one way only.
+ * gives session_not_found, like an unknown name: a lookup fails in only one way.
  */
 export function parseTarget(given: string): Target {
   const text = normalName(given);
@@ -199,7 +199,7 @@ export function formatTarget(target: Target): string {
   return `${target.name}${window}${target.pane === undefined ? "" : `.${target.pane}`}`;
 }
 
-/** The error for a target that an instance does not have. */
+/** The error for a target that does not exist in an instance. */
 export function notFound(target: Target, instance: string): WshError {
   const what = target.kind === "pane" ? "pane" : target.kind === "window_id" ? "window" : "session";
   return new WshError("session_not_found", `no ${what} '${formatTarget(target)}' in instance '${instance}'`);
@@ -210,8 +210,8 @@ function notATarget(text: string, reason: string): WshError {
 }
 
 /**
- * Returns the next number for an unnamed session: the smallest from `next` on that is not in use.
- * The caller stores the result plus one, so that no number is given twice.
+ * Returns the next number for an unnamed session: the smallest unused one from `next` on. The caller stores the result
+ * plus one, so that no number is given twice.
  */
 export function nextNumericName(next: number, isUsed: (name: string) => boolean): number {
   let candidate = next;
@@ -236,7 +236,7 @@ export function encodeName(name: string, foldsCase: boolean): string {
     .join("");
 }
 
-/** Whether a file system that ignores case takes the character for another one. */
+/** Whether a file system that ignores case treats the character as equal to another one. */
 function folds(char: string): boolean {
   return char.toLowerCase() !== char || char.toUpperCase().toLowerCase() !== char;
 }
@@ -246,7 +246,7 @@ function escaped(char: string): string {
   return hex.length === 2 && char < "\x7f" ? `%${hex}` : `%{${hex}}`;
 }
 
-/** Returns the session name that a file name encodes, null when encodeName cannot have made it. */
+/** Returns the session name that a file name encodes; null: encodeName cannot have produced it. */
 export function decodeName(fileName: string): string | null {
   const name = fileName.replace(/%(?:(2[5E]|4[1-9A-F]|5[0-9A])|\{([0-9A-F]{2,6})\})|%/g, (_, ascii = "", other = "") =>
     ascii + other === "" || parseInt(other, 16) > 0x10ffff ? "\0" : String.fromCodePoint(parseInt(ascii + other, 16)),

@@ -1,6 +1,6 @@
 /**
- * Notices: what reaches a person who looks elsewhere, by ways that `[[notify]]` tables of the settings name
- * (docs/notices.md). Which events are worth one, and what it says. Pure.
+ * Notices: messages to a person who is elsewhere, over the channels in `[[notify]]` tables of the settings
+ * (docs/notices.md). Decides which events are worth one, and its text. Pure.
  */
 import * as v from "valibot";
 import { agentMessage } from "./agent.ts";
@@ -11,9 +11,9 @@ import type { RecordedEvent } from "./recorded-events.ts";
 const noticeKinds = ["command", "agent", "question", "password", "notification"] as const;
 type NoticeKind = (typeof noticeKinds)[number];
 
-/** Most buttons of a notice: ntfy shows three. */
+/** Maximum buttons of a notice: ntfy shows three. */
 const MAX_ACTIONS = 3;
-/** Longest words of a notice, in characters. */
+/** Longest text of a notice, in characters. */
 const MAX_TEXT = 300;
 
 const count = (most: number) => integerBetween(1, most);
@@ -32,7 +32,7 @@ const Fields = v.strictObject({
   tag: v.optional(v.string()),
   /** Shortest duration of a command that is worth a notice. */
   min_seconds: v.optional(v.pipe(v.number(), v.minValue(0)), 30),
-  /** Local time in which nobody is notified: `22:00-07:30`. */
+  /** Local time during which nobody is notified: `22:00-07:30`. */
   quiet: v.optional(
     v.pipe(v.string(), v.regex(/^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/, "must be as 22:00-07:30")),
   ),
@@ -57,11 +57,11 @@ export interface Notice {
   readonly kind: NoticeKind;
   readonly title: string;
   readonly text: string;
-  /** Answers to choose from: of a question that can be answered with one of them. */
+  /** Answers for the buttons, if the question can be answered with one of them. */
   readonly answers: readonly (string | boolean)[];
 }
 
-/** The notice that an event is worth to a way; null: none. */
+/** The notice for an event over a channel; null: none. */
 export function noticeFor(notify: Notify, event: RecordedEvent): Notice | null {
   if (event.watched === true) return null;
   if (notify.session !== undefined && !globMatches(notify.session, event.session)) return null;
@@ -71,7 +71,7 @@ export function noticeFor(notify: Notify, event: RecordedEvent): Notice | null {
   return notify.quiet !== undefined && isQuiet(notify.quiet, new Date(event.at)) ? null : notice;
 }
 
-/** Whether a question in a session is noticed now. */
+/** Whether questions in a session are sent as notices now. */
 export function takesQuestions(
   { for: kinds, session, tag, quiet }: Notify,
   about: { readonly name: string; readonly tags: readonly string[] },
@@ -98,7 +98,7 @@ function noticeOf(event: RecordedEvent, minSeconds: number): Notice | null {
       return notice("agent", `${session}: ${agent.name} ${how}`, agent.message ?? "");
     }
     case "question_asked": {
-      // Of a password that a program reads there is a notice of its own.
+      // A program that reads a password there causes a notice of its own.
       if (event.kind === "secret" && event.asked_by === "wsh") return null;
       const { kind, choices = [], question = "", asked_by = "a program" } = event;
       const answers = kind === "confirm" ? [true, false] : choices.slice(0, MAX_ACTIONS);
@@ -129,7 +129,7 @@ const bare: Readonly<Record<NoticeKind, string>> = {
   notification: "A program notifies you",
 };
 
-/** The same without names, words of programs, and answers. */
+/** The notice without names, programs' texts, and answers. */
 export function bareNotice({ kind }: Notice): Notice {
   return { kind, title: "wsh", text: bare[kind], answers: [] };
 }

@@ -1,11 +1,11 @@
-/** A piece of input with its number, as a page sends it: `number:u32 big-endian, bytes`. Pure. */
+/** A piece of input with its number, in the form from a page: `number:u32 big-endian, bytes`. Pure. */
 
 /** Highest number of a piece of input. */
 export const MAX_INPUT_NUMBER = 0xffff_ffff;
 const NUMBER_BYTES = 4;
 
 export interface NumberedInput {
-  /** From 1; 0: unnumbered input that was read before. */
+  /** From 1; 0: unnumbered input that was already interpreted. */
   readonly number: number;
   readonly bytes: Uint8Array;
 }

@@ -1,11 +1,12 @@
 /**
- * Which options exclude or need others. An operation has its rules in its definition, and a subcommand checks the same
- * ones, or its own, under its names for the options: the words of a refusal are the same everywhere.
+ * Rules about options that exclude or require others. An operation has its rules in its definition, and a subcommand
+ * checks the same rules, or its own, with its names for the options: the text of a refusal is the same in all
+ * interfaces.
  */
 import { WshError } from "./errors.ts";
 
 export interface OptionRule<O extends string = string> {
-  /** Given, it needs one of `needs`, and none of `excludes`. */
+  /** An option that, if given, requires one of `needs`, and excludes `excludes`. */
   readonly option: O;
   readonly needs?: O | readonly O[];
   readonly excludes?: readonly O[];
@@ -19,7 +20,10 @@ type ExecOption =
 
 const JOIN = "Join the commands with ';' or '&&'.";
 
-/** `session`: the command runs at a prompt; `steps`: there are several commands, `sequence`: one after the other. */
+/**
+ * `session`: the command runs at a prompt; `steps`: there are several commands; `sequence`: they run one after the
+ * other.
+ */
 export const execRules: readonly OptionRule<ExecOption>[] = [
   { option: "background", excludes: ["steps"], hint: JOIN },
   { option: "until", excludes: ["steps"], hint: JOIN },
@@ -49,15 +53,15 @@ export const resizeRules: readonly OptionRule<"direction" | "rows" | "cols" | "r
 
 type Given<O extends string> = Readonly<Partial<Record<O, unknown>>>;
 
-/** @throws WshError invalid_request, by the first broken rule */
+/** @throws WshError invalid_request for the first broken rule */
 export function requireCombinable<O extends string>(rules: readonly OptionRule<O>[], given: Given<O>): void {
   const fault = ruleFault(rules, given);
   if (fault !== null) throw new WshError("invalid_request", fault.message, { hint: fault.hint });
 }
 
 /**
- * The first broken rule; null without one.
- * @param given options with their values; undefined, null and false: not given
+ * The first broken rule; null: there is none.
+ * @param given options with their values; undefined, null and false count as absent
  */
 export function ruleFault<O extends string>(
   rules: readonly OptionRule<O>[],

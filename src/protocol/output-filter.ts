@@ -4,7 +4,7 @@ import { WshError } from "./errors.ts";
 import { integerBetween, integerFrom, optional } from "./fields.ts";
 import { linePattern } from "./pattern.ts";
 
-/** Lines around a match; for more, use a range. */
+/** Maximum lines around a match; for more, use a range. */
 const MAX_CONTEXT = 1_000;
 
 const CountSchema = integerFrom(1);
@@ -19,7 +19,7 @@ export const filterFields = {
   tail: optional(CountSchema, "only the last N"),
 };
 
-/** The same for one step, and whether it shows output; described with the common ones. */
+/** The same for one step, and whether its output is included; described with the common ones. */
 export const stepFilterFields = {
   grep: v.optional(v.string()),
   context: v.optional(ContextSchema),
@@ -44,19 +44,19 @@ export interface OutputFilter {
   readonly line_numbers?: boolean | undefined;
 }
 
-/** A filter that was checked. */
+/** A checked filter. */
 export interface OutputQuery {
   readonly lines: { readonly from: number; readonly to: number } | null;
   /** Whether a line is requested. */
   readonly test: ((line: string) => boolean) | null;
-  /** Where the match begins in such a line. */
+  /** Start of the match in such a line. */
   readonly start: ((line: string) => number) | null;
   /** Lines shown before and after each match. */
   readonly context: number;
-  /** This many at the start and the end: of the matches, else of the lines. */
+  /** Number of matches (without a pattern: lines) at the start and at the end. */
   readonly head: number | null;
   readonly tail: number | null;
-  /** Each line begins with its number, as by `grep -n`. */
+  /** Whether each line begins with its number, like `grep -n`. */
   readonly numbers: boolean;
 }
 
@@ -90,7 +90,7 @@ function lineRange(text: string): { from: number; to: number } {
 }
 
 export interface StepFilter {
-  /** Null: all of it. */
+  /** Null: the whole output. */
   readonly query: OutputQuery | null;
   readonly mode: "all" | "on_failure" | "none";
 }
@@ -101,14 +101,14 @@ interface StepFilterFields extends Omit<OutputFilter, "range" | "line_numbers"> 
 }
 
 /**
- * The filters of an exec's steps: a step's own, else the common one. Call before anything runs.
+ * The filters of an exec's steps: a step's own, otherwise the common one. Call before anything runs.
  * @throws WshError invalid_request
  */
 export function stepFilters(all: StepFilterFields, steps: readonly StepFilterFields[]): Promise<StepFilter[]> {
   return Promise.all(steps.map((step) => stepFilter(filterOf(all, step))));
 }
 
-/** The fields that count for a step. */
+/** The effective fields for a step. */
 export function filterOf(all: StepFilterFields, step: StepFilterFields): StepFilterFields {
   const { grep = all.grep, head = all.head, tail = all.tail, output = all.output } = step;
   // The common context belongs to the common pattern.

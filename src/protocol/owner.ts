@@ -1,4 +1,4 @@
-/** Who made a session or a pane: what an AI agent made is its own, and everything else belongs to somebody else. */
+/** Owners of sessions and panes: an AI agent's creations are its own, and everything else belongs to others. */
 import * as v from "valibot";
 import { type Caller, callerLabel, ownToken } from "./caller.ts";
 import { WshError } from "./errors.ts";
@@ -13,22 +13,22 @@ export const OwnerSchema = v.object({
 });
 export type Owner = v.InferOutput<typeof OwnerSchema>;
 
-/** The process that a session is bound to: no other has its start time. */
+/** The process to which a session is bound: no other process has its start time. */
 export const OwnerProcessSchema = v.object({ pid: v.number(), started: v.number() });
 export type OwnerProcess = v.InferOutput<typeof OwnerProcessSchema>;
 
-/** The agent that a call is from; null: another caller. */
+/** The agent that makes a call; null: another caller. */
 export function agentOfCaller({ kind, name, agent }: Caller): string | null {
   if (agent !== undefined) return agent;
   return kind === "mcp" ? (name ?? "an MCP client") : null;
 }
 
-/** The owner of what a caller makes. */
+/** The owner of a caller's creations. */
 export function ownerOf(caller: Caller): Owner {
   const agent = agentOfCaller(caller);
   const { kind } = caller;
   const token = ownToken(caller);
-  // Two agents of the same name with tokens of their own are two.
+  // Two agents of the same name with different tokens are two owners.
   if (agent !== null) return { kind: "agent", name: token === null ? agent : `${agent} (${token})` };
   if (token !== null) return { kind: "token", name: token };
   return kind === "cli" ? { kind: "person", name: "wsh" } : { kind: "program", name: callerLabel(caller) };
@@ -38,12 +38,12 @@ export function isSameOwner(a: Owner, b: Owner): boolean {
   return a.kind === b.kind && a.name === b.name;
 }
 
-/** "the agent Claude Code", "a person": in messages. */
+/** An owner in messages: "the agent Claude Code", "a person". */
 export function ownerText({ kind, name }: Owner): string {
   return kind === "person" ? "a person" : `the ${kind} ${name}`;
 }
 
-/** For what reaches beyond one session, such as the end of all. @throws WshError access_denied */
+/** For operations that affect more than one session, such as ending all. @throws WshError access_denied */
 export function requireNoAgent(
   { agents_may }: { readonly agents_may: "everything" | "own" },
   caller: Caller,

@@ -50,7 +50,7 @@ function grey(index: number): Rgb {
   return { r: level, g: level, b: level };
 }
 
-/** Distance, weighted roughly as the eye weighs the three. */
+/** Distance, weighted approximately like the eye's sensitivity to the three. */
 function distance(a: Rgb, b: Rgb): number {
   return 2 * (a.r - b.r) ** 2 + 4 * (a.g - b.g) ** 2 + 3 * (a.b - b.b) ** 2;
 }

@@ -1,4 +1,4 @@
-/** The answer to `peer.terminal`: what formats of tmux say of a pane's terminal. */
+/** The answer to `peer.terminal`: data of a pane's terminal for tmux's formats. */
 import * as v from "valibot";
 
 export const PaneTerminalSchema = v.object({
@@ -11,10 +11,10 @@ export const PaneTerminalSchema = v.object({
   ended_at: v.nullable(v.number()),
   cursor: v.object({ row: v.number(), col: v.number(), visible: v.boolean(), character: v.string() }),
   alternate: v.boolean(),
-  /** Rows above the screen, and their bytes by estimate. */
+  /** Rows above the screen, and an estimate of their bytes. */
   history: v.number(),
   history_bytes: v.number(),
-  /** Of the screen that is shown: the margins, and columns with a tab stop. */
+  /** Margins of the displayed screen, and columns with a tab stop. */
   top: v.number(),
   bottom: v.number(),
   tabs: v.array(v.number()),
@@ -33,7 +33,7 @@ export const PaneTerminalSchema = v.object({
     cursor_shape: v.picklist(["block", "underline", "bar"]),
     cursor_blink: v.boolean(),
   }),
-  /** A person is in copy mode there. */
+  /** Whether a person is in copy mode there. */
   copy_mode: v.boolean(),
 });
 export type PaneTerminal = v.InferOutput<typeof PaneTerminalSchema>;

@@ -1,5 +1,5 @@
 /**
- * Checks a value from outside by its schema. The first fault becomes one WshError of the same form in every transport:
+ * Validates a value from outside by its schema. The first fault becomes a WshError of the same form in every transport:
  * the field and its fault, `invalid_format` for a field called `format` and `invalid_request` for any other. No part of
  * a refused value is used.
  */
@@ -8,7 +8,7 @@ import { defined } from "./defined.ts";
 import { WshError } from "./errors.ts";
 
 interface Explanation {
-  /** Name of the value ("the hello"). Default: the request, which is not mentioned when a field is. */
+  /** Name of the value ("the hello"). Default: the request, which is omitted if a field is named. */
   readonly what?: string;
   readonly hint?: string;
 }

@@ -1,4 +1,4 @@
-/** Paste buffers: copied texts, which the sessions of an instance share. */
+/** Paste buffers: copied texts that the sessions of an instance share. */
 import * as v from "valibot";
 import { described } from "./fields.ts";
 
@@ -24,8 +24,8 @@ export const PasteBufferSchema = v.object({
 });
 export type PasteBuffer = v.InferOutput<typeof PasteBufferSchema>;
 
-/** Formats of a pasted image, by the ends of their files' names. */
+/** Formats of a pasted image, by the suffixes of their file names. */
 export const imageFormats = ["png", "jpeg", "gif", "webp"] as const;
 export type ImageFormat = (typeof imageFormats)[number];
-/** Characters of a pasted image in base64: what one message carries. */
+/** Characters of a pasted image in base64: the capacity of one message. */
 export const MAX_IMAGE_DATA = 960_000;

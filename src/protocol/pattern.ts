@@ -5,11 +5,11 @@
 import type { RE2JS } from "re2js";
 import { WshError } from "./errors.ts";
 
-/** Characters of a pattern: longer ones are no patterns of people, and compile slowly. */
+/** Longest pattern in characters: people do not write longer ones, and they compile slowly. */
 const MAX_PATTERN_LENGTH = 10_000;
 
 /**
- * @param flags of `i`, `m`, `s`
+ * @param flags any of `i`, `m`, `s`
  * @throws WshError invalid_request when the pattern is not RE2 syntax
  */
 export async function compilePattern(pattern: string, flags = ""): Promise<RE2JS> {
@@ -44,7 +44,7 @@ const SPECIAL = /[\\^$.|?*+()[\]{}]/;
 interface LinePattern {
   /** Whether a line contains a match. */
   test(line: string): boolean;
-  /** Where the first match in a line begins; -1 without one. */
+  /** Start of the first match in a line; -1: none. */
   start(line: string): number;
 }
 

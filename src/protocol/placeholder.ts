@@ -1,13 +1,13 @@
 /**
- * The character in whose place a terminal with kitty's graphics protocol shows a part of a picture: its row and column
- * are combining characters after it, the number of the picture is its colour. For everything but such a terminal it is
- * a blank. Pure. Source: kitty's graphics protocol, Unicode placeholders.
+ * The character that a terminal with kitty's graphics protocol replaces with a part of a picture: its row and column
+ * are combining characters after it, and the number of the picture is its colour. For everything but such a terminal it
+ * is a blank. Pure. Source: kitty's graphics protocol, Unicode placeholders.
  */
 import type { Cell, Row } from "./grid.ts";
 
 export const PLACEHOLDER = "\u{10eeee}";
 
-/** A cell, or a blank in place of a part of a picture. */
+/** The cell, or a blank if it contains a part of a picture. */
 export function withoutPicture(cell: Cell): Cell {
   if (!cell.text.startsWith(PLACEHOLDER)) return cell;
   return { text: " ", width: 1, style: { fg: null, bg: cell.style.bg, flags: 0, link: null } };
@@ -16,7 +16,10 @@ export function withoutPicture(cell: Cell): Cell {
 /** A row with blanks in place of pictures. */
 export const withoutPictures = inRows(withoutPicture);
 
-/** Rows with other cells in place of pictures; the same object without any, and for the same row. */
+/**
+ * Replaces pictures' cells in rows; returns the same object for a row without any, and the same result for the same
+ * row.
+ */
 export function inRows(replaced: (cell: Cell) => Cell): (row: Row) => Row {
   const known = new WeakMap<Row, Row>();
   return (row) => {

@@ -1,4 +1,4 @@
-/** Recognises the echo of a key: a few bytes that every terminal shows alike in any state. */
+/** Recognises the echo of a key: a few bytes that every terminal displays alike in any state. */
 
 /** Longer output is not an echo. */
 const ECHO_BYTES = 64;
@@ -12,7 +12,7 @@ export function isPlain(byte: number): boolean {
   return isPrintable(byte) || byte === 0x08 || byte === 0x0a || byte === 0x0d;
 }
 
-/** ASCII that is shown. */
+/** Printable ASCII. */
 export function isPrintable(byte: number): boolean {
   return byte >= 0x20 && byte < 0x7f;
 }

@@ -1,2 +1,2 @@
-/** Names the port that a session has on lease, besides PORT, which programs read and may change. */
+/** Name of the variable with the session's leased port, besides PORT, which programs read and may change. */
 export const PORT_VARIABLE = "WSH_PORT";

@@ -37,14 +37,14 @@ export function holderText({ port, pid, program, session, pane, since }: PortHol
 }
 
 /**
- * The port that a program could not get, by its own words, else by the only number of that kind in its command line;
- * null: it says nothing of the kind.
+ * The port that a program could not get, according to its output, otherwise the only such number in its command line;
+ * null: none is named.
  */
 export function refusedPort(output: string, command: string): number | null {
   const about = /EADDRINUSE|[Aa]ddress (?:is )?already in use|port (?:\d+ )?(?:is )?already (?:in use|allocated)/i;
   const at = output.search(about);
   if (at < 0) return null;
-  // Behind those words first: what stands before them may be a line of the program's source.
+  // The text after such a message first: the text before it may be a line of the program's source.
   const found = portIn.exec(output.slice(at, at + AROUND)) ?? portIn.exec(output.slice(Math.max(0, at - AROUND), at));
   const named = [...new Set(command.match(/(?<![\d.])\d{4,5}(?![\d.])/g) ?? [])];
   const port = Number(found?.[1] ?? (named.length === 1 ? named[0] : Number.NaN));
@@ -53,5 +53,5 @@ export function refusedPort(output: string, command: string): number | null {
 
 const portIn = /(?:[\s\d\]*a-z:]:|\bport:?\s*|\bPORT=)(\d{2,5})\b/i;
 
-/** Characters on both sides of such words in which the port is looked for. */
+/** Characters on both sides of such a message to search for the port. */
 const AROUND = 300;

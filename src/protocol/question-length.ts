@@ -1,2 +1,2 @@
-/** Longest question, choice and prepared answer, in characters: fits on a screen. */
+/** Longest question, choice and prepared answer, in characters: it fits on a screen. */
 export const MAX_QUESTION = 1_000;

@@ -1,4 +1,4 @@
-/** A question to the person, checked, and the answers that fit it. Pure. */
+/** A validated question to the person, and the answers that fit it. Pure. */
 import type { Answer } from "./ask-result.ts";
 import type { Ask, PendingQuestion } from "./asking.ts";
 import { defined } from "./defined.ts";
@@ -9,7 +9,7 @@ interface Common {
   readonly question: string;
   readonly detail: string;
 }
-/** A checked question, by kind. */
+/** A validated question, by kind. */
 export type Question =
   | (Common & {
       readonly kind: "choice";
@@ -53,7 +53,7 @@ export function questionOf(ask: Ask): Question {
   }
 }
 
-/** A question as lists show it. */
+/** A question in the form for lists. */
 export function shownOf(
   question: Question,
 ): Pick<PendingQuestion, "kind" | "question" | "detail" | "choices" | "multiple" | "default"> {
@@ -74,7 +74,7 @@ export function shownOf(
   }
 }
 
-/** @param given from outside, as JSON @throws WshError invalid_request */
+/** @param given value from outside, as JSON @throws WshError invalid_request */
 export function fittingAnswer(question: Question, given: unknown): Answer {
   switch (question.kind) {
     case "confirm":

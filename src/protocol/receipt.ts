@@ -1,5 +1,5 @@
 /**
- * A receipt: what a session process witnessed of one command, signed by a key that only this process has
+ * A receipt: facts about one command that a session process has witnessed, signed by a key that only this process has
  * (docs/receipts.md). The statement is in-toto's, version 1, in an envelope of DSSE, version 1.
  */
 import * as v from "valibot";
@@ -7,13 +7,13 @@ import { described } from "./fields.ts";
 import { OwnerSchema } from "./owner.ts";
 
 export const STATEMENT_TYPE = "https://in-toto.io/Statement/v1";
-/** No address: a name for this form, which changes with it. */
+/** Not an address: a name of this form, which changes with the form. */
 export const PREDICATE_TYPE = "urn:wsh:command:v1";
 export const PAYLOAD_TYPE = "application/vnd.in-toto+json";
 
 const TimeSchema = v.pipe(v.string(), v.isoTimestamp());
 const Sha256Schema = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
-/** SHA-1 or SHA-256, as the repository has it. */
+/** SHA-1 or SHA-256, according to the repository. */
 const TreeSchema = v.pipe(v.string(), v.regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/));
 
 /** All files of a repository that git does not ignore, at one moment. */
@@ -27,14 +27,14 @@ const PredicateSchema = v.strictObject({
   ended_at: v.nullable(TimeSchema),
   exit_code: v.nullable(v.number()),
   signal: v.nullable(v.string()),
-  /** Who typed it. */
+  /** The writer of the command. */
   by: OwnerSchema,
   /** Whether the shell reported all of it in time, by marks that programs cannot forge. */
   verified: v.boolean(),
   warnings: v.optional(v.array(v.string())),
-  /** The text as `wsh output` prints it; null: it is not kept whole. */
+  /** The text as `wsh output` prints it; null: it is not stored completely. */
   output: v.nullable(v.strictObject({ sha256: Sha256Schema, bytes: v.number(), lines: v.number() })),
-  /** Why there is no output. */
+  /** Why the output is missing. */
   no_output: v.optional(v.string()),
   git: v.strictObject({
     before: v.nullable(GitStateSchema),
@@ -78,7 +78,7 @@ export const ReceiptKeySchema = v.object({
 });
 export type ReceiptKey = v.InferOutput<typeof ReceiptKeySchema>;
 
-/** What the statement is about: the files afterwards, and what was printed. */
+/** Subjects of the statement: the files afterwards, and the output. */
 export function subjectsOf({ git, output }: Pick<Predicate, "git" | "output">): Statement["subject"] {
   return [
     ...(git.after === null ? [] : [{ name: "files", digest: { gitTree: git.after.tree } }]),

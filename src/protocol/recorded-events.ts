@@ -1,6 +1,6 @@
 /**
- * Events as the instance's journal keeps them, for `events.read`, `wsh events` and hooks (docs/protocol.md, Recorded
- * events): one flat object for each, with the session's name, ids and tags at that time.
+ * Events in the form of the instance's journal, for `events.read`, `wsh events` and hooks (docs/protocol.md, Recorded
+ * events): one flat object each, with the session's name, ids and tags at that time.
  */
 import * as v from "valibot";
 import { AgentInfoSchema } from "./agent.ts";
@@ -43,7 +43,7 @@ export function isRecordedEventName(name: string): name is RecordedEventName {
 const text = v.string();
 const number = v.number();
 
-/** What an event says besides its name, time and session. Absent where the event has no such thing. */
+/** Fields of an event besides its name, time and session; absent if an event has no such value. */
 const EventFields = {
   window: optional(text, "id of the window: @w5"),
   window_name: optional(text, "name of the window"),
@@ -101,7 +101,7 @@ export const RecordedEventSchema = v.object({
 });
 export type RecordedEvent = v.InferOutput<typeof RecordedEventSchema>;
 
-/** What a session process says of an event; the journal adds the rest. */
+/** A session process's part of an event; the journal adds the rest. */
 export type EventDetails = { readonly event: RecordedEventName } & {
   readonly [F in keyof typeof EventFields]?: RecordedEvent[F];
 };
@@ -120,7 +120,7 @@ const list = v.pipe(
   v.transform((items) => items.map((each) => each.trim()).filter((each) => each !== "")),
 );
 
-/** Events of one answer unless the caller says otherwise, and at most. */
+/** Default and maximum number of events in one answer. */
 const DEFAULT_EVENTS = 1_000;
 const MAX_EVENTS = 10_000;
 

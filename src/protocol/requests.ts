@@ -8,17 +8,20 @@ import { WshError } from "./errors.ts";
 
 /** The caller's id of a request. */
 export const REQUEST_HEADER = "Wsh-Request";
-/** Time since the request was sent for the first time, in ms; absent: now. */
+/** Time since the request was first sent, in ms; absent: it is sent now. */
 export const REQUEST_AGE_HEADER = "Wsh-Request-Age";
-/** Unix time in ms, by the clock of the machine that is asked, at which it was sent for the first time; absent: now. */
+/** Unix time in ms, by the clock of the receiving machine, at which it was first sent; absent: now. */
 export const REQUEST_FIRST_HEADER = "Wsh-Request-First";
-/** Unix time in ms, by the clock of the machine that is asked, after which the request is not begun. */
+/** Unix time in ms, by the clock of the receiving machine, after which the request is not begun. */
 export const DEADLINE_HEADER = "Wsh-Deadline";
-/** An id of the asking machine, by which it confirms that it still waits. */
+/** An id of the sending machine, with which it confirms that it still waits. */
 export const ASKING_HEADER = "Wsh-Asking";
-/** The caller for whom a process of this account asks, as JSON: only on the Unix socket, and only reduces access. */
+/**
+ * The caller for whom a process of this account asks, as JSON: accepted only on the Unix socket, and only reduces
+ * access.
+ */
 export const ACTING_HEADER = "Wsh-Acting";
-/** The AI agent on whose behalf the request is made, as the command line finds it: only reduces rights. */
+/** The AI agent on whose behalf the request is made, as the command line reports: only reduces rights. */
 export const AGENT_HEADER = "Wsh-Agent";
 export const REQUEST_HEADERS: readonly string[] = [
   REQUEST_HEADER,
@@ -38,21 +41,21 @@ export const MAX_AGE_MS = 30 * 24 * 3_600_000;
 
 /** A request with an id, between wsh processes. */
 export const RequestKeySchema = v.object({
-  /** The id, and whose it is. */
+  /** A digest of the id and its owner. */
   key: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
-  /** Of operation, target and input: another request under the same id is refused. */
+  /** Digest of operation, target and input: another request with the same id is refused. */
   digest: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
   /**
-   * Unix time in ms by this machine's clock at which it was sent for the first time; absent: it is sent now. A time
-   * rather than an age, so that delays in passing it on do not make it younger.
+   * Unix time in ms by this machine's clock at which it was first sent; absent: now. A time rather than an age, so that
+   * delays in forwarding it do not make it younger.
    */
   first_at: v.optional(v.number()),
-  /** The id as its caller knows it. */
+  /** The id as the caller wrote it. */
   id: v.optional(v.pipe(v.string(), v.maxLength(128))),
 });
 export type RequestKey = v.InferOutput<typeof RequestKeySchema>;
 
-/** A caller's metadata of a request. */
+/** Metadata of a caller's request. */
 export interface RequestMeta {
   readonly once?: RequestKey;
   /** Unix time in ms by this machine's clock. */
@@ -61,8 +64,8 @@ export interface RequestMeta {
 
 /**
  * Parses the headers of a request.
- * @param header reads one of them
- * @param owner of the id: the same id of another caller is another request
+ * @param header returns a header's value
+ * @param owner owner of the id: another caller's same id is another request
  * @param asks the request, for the digest
  * @throws WshError invalid_request
  */
@@ -82,7 +85,7 @@ export function askedBy(
   }
   const age = numberIn(header, REQUEST_AGE_HEADER, MAX_AGE_MS);
   const first = numberIn(header, REQUEST_FIRST_HEADER, Number.MAX_SAFE_INTEGER);
-  // The earlier of both: the request may have travelled long, and clocks differ.
+  // The earlier of the two: the request may have travelled long, and clocks differ.
   const times = [...(age === undefined ? [] : [Date.now() - age]), ...(first === undefined ? [] : [first])];
   return { ...until, once: requestKeyOf(id, owner, asks, times.length === 0 ? undefined : Math.min(...times)) };
 }
@@ -90,7 +93,7 @@ export function askedBy(
 /**
  * The headers of a repeated request.
  * @param firstAt Unix time in ms by this machine's clock; absent: it is sent for the first time
- * @param timeThere the same time by the clock of the asked machine
+ * @param timeThere the same time by the clock of the receiving machine
  */
 export function sentBefore(
   firstAt: number | undefined,
@@ -112,7 +115,7 @@ export function requestKeyOf(
   return { key: hash([owner, id]), digest: hash([operation, target, JSON.stringify(input) ?? ""]), id, ...first };
 }
 
-/** One of several parts of a request, each of which is executed once. */
+/** The key for one of several parts of a request, each of which is executed once. */
 export function partOf(once: RequestKey, part: string): RequestKey {
   return { ...once, key: hash([once.key, part]) };
 }

@@ -50,16 +50,16 @@ export const ScreenSchema = v.object({
 export type Screen = v.InferOutput<typeof ScreenSchema>;
 
 export const ScrollbackSchema = v.object({
-  /** A search that could not see everything: older lines were dropped. */
+  /** Set if a search could not cover everything: older lines were dropped. */
   incomplete: v.optional(v.literal(true)),
-  /** The lines that were there, as in `50001–60000 of 60000`. */
+  /** The lines that were available, such as `50001–60000 of 60000`. */
   searched: v.optional(v.string()),
   /** Number of the session's older lines that were dropped; absent: none. */
   dropped_lines: v.optional(v.number()),
   epoch: v.number(),
   lines: v.array(LineSchema),
   total_lines: v.number(),
-  /** As requested; a negative request is echoed as the index that it resolved to. */
+  /** The requested offset; a negative one is replaced by its index. */
   offset: v.number(),
   /** Logical line id of the line at index 0 (grows as old lines are discarded). */
   first_line_id: v.number(),

@@ -1,4 +1,4 @@
-/** The program that reads a password, as shown to the person and as checked again at the write. */
+/** The program that reads a password, as shown to the person, and as checked again before typing. */
 import * as v from "valibot";
 
 /** A program that reads a line without echo. */
@@ -8,7 +8,7 @@ const SecretPromptSchema = v.object({
   pid: v.nullable(v.number()),
   program: v.string(),
   commandLine: v.string(),
-  /** The pane, in a session that has several. */
+  /** The pane, if the session has several. */
   pane: v.optional(v.string()),
 });
 export type SecretPrompt = v.InferOutput<typeof SecretPromptSchema>;

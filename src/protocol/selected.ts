@@ -3,7 +3,7 @@ import type { Span } from "./screen.ts";
 
 export type SpanStyle = Omit<Span, "text">;
 
-/** A place on the screen: the cell where it begins, from 0, and how many cells it takes. */
+/** A position on the screen: its first cell, from 0, and its number of cells. */
 export interface DialogRow {
   readonly text: string;
   readonly row: number;
@@ -24,8 +24,8 @@ interface SelectedRun extends DialogRow {
 }
 
 /**
- * The item of a list whose check mark is highlighted; else what is in inverse video, the highlighted row of a list, what
- * has the rarest background; null: nothing is.
+ * The item of a list whose check mark is highlighted; otherwise the text in inverse video, the highlighted row of a
+ * list, or the text with the rarest background; null: none.
  */
 export function selectedPart(rows: Rows, cursor: Cursor): DialogRow | null {
   const lines = rows.map(runsOf);
@@ -53,7 +53,7 @@ function rarest(runs: readonly SelectedRun[]): readonly SelectedRun[] {
   return byBackground.sort((a, b) => size(a) - size(b))[0] ?? [];
 }
 
-/** The item of a highlighted check mark, `[*] label`: only the mark between the brackets has a look of its own. */
+/** The item of a highlighted check mark, `[*] label`: only the mark between the brackets has a style of its own. */
 function checkedItem(lines: readonly SelectedRun[][]): DialogRow | null {
   for (const line of lines) {
     for (const [at, mark] of line.entries()) {
@@ -69,12 +69,12 @@ function checkedItem(lines: readonly SelectedRun[][]): DialogRow | null {
   return null;
 }
 
-/** Share of the screen that the look of a list's other rows has at least: less is a heading's. */
+/** Least share of the screen in the style of a list's other rows: a smaller one is a heading's. */
 const COMMON_SHARE = 0.1;
 
 /**
- * Highlighted rows of lists, one of each list: rows above or below have text in the same columns, and a common look. A row
- * between two such counts more than one at an end, and as much as a row that is highlighted as a whole.
+ * Highlighted rows of lists, one per list: rows above or below have text in the same columns, and a common style. A row
+ * between two such rows counts more than one at an end, and as much as a completely highlighted row.
  */
 function listItems(lines: readonly SelectedRun[][]): readonly SelectedRun[] {
   const area = new Map<string, number>();
@@ -142,7 +142,7 @@ const wide = [
   [0x20000, 0x3fffd],
 ] as const;
 
-/** Cells that a text takes. */
+/** Number of cells of a text. */
 export function cells(text: string): number {
   let sum = 0;
   for (const char of text) {

@@ -36,14 +36,14 @@ export const PaneInfoSchema = v.object({
   cwd: v.nullable(v.string()),
   title: v.string(),
   state: SessionStateSchema,
-  /** Place of its top left cell in the window, from 0; absent for a session of one pane, and while it is hidden. */
+  /** Position of its top left cell in the window, from 0; absent for a session of one pane, and while hidden. */
   row: v.optional(v.number()),
   col: v.optional(v.number()),
-  /** There is no room for it, another pane is zoomed, or it is a floating one that was hidden. */
+  /** Set if there is no room for it, another pane is zoomed, or it is a hidden floating pane. */
   hidden: v.optional(v.boolean()),
   z: optional(v.number(), "place above the tiled panes, from 1; absent: it is tiled"),
   popup: optional(v.literal(true), "it floats until its program ends, and gets all keys"),
-  /** The session or pane that it shows, where it runs no program of its own. */
+  /** The session or pane that it shows, if it runs no program of its own. */
   view: v.optional(v.string()),
   exit_code: v.optional(v.nullable(v.number())),
   signal: v.optional(v.nullable(v.string())),
@@ -54,14 +54,14 @@ export const PaneInfoSchema = v.object({
 });
 export type PaneInfo = v.InferOutput<typeof PaneInfoSchema>;
 
-/** What runs in a pane, besides a shell that waits at its prompt. */
+/** A program in a pane, other than a shell that waits at its prompt. */
 const RunningProgramSchema = v.object({
   pane: v.string(),
   program: described(v.string(), "its name"),
   background: described(v.boolean(), "a job of the pane's shell that is not in the foreground"),
 });
 export type RunningProgram = v.InferOutput<typeof RunningProgramSchema>;
-/** What a call has ended. */
+/** Programs that a call has ended. */
 export const EndedField = described(
   v.array(RunningProgramSchema),
   "programs that ran there, also in the background; no shells at their prompt",
@@ -73,12 +73,14 @@ export function programsText(programs: readonly RunningProgram[]): string {
   return [...new Set(said)].join(", ");
 }
 
-/** The name of a window that was given none: its active pane's program; where that is not known, that of its command. */
+/** The name of a window without a given one: its active pane's program; if unknown, that of its command. */
 export function automaticName({ program, command }: Pick<PaneInfo, "program" | "command">): string {
   return program ?? programIn(command);
 }
 
-/** The name of the program that a command line starts: behind `exec`, `-` of a login shell, quotes and directories. */
+/**
+ * The name of the program that a command line starts: without `exec`, the `-` of a login shell, quotes and directories.
+ */
 function programIn(command: string): string {
   const [, word = ""] = /^\s*(?:exec\s+)?-?["']?([^\s"']+)/.exec(command) ?? [];
   return word.split("/").findLast((part) => part !== "") ?? "";
@@ -98,12 +100,12 @@ const SHELLS: ReadonlySet<string> = new Set([
   "pwsh",
 ]);
 
-/** What lists say runs in a pane: its command; of a shell for typing, the program that runs there now. */
+/** The command of a pane in lists: its own; for an interactive shell, the program that runs there now. */
 export function commandNow({ program, command }: Pick<PaneInfo, "program" | "command">): string {
   return program === undefined || isItself({ program, command }) || !isForTyping(command) ? command : program;
 }
 
-/** A shell in which commands are typed: without one of its own, or a script. */
+/** Whether a command is an interactive shell: without a command or script of its own. */
 function isForTyping(command: string): boolean {
   const [, ...options] = command.split(/\s+/);
   return SHELLS.has(programIn(command)) && options.every((word) => /^-(?!\w*c)/.test(word));
@@ -113,7 +115,7 @@ function isItself({ program, command }: Pick<PaneInfo, "program" | "command">): 
   return program === programIn(command);
 }
 
-/** A shell reads its startup files: it is in the foreground itself, and no command has ended yet. */
+/** Whether a shell is reading its startup files: it is in the foreground itself, and no command has ended yet. */
 export function isStarting(info: Pick<PaneInfo, "program" | "command" | "state" | "last_exit_code">): boolean {
   const { command, state, last_exit_code } = info;
   return state === "running" && last_exit_code === undefined && isItself(info) && isForTyping(command);
@@ -127,22 +129,22 @@ export const WindowInfoSchema = v.object({
   last: optional(v.boolean(), "it was the active one before; absent: false"),
   rows: v.number(),
   cols: v.number(),
-  /** The active pane is zoomed: it fills the window. */
+  /** Whether the active pane is zoomed: it fills the window. */
   zoomed: v.optional(v.boolean()),
-  /** What is typed goes to every pane. */
+  /** Whether typed input goes to every pane. */
   synchronized: v.optional(v.boolean()),
   panes: v.array(PaneInfoSchema),
 });
 export type WindowInfo = v.InferOutput<typeof WindowInfoSchema>;
 
-/** Of a session whose process is gone: what came back of it. */
+/** For a session whose process is gone: its remaining state. */
 const CrashInfoSchema = v.object({
   saved_at: described(v.number(), "Unix time in ms of its last checkpoint; anything newer is lost"),
   why: described(v.string(), "how its process ended, as far as known"),
 });
 export type CrashInfo = v.InferOutput<typeof CrashInfoSchema>;
 
-/** The end of an unused session, of which people are warned. */
+/** The coming end of an unused session, of which people are warned. */
 const SessionEndingSchema = v.object({
   at: described(v.number(), "Unix time in ms"),
   why: described(v.picklist(["idle", "owner_gone"]), "idle: its idle_limit; owner_gone: owner_bound"),
@@ -157,17 +159,17 @@ const ViewerInfoSchema = v.object({
 });
 
 export const SessionInfoSchema = v.object({
-  /** `@s3`: a target that outlives the name. The pane's id, for a process that does not report its own. */
+  /** `@s3`: a target that outlives the name. For a process that does not report it, the pane's id. */
   id: v.string(),
-  /** `@7`, the pane that the name alone addresses. */
+  /** `@7`, the pane that the session's bare name addresses. */
   pane_id: v.string(),
   name: v.string(),
-  /** Host name of the machine, or the name of another one. */
+  /** Host name of its machine, or the name of another machine. */
   server: v.string(),
   as_of: optional(v.number(), "Unix time in ms: its machine does not answer, and this is its last known state"),
   pid: v.nullable(v.number()),
   command: v.string(),
-  /** Size of the outer terminal; panes have their own, without panels. */
+  /** Size of the outer terminal; panes have their own sizes, without panels. */
   rows: v.number(),
   cols: v.number(),
   /** Number of streaming connections of every kind. */
@@ -202,12 +204,12 @@ export const SessionInfoSchema = v.object({
 });
 export type SessionInfo = v.InferOutput<typeof SessionInfoSchema>;
 
-/** Whether its program, or the AI agent in it, waits for somebody to type or to decide. */
+/** Whether its program, or the AI agent in it, waits for a person's input or decision. */
 export function needsInput({ running, state, agent }: Pick<SessionInfo, "running" | "state" | "agent">): boolean {
   return running && (state === "waiting_for_input" || state === "password" || agent?.state === "needs_input");
 }
 
-/** What lists of machines say of a machine's sessions. */
+/** Counts of a machine's sessions for lists of machines. */
 export function countsOf(sessions: readonly SessionInfo[]): {
   readonly sessions: number;
   readonly needs_input: number;
@@ -217,9 +219,9 @@ export function countsOf(sessions: readonly SessionInfo[]): {
 }
 
 /**
- * Checks the window and pane that a target names, so that no other is used instead. Passes a session whose windows are
- * unknown (its process has not answered yet).
- * @throws WshError session_not_found, invalid_request when it fits several
+ * Checks the window and pane that a target names, so that no other is used instead. Accepts any for a session whose
+ * windows are unknown (its process has not answered yet).
+ * @throws WshError session_not_found, invalid_request when it matches several
  */
 export function requirePane(info: Pick<SessionInfo, "id" | "name" | "windows">, target: Target): void {
   if (info.windows.length === 0) return;
@@ -236,7 +238,7 @@ export function requirePane(info: Pick<SessionInfo, "id" | "name" | "windows">, 
   throw new WshError("session_not_found", `no session '${formatTarget(target)}': '${info.name}' has no ${what}`);
 }
 
-/** The registry may have led to a process that has replaced another. */
+/** The registry may have led to a process that replaced another one. */
 function requireId(info: Pick<SessionInfo, "id" | "name" | "windows">, target: Target): void {
   const id = formatTarget(target);
   const own = [info.id, ...info.windows.flatMap((window) => [window.id, ...window.panes.map((pane) => pane.id)])];
@@ -246,7 +248,7 @@ function requireId(info: Pick<SessionInfo, "id" | "name" | "windows">, target: T
 
 const TagsSchema = described(v.array(v.string()), "labels for filtering, each 1 to 64 of A-Z a-z 0-9 . _ -");
 
-/** Any machine that has these tags, and takes sessions that do not name it. */
+/** Any machine that has these tags and accepts placed sessions. */
 export const PlaceSchema = v.strictObject({
   tags: optional(v.pipe(v.array(v.string()), v.maxLength(32)), "tags that the machine must have, all of them", []),
   strategy: optional(v.picklist(["least_loaded"]), "the less loaded of two suitable machines", "least_loaded"),
@@ -266,13 +268,13 @@ const IdleLimitField = optional(
     "in it and a person has seen it in the last day",
 );
 
-/** Input for making a session; the domain checks names, tags, cwd and env before anything starts. */
-/** A port for what the session serves. */
+/** A TCP port for a server in the session. */
 export const FreePortField = optional(
   v.picklist(["free"]),
   "with a new session: give it a free TCP port, in PORT, that no other session gets while it lives",
 );
 
+/** Input for creating a session; the domain checks names, tags, cwd and env before anything starts. */
 export const CreateSessionSchema = v.object({
   name: v.optional(
     v.nullable(described(v.string(), "1 to 64 characters without : / ~ (default: the next free number)")),
@@ -308,12 +310,12 @@ export const CreateSessionSchema = v.object({
   owner_bound: optional(v.boolean(), "end it a minute after its maker: the agent's process, or the connection"),
   private: optional(v.boolean(), "keep nothing of the session on disk, and its commands out of the history"),
   opened: optional(v.boolean(), "a person opens it: without a command it runs that of the setting default_command"),
-  /** Prefix of the session's number where no name is given. */
+  /** Prefix of the session's number if no name is given. */
   name_prefix: optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,32}$/)), "prefix of the automatic name"),
   /** Standard input of the command, if there is one. */
   stdin: optional(v.string(), "text that the command reads as its standard input"),
 });
-/** Result of making a session: the session, and the place in its output that the caller has seen. */
+/** Result of creating a session: the session, and the cursor up to which the caller has seen its output. */
 export const CreatedSessionSchema = v.object({
   ...SessionInfoSchema.entries,
   output_cursor: v.number(),
@@ -328,7 +330,7 @@ export const UpdateSessionSchema = v.object({
   private: optional(v.boolean(), "whether nothing of the session is kept on disk"),
 });
 
-/** Why a session is gone. */
+/** Reason for a session's end. */
 export const EndReasonSchema = v.picklist([
   "exited",
   "killed",

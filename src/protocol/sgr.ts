@@ -1,5 +1,5 @@
 /**
- * The one encoder of styles as SGR parameters (ECMA-48 8.3.117, xterm's colours, underline styles with colons).
+ * The encoder of styles as SGR parameters (ECMA-48 8.3.117, xterm's colours, underline styles with colons).
  *
  * Pure. Invariant: only numbers reach the sequence, so no cell can inject one. The caller decides what precedes the
  * parameters (a reset or nothing) and which colours its terminal has. Runs once per change of style.

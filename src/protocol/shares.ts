@@ -1,14 +1,14 @@
 /**
- * Limits that several callers have in common leave room for the account itself: one token takes at most half of the places,
- * all tokens together three quarters (docs/security.md, Limits). Tokens of access admin are the account's own. Of the
- * places that another machine takes by its token, one token there takes at most half again. Pure.
+ * Limits that several callers share leave room for the account itself: one token may take at most half of the places,
+ * all tokens together three quarters (docs/security.md, Limits). Tokens with access admin count as the account's own.
+ * Of the places that another machine takes by its token, one token of that machine may take at most half again. Pure.
  */
 import type { Access, Caller } from "./caller.ts";
 import { WshError } from "./errors.ts";
 
 /**
- * The token that uses a place, and after a `/` the one for which that token's machine asks; null: the account's own
- * programs, terminals and browsers.
+ * The token that uses a place, and after a `/` the token of that token's machine; null: the account's own programs,
+ * terminals and browsers.
  */
 export type Share = string | null;
 

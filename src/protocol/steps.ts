@@ -1,11 +1,11 @@
-/** Steps of an exec, as far as no schema is needed. */
+/** The parts of an exec's steps that need no schema. */
 import type { StepResult } from "./commands.ts";
 import { defined } from "./defined.ts";
 
-/** Most bytes that a step of a pipeline passes on to the next: what one file may take of a disk. */
+/** Maximum bytes that a step of a pipeline passes to the next: the limit of one file on a disk. */
 export const MAX_PIPED_BYTES = 1_073_741_824;
 
-/** The result of a step that was not run. @param output_cursor where the step before it ended */
+/** The result of a step that was not run. @param output_cursor cursor at the end of the previous step */
 export function skippedStep({ name }: Pick<StepResult, "name">, output_cursor: number) {
   return {
     ...defined({ name }),

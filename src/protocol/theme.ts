@@ -1,15 +1,15 @@
 /**
- * The looks of wsh's own elements: roles, and their values in the settings (`[theme]`). A look is attributes and
+ * The styles of wsh's own elements: roles, and their values in the settings (`[theme]`). A style is attributes and
  * colours, such as `bold black on green`; unnamed parts are the terminal's own. Pure.
  *
- * Invariant: the default looks are readable on dark and on light backgrounds.
+ * Invariant: the default styles are readable on dark and on light backgrounds.
  */
 import { BOLD, FAINT, INVERSE, ITALIC, UNDERLINE } from "./grid.ts";
 import type { Color } from "./screen.ts";
 
 /**
- * Each role with its default look and its use. Colours are from the fixed part of the palette: the first sixteen differ
- * between terminals, and some are invisible on some backgrounds.
+ * Each role with its default style and its use. Colours are from the fixed part of the palette: the first sixteen
+ * differ between terminals, and some are invisible on some backgrounds.
  */
 export const themeRoles = {
   border: ["244", "lines between panes"],
@@ -52,10 +52,10 @@ const attributes: Readonly<Record<string, number>> = {
   inverse: INVERSE,
 };
 const names = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
-/** The form of a look, for messages. */
+/** The form of a style, for messages. */
 export const styleExpected = 'attributes and colours such as "bold", "black on green", "160" or "#ffffff on #303030"';
 
-/** @returns null for an invalid look */
+/** @returns null: an invalid style */
 export function parseStyle(text: string): StyleSpec | null {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const on = words.indexOf("on");

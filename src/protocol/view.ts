@@ -1,7 +1,7 @@
 /**
  * The view WebSocket: a session's picture on a page, and the person's input (docs/protocol.md, A session in a page).
  * Text messages are JSON. Input is binary: its number, then bytes as a terminal sends them; a number that the session
- * has taken from this client is never typed again, over any connection.
+ * has received from this client is never typed again, over any connection.
  */
 import * as v from "valibot";
 import { RgbSchema } from "./attach.ts";
@@ -10,7 +10,7 @@ import { FrameUpdateSchema } from "./frame-codec.ts";
 import { MAX_INPUT_NUMBER } from "./numbered-input.ts";
 import { SideSchema } from "./size.ts";
 
-/** Pictures that a page may have unconfirmed: enough for 60 a second at 50 ms there and back. */
+/** Maximum unconfirmed pictures of a page: enough for 60 a second with a round trip of 50 ms. */
 export const VIEW_CREDIT = 3;
 
 /** `fit`: takes part in the session's size; `follow`: never does, and shows the session in the session's size. */

@@ -1,7 +1,7 @@
 /**
- * Foreign text in a terminal: file names, commands, messages that quote them. Characters that a terminal would obey
- * (C0, DEL, C1) and those that make a line read as another one (directions, separators) are escaped, so that they are
- * visible and have no effect.
+ * Makes foreign text harmless in a terminal: file names, commands, messages that quote them. Characters that a terminal
+ * would execute (C0, DEL, C1), and those that make a line read differently (directions, separators), are escaped, so
+ * that they are visible and have no effect.
  */
 
 /** C0, DEL, C1; soft direction and separator characters (Unicode Bidi_Control, Zl, Zp); the byte order mark. */
@@ -20,14 +20,14 @@ export function visibleLines(text: string): string {
   return text.split(/\r?\n/).map(visibleBlanks).join("\n");
 }
 
-/** A line whose tabs are blanks. */
+/** A line with its tabs replaced by blanks. */
 function visibleBlanks(line: string): string {
   return visible(line.replaceAll("\t", "  "));
 }
 
 /**
- * Rendered text, whose only control characters are line ends and tabs, unless another machine sends others: nothing
- * else is changed.
+ * Rendered text, whose only control characters are line ends and tabs, unless another machine sends others: those are
+ * escaped, nothing else changes.
  */
 export function visibleRendered(text: string): string {
   return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, visible);

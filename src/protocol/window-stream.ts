@@ -1,4 +1,4 @@
-/** A window as a stream: its contents as people see them, and events of its session's windows. */
+/** A window as a stream: its contents as displayed, and events of its session's windows. */
 import * as v from "valibot";
 import { described, optional } from "./fields.ts";
 import { layoutEvents } from "./layout-events.ts";
@@ -6,7 +6,7 @@ import { CursorSchema, FormatSchema, LineSchema } from "./screen.ts";
 import { WindowInfoSchema } from "./session.ts";
 import { WaitMsSchema } from "./wait-times.ts";
 
-/** Default time between two frames of a changing window, in ms: as for screens. */
+/** Default time between two frames of a changing window, in ms, as for screens. */
 const DEFAULT_INTERVAL_MS = 100;
 
 export const windowEventNames = ["layout", "frames"] as const;
@@ -30,7 +30,7 @@ export type WindowSubscription = v.InferOutput<typeof WindowSubscriptionSchema>;
 
 const seq = described(v.number(), "counts this subscription's events from 1; 0 for a state");
 
-/** The place of a pane in a frame. */
+/** The position of a pane in a frame. */
 const FramePaneSchema = v.object({
   id: v.string(),
   row: v.number(),

@@ -2,29 +2,29 @@
  * Resolves the text after a session's name to a window: `1`, `logs`, `logs.1`. Pure.
  *
  * Invariants: a text that matches several windows is refused. An index takes precedence over a name, a name set by a
- * user over one from a window's program. A name may contain a dot, so that `logs.1` is pane 1 of `logs` or the window
- * `logs.1`: if both windows exist, it is neither.
+ * user over one from a window's program. A name may contain a dot, so `logs.1` is either pane 1 of `logs` or the window
+ * `logs.1`: if both windows exist, it is refused.
  */
 import { WshError } from "./errors.ts";
 import { formatTarget, type Target } from "./names.ts";
 
 interface Addressed {
   readonly index: number;
-  /** Name set by a user; null: its program's. */
+  /** Name set by a user; null: the name of its program. */
   readonly name: string | null;
 }
 
 interface MeantWindow<W> {
   readonly window: W;
-  /** Index of the pane in it; absent: the active one. */
+  /** Index of the pane in it; absent: the active pane. */
   readonly pane?: number;
 }
 
 type InSession = Extract<Target, { kind: "session" }>;
 
 /**
- * @param about a window's name from its program, and its id
- * @returns undefined when there is no such window
+ * @param about returns a window's name from its program, and its id
+ * @returns undefined: there is no such window
  * @throws WshError invalid_request when several match
  */
 export function meantWindow<W extends Addressed>(

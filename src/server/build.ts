@@ -1,7 +1,8 @@
 /**
- * Wires a gateway together: sessions, operations, WebSockets, MCP and the HTTP app, none of which know each other. Nothing
- * listens and no session process is asked before `main.ts` says so. Parts that depend on each other in a circle (an
- * ephemeral server's end depends on connections, which report to it) meet in closures here and nowhere else.
+ * Wires a gateway together: sessions, operations, WebSockets, MCP and the HTTP app, none of which know each other.
+ * Nothing listens, and no session process is contacted, before `main.ts` starts it. Parts that depend on each other in
+ * a circle (an ephemeral server's end depends on connections, which report to it) meet in closures here and nowhere
+ * else.
  */
 
 import { Machines } from "../cluster/machines.ts";
@@ -215,7 +216,7 @@ export function buildGateway(
   return { app, proxies, sockets, mcp, lifecycle, announcements, memory, machines, linkEnd, membership, hooks };
 }
 
-/** A caller's connection has ended, and with it what it held; what was bound to it follows. */
+/** A caller's connection has ended, and with it its captures; its bound sessions follow. */
 function callerGone({ keyboards, bound }: SessionProxies, id: string): void {
   keyboards.callerGone(id);
   bound.callerGone(id);

@@ -1,7 +1,7 @@
 /**
- * Listens again after the server's sockets or its lock were deleted (a cleaner of /tmp, the end of a login session): the
- * sockets are bound again under the instance's lock, unless another server has been started meanwhile. One attempt at a
- * time; the watch reports a loss again until all is back.
+ * Listens again after the server's sockets or its lock were deleted (a cleaner of /tmp, the end of a login session):
+ * the sockets are bound again under the instance's lock, unless another server has been started meanwhile. One attempt
+ * at a time; the watch reports a loss again until all exist.
  */
 import type { Instance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -12,7 +12,7 @@ import { claimServer } from "../registry/single-server.ts";
 interface ComeBackEvents {
   /** Binds both sockets at their free paths. */
   bind(): void;
-  /** The sockets are there again. */
+  /** The sockets exist again. */
   back(): void;
   /** Another server answers at the socket's path. */
   replaced(): void;
@@ -22,7 +22,7 @@ interface ComeBackEvents {
 /**
  * Runs until disposed.
  * @param life the lock that the server took with its sockets
- * @returns with the lock that it holds now
+ * @returns an object with the lock that it holds now
  */
 export function keepSockets(
   instance: Instance,
@@ -53,7 +53,7 @@ export function keepSockets(
   };
 }
 
-/** @returns null when another server has taken the sockets' place */
+/** @returns null: another server has taken over the sockets */
 async function comeBack(instance: Instance, own: LifeLock, bind: () => void): Promise<LifeLock | null> {
   try {
     const { life } = await claimServer(instance, bind, own);

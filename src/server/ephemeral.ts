@@ -1,8 +1,8 @@
 /**
- * When an ephemeral server ends (docs/architecture.md, When the server ends): 30 s after its start without a session,
- * and when the last session is gone. A connected MCP bridge, a server-level WebSocket and a pending call delay it;
- * ended sessions count until their grace period is over or a waiting caller got their end. Persistence is read only
- * when the decision is made.
+ * Decides when an ephemeral server ends (docs/architecture.md, When the server ends): 30 s after its start without a
+ * session, and when the last session is gone. A connected MCP bridge, a server-level WebSocket and a pending call delay
+ * its end; ended sessions count until their grace period has passed or a waiting caller got their end. Persistence is
+ * read only at the decision.
  */
 import type { Call } from "../operations/call.ts";
 
@@ -19,7 +19,7 @@ interface LifecycleState {
 }
 
 export class Lifecycle {
-  /** There was a session, or the time for the first one is over: the server no longer counts as new. */
+  /** Whether there was a session, or the time for the first one has passed: the server no longer counts as new. */
   private settled = false;
   private readonly timer: Timer;
 

@@ -1,6 +1,6 @@
 /**
- * The gateway process: binds as the instance's one server, finds the session processes, listens, and ends by signal, by
- * `wsh stop`, or by the ephemeral rule. It holds no session: SIGTERM leaves them all running.
+ * The gateway process: binds as the instance's only server, finds the session processes, listens, and ends by signal,
+ * by `wsh stop`, or by the ephemeral rule. It owns no session: SIGTERM leaves all of them running.
  */
 
 import os from "node:os";
@@ -20,7 +20,7 @@ import type { GatewayOptions } from "./options.ts";
 import { PublishedInfo } from "./published-info.ts";
 import type { ProxyListener } from "./sessions/session-proxies.ts";
 
-/** Port of the page where nothing else is said, and the range of those that instances prefer when it is taken. */
+/** Default port of the page, and the range of ports that instances prefer when it is taken. */
 const USUAL_PORT = 8080;
 const FIRST_OWN_PORT = 20_000;
 const OWN_PORTS = 10_000;
@@ -97,8 +97,8 @@ function listen(options: GatewayOptions, { app, sockets, mcp }: Gateway, publish
 }
 
 /**
- * Address of the page for a browser on this machine. Without TCP so far, the server listens on loopback from now on: at
- * the usual port, else at one that this instance prefers, since a browser stores data per port.
+ * Address of the page for a browser on this machine. If it does not use TCP yet, the server starts listening on
+ * loopback: at the usual port, otherwise at the one that this instance prefers, since a browser stores data per port.
  */
 function pageAddress(options: GatewayOptions, access: Access, listening: Listeners, published: PublishedInfo): string {
   const { instance, basePrefix, tls } = options;
@@ -118,7 +118,7 @@ function pageAddress(options: GatewayOptions, access: Access, listening: Listene
   return `${tls === null ? `http://${host}:${url.port}` : secure}${basePrefix}`;
 }
 
-/** Passes on what happens to sessions: to the log, to clients, and to the rule of the ephemeral server. */
+/** Forwards session events: to the log, to clients, and to the rule of the ephemeral server. */
 function reporting({ logger }: GatewayOptions, { lifecycle, announcements, membership }: Gateway): ProxyListener {
   return {
     changed: (isNews) => membership.changed(isNews),

@@ -10,10 +10,10 @@ import type { AccessOptions } from "./auth/access.ts";
 import type { FleetFile } from "./fleet/membership.ts";
 import type { TlsFiles } from "./http/tls-files.ts";
 
-/** Keys of the person at a terminal in a page, as their settings have them. */
+/** Keys of the person at a terminal in a page, according to their settings. */
 export interface ViewKeys
   extends Pick<Attach, "prefix" | "bindings" | "mode_keys" | "repeat_ms" | "escape_ms" | "key_help_ms"> {
-  /** What the page itself shows of them. */
+  /** The part that the page itself shows. */
   readonly told?: Omit<Extract<ViewMessage, { type: "keys" }>, "type">;
 }
 
@@ -24,7 +24,7 @@ interface HookCall {
 }
 
 export interface GatewayOptions extends AccessOptions {
-  /** Given on the command line; the choice kept from an earlier run wins over the default. */
+  /** Given on the command line; otherwise the choice saved by an earlier run takes precedence over the default. */
   readonly ephemeral: boolean;
   readonly basePrefix: string;
   readonly tls: TlsFiles | null;
@@ -33,13 +33,13 @@ export interface GatewayOptions extends AccessOptions {
   /** Absent: the defaults. */
   readonly viewKeys?: (isTolerant: boolean) => Promise<ViewKeys>;
   readonly mcp?: Pick<McpEndpointOptions, "maxWaitMs" | "progressMs" | "idleMs" | "maxSessions" | "extend">;
-  /** Where its credentials for a fleet are, if it has any. */
+  /** Location of its credentials for a fleet, if it has any. */
   readonly fleet: FleetFile;
-  /** What runs when something happens; absent: nothing but what sessions were created with. */
+  /** Hooks of the settings; absent: only those of sessions. */
   readonly hooks?: {
-    /** What the settings now want. */
+    /** Current hooks and notices of the settings. */
     now(): readonly EventConsumer[];
-    /** The operation in the line of a hook. @throws WshError invalid_request, unknown_method */
+    /** The operation in a hook's line. @throws WshError invalid_request, unknown_method */
     call(line: string): Promise<HookCall>;
   };
   /** Called once, when the server answers. */

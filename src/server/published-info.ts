@@ -1,7 +1,7 @@
 /**
  * This server's published facts in NAME.json: its process and addresses while it runs, and the person's lasting choice
- * whether it stays without sessions. Whether this run stays is separate from how later ones start: starting a server by
- * hand makes no choice for later ones.
+ * whether it stays without sessions. The persistence of this run is separate from that of later ones: starting a server
+ * by hand makes no choice for later ones.
  */
 import { auditFile } from "../log/audit/audit-log.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -20,7 +20,7 @@ export class PublishedInfo {
   addresses: readonly string[] = [];
   /** Whether this run stays when its last session ends. */
   persistent: boolean;
-  /** The choice of `wsh persist`, in this run or an earlier one. */
+  /** The choice made with `wsh persist`, in this run or an earlier one. */
   private chosen: boolean;
   private readonly fixed: Omit<ServerInfo, "addresses" | "persist">;
 
@@ -72,7 +72,7 @@ export class PublishedInfo {
     try {
       writeServerInfo(instance, { ...published, pid: null, addresses: [], persist: this.chosen, audit_file: null });
     } catch (error) {
-      // The file names a process that has ended, which its readers detect themselves.
+      // The file names an ended process, which its readers recognise themselves.
       logger.warn("the end of the server could not be published", { error: WshError.from(error).message });
     }
   }

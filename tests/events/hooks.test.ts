@@ -132,7 +132,7 @@ test("hooks that hang, fork, flood, die or are missing harm nothing; too many ar
   await until("the end of those that hang", () => lines("hung").every((pid) => !fs.existsSync(`/proc/${pid}`)));
   const log = await until("the log", () => {
     const text = fs.readFileSync(wsh.instance.serverLog, "utf8");
-    return text.includes("its time was up") && text.includes("SIGKILL") && text.includes("127") ? text : null;
+    return text.includes("killed at its time limit") && text.includes("SIGKILL") && text.includes("127") ? text : null;
   });
   expect(log).toContain("too often within a minute");
   expect(log.length).toBeLessThan(200_000);

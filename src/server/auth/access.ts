@@ -1,4 +1,4 @@
-/** Admission by the options of the server's start: tokens, host names, origins, the rate. */
+/** Admission according to the server's start options: tokens, host names, origins, the rate limit. */
 import os from "node:os";
 import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
@@ -20,12 +20,12 @@ export interface AccessOptions {
   readonly logger: Logger;
   readonly hostname: string;
   readonly bind: Bind | null;
-  /** Where others reach this server, by way of something that passes requests on. */
+  /** Address at which others reach this server, through a proxy. */
   readonly publicUrl?: URL | undefined;
   /** Replaces the instance's own token for this run. */
   readonly token: string | null;
   readonly noAuth: boolean;
-  /** Confirms serving without a token beyond this machine. */
+  /** Confirms that the server may run without a token beyond this machine. */
   readonly force: boolean;
   readonly corsOrigins: readonly string[];
   /** Requests per second and peer address; 0: none on loopback, 100 elsewhere. */
@@ -37,11 +37,13 @@ export interface Access extends Disposable {
   readonly rateLimit: RateLimit | null;
   /** Null: no login is needed, or none is possible without TCP. */
   readonly login: Login | null;
-  /** This machine has TCP from now on, if it had none. @throws WshError unsafe_path */
+  /** This machine listens on TCP from now on, if it did not before. @throws WshError unsafe_path */
   openTcp(): void;
 }
 
-/** @throws WshError invalid_request (a short token, no token on an address that others reach), unsafe_path */
+/**
+ * @throws WshError invalid_request (a short token, no token on an address that other machines can reach), unsafe_path
+ */
 export function createAccess(options: AccessOptions): Access {
   let tokens = tokensOf(options);
   const rate = options.rateLimit > 0 ? options.rateLimit : isExposed(options.bind) ? EXPOSED_RATE : 0;
@@ -96,7 +98,7 @@ function tokensOf(options: AccessOptions): TokenStore | "none" | null {
   return new TokenStore(options.instance, token ?? ensureToken(options.instance), options.logger);
 }
 
-/** Names that this server answers to: a page whose name was pointed here has another (DNS rebinding). */
+/** Names of this server: a page whose own name was pointed here has another one (DNS rebinding). */
 function hostNamesOf({ bind, hostname, instance, publicUrl }: AccessOptions) {
   const names = new Set(["127.0.0.1", "localhost", "[::1]"]);
   if (publicUrl !== undefined) names.add(publicUrl.hostname.toLowerCase());

@@ -1,11 +1,11 @@
-/** Calls and other work that last no longer than the token that requested them. */
+/** Ends calls and other work with the token that requested them. */
 import { eitherSignal } from "../../base/either-signal.ts";
 import type { Call } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
 
 /**
- * The result of `work`, unless the token ends before.
- * @param late gets a result that arrives afterwards
+ * The result of `work`, unless the token ends first.
+ * @param late receives a result that arrives afterwards
  * @throws WshError auth_invalid, and errors of `work`
  */
 export async function whileValid<T>(
@@ -31,7 +31,7 @@ export async function whileValid<T>(
   }
 }
 
-/** Calls end with the token of their caller: their next steps are not begun. */
+/** Calls that end with their caller's token: their next steps are not begun. */
 export function endingCalls(call: Call): Call {
   return async (name, input, context) => {
     const ended = context.ended;

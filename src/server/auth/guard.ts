@@ -1,7 +1,7 @@
 /**
- * Pure decisions on which TCP requests are admitted, from their headers (docs/security.md, TCP). The Unix socket needs
- * none of this: its file is 0600 in a 0700 directory. Order: Host (DNS rebinding), Origin and Sec-Fetch-Site (other
- * pages), then the token.
+ * Pure decisions about which TCP requests are admitted, from their headers (docs/security.md, TCP). The Unix socket
+ * needs no such checks: its file is 0600 in a 0700 directory. Order: Host (DNS rebinding), Origin and Sec-Fetch-Site
+ * (other pages), then the token.
  */
 import { timingSafeEqual } from "node:crypto";
 import type { Access } from "../../protocol/caller.ts";
@@ -15,13 +15,13 @@ export type Verdict =
       readonly tokenName: string;
       /** Distinguishes a token from an earlier one of the same name. */
       readonly tokenId: string;
-      /** Aborts when the token ends; null: it cannot. */
+      /** Aborts when the token ends; null: it has no end. */
       readonly ended: AbortSignal | null;
-      /** Id of the only session that it opens. */
+      /** Id of the only session that the token permits. */
       readonly session?: string;
-      /** When the token ends, in ms since 1970. */
+      /** End of the token, in ms since 1970. */
       readonly expiresAt?: number;
-      /** It is a link that others were given. */
+      /** Set for a link given to others. */
       readonly share?: true;
     }
   | { readonly ok: false; readonly code: ErrorCode; readonly message: string };
@@ -36,22 +36,22 @@ export interface KnownToken {
   /** SHA-256 of the token: the secret itself is never compared. */
   readonly digest: Uint8Array;
   readonly access: Access;
-  /** When set, the id of the only session that the token opens. */
+  /** Id of the only session that the token permits, if it is limited to one. */
   readonly session?: string;
-  /** When it ends, in ms since 1970; absent: it lasts. */
+  /** End of its validity, in ms since 1970; absent: it does not expire. */
   readonly expiresAt?: number;
-  /** A link that others were given: it decides no sizes. */
+  /** Set for a link given to others: it decides no sizes. */
   readonly share?: true;
-  /** Aborts when it is revoked or its time is over; null: it cannot. */
+  /** Aborts when it is revoked or expires; null: it has no end. */
   readonly ended: AbortSignal | null;
 }
 
 export interface GuardPolicy {
   /** Host names (lower case, no port) by which this server may be addressed. */
   readonly hostNames: ReadonlySet<string>;
-  /** Bound to every interface: any IP address is accepted, as only a name can be pointed here by others. */
+  /** For a server bound to every interface: any IP address is accepted, since others can only point a name here. */
   readonly anyAddress?: boolean;
-  /** Exact origins allowed besides the server's own. */
+  /** Exact origins that are allowed in addition to the server's own. */
   readonly corsOrigins: ReadonlySet<string>;
   /** Null: no token is required (--no-auth). Looked up for each request, so that a revoked token ends at once. */
   readonly tokens: () => readonly KnownToken[] | null;
@@ -65,7 +65,7 @@ export function digestToken(token: string): Uint8Array {
   return new Bun.CryptoHasher("sha256").update(token).digest();
 }
 
-/** The host of a Host header without its port, null when it is neither; IPv6 keeps its brackets. */
+/** The host of a Host header without its port; null: invalid. IPv6 keeps its brackets. */
 export function hostOf(header: string): string | null {
   return /^(\[[0-9a-f:.]+\]|[^:[\]]*)(?::\d*)?$/.exec(header.toLowerCase())?.[1] ?? null;
 }

@@ -1,5 +1,5 @@
 /**
- * `/auth`: how a browser logs in, and the description of a caller's credential (docs/protocol.md, Login). The steps of
+ * `/auth`: the login of a browser, and the description of a caller's credential (docs/protocol.md, Login). The steps of
  * a login need no token, so each checks the caller first: the name and origin of the page, on Linux the user at the
  * other end, and the number of failed attempts from that address.
  */
@@ -17,7 +17,7 @@ import { checkOrigin, type GuardPolicy } from "./guard.ts";
 import { BEARER_MS, type Login } from "./login.ts";
 import { RateLimit } from "./rate-limit.ts";
 
-/** Wrong tries of an address: at most this many at once, and as many in a minute. */
+/** Failed attempts of an address: at most this many at once, and as many per minute. */
 const WRONG_TRIES = 5;
 const MINUTE_S = 60;
 /** Longest body of a step, in bytes: a key and some names. */
@@ -40,7 +40,7 @@ interface LoginRoutesOptions {
   readonly guard: GuardPolicy;
   /** Null: no login is required, or none is possible. */
   readonly login: () => Login | null;
-  /** Address of the page on this machine, without a slash at its end; listens there if nothing does yet. */
+  /** Address of the page on this machine, without a trailing slash; starts listening there if necessary. */
   readonly page: () => string;
   readonly happened: (step: LoginStep) => void;
   readonly refused?: (code: string, request: Refused) => void;
@@ -61,7 +61,8 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
       }
     });
   };
-  // A correct code always counts: others may share the address, and codes and signatures cannot be guessed.
+  // A correct code is accepted regardless of failed attempts: others may share the address, and codes and signatures
+  // cannot be guessed.
   const attempt = async <T>(c: AppContext, act: () => Promise<T>): Promise<T> => {
     try {
       return await act();
@@ -124,7 +125,9 @@ function required(login: Login | null): Login {
   });
 }
 
-/** The origin of the page that asks, which is ours. @throws WshError host_not_allowed, origin_not_allowed */
+/**
+ * The origin of the requesting page, which must be this server's. @throws WshError host_not_allowed, origin_not_allowed
+ */
 function ownOrigin(guard: GuardPolicy, c: AppContext): string {
   const foreign = checkOrigin(guard, { get: (name) => c.req.header(name) ?? null });
   if (foreign !== null && !foreign.ok) throw new WshError(foreign.code, foreign.message);
@@ -137,7 +140,7 @@ function ownOrigin(guard: GuardPolicy, c: AppContext): string {
 }
 
 /**
- * A code from an argument list counts only for a program of this user: anyone on this machine can read it.
+ * A code from an argument list is accepted only for a program of this user: anyone on this machine can read it.
  * @throws WshError auth_invalid
  */
 function requireOwnUser(c: AppContext): void {

@@ -1,7 +1,7 @@
 /**
  * Browsers log in without a password (docs/security.md, Browsers): a code that this user's command line has minted, or
- * that a link carries, lets a browser register a key once; with that key it signs a challenge each time, and gets a bearer
- * token for some minutes. Owns codes, challenges and bearers, which are in memory alone, and how many there may be.
+ * that a link carries, lets a browser register a key once; with that key it signs a challenge each time, and gets a
+ * bearer token for some minutes. Owns codes, challenges and bearers, which exist only in memory, and their limits.
  */
 import { timingSafeEqual } from "node:crypto";
 import { randomToken } from "../../base/random-token.ts";
@@ -17,14 +17,14 @@ import { type Credential, deviceToken, type ShareLink, type TokenStore } from ".
 const CODE_MS = 60_000;
 const CHALLENGE_MS = 60_000;
 export const BEARER_MS = 600_000;
-/** Codes at one time. */
+/** Maximum codes at one time. */
 const MAX_CODES = 16;
-/** Bearers of one browser, a few more than it has tabs: its newest ends its own oldest and no other browser's. */
+/** Maximum bearers of one browser, a few more than it has tabs: a new one ends only its own oldest one. */
 const MAX_BEARERS = 16;
-/** Characters of what makes a challenge another than the one before, and hexadecimal digits of its seal. */
+/** Characters that make each challenge unique, and hexadecimal digits of its seal. */
 const NONCE_LENGTH = 16;
 const SEAL_LENGTH = 32;
-/** Bytes of a signature as WebCrypto makes it. */
+/** Length of a signature by WebCrypto, in bytes. */
 const SIGNATURE_BYTES = 64;
 
 interface Bearer {
@@ -40,7 +40,7 @@ interface LoginPort {
 }
 
 export class Login {
-  /** By code, and by challenge that was answered rightly: when it ends. Oldest first. */
+  /** Expiry of each code, and of each correctly answered challenge. Oldest first. */
   private readonly codes = new Map<string, number>();
   private readonly used = new Map<string, number>();
   /** Seals challenges, so that this server recognises its own. */
@@ -52,7 +52,7 @@ export class Login {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** A code that lets one browser in, and the seconds for which it does. @throws WshError resource_limit_reached */
+  /** A code that admits one browser, and the seconds for which it is valid. @throws WshError resource_limit_reached */
   mint(): { readonly code: string; readonly expires_in_s: number } {
     const now = this.now();
     for (const [code, expires] of this.codes) if (expires <= now) this.codes.delete(code);
@@ -104,8 +104,9 @@ export class Login {
   }
 
   /**
-   * A bearer for a browser that has signed its challenge. A browser gives its key up for `auth_invalid`, so only what will
-   * be refused for ever is that. @throws WshError auth_invalid, request_conflict: it signs another one, unsafe_path
+   * A bearer for a browser that has signed its challenge. A browser deletes its key on `auth_invalid`, so only
+   * permanent refusals have that code. @throws WshError auth_invalid, request_conflict: it must sign another challenge,
+   * unsafe_path
    */
   async answer(given: {
     readonly device: string;
@@ -130,7 +131,7 @@ export class Login {
         hint: "`wsh open` logs it in.",
       });
     }
-    // Of two that answer the same, one is first.
+    // Of two identical answers, only the first is accepted.
     if (!this.isOpen(given.device, nonce)) throw new WshError("request_conflict", "the challenge was used meanwhile");
     this.used.set(nonce, this.now() + CHALLENGE_MS);
     await noteUse(this.port.instance, device.id);
@@ -156,7 +157,7 @@ export class Login {
     return new Bun.CryptoHasher("sha256", this.secret).update(`${device} ${rest}`).digest("hex").slice(0, SEAL_LENGTH);
   }
 
-  /** Tokens of browsers that are valid now. Runs once a request. */
+  /** Valid tokens of browsers. Runs once per request. */
   tokens(): readonly KnownToken[] {
     if (this.bearers.length === 0) return [];
     const now = this.now();
@@ -168,7 +169,7 @@ export class Login {
   }
 }
 
-/** The text that a browser signs; it resembles nothing else that a browser might be made to sign. */
+/** The text that a browser signs; it resembles no other text that a browser might be made to sign. */
 function loginText(origin: string, device: string, nonce: string): string {
   return `wsh login\n${origin}\n${device}\n${nonce}`;
 }

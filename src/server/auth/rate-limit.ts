@@ -1,7 +1,7 @@
 /**
- * Limits requests per peer address: a bucket of tokens that fills steadily. Pure bookkeeping over a clock. A
- * full bucket is forgotten, so only addresses that sent requests lately are remembered; past the limit of
- * addresses the rest share one bucket.
+ * Limits requests per peer address: a bucket of tokens that fills steadily. Pure bookkeeping over a clock. A full
+ * bucket is forgotten, so only addresses with recent requests are remembered; past the limit of addresses the rest
+ * share one bucket.
  */
 
 /** Limit of addresses remembered at one time: ~100 bytes each. */
@@ -18,7 +18,7 @@ export class RateLimit {
 
   /**
    * @param perSecond requests per second
-   * @param burst the most at once
+   * @param burst most requests at once
    */
   constructor(
     private readonly perSecond: number,
@@ -26,14 +26,14 @@ export class RateLimit {
     private readonly burst = perSecond,
   ) {}
 
-  /** Takes one request. @returns seconds to wait (at least 1) when none is left, else null */
+  /** Takes one request. @returns seconds to wait (at least 1); null: it may proceed */
   take(address: string): number | null {
     const wait = this.wait(address);
     if (wait === null) this.bucketOf(address).tokens--;
     return wait;
   }
 
-  /** Like `take`, without taking one. */
+  /** Like `take`, without counting a request. */
   wait(address: string): number | null {
     const { tokens } = this.bucketOf(address);
     return tokens >= 1 ? null : Math.max(1, Math.ceil((1 - tokens) / this.perSecond));

@@ -1,6 +1,6 @@
 /**
- * Tickets: a browser cannot send a header with a WebSocket, so it requests a ticket with one and puts that in the URL.
- * A ticket opens what its owner's token could, once, within half a minute; a URL that leaks later opens nothing.
+ * Tickets: a browser cannot send a header with a WebSocket, so it requests a ticket with a header and puts that in the
+ * URL. A ticket has the rights of its owner's token, once, within half a minute; a URL that leaks later opens nothing.
  */
 
 import { randomToken } from "../../base/random-token.ts";

@@ -1,7 +1,7 @@
 /**
  * The valid tokens: the instance's own, or the one given for this run; the named ones of the file; and the keys of
- * browsers, which log in for theirs (login.ts). A link's code is no token: it registers one browser and opens nothing
- * else. Each token has a signal that aborts when it is revoked or expires: everything that it opened ends then.
+ * browsers, which log in for theirs (login.ts). A link's code is not a token: it registers one browser and opens
+ * nothing else. Each token has a signal that aborts when it is revoked or expires: everything that it opened ends then.
  */
 
 import { type Instance, prepareStateDir } from "../../instance/paths.ts";
@@ -12,7 +12,7 @@ import { readTokens, type StoredToken, tokensFile } from "../../secrets/named-to
 import { digestToken, type KnownToken } from "./guard.ts";
 import { type Watched, WatchedList } from "./watched-list.ts";
 
-/** Before the names of browsers, so that they are no token's. */
+/** Prefix of browsers' names, so that no token has the same name. */
 const DEVICE_PREFIX = "device:";
 /** Hexadecimal digits of a token's digest that distinguish it from others. */
 const TOKEN_ID_LENGTH = 16;
@@ -39,11 +39,11 @@ export class TokenStore implements Disposable {
     this.named = new WatchedList<Named>({
       path: tokensFile(instance),
       read: () => readTokens(instance).map(known),
-      // One that may do something else now is another one.
+      // A token whose rights have changed is another one.
       key: ({ id, access, session, expiresAt, browser }) => JSON.stringify([id, access, session, expiresAt, browser]),
       endOf: ({ expiresAt }) => expiresAt ?? null,
       failed: (error) => logger.error("the named tokens cannot be used", { error }),
-      // An unused link has opened nothing: it may be in use now.
+      // An unused link has opened nothing; it may have been used just now.
       ended: ({ name, share, browser }) => (share === undefined || browser !== undefined) && ended(name),
     });
     this.devices = new WatchedList<Device>({
@@ -56,7 +56,7 @@ export class TokenStore implements Disposable {
     });
   }
 
-  /** Every valid token except those of browsers. Runs once a request. */
+  /** Every valid token except those of browsers. Runs once per request. */
   all(): readonly KnownToken[] {
     return [this.own, ...this.named.now.filter(({ share }) => share === undefined)];
   }
@@ -66,7 +66,7 @@ export class TokenStore implements Disposable {
     return this.named.now.filter(({ share }) => share === true);
   }
 
-  /** Browsers that are let in now: a person's own, and those that have used a link. */
+  /** Browsers admitted now: a person's own, and those that have used a link. */
   credentials(): readonly Credential[] {
     const own = this.devices.now.map((device): Credential => {
       const { id, key, origin, ended } = device;

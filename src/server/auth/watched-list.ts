@@ -1,13 +1,13 @@
 /**
- * A private list that follows its file: read again whenever the file was replaced, and checked at each access, so that
- * added entries count and removed ones fail at once. An untrusted file counts as empty. Each entry has a signal, which
- * aborts when the entry is removed, changed, or expires: a caller admitted by the entry has the signal from the same
- * access, so that none is opened after its end.
+ * A private list that follows its file: it is read again whenever the file was replaced, and checked at each access, so
+ * that added entries count and removed ones fail at once. An untrusted file counts as empty. Each entry has a signal,
+ * which aborts when the entry is removed, changed, or expires: a caller admitted by the entry gets the signal from the
+ * same access, so that nothing is opened after its end.
  */
 import fs from "node:fs";
 import { basename, dirname } from "node:path";
 
-/** Longest time until the ends of entries are checked again, in ms: the clock may be set, and the machine may sleep. */
+/** Longest interval between checks for expired entries, in ms: the clock may be set, and the machine may sleep. */
 const LOOK_MS = 10_000;
 /** Interval between checks of a file that cannot be watched, in ms. */
 const UNWATCHED_MS = 500;
@@ -19,12 +19,12 @@ interface WatchedListPort<T> {
   readonly path: string;
   /** @throws when the file cannot be trusted */
   read(): readonly T[];
-  /** Identifies an entry: connections opened under another key end. */
+  /** Identifies an entry: connections opened under another key are ended. */
   key(entry: T): string;
-  /** When it ends, in ms since 1970; null: it lasts. */
+  /** Its expiry, in ms since 1970; null: it does not expire. */
   endOf(entry: T): number | null;
   failed(error: unknown): void;
-  /** Its signal has aborted. */
+  /** Called after its signal has aborted. */
   ended(entry: T): void;
 }
 
@@ -38,7 +38,7 @@ export class WatchedList<T extends object> implements Disposable {
   private held = new Map<string, WatchedEntry<T>>();
   private version = "";
   private watcher: fs.FSWatcher | null = null;
-  /** Polls the file when the system has no watches left. */
+  /** Polls the file when the system's watches are exhausted. */
   private looks: Timer | null = null;
   /** Runs while a valid entry will expire. */
   private timer: Timer | null = null;
@@ -56,7 +56,7 @@ export class WatchedList<T extends object> implements Disposable {
     }
   }
 
-  /** Runs once a request. */
+  /** Runs once per request. */
   get now(): readonly Watched<T>[] {
     this.look();
     if (this.timer !== null) this.endOld();

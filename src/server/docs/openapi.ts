@@ -1,7 +1,7 @@
 /**
  * The OpenAPI 3.1 document of the HTTP API, made from the operation table: paths, parameters, bodies, results, errors
- * and access. The rest (WebSockets, MCP, metrics, these documents) is described by hand below. Made once, on the first
- * request.
+ * and access. The rest (WebSockets, MCP, metrics, these documents) is described by hand below. Created once, at the
+ * first request.
  */
 import type { HttpBinding, Operation } from "../../operations/define.ts";
 import { isRecord, type JsonSchema } from "../../operations/json-schema.ts";
@@ -24,7 +24,7 @@ const sections: readonly (readonly [tag: string, description: string, names: rea
   ["Streams", "WebSockets, MCP and documents.", []],
 ];
 
-/** Errors of any operation besides its own. */
+/** Errors of every operation besides its own. */
 const commonErrors: readonly ErrorCode[] = ["auth_required", "auth_invalid", "access_denied", "rate_limited"];
 const sessionErrors: readonly ErrorCode[] = ["session_not_found", "session_unavailable"];
 
@@ -85,7 +85,7 @@ const errorSchema: JsonSchema = {
 function describe(operation: Operation<OperationName>, binding: HttpBinding, index: number): JsonSchema {
   const inPath = new Set([...binding.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? ""));
   const entries = Object.entries(entriesOf(operation.input)).filter(([name]) => binding.fixed?.[name] === undefined);
-  // The path's name is the session's; a body field of that name is the operation's own (a rename).
+  // The name in the path is the session's; a body field of that name is the operation's own (a rename).
   const others = entries.filter(([name]) => !inPath.has(name) || (name === "name" && operation.scope !== "server"));
   const source = binding.from ?? (binding.method === "GET" || binding.method === "DELETE" ? "query" : "json");
   const parameters = [
@@ -138,7 +138,7 @@ function queryParameter(
     description?: string;
     anyOf?: JsonSchema[];
   };
-  // Lists are written with commas here.
+  // Lists are comma-separated here.
   const isList = schema.anyOf?.some((option) => option.type === "array") === true;
   return {
     name,
@@ -205,7 +205,7 @@ function responses(operation: Operation<OperationName>, binding: HttpBinding, so
   return Object.fromEntries([[status, success], ...refusals.sort(([a], [b]) => Number(a) - Number(b))]);
 }
 
-/** An answer about one pane names it where the target did not and the session has several. */
+/** An answer about one pane names it if the target did not and the session has several. */
 function withPane({ scope }: Operation<OperationName>, output: JsonSchema): JsonSchema {
   if (scope !== "pane" || !isRecord(output.properties)) return output;
   const pane = { type: "string", description: "the pane, if the target does not name one" };

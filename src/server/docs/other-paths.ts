@@ -1,4 +1,4 @@
-/** Paths of the HTTP API that are not operations, as the OpenAPI document describes them. */
+/** Paths of the HTTP API that are not operations, for the OpenAPI document. */
 import type { JsonSchema } from "../../operations/json-schema.ts";
 
 type Fields = Readonly<Record<string, JsonSchema>>;
@@ -15,7 +15,9 @@ function object(properties: Fields): JsonSchema {
   return json({ type: "object", properties, required: Object.keys(properties) });
 }
 
-/** @param answers by status, or the description of the one success @param more further properties of the operation */
+/**
+ * @param answers by status, or the description of the only success @param more additional properties of the operation
+ */
 function route(
   method: "get" | "post",
   id: string,
@@ -26,7 +28,7 @@ function route(
   return { [method]: { operationId: id, tags: ["Streams"], summary, ...more, responses: answers } };
 }
 
-/** One step of a browser's login. @param body null: none @param created whether it answers 201 */
+/** One step of a browser's login. @param body null: there is none @param created whether it answers 201 */
 function login(id: string, summary: string, body: Fields | null, result: Fields, created = false): JsonSchema {
   const answers = {
     [created ? "201" : "200"]: answer("Done.", object(result)),
@@ -54,7 +56,7 @@ const session: JsonSchema = {
 };
 const ticket = query("ticket", "instead of a token, for browsers: from POST /auth/ws-ticket", string);
 
-/** A WebSocket. @param parameters the first is the session, if it is one's */
+/** A WebSocket. @param parameters the first one is the session, if it belongs to one */
 function socket(id: string, summary: string, parameters: readonly JsonSchema[]): JsonSchema {
   const answers = {
     "101": answer("The connection becomes a WebSocket."),

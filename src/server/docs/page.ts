@@ -1,7 +1,7 @@
 /**
  * The documentation at /docs: one page, written as Markdown from the OpenAPI document and the WebSocket's events, and
  * as HTML for browsers. Everything is served from here; the style sheet is a separate file, as the content security
- * policy requires. Pure text; made on request.
+ * policy requires. Pure text; generated on request.
  */
 
 import type { JsonSchema } from "../../operations/json-schema.ts";
@@ -204,7 +204,7 @@ function typeText(schema: JsonSchema): string {
   return typeof schema.type === "string" ? schema.type : "any";
 }
 
-/** Anchors, as the HTML's headings are named. */
+/** Anchors in the form of the HTML's headings. */
 function anchor(title: string): string {
   return title.toLowerCase().replace(/[^\w]+/g, "-");
 }

@@ -48,7 +48,7 @@ const definitions = Object.fromEntries(Object.entries(named).map(([name, [schema
 const overrideRef = ({ referenceId }: { readonly referenceId: string }): string =>
   `#/components/schemas/${referenceId}`;
 
-/** @param of the operation or component that it belongs to, whose fields may have their own meaning */
+/** @param of the operation or component of the schema, whose fields may have their own meaning */
 export function jsonSchema(schema: v.GenericSchema, of: string): JsonSchema {
   return describeFields(inputJsonSchema(schema, { definitions, overrideRef }), of);
 }
@@ -58,7 +58,7 @@ export function componentSchemas(): Record<string, JsonSchema> {
   return Object.fromEntries(
     Object.entries(named).map(([name, [schema, description]]) => {
       const { [name]: _, ...others } = definitions;
-      // A reference to an unknown name is the component itself, which contains itself.
+      // A reference to an unknown name is to the component itself, which is recursive.
       const refer = ({ referenceId }: { readonly referenceId: string }): string =>
         overrideRef({ referenceId: referenceId in others ? referenceId : name });
       const json = inputJsonSchema(schema, { definitions: others, overrideRef: refer });
@@ -87,7 +87,7 @@ export function isRequired(entry: v.GenericSchema): boolean {
   return entry.type !== "optional" && entry.type !== "nullish";
 }
 
-/** Gives every property without a description the one of its name. */
+/** Gives every property without a description the general one of its name. */
 function describeFields(json: JsonSchema, of: string): JsonSchema {
   const entries = Object.entries(json).map(([key, value]): [string, unknown] => {
     if (key === "properties" && isRecord(value)) {

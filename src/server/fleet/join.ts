@@ -1,6 +1,6 @@
 /**
- * This server in its fleet, by its credentials: as a machine that others use, or as one from which others are used. Loaded
- * only where there are credentials.
+ * Connects this server to its fleet, with its credentials: as a machine that others use, or as one that uses others.
+ * Loaded only if there are credentials.
  */
 import { identityOf } from "../../cluster/fleet/connection.ts";
 import { readCredentials } from "../../cluster/fleet/creds-file.ts";
@@ -28,15 +28,15 @@ export interface JoinOptions {
 
 export interface Joined {
   readonly isMachine: boolean;
-  /** Why this server is not in its fleet; null: it is, or no server of the fleet was asked so far. */
+  /** Why this server is not connected to its fleet; null: it is, or no server of the fleet was asked so far. */
   readonly problem: string | null;
-  /** A session's info changed. @param isNews one came or went, or has another name */
+  /** A session's info changed. @param isNews whether a session was added, removed or renamed */
   changed(isNews: boolean): void;
   happened(event: LifecycleEvent): void;
   close(): Promise<void>;
 }
 
-/** @param file with the credentials @throws WshError invalid_credentials, unsafe_path */
+/** @param file path of the credentials @throws WshError invalid_credentials, unsafe_path */
 export function joinFleet(
   file: string,
   { instance, logger, hostname, boot, proxies, machines, standing, end }: JoinOptions,

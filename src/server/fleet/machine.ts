@@ -1,7 +1,7 @@
 /**
- * This machine in its fleet: it announces its presence, and executes permitted requests. It sends a heartbeat every few
- * seconds and on changes; its list has a number (`rev`) that grows with every change, so that others can cache the list
- * until then.
+ * This machine as a member of its fleet: it announces its presence, and executes permitted requests. It sends a
+ * heartbeat every few seconds and on changes; its list has a number (`rev`) that grows with every change, so that
+ * others can cache the list until then.
  */
 import { FleetConnection, type FleetIdentity, type FleetMessage } from "../../cluster/fleet/connection.ts";
 import type { RememberedMember } from "../../cluster/fleet/remembered-members.ts";
@@ -30,7 +30,7 @@ import { FleetStreams } from "./streams.ts";
 /** Delay from a change to its heartbeat, and shortest interval between two heartbeats, in ms. */
 const TELL_MS = 30;
 const APART_MS = 200;
-/** Delay from a change to writing this machine's remembered state, in ms: it is written completely. */
+/** Delay from a change to the write of this machine's remembered state, in ms: it is written completely. */
 const REMEMBER_MS = 2_000;
 /** Maximum tags of a machine: a heartbeat is small. */
 const MAX_TAGS = 32;
@@ -47,7 +47,7 @@ interface FleetMachineOptions {
   readonly called: FleetRequestsOptions["called"];
   readonly refused: FleetRequestsOptions["refused"];
   readonly cancel: FleetRequestsOptions["cancel"];
-  /** A caller with a pending request is still there. */
+  /** A caller with a pending request is still waiting. */
   readonly heard: (asking: string) => void;
   readonly stream: (target: string, context: CallContext) => Promise<SessionRelay>;
   readonly log: (text: string, details: Readonly<Record<string, unknown>>) => void;
@@ -92,7 +92,7 @@ export class FleetMachine {
     return this.connection.problem;
   }
 
-  /** The list has changed. @param isNews also relevant to occasional readers of the list */
+  /** The list has changed. @param isNews whether the change matters to occasional readers of the list */
   changed(isNews: boolean): void {
     this.rev++;
     if (isNews) this.remembering ??= setTimeout(() => void this.remember(), REMEMBER_MS);

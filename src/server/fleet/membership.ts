@@ -1,6 +1,6 @@
 /**
- * Whether this server is in a fleet, and its role. Follows its credentials: those that its command line or the settings
- * name, which must exist, else those of `wsh fleet join`, whenever they appear, change or disappear.
+ * Whether this server is in a fleet, and its role. Follows its credentials: a file named on the command line or in the
+ * settings, which must exist, otherwise the one of `wsh fleet join`, whenever it appears, changes or disappears.
  */
 import fs from "node:fs";
 import type { LifecycleEvent } from "../../protocol/events.ts";
@@ -8,13 +8,13 @@ import type { Joined, JoinOptions } from "./join.ts";
 
 export interface FleetFile {
   readonly path: string;
-  /** Set by a user: the server does not run without it. */
+  /** Whether a user named it: then the server does not run without it. */
   readonly isNamed: boolean;
 }
 
 export class Membership {
   private joined: Joined | null = null;
-  /** Identifies the credentials in use; empty without any. */
+  /** Identifies the credentials in use; empty: there are none. */
   private stamp = "";
   private following: Promise<void> = Promise.resolve();
 
@@ -23,12 +23,12 @@ export class Membership {
     private readonly options: JoinOptions,
   ) {}
 
-  /** Others may want this machine at any time. */
+  /** Whether it is a machine that others may need at any time. */
   get isMachine(): boolean {
     return this.joined?.isMachine ?? false;
   }
 
-  /** Why this server is not in its fleet; null: it is, or has none. */
+  /** Why this server is not connected to its fleet; null: it is, or has none. */
   get problem(): string | null {
     return this.joined?.problem ?? null;
   }
@@ -40,7 +40,7 @@ export class Membership {
     return next;
   }
 
-  /** A session's info changed. @param isNews one came or went, or reports something */
+  /** A session's info changed. @param isNews whether a session was added, removed, or reports something */
   changed(isNews: boolean): void {
     this.joined?.changed(isNews);
   }

@@ -17,7 +17,7 @@ import type { AskedOf } from "../machines/link-end.ts";
 const MAX_RUNNING = 4096;
 /** Longest key of a request, in characters. */
 const MAX_KEY = 128;
-/** Longest name of an operation that is recorded, in characters: nothing has a longer one. */
+/** Longest recorded name of an operation, in characters: no operation has a longer one. */
 const MAX_OPERATION = 64;
 /** Room for the headers of an answer, in bytes. */
 const HEADER_BYTES = 4096;
@@ -26,9 +26,9 @@ export interface FleetRequestsOptions {
   readonly connection: FleetConnection;
   readonly boot: string;
   readonly called: (body: unknown, context: CallContext, asked: AskedOf, asking: string) => Promise<unknown>;
-  /** A request was turned away before it was read, for the audit log. */
+  /** A request was refused before it was parsed, for the audit log. */
   readonly refused: (operation: string, context: CallContext, code: string) => void;
-  /** The caller of a request with an id wants no answer any more. */
+  /** The caller of a request with an id no longer wants an answer. */
   readonly cancel: (key: string) => void;
 }
 
@@ -133,7 +133,7 @@ export class FleetRequestsHere {
 function requireAllowed({ operation: name, access }: RequestSubject): void {
   const operation = findOperation(name);
   if (operation === undefined) throw new WshError("unknown_method", `no operation '${name}'`);
-  // NATS's servers let a user ask under an access, and know nothing of operations.
+  // NATS's servers let a user publish under an access, and do not know the operations.
   if (operation.access === access) return;
   throw new WshError(
     "access_denied",
@@ -141,7 +141,7 @@ function requireAllowed({ operation: name, access }: RequestSubject): void {
   );
 }
 
-/** The request, of the operation that the subject names. */
+/** The request for the operation in the subject. */
 function bodyOf(text: string, op: string): unknown {
   let body: unknown = null;
   try {
@@ -160,7 +160,7 @@ function contextOf({ access, user }: RequestSubject, { cancel }: RunningRequest)
   };
 }
 
-/** The request's headers. */
+/** The headers of the request. */
 function askedIn(message: FleetMessage, user: string): AskedOf {
   return (asks) => askedBy((name) => message.header(name) || undefined, `fleet:${user}`, asks);
 }

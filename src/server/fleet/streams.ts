@@ -45,13 +45,13 @@ export class FleetStreams {
     const known = this.open.get(key);
     if (known !== undefined) known.received(decoded.number, decoded.message);
     else if (decoded.message.kind === "open" && decoded.number === 0) {
-      // A message that JetStream was made to send has no such reply.
+      // A message that JetStream was induced to send does not have such a reply subject.
       if (!isInbox(message.reply, to.user, to.machine)) return;
       const made = new StreamHere(connection, to, () => this.open.delete(key));
       this.open.set(key, made);
       void made.begin(this.options.stream(decoded.message.open.target, contextOf(to)));
     } else if (decoded.message.kind !== "close") {
-      // Of before this server's time, or ended: its other end learns it.
+      // From before this server's start, or already ended: its other end is notified.
       connection.publish(downSubject(to), encodeStreamMessage({ kind: "close" }, 0));
     }
   }

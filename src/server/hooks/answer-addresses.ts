@@ -1,6 +1,6 @@
 /**
- * Addresses that answer a question when they are posted to: the buttons of a notice. Each is of one question and one
- * answer, is signed with a key of the instance, and ends with the question, which is answered once.
+ * Addresses for answering a question by a POST: the buttons of a notice. Each belongs to one question and one answer,
+ * is signed with a key of the instance, and becomes invalid with the question, which is answered once.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import * as v from "valibot";
@@ -13,16 +13,16 @@ const AnswerSchema = v.strictObject({
 });
 type AddressedAnswer = v.InferOutput<typeof AnswerSchema>;
 
-/** Longest address, in characters: a choice of 1,000. */
+/** Longest address, in characters: it contains a choice of up to 1,000. */
 const MAX_LENGTH = 8_192;
 
-/** What follows `/notice/`. */
+/** The part of the address after `/notice/`. */
 export function answerCode(key: string, answer: AddressedAnswer): string {
   const encoded = Buffer.from(JSON.stringify(answer)).toString("base64url");
   return `${encoded}.${signed(key, encoded).toString("base64url")}`;
 }
 
-/** Null: it was not made with this key. */
+/** Null: it was not created with this key. */
 export function answerOf(key: string, code: string): AddressedAnswer | null {
   const [said = "", signature = "", ...rest] = code.length > MAX_LENGTH ? [] : code.split(".");
   const given = Buffer.from(signature, "base64url");

@@ -1,5 +1,5 @@
 /**
- * `POST /notice/CODE`: the button of a notice was pressed. The address is all that its caller has, and answers one
+ * `POST /notice/CODE`: the button of a notice was pressed. The address is the caller's only credential, and answers one
  * question, once; opening it (GET) changes nothing.
  */
 import type { Hono } from "hono";
@@ -12,7 +12,7 @@ import { RateLimit } from "../auth/rate-limit.ts";
 import type { AppEnv } from "../http/context.ts";
 import { answerOf } from "./answer-addresses.ts";
 
-/** Wrong addresses of a peer: at most this many at once, and as many in a minute. */
+/** Wrong addresses from a peer: at most this many at once, and as many per minute. */
 const WRONG_TRIES = 5;
 const MINUTE_S = 60;
 
@@ -22,7 +22,7 @@ export function mountAnswers(app: Hono<AppEnv>, instance: Instance, call: Call):
   app.post("/notice/:code", async (c) => {
     const { peer, agent } = c.env;
     c.header("Cache-Control", "no-store");
-    // The page of a service for notices sends it from its own origin; the code alone counts.
+    // A notification service's page sends it from its own origin; only the code counts.
     c.header("Access-Control-Allow-Origin", "*");
     if (agent !== null) throw new WshError("access_denied", `${agent} may not answer for the person`);
     const found = answerOf(ensureNoticeKey(instance), c.req.param("code"));

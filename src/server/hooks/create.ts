@@ -1,4 +1,4 @@
-/** Wires hooks and notices to the server: its operations, its address, its key. */
+/** Connects hooks and notices to the server: its operations, its address, its key. */
 import { HookFiles } from "../../events/hook-files.ts";
 import { eventsDir } from "../../events/segments.ts";
 import type { Call } from "../../operations/call.ts";
@@ -43,7 +43,7 @@ export function createHooks(options: GatewayOptions, call: Call, rested: () => v
   });
 }
 
-/** Buttons need an address under which others reach this server. */
+/** Buttons need an address at which others reach this server. */
 function actionsOf(
   { instance, publicUrl, basePrefix }: GatewayOptions,
   { answers }: Notice,

@@ -1,6 +1,6 @@
 /**
- * Sends a notice by HTTP: to a topic of ntfy (https://docs.ntfy.sh/publish/#publish-as-json), or as JSON to any address.
- * Nothing of the answer is used but its status. A failure is tried again; a refusal (4xx) is not.
+ * Sends a notice by HTTP: to a topic of ntfy (https://docs.ntfy.sh/publish/#publish-as-json), or as JSON to any
+ * address. Only the status of the answer is used. A failure is retried; a refusal (4xx) is not.
  */
 import fs from "node:fs";
 import { intervals } from "../../platform/intervals.ts";
@@ -8,13 +8,13 @@ import { present } from "../../protocol/defined.ts";
 import type { Notice, Notify } from "../../protocol/notices.ts";
 import type { RecordedEvent } from "../../protocol/recorded-events.ts";
 
-/** Time of one try, and pauses before further ones, in ms. */
+/** Time limit of one attempt, and pauses before further ones, in ms. */
 const TRY_MS = 10_000;
 const PAUSES_MS = [intervals.noticeRetry, 10 * intervals.noticeRetry] as const;
 /** Largest token in a file, in bytes. */
 const MAX_TOKEN_BYTES = 4_096;
 
-/** A button: what it says, and the address that a POST to presses it. */
+/** A button: its label, and the address to which a POST presses it. */
 export interface NoticeAction {
   readonly label: string;
   readonly url: string;
@@ -24,11 +24,11 @@ interface Delivery {
   readonly notify: Notify;
   readonly notice: Notice;
   readonly actions: readonly NoticeAction[];
-  /** Null where the notice is to tell nothing. */
+  /** Null if the notice must not contain details. */
   readonly event: RecordedEvent | null;
 }
 
-/** @throws Error when nobody has taken it */
+/** @throws Error when the notice was not delivered */
 export async function deliver(delivery: Delivery, pausesMs: readonly number[] = PAUSES_MS): Promise<void> {
   const { url = "", token_file } = delivery.notify;
   const token = token_file === undefined ? null : readToken(token_file);
@@ -64,7 +64,7 @@ export async function deliver(delivery: Delivery, pausesMs: readonly number[] = 
 
 class Refusal extends Error {}
 
-/** A topic's address as the server's, and the topic in the message: headers take no other than Latin text. */
+/** A message to the topic's server, with the topic in its body: headers accept only Latin text. */
 function ntfy(url: string, { notice, actions }: Delivery): [string, object] {
   const at = url.replace(/\/+$/, "").lastIndexOf("/");
   const topic = url.slice(at + 1).replace(/\/+$/, "");

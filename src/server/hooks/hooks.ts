@@ -1,11 +1,11 @@
 /**
- * Runs hooks: reads the journal of events, and begins what the settings or a session's creator want for each. It is the
- * server that does, since there is one of an instance, it serves no terminal, and its end harms no session; a session
- * process whose event a hook wants starts it when there is none.
+ * Runs hooks: reads the journal of events, and begins the hooks and notices of the settings, or of a session's creator,
+ * for each. The server does this, since an instance has only one, it serves no terminal, and its end harms no session;
+ * a session process starts a server if there is none when a hook wants an event.
  *
- * Invariant: a run is due once an event that matches is behind the cursor on disk, and begins once (hook-files.ts).
- * Limits: programs at once, runs a minute and what waits, for each hook and for all, and the age of events. A hook that
- * hangs or is flooded keeps no other from its first program.
+ * Invariant: a run is due once the cursor on disk has passed a matching event, and begins once (hook-files.ts). Limits:
+ * concurrent programs, runs per minute and waiting jobs, for each hook and in total, and the age of events. A hanging
+ * or flooded hook never prevents another hook's first program.
  */
 import type { HookFiles, HookJob } from "../../events/hook-files.ts";
 import { EventReader, type JournalEvent, watchEvents } from "../../events/reader.ts";
@@ -21,22 +21,22 @@ import type { RecordedEvent } from "../../protocol/recorded-events.ts";
 import { type EventConsumer, isNotify, isWanted } from "../../protocol/wanted.ts";
 import { runHookProgram, TAKEN } from "./program.ts";
 
-/** Events read at a time, and time in which further ones are read together, in ms. */
+/** Events read at a time, and time during which further ones are collected, in ms. */
 const EVENTS = 500;
 const GATHER_MS = 10;
-/** Age beyond which an event's hooks do not run any more, in ms: there was no server, and nobody waits for it. */
+/** Age beyond which an event's hooks no longer run, in ms: there was no server, and nobody waits for them. */
 const MAX_AGE_MS = 600_000;
-/** Programs of all hooks at once, and jobs that wait: more only of a hook that has none. */
+/** Maximum concurrent programs of all hooks, and waiting jobs; a hook without any may exceed them. */
 const MAX_PROGRAMS = 16;
 const MAX_WAITING = 1_000;
-/** Jobs of one hook that wait. */
+/** Maximum waiting jobs of one hook. */
 const MAX_WAITING_EACH = 250;
-/** Notices of one way that are sent at once. */
+/** Maximum concurrent notices of one channel. */
 const NOTICES_AT_ONCE = 4;
 const MINUTE_MS = 60_000;
-/** Interval between looks at programs that an earlier server began, in ms. */
+/** Interval between checks of programs that an earlier server began, in ms. */
 const LOOK_MS = 1_000;
-/** Time of a `do` line, and of running programs when the server ends, in ms. */
+/** Time limit of a `do` line, and of running programs at the server's end, in ms. */
 const OPERATION_MS = 30_000;
 const LAST_MS = 2_000;
 
@@ -45,24 +45,24 @@ interface HooksPort {
   readonly events: string;
   readonly files: HookFiles;
   readonly logger: Pick<Logger, "info" | "warn">;
-  /** What the settings now want. */
+  /** Current hooks and notices of the settings. */
   wanted(): readonly EventConsumer[];
-  /** Whether notices say what it is about. */
+  /** Whether notices contain details. */
   isOpen(): boolean;
-  /** Sends a notice. @throws when nobody has taken it */
+  /** Sends a notice. @throws when it was not delivered */
   notify(notify: Notify, notice: Notice, event: RecordedEvent): Promise<void>;
-  /** Carries out the line of a `do`. @throws WshError of the operation */
+  /** Runs the line of a `do`. @throws WshError of the operation */
   operate(line: string, event: RecordedEvent, agent: string | undefined, signal: AbortSignal): Promise<unknown>;
-  /** Nothing waits or runs any more. */
+  /** No job waits or runs any more. */
   rested(): void;
 }
 
 interface Rate {
-  /** When the hook's last runs began, in ms. */
+  /** Times of the hook's last runs, in ms. */
   begun: number[];
   running: number;
   waiting: number;
-  /** When the log last said that runs are left out, in ms. */
+  /** Time of the last log line about omitted runs, in ms. */
   reported: number;
 }
 
@@ -80,7 +80,7 @@ export class Hooks {
 
   constructor(private readonly port: HooksPort) {}
 
-  /** What waits or runs: the server does not end by itself meanwhile. */
+  /** Number of waiting and running jobs: the server does not end on its own meanwhile. */
   get pending(): number {
     return this.waiting.length + this.running + (this.timer === null ? 0 : 1);
   }
@@ -99,17 +99,20 @@ export class Hooks {
     this.look();
   }
 
-  /** Without a place for it (a disk that is full or read-only) the next server looks from its own beginning. */
+  /**
+   * If the cursor cannot be written (the disk is full or read-only), the next server starts reading from its own
+   * beginning.
+   */
   private keepCursor(cursor: string): void {
     try {
       this.port.files.cursor = cursor;
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown.message : String(thrown);
-      this.port.logger.warn("how far hooks have been looked for cannot be kept", { error });
+      this.port.logger.warn("the cursor of the hooks cannot be saved", { error });
     }
   }
 
-  /** Reads a last time; what is due and has not begun waits for the next server. */
+  /** Reads a last time; jobs that are due and have not begun wait for the next server. */
   async stop(): Promise<void> {
     this.look();
     this.isOver = true;
@@ -135,7 +138,7 @@ export class Hooks {
     for (const { event, cursor } of events)
       for (const [at, wanted] of this.wantedFor(event).entries()) this.prepare(`${cursor}.${at}`, wanted, event);
     if (reader.cursor !== before || this.port.files.cursor === null) this.keepCursor(reader.cursor);
-    // The journal may have come into being since: what is recorded until it is watched again is read then.
+    // The journal may have been created since: events recorded before it is watched are read then.
     if (events.length > 0) this.watchAgain();
     if (more || events.length > 0) this.soon();
     this.begin();
@@ -150,7 +153,7 @@ export class Hooks {
     if (Date.now() - event.at > MAX_AGE_MS) return [];
     const all: Wanted[] = [...this.port.wanted(), ...((event.on ?? []) as readonly OwnedHook[])];
     const found = all.filter((each) => isWanted(each, event));
-    // By one way, one notice, however many tables want it.
+    // A channel sends one notice, even if several tables request it.
     return found.filter((each, at) => !isNotify(each) || found.findIndex((other) => isSameWay(other, each)) === at);
   }
 
@@ -163,7 +166,7 @@ export class Hooks {
     const job: HookJob = { event: plain, wanted, key: JSON.stringify(consumer), ...defined({ agent }) };
     const rate = this.rateOf(job.key);
     const isFull = this.waiting.length >= MAX_WAITING && rate.waiting > 0;
-    if (isFull || rate.waiting >= MAX_WAITING_EACH) this.leaveOut(job, rate, "too many wait");
+    if (isFull || rate.waiting >= MAX_WAITING_EACH) this.leaveOut(job, rate, "too many runs are waiting");
     else if (rate.begun.length >= wanted.a_minute && rate.running < atOnce(wanted)) this.leaveOut(job, rate);
     else {
       try {
@@ -206,14 +209,14 @@ export class Hooks {
     const now = performance.now();
     if (now - rate.reported < MINUTE_MS) return;
     rate.reported = now;
-    this.port.logger.warn(`a hook is left out: ${why}`, { hook: key });
+    this.port.logger.warn(`a run of a hook is omitted: ${why}`, { hook: key });
   }
 
   private rateOf(key: string): Rate {
     const since = performance.now() - MINUTE_MS;
     let rate = this.rates.get(key);
     if (rate === undefined) {
-      // Those of sessions that have ended go.
+      // Rates of ended sessions are dropped.
       for (const [other, { begun, running, waiting }] of this.rates)
         if (running + waiting === 0 && (begun.at(-1) ?? 0) < since) this.rates.delete(other);
       rate = { begun: [], running: 0, waiting: 0, reported: Number.NEGATIVE_INFINITY };
@@ -238,7 +241,7 @@ export class Hooks {
     }
   }
 
-  /** @returns the process that runs it in our place, begun by an earlier server */
+  /** @returns the process that runs it instead, begun by an earlier server */
   private async perform(name: string, { wanted, event, key, agent }: HookJob): Promise<number | null> {
     const { files, logger } = this.port;
     const about = { hook: key, session: event.session };
@@ -281,7 +284,7 @@ export class Hooks {
     }
     if (!files.take(name)) return null;
     await this.port.notify(notify, notice, event).catch((thrown: unknown) => {
-      logger.warn("a notice was not taken", {
+      logger.warn("a notice was not delivered", {
         ...about,
         error: thrown instanceof Error ? thrown.message : `${thrown}`,
       });
@@ -313,12 +316,12 @@ export class Hooks {
     files.remove(name, end.pid);
     const words = output === "" ? {} : { output };
     if (exit_code === 0) logger.info("a hook ran", { ...about, ...words });
-    else if (timedOut) logger.warn("a hook was killed: its time was up", { ...about, ...words });
+    else if (timedOut) logger.warn("a hook was killed at its time limit", { ...about, ...words });
     else logger.warn("a hook failed", { ...about, exit_code, signal, ...(error === undefined ? words : { error }) });
     return null;
   }
 
-  /** A program that an earlier server began: it counts as running, and this one ends it when its time is up. */
+  /** A program that an earlier server began counts as running, and this server kills it at its time limit. */
   private adopt(name: string, pid: number): void {
     const { files } = this.port;
     const marks = this.marksOf(name);
@@ -359,7 +362,7 @@ export class Hooks {
   }
 }
 
-/** Programs of one hook or way at once. */
+/** Maximum concurrent programs of one hook or channel. */
 function atOnce(wanted: EventConsumer): number {
   return isNotify(wanted) ? NOTICES_AT_ONCE : wanted.at_once;
 }
@@ -374,7 +377,7 @@ function known(cursor: string | null): string {
   return cursor !== null && /^\d+-\d+$/.test(cursor) ? cursor : "now";
 }
 
-/** The server's environment, without what says in which pane or as whom it was started. */
+/** The server's environment, without the variables that name the pane or the user of its start. */
 function environment(): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
     (entry): entry is [string, string] =>

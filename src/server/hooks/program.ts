@@ -1,9 +1,9 @@
 /**
  * Runs the program of a hook: in a process group and session of its own, with the event on standard input, without a
- * terminal. It is killed with all that it has started when its time is up. What it prints is read at a walking pace and kept up to a
- * limit, so that a flood costs the server nothing.
+ * terminal. It is killed with all its descendants at its time limit. Its output is read slowly and kept up to a limit,
+ * so that a flood costs the server nothing.
  *
- * A shell of two fixed words begins it: it takes the job by renaming its file, and becomes the program only if that
+ * A shell with a fixed script begins it: it takes the job by renaming its file, and executes the program only if that
  * succeeded (events/hook-files.ts). No text of the event or the settings is read by it as code.
  */
 import { spawn } from "node:child_process";
@@ -14,14 +14,17 @@ import { endMarked } from "../../platform/marked-processes.ts";
 
 const TAKE = 'command -p mv -- "$0.job" "$0.$$" 2>/dev/null || exit 75';
 const BEGIN = `${TAKE}; exec "$@" <"$0.event"`;
-/** It stays above an agent's program: what that removes from its environment does not hide for whom it acts. */
+/**
+ * The shell remains the parent of an agent's program: removing variables from its environment does not hide for whom it
+ * acts.
+ */
 const BEGIN_BELOW = `${TAKE}; "$@" <"$0.event"; exit $?`;
-/** Output that is kept for the log, in characters. */
+/** Characters of output kept for the log. */
 const KEPT_OUTPUT = 2_000;
-/** Output read at once, in bytes, and the pause behind it, in ms. */
+/** Bytes of output read at once, and the pause after that, in ms. */
 const GULP_BYTES = 64 * 1024;
 const GULP_PAUSE_MS = 50;
-/** Time between SIGTERM and SIGKILL, and for the rest of the output after the end, in ms. */
+/** Time between SIGTERM and SIGKILL, and for the remaining output after the end, in ms. */
 const TERM_MS = 2_000;
 const REST_MS = 100;
 
@@ -30,18 +33,18 @@ interface HookProgram {
   readonly job: string;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Entries of `env` that no other run has. */
+  /** Entries of `env` that only this run has. */
   readonly marks: readonly string[];
-  /** Where it is started, if that exists. */
+  /** Directory in which it is started, if it exists. */
   readonly cwd: string | null;
   readonly timeoutMs: number;
 }
 
-/** Exit code of the shell when another process has taken the job (EX_TEMPFAIL of sysexits.h). */
+/** Exit code of the shell if another process has taken the job (EX_TEMPFAIL of sysexits.h). */
 export const TAKEN = 75;
 
 interface HookEnd {
-  /** Null where the system could not start it. */
+  /** Null: the system could not start it. */
   readonly pid: number | null;
   readonly exit_code: number | null;
   readonly signal: string | null;
@@ -77,7 +80,7 @@ export function runHookProgram({ job, argv, env, marks, cwd, timeoutMs }: HookPr
       clearTimeout(timer);
       clearTimeout(killing ?? undefined);
       if (timedOut) endMarked(child.pid, marks, "SIGKILL");
-      // Programs that it left behind may hold its output open.
+      // Background programs that it left may hold its output open.
       setTimeout(() => {
         for (const stream of streams) stream.destroy();
         resolve({ ...end, pid: child.pid ?? null, output: output.trimEnd(), timedOut });

@@ -25,7 +25,7 @@ export interface AdmissionOptions {
   readonly refused?: (code: string, request: Refused) => void;
 }
 
-/** Sets the `verdict` of an admitted request; every other request ends here. */
+/** Sets the `verdict` of an admitted request; all others end here. */
 export function admission(options: AdmissionOptions): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     c.set("verdict", checked(options, c));
@@ -70,7 +70,9 @@ function admit({ guard, tickets }: AdmissionOptions, c: AppContext): Admitted {
   return verdict;
 }
 
-/** A process of this account, for itself or for a caller whose terminal it serves. @throws WshError invalid_request */
+/**
+ * A process of this account, for itself or for the caller whose terminal it serves. @throws WshError invalid_request
+ */
 function ofThisAccount({ tokens }: GuardPolicy, acting: string | undefined): Admitted {
   const own = { ok: true, access: "admin", tokenName: "socket", tokenId: "socket", ended: null } as const;
   if (acting === undefined) return own;
@@ -82,7 +84,7 @@ function ofThisAccount({ tokens }: GuardPolicy, acting: string | undefined): Adm
   return { ...own, access, tokenName, tokenId, ended, ...defined({ session: caller.only }) };
 }
 
-/** Lets pages of these origins only call and read (docs/security.md, TCP). */
+/** Allows pages of these origins only to call and to read (docs/security.md, TCP). */
 export function allowOrigins(origins: ReadonlySet<string>): MiddlewareHandler {
   return cors({
     origin: [...origins],

@@ -1,8 +1,8 @@
 /**
- * The HTTP app: one Hono app for the Unix socket and TCP, its routes made from the operation table. The mounting order
- * is its contract: the browser page, which has its own headers; headers on every response; `/health` for everyone;
- * admission (admission.ts); body limits; then operations (request.ts) and the routes of `extend`, all of which only
- * admitted requests reach.
+ * The HTTP app: one Hono app for the Unix socket and TCP, with routes generated from the operation table. The order of
+ * mounting is its contract: the browser page, which has its own headers; headers on every response; `/health` for
+ * everyone; admission (admission.ts); body limits; then operations (request.ts) and the routes of `extend`, all of
+ * which only admitted requests reach.
  */
 import { Hono } from "hono";
 import { secureHeaders } from "hono/secure-headers";
@@ -19,7 +19,7 @@ const MAX_BODY_BYTES = 1024 * 1024;
 
 export interface AppOptions extends AdmissionOptions {
   readonly call: Call;
-  /** Path before every route ("/p"), "" for none. */
+  /** Path before every route ("/p"), "": none. */
   readonly basePrefix: string;
   /** Mounts routes that need no token and check their callers themselves. */
   readonly before?: (app: Hono<AppEnv>) => void;

@@ -1,6 +1,6 @@
 /**
- * Request bodies: read whole before anything is done, within limits of size and time. Without the time limit a client
- * that sends a byte now and then would hold a request, its memory and its connection forever.
+ * Request bodies are read completely before any effect, within limits of size and time. Without the time limit, a
+ * client that sends a byte now and then would hold a request, its memory and its connection forever.
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -11,7 +11,7 @@ export const BODY_MS = 30_000;
 
 /**
  * Refuses a longer body.
- * @param answer makes the response for a refused or interrupted one
+ * @param answer creates the response for a refused or interrupted body
  */
 export function limitBody(maxSize: number, answer: (error: WshError, path: string) => Response): MiddlewareHandler {
   const refuse = (c: Context): Response =>
@@ -37,7 +37,7 @@ function brokenBody(): WshError {
 
 /**
  * Reads the body; later readers (`c.req.text()`, `c.req.arrayBuffer()`) get these bytes.
- * @param answer makes the response for a body that did not arrive in time
+ * @param answer creates the response for a body that did not arrive in time
  */
 export function readBody(patienceMs: number, answer: (error: WshError, path: string) => Response): MiddlewareHandler {
   return async (c, next) => {
@@ -73,7 +73,7 @@ async function comesWithin(patienceMs: number, c: Context): Promise<"whole" | "b
   }
 }
 
-/** The request with the body that was read, for code that takes a Request and not a context. */
+/** The request with the body that was read, for code that takes a Request rather than a context. */
 export async function requestWithBody(c: Context): Promise<Request> {
   const { raw } = c.req;
   if (raw.body === null) return raw;

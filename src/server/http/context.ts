@@ -1,4 +1,4 @@
-/** A request's context in the app: its origin, and the identity that admitted it. */
+/** The context of a request in the app: its origin, and the identity that admitted it. */
 import type { Context } from "hono";
 import type { Acting, Caller } from "../../protocol/caller.ts";
 import { defined, present } from "../../protocol/defined.ts";
@@ -9,7 +9,10 @@ import type { WebSocketEndpoint } from "../websocket/websockets.ts";
 /** Added by the listener to a request. */
 export interface RequestOrigin {
   readonly listener: "unix" | "tcp";
-  /** The AI agent above the process at the other end, by the kernel; null: none, or over TCP. */
+  /**
+   * The AI agent among the ancestors of the process at the other end, as the kernel reports it; null: none, or over
+   * TCP.
+   */
   readonly agent: string | null;
   /** Peer address, for rate limits and the audit log; null on the Unix socket. */
   readonly peer: string | null;
@@ -25,14 +28,14 @@ export type AppEnv = {
 };
 export type AppContext = Context<AppEnv>;
 
-/** The part of a refused request that is recorded: not its query, which may hold a ticket. */
+/** The recorded part of a refused request: without its query, which may contain a ticket. */
 export interface Refused {
   readonly method: string;
   readonly path: string;
   readonly peer: string | null;
 }
 
-/** A request's caller, with its admitting identity; the only constructor of callers. */
+/** A request's caller, with its admitting identity; the only code that creates callers. */
 export function actingFor(
   c: AppContext,
   caller: Omit<Caller, "only" | "via" | "agent">,

@@ -1,7 +1,7 @@
 /**
- * Every place where the server listens, behind one app: TCP where asked for (with `localhost` in both address
- * families), and the Unix socket. New certificates take effect by listening again on the same port. Open connections
- * stay, except those between two requests: Bun closes those with the old listener, and clients reconnect.
+ * All listeners of the server behind one app: TCP if requested (with `localhost` in both address families), and the
+ * Unix socket. New certificates take effect by listening again on the same port. Open connections are kept, except
+ * those between two requests: Bun closes those with the old listener, and clients reconnect.
  */
 import { X509Certificate } from "node:crypto";
 import type { Hono } from "hono";
@@ -20,7 +20,7 @@ const TCP_IDLE_S = 120;
  * disable it there. Bun's types have no such option beside `unix`; `object` hides it from them.
  */
 const NO_IDLE_LIMIT: object = { idleTimeout: 0 };
-/** Largest body that is read only to answer with a refusal; past it the connection is closed. */
+/** Largest body that is read only to be answered with a refusal; for a longer one the connection is closed. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
 interface SocketHandlers {
@@ -83,7 +83,7 @@ interface ListenersOptions {
   readonly httpSocket: string;
   readonly app: Hono<AppEnv>;
   readonly handlers: SocketHandlers;
-  /** The AI agent above a process of this account; null: none, or agents are not told apart. */
+  /** The AI agent among the ancestors of a process of this account; null: none, or agents have no limits here. */
   readonly agentAt: (pid: number) => string | null;
 }
 
@@ -94,8 +94,8 @@ export class Listeners {
   private pem: TlsPem | null;
 
   /**
-   * Listens over TCP; the Unix socket follows when everything else is ready (listenUnix), since clients that find it
-   * send requests at once.
+   * Listens over TCP; the Unix socket follows when everything else is ready (listenUnix), since clients send requests
+   * as soon as they find it.
    * @throws WshError invalid_request when an address cannot be bound or the TLS files cannot be read
    */
   constructor(private readonly options: ListenersOptions) {
@@ -106,7 +106,7 @@ export class Listeners {
       const { bind } = options;
       if (bind !== null) {
         const port = this.listen(bind);
-        // `localhost` may mean ::1; without IPv6, or with the port taken there, 127.0.0.1 is enough.
+        // `localhost` may mean ::1; without IPv6, or if the port is taken there, 127.0.0.1 suffices.
         if (bind.host === "127.0.0.1") this.tryListen({ host: "::1", port });
       }
     } catch (error) {
@@ -115,7 +115,7 @@ export class Listeners {
     }
   }
 
-  /** Listens on the Unix socket, which must be free; again after its file was deleted: open connections stay. */
+  /** Listens on the Unix socket, which must be free; again after its file was deleted: open connections are kept. */
   listenUnix(): void {
     bindAside(this.options.httpSocket, (path) => this.unix.listen(path));
   }
@@ -126,8 +126,8 @@ export class Listeners {
   }
 
   /**
-   * Address for TCP from programs of this machine. Without one, listens at the first free one of `candidates`.
-   * @throws WshError invalid_request without a free one
+   * Address for TCP from programs of this machine. If there is none, listens at the first free one of `candidates`.
+   * @throws WshError invalid_request when none is free
    */
   loopback(candidates: readonly Bind[]): URL {
     const found = this.tcp.find(({ bind }) => isLoopback(bind.host) || bind.host === "0.0.0.0" || bind.host === "::");
@@ -144,17 +144,19 @@ export class Listeners {
     return this.loopback([]);
   }
 
-  /** Whether there is a certificate for a name. */
+  /** Whether the certificate covers a name. */
   isFor(name: string): boolean {
     return this.pem !== null && new X509Certificate(this.pem.certPem).checkHost(name) !== undefined;
   }
 
-  /** Reason why clients will refuse the certificate; null when they will not, or without one. */
+  /** Why clients will refuse the certificate; null: they accept it, or there is none. */
   get certificateDoubt(): string | null {
     return this.pem === null ? null : doubtAbout(this.pem, Date.now());
   }
 
-  /** Reads certificate and key again. @throws WshError invalid_request when they are not valid; the old ones stay */
+  /**
+   * Reads certificate and key again. @throws WshError invalid_request when they are invalid; then the old ones are kept
+   */
   reloadTls(): void {
     const { tls, app, handlers } = this.options;
     if (tls === null) return;

@@ -1,6 +1,6 @@
 /**
- * Runs one request as a call of an operation: reads its input from path, query and body, and makes its result or error
- * a response. It knows bindings and schemas, not the operations' effects.
+ * Runs one request as a call of an operation: reads its input from path, query and body, and converts its result or
+ * error to a response. It knows bindings and schemas, not the operations' effects.
  */
 import type { Call, CallContext } from "../../operations/call.ts";
 import type { HttpBinding, Operation } from "../../operations/define.ts";
@@ -15,12 +15,14 @@ import { visibleLines } from "../../protocol/visible.ts";
 import { RateLimit } from "../auth/rate-limit.ts";
 import { type AppContext, actingFor } from "./context.ts";
 
-/** Lines a second about internal errors, and characters of one: nobody can fill the disk by causing them. */
+/**
+ * Log lines per second about internal errors, and characters of one, so that nobody can fill the disk by causing them.
+ */
 const REPORTS_PER_SECOND = 1;
 const REPORT_LENGTH = 2_000;
 const reports = new RateLimit(REPORTS_PER_SECOND);
 
-/** A result that came as JSON. */
+/** A result that arrived as JSON. */
 class ResultJson {
   constructor(readonly text: string) {}
 }
@@ -68,8 +70,8 @@ export async function callFromHttp(
 
 /**
  * Refuses a request whose connection has ended. Bun closes a connection on which another request, or the client's FIN,
- * arrives before the answer, but only after passing the request on; one turn of the event loop later the closing is
- * visible. A request that cannot be answered is not executed.
+ * arrives before the answer, but only after passing the request on; the closing is visible one turn of the event loop
+ * later. A request that cannot be answered is not executed.
  * @throws WshError cancelled
  */
 async function notGone(c: AppContext): Promise<void> {
@@ -144,12 +146,12 @@ async function jsonBody(c: AppContext): Promise<Record<string, unknown>> {
 
 /** The `output_cursor` of a result, for replies without a body. */
 export const CURSOR_HEADER = "Wsh-Output-Cursor";
-/** The resolved pane, if the target left it open and the session has several. */
+/** The resolved pane, if the target did not name one and the session has several. */
 export const PANE_HEADER = "Wsh-Pane";
-/** Fields of the request that its operation does not have, and the doubts of an answer without a body. */
+/** Unknown fields of the request, and warnings of an answer without a body. */
 export const WARNING_HEADER = "Wsh-Warning";
 
-/** Characters that no header can hold are escaped. */
+/** Characters that are invalid in a header are escaped. */
 function warn(c: AppContext, warnings: readonly string[]): void {
   const text = warnings.join("; ").replace(/[^ -~]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
   if (text !== "") c.header(WARNING_HEADER, text, { append: true });
@@ -171,7 +173,7 @@ export function reply(c: AppContext, binding: HttpBinding, result: unknown): Res
 
 /**
  * The standard error object; a timed-out wait adds its findings (docs/protocol.md, Conventions).
- * @param isPassedOn another wsh process shows it, with its own hints
+ * @param isPassedOn whether another wsh process shows it, with its own hints
  */
 export function errorResponse(thrown: unknown, path: string, isPassedOn = false): Response {
   const error = WshError.from(thrown);

@@ -1,10 +1,11 @@
 /**
- * The Unix socket of HTTP. Bun.serve does not tell which process is at the other end, so connections are accepted here,
- * where the kernel tells it, and their bytes passed on, unread, to a server of Bun's for the AI agent above that process, or
- * for all others. Only this process reaches those: on Linux their sockets have no name.
+ * The Unix socket of HTTP. Bun.serve does not report the process at the other end, so connections are accepted here,
+ * where the kernel reports it, and their bytes are passed, unread, to one of Bun's servers: one for the AI agent among
+ * that process's ancestors, or one for all others. Only this process can reach those servers: on Linux their sockets
+ * have no name.
  *
- * Owns the servers and the connections between. A side that does not read stops the other: nothing is queued beyond
- * what a socket has refused.
+ * Owns the servers and the connections in between. A side that does not read stops the other: only bytes that a socket
+ * has refused are queued.
  */
 import { dirname, join } from "node:path";
 import { randomToken } from "../../base/random-token.ts";
@@ -12,7 +13,7 @@ import { type NamelessSocket, withoutName } from "../../platform/nameless-socket
 import { Outbox } from "../../wire/outbox.ts";
 import { Wire, type WireEvents } from "../../wire/socket.ts";
 
-/** Letters of a socket's name: nobody guesses it where it has to keep one. */
+/** Letters of a socket's name, which cannot be guessed where the name must remain. */
 const NAME_LETTERS = 8;
 
 interface Inner {
@@ -21,9 +22,9 @@ interface Inner {
 }
 
 interface UnixFrontOptions {
-  /** Serves at a path. @param agent the AI agent above all of its clients; null: none */
+  /** Serves at a path. @param agent the AI agent among the ancestors of all its clients; null: none */
   readonly serve: (path: string, agent: string | null) => Inner["server"];
-  /** The AI agent above a process; null: none, or agents are not told apart. */
+  /** The AI agent among a process's ancestors; null: none, or agents have no limits here. */
   readonly agentAt: (pid: number) => string | null;
 }
 
@@ -57,7 +58,7 @@ export class UnixFront {
     };
     this.open.add(end);
     let there: Wire | null = null;
-    /** The server has closed, and the client has yet to read the rest. */
+    /** Whether the server has closed while the client still reads the rest. */
     let isAnswered = false;
     const toServer = new Outbox((bytes) => there?.write(bytes) ?? 0);
     const toClient = new Outbox((bytes) => wire.write(bytes));

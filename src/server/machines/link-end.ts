@@ -1,7 +1,6 @@
 /**
- * This server's part for another machine, over any transport: one operation, and the socket of a session. Access, the
- * audit log and the session processes are those of every other request. The caller comes only from the transport's
- * admission.
+ * Serves another machine, over any transport: single operations, and the socket of a session. Access, the audit log and
+ * the session processes are those of every other request. The caller comes only from the transport's admission.
  */
 
 import type { Machines } from "../../cluster/machines.ts";
@@ -26,7 +25,7 @@ import { Leases } from "./leases.ts";
 import type { RemoteCalls } from "./remote-calls.ts";
 import { type RelayOptions, SessionRelay } from "./session-relay.ts";
 
-/** Streams of other machines at once. */
+/** Maximum concurrent streams of other machines. */
 const MAX_STREAMS = 1024;
 
 /** A request's metadata: its id, its deadline. */
@@ -35,9 +34,9 @@ export type AskedOf = (asks: Parameters<typeof askedBy>[2]) => RequestMeta;
 interface LinkEndOptions {
   readonly call: Call;
   readonly proxies: SessionProxies;
-  /** Machines that this server reaches, for programs here that do not reach them themselves. */
+  /** Machines that this server reaches, for programs here that cannot reach them themselves. */
   readonly machines: Pick<Machines, "link">;
-  /** The machine that a call concerns; null: this one. */
+  /** The machine of a call; null: this one. */
   readonly elsewhere: RemoteCalls["machineOf"];
   readonly once: Pick<IdempotentCalls, "cancel">;
   readonly audit: AuditLog | null;
@@ -57,9 +56,9 @@ export class LinkEnd {
   }
 
   /**
-   * @param body as LinkCallSchema has it
-   * @param context of what carries it: its access, its id, its signal
-   * @param isOwnAlone what this machine has, and nothing that it reaches itself
+   * @param body in the form of LinkCallSchema
+   * @param context from the transport: its access, its id, its signal
+   * @param isOwnAlone whether to use only this machine's sessions, not those that it reaches itself
    */
   async called(
     body: unknown,
@@ -86,12 +85,15 @@ export class LinkEnd {
     return operation.access === "observe" ? this.leases.during(asking, context.signal, call) : call(context.signal);
   }
 
-  /** Records a request that the transport refused: it never became a call. */
+  /** Records a request that the transport refused before it became a call. */
   refused(operation: string, context: CallContext, code: string): void {
     this.options.audit?.write({ operation, input: null, context, result: code, ms: 0 });
   }
 
-  /** The same, of a machine that this server reaches; its answer as that machine gives it. @throws WshError of its link */
+  /**
+   * The same for a machine that this server reaches; the answer is as that machine gives it. @throws WshError of its
+   * link
+   */
   async calledThere(machine: string, body: unknown, context: CallContext, asked: AskedOf): Promise<unknown> {
     const { operation, input, session, caller } = this.read(body, context);
     requireAccess(operation, context.access);
@@ -106,7 +108,7 @@ export class LinkEnd {
     });
   }
 
-  /** The caller wants no answer any more. */
+  /** The caller no longer wants an answer. */
   cancel(key: string): void {
     this.options.once.cancel(key);
   }
@@ -117,7 +119,7 @@ export class LinkEnd {
     if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
     const { name, kind, share, agent } = caller;
     const id = `${context.caller.id}:${caller.id}`;
-    // Its rights come from the transport.
+    // The caller's rights come from the transport.
     const known: Caller = {
       ...actingAt(context.caller, share),
       kind,
@@ -128,7 +130,10 @@ export class LinkEnd {
     return { operation, input: input ?? {}, session, caller: known };
   }
 
-  /** The socket of a session, for a peer that is still to be given. @throws WshError session_not_found, resource_limit_reached */
+  /**
+   * The socket of a session, for a peer that is provided later. @throws WshError session_not_found,
+   * resource_limit_reached
+   */
   async stream(target: string, context: CallContext): Promise<SessionRelay> {
     const began = performance.now();
     let proxy: Awaited<ReturnType<typeof findOrShow>> | null = null;
@@ -147,7 +152,7 @@ export class LinkEnd {
       ...(proxy === null ? {} : { reached: proxy.info }),
     });
     if (proxy === null) throw failure ?? new WshError("session_not_found", "no session");
-    // One of an earlier version takes what keys call there for this account's.
+    // A session process of an earlier version treats calls by keys there as this account's.
     if (!isUnlimited(context) && proxy.version !== VERSION) {
       throw new WshError(
         "version_mismatch",
@@ -159,7 +164,9 @@ export class LinkEnd {
     return this.relay(context, (events) => Wire.connect(socket, events), isPane ? { target } : {});
   }
 
-  /** The socket of a session of a machine that this server reaches. @throws WshError machine_not_found, access_denied */
+  /**
+   * The socket of a session on a machine that this server reaches. @throws WshError machine_not_found, access_denied
+   */
   streamThere(machine: string, target: string, context: CallContext): SessionRelay {
     requireAllSessions(context, "a stream of another machine");
     const { open } = this.options.machines.link(machine).dial(target);

@@ -1,4 +1,4 @@
-/** This machine's report about itself to machines that place sessions. */
+/** This machine's report for machines that place sessions. */
 import os from "node:os";
 import type { Acceptance } from "../../cluster/placement.ts";
 import type { Settings } from "../../settings/table.ts";
@@ -7,9 +7,9 @@ import type { SessionProxies } from "../sessions/session-proxies.ts";
 export interface PlacementReport {
   readonly accept: Acceptance;
   readonly tags: readonly string[];
-  /** Load average of a minute for each processor. */
+  /** One-minute load average per processor. */
   readonly load: number;
-  /** Running ones. */
+  /** Number of running sessions. */
   readonly sessions: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A session that any machine with some tags may have (`place`): the machines are asked one after another until one
- * takes it. The next is asked only if the one before has certainly not started it; `outcome_unknown` goes to the
+ * Places a session on any machine with some tags (`place`): the machines are asked one after another until one accepts
+ * it. The next is asked only if the previous one has certainly not started it; `outcome_unknown` is returned to the
  * caller.
  */
 import { orUntil } from "../../base/deadline.ts";
@@ -15,14 +15,14 @@ import { parse } from "../../protocol/parse.ts";
 import type { RequestKey } from "../../protocol/requests.ts";
 import { CreateSessionSchema, type PlacementRule } from "../../protocol/session.ts";
 
-/** Wait for added machines to report their load, and for the first that suits, in ms: with a login by ssh. */
+/** Wait for added machines to report their load, and for the first suitable one, in ms: includes a login by ssh. */
 const SOON_MS = 1_000;
 const LONGEST_MS = 14_000;
-/** Requests of unknown outcome that are remembered; the oldest is forgotten first. */
+/** Maximum remembered requests of unknown outcome; the oldest is forgotten first. */
 const MAX_UNKNOWN = 256;
 /** Maximum machines named in an error. */
 const MAX_NAMED = 8;
-/** Nothing was started there, so another machine may be asked. */
+/** Errors after which another machine may be asked: nothing was started. */
 const refusals: ReadonlySet<ErrorCode> = new Set([
   "machine_busy",
   "machine_unreachable",
@@ -37,7 +37,7 @@ type Created = OperationOutput<"sessions.create">;
 /** Starts the session on one machine. */
 type CreateThere = (machine: string, input: Create) => Promise<Created>;
 
-/** The place that a call to make a session wants; null: none. @throws WshError invalid_request */
+/** The place in a call that creates a session; null: none. @throws WshError invalid_request */
 export function placeOf(input: unknown): PlacementRule | null {
   if (typeof input !== "object" || input === null || !("place" in input)) return null;
   if (input.place === undefined || input.place === null) return null;
@@ -54,15 +54,15 @@ export function requireOpen(input: unknown, { machine }: Pick<CallContext, "mach
   });
 }
 
-/** Machines that may have started the session of a request, by its key: asked again, it is theirs alone. */
+/** Machines that may have started the session of a request, by its key: a repetition goes only to them. */
 export class Placing {
   private readonly unknown = new Map<string, string>();
 
   constructor(private readonly machines: Machines) {}
 
   /**
-   * @param isOwn the caller chose the request's id, and may repeat it at another server
-   * @throws WshError machine_not_found when no machine suits, machine_busy when none takes it
+   * @param isOwn whether the caller chose the request's id, and may repeat it at another server
+   * @throws WshError machine_not_found when no machine is suitable, machine_busy when none accepts it
    */
   async create(
     { tags }: PlacementRule,
@@ -104,8 +104,8 @@ export class Placing {
 }
 
 /**
- * Members of the fleet by their heartbeats, and added machines, each asked: those that answer soon, or, when none of
- * them suits, within the time of a first answer.
+ * Members of the fleet by their heartbeats, and added machines, each asked: those that answer soon, or, if none of them
+ * is suitable, within the time of a first answer.
  */
 async function candidatesOf(machines: Machines, tags: readonly string[]): Promise<Candidate[]> {
   const answered = new Map<string, Candidate>();
@@ -136,7 +136,7 @@ function silent(name: string): Candidate {
   return { name, health: "unreachable", tags: [], accept: "none", load: 0, sessions: 0 };
 }
 
-/** @param problem why this server is not in its fleet; null: it is, or has none */
+/** @param problem why this server is not connected to its fleet; null: it is, or has none */
 function noMachine(candidates: readonly Candidate[], tags: readonly string[], problem: string | null): WshError {
   const wanted = ["machine", ...tags.map((tag, index) => `${index === 0 ? "with" : "and"} '${tag}'`)].join(" ");
   // The tags of a machine without an answer may be unknown.

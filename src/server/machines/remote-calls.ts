@@ -1,6 +1,7 @@
 /**
- * Calls that concern another machine: found by the target (`m1/dev`), by `server`, or by the caller's own choice, and
- * sent there over its link. Answers name sessions as this machine's callers must. A bare name never gets here.
+ * Calls for another machine: determined by the target (`m1/dev`), by `server`, or by the caller's own choice, and sent
+ * there over its link. Answers name sessions in the form for this machine's callers. A call with a bare name never
+ * reaches this module.
  */
 import { addressedAnswer } from "../../cluster/answer.ts";
 import type { Machines } from "../../cluster/machines.ts";
@@ -23,7 +24,7 @@ export class RemoteCalls {
 
   constructor(
     private readonly machines: Machines,
-    /** This server's name, which means itself. */
+    /** This server's name, which stands for itself. */
     private readonly hostname: string,
   ) {
     this.placing = new Placing(machines);
@@ -71,7 +72,7 @@ export class RemoteCalls {
     return addressedAnswer(machine, name, answer) as OperationOutput<N>;
   }
 
-  /** A session on any machine that suits. @throws WshError machine_not_found, machine_busy */
+  /** A session on any suitable machine. @throws WshError machine_not_found, machine_busy */
   async create(
     place: PlacementRule,
     input: OperationInput<"sessions.create">,
@@ -92,7 +93,7 @@ export class RemoteCalls {
     } catch (thrown) {
       const error = WshError.from(thrown);
       if (error.code !== "machine_not_found" || getOperation(name).machineIn !== "server") throw error;
-      // This error's name in operations with a `server` parameter.
+      // The name of this error in operations with a `server` parameter.
       throw new WshError("server_not_found", `no server '${machine}'; this is '${this.hostname}'`);
     }
   }
@@ -105,7 +106,7 @@ function inputThere(name: OperationName, input: unknown): unknown {
   if (machineIn === "session") return historyThere(input);
   if (machineIn !== "server") return input;
   const { server: _, ...given } = { server: undefined, ...input };
-  // That machine's own events alone: machines that it reaches have no name here.
+  // Only that machine's own events: machines that it reaches have no name here.
   const rest = { ...given, server: localMachine };
   if (name !== "sessions.create" || !("name" in rest) || typeof rest.name !== "string") return rest;
   const { name: place, ...unnamed } = rest;

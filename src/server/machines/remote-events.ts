@@ -1,7 +1,7 @@
 /**
  * Events of other machines' sessions: one stream per machine while it has subscribers, shared by all of them. Each
- * event names its machine. A reached machine, for the first time or again, and a lost one are events as well: in
- * between nothing is received from it, so a client lists its sessions again after `machine_reached`.
+ * event names its machine. Events also report when a machine is reached, for the first time or again, and when it is
+ * lost: in between nothing is received from it, so a client lists its sessions again after `machine_reached`.
  */
 import { addressedEvent } from "../../cluster/addressed.ts";
 import type { RemoteEvent } from "../../cluster/link.ts";
@@ -34,12 +34,12 @@ export class RemoteEvents implements Disposable {
     for (const name of names) this.machines.link(name);
   }
 
-  /** @param names of machines, also of the fleet; null: those that are added, also later */
+  /** @param names names of machines, also of the fleet; null: all added machines, now and later */
   watch(names: readonly string[] | null, sink: MachineSink): Disposable {
     this.watchers.set(sink, names);
     this.look();
     this.timer ??= setInterval(() => this.look(), LOOK_MS);
-    // A later subscriber first gets the present state.
+    // A later subscriber first gets the current state.
     for (const [name, feed] of this.feeds) if (this.isFor(names, name)) feed.greet(sink);
     return {
       [Symbol.dispose]: () => {
@@ -54,7 +54,7 @@ export class RemoteEvents implements Disposable {
     this.look();
   }
 
-  /** Begins and ends streams as machines and watchers come and go. */
+  /** Begins and ends streams when machines or watchers are added or removed. */
   private look(): void {
     if (this.watchers.size === 0 && this.timer !== null) {
       clearInterval(this.timer);
@@ -77,7 +77,9 @@ export class RemoteEvents implements Disposable {
     }
   }
 
-  /** Of a fleet only the named machines: there may be thousands. All subscribers learn of a removed machine. */
+  /**
+   * For a fleet, only the named machines: there may be thousands. All subscribers are notified of a removed machine.
+   */
   private isFor(names: readonly string[] | null, name: string): boolean {
     return names === null ? !this.machines.isOfFleet(name) : names.includes(name);
   }
@@ -92,7 +94,7 @@ class Feed implements Disposable {
   private timer: Timer | null = null;
   private isOver = false;
   private pauseMs: number = RETRY_MS.least;
-  /** When the machine was last heard, as performance.now(); null: never. */
+  /** Time at which the machine was last heard, as performance.now(); null: never. */
   private lostAt: number | null = null;
   /** The last event about the machine itself. */
   private lastReachability: MachineEvent | null = null;
@@ -142,7 +144,7 @@ class Feed implements Disposable {
     try {
       said = addressedEvent(this.name, params);
     } catch {
-      // Nested deeper than can be read.
+      // Nested too deep to be parsed.
       this.missed(1);
       return;
     }

@@ -1,7 +1,7 @@
 /**
  * Sessions of the other machines, for lists. All machines are asked at once, those of the fleet only when their list
  * has changed; one that does not answer in time delays nothing, and its sessions stay listed in their last known state,
- * with its time (`as_of`): a session never vanishes because of a lost connection.
+ * with its time (`as_of`): a session never disappears because of a lost connection.
  */
 import { orUntil } from "../../base/deadline.ts";
 import { addressedSession } from "../../cluster/addressed.ts";
@@ -23,12 +23,15 @@ const LIST_PATIENCE_MS = 1_000;
 /** Longest wait for a machine's first answer, in ms: with a login by ssh and the start of a server there. */
 const FIRST_PATIENCE_MS = 15_000;
 
-/** Maximum machines of a fleet that are asked for sessions when a list of machines counts those that need input. */
+/**
+ * Maximum machines of a fleet that are asked for sessions when a list of machines needs the number of those that need
+ * input.
+ */
 const MAX_COUNTED = 256;
 
 export class RemoteSessions {
   private readonly known = new Map<string, LastKnown>();
-  /** By machine; those of the fleet with a leading slash, which no name has. */
+  /** Pending requests by machine; machines of the fleet with a leading slash, which no name has. */
   private readonly asking = new Map<string, Promise<void>>();
 
   constructor(
@@ -37,9 +40,9 @@ export class RemoteSessions {
   ) {}
 
   /**
-   * Sessions of every added machine, named as this machine's callers name them.
-   * @param form of the list's elements
-   * @param withFleet includes the fleet's machines
+   * Sessions of every added machine, with the names for this machine's callers.
+   * @param form form of the list's elements
+   * @param withFleet whether to include the fleet's machines
    * @param isWanted whether a last known session is listed
    */
   async list<T>(
@@ -56,7 +59,7 @@ export class RemoteSessions {
     return lists.flat() as T[];
   }
 
-  /** A machine as `/servers` lists it. @param patienceMs longest wait for its answer; 0: as last known */
+  /** A machine's entry for `/servers`. @param patienceMs longest wait for its answer; 0: the last known state */
   async entry(name: string, caller: CallContext["caller"], patienceMs: number): Promise<ServerEntry> {
     const added = this.machines.all.find((each) => each.name === name);
     if (added === undefined && this.machines.fleet?.members.has(name) === true) {
@@ -84,7 +87,7 @@ export class RemoteSessions {
     };
   }
 
-  /** Every machine but this one. */
+  /** Entries of all machines except this one. */
   async entries(caller: CallContext["caller"]): Promise<ServerEntry[]> {
     await this.machines.fleet?.ready();
     const added = this.machines.all.map(({ name }) => this.entry(name, caller, LIST_PATIENCE_MS));
@@ -103,7 +106,7 @@ export class RemoteSessions {
     const { tags = [], sessions = 0 } = members.beatOf(name, now) ?? {};
     const server_id = hello?.server_id ?? "";
     const entry: ServerEntry = { hostname: name, address: fleetAddress, health, role: "remote", sessions, server_id };
-    // Put in one by one: a list makes thousands of these.
+    // Set one by one: a list creates thousands of entries.
     if (listed !== null) entry.needs_input = listed.needsInput;
     if (hello !== null) entry.version = hello.version;
     if (error !== null) entry.error = error;
@@ -112,7 +115,7 @@ export class RemoteSessions {
     return entry;
   }
 
-  /** One machine after it was asked as long as a first answer takes. */
+  /** The entry of one machine, after waiting for its first answer. */
   first(name: string, caller: CallContext["caller"]): Promise<ServerEntry> {
     return this.entry(name, caller, FIRST_PATIENCE_MS);
   }
@@ -151,7 +154,7 @@ export class RemoteSessions {
     return link;
   }
 
-  /** Sessions of the fleet's machines, from the cache while that holds. */
+  /** Sessions of the fleet's machines, from the cache while it is valid. */
   private async fleetSessions<T>(
     caller: CallContext["caller"],
     form: ListForm<T>,
@@ -180,7 +183,7 @@ export class RemoteSessions {
     return listed;
   }
 
-  /** Those whose list must be requested. */
+  /** Machines whose list must be requested. */
   private unknownOf(names: readonly string[]): ReadonlySet<string> {
     const { members } = this.fleet;
     const { now } = members;
@@ -194,7 +197,7 @@ export class RemoteSessions {
     await orUntil(asking, { ms: LIST_PATIENCE_MS }, () => []);
   }
 
-  /** One request at a time; a machine that does not answer shows in the link's state. */
+  /** Only one request at a time; a machine that does not answer shows in the link's state. */
   private askMember(name: string, caller: CallContext["caller"]): Promise<void> {
     const { members } = this.fleet;
     const health = members.healthOf(name);
@@ -206,7 +209,7 @@ export class RemoteSessions {
         .call("sessions.list", { all: true, server: "local" }, { caller: forAll(caller) })
         .then(
           (sessions) => {
-            // Changes during its answer have a higher number.
+            // Changes during the answer get a higher number.
             const { boot = "", rev = 0 } = beat ?? {};
             members.keepList(name, memberSessions(name, sessions, { at: Date.now(), boot, rev }));
           },
@@ -221,7 +224,7 @@ export class RemoteSessions {
     return this.known.get(name) ?? lastKnown(this.instance, name);
   }
 
-  /** Asks once at a time; a failure is the link's state. */
+  /** Only one request at a time; a failure shows in the link's state. */
   private ask(link: Link, caller: CallContext["caller"]): Promise<void> {
     const { machine: name } = link;
     const asking =
@@ -241,7 +244,7 @@ export class RemoteSessions {
   }
 }
 
-/** A machine's list is kept for all callers: what an AI agent may not know is left out here. */
+/** A machine's list is cached for all callers: what an AI agent may not see is removed here. */
 function forAll({ agent: _, name: __, kind, ...caller }: CallContext["caller"]): CallContext["caller"] {
   return { ...caller, kind: kind === "mcp" ? "http" : kind };
 }

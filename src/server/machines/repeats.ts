@@ -1,13 +1,13 @@
 /**
- * Ids of requests to other machines whose caller gave none. An AI calls again after `outcome_unknown`, and a tool has
- * no parameter for an id: so one repetition of the same call by the same caller counts as the same request, and is not
- * executed a second time.
+ * Ids for requests to other machines whose caller gave none. An AI agent repeats a call after `outcome_unknown`, and a
+ * tool has no parameter for an id: so one repetition of the same call by the same caller counts as the same request,
+ * and is not executed again.
  */
 import type { Caller } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { REMEMBERED_MS, type RequestKey, requestKeyOf } from "../../protocol/requests.ts";
 
-/** Calls that are remembered; the oldest is forgotten first. */
+/** Maximum remembered calls; the oldest is forgotten first. */
 const MAX_CALLS = 256;
 
 interface Unknown {
@@ -30,7 +30,7 @@ export class Repeats {
   ): Promise<T> {
     if (given !== undefined) return ask(given);
     const fresh = requestKeyOf(Bun.randomUUIDv7(), owner, asks);
-    // Unconnected programs may share a token: the same call need not come from the same caller.
+    // Programs without a connection may share a token: an identical call may come from another caller.
     if (kind !== "mcp" || !connected) return ask(fresh);
     const call = `${owner} ${fresh.digest}`;
     const before = this.unknown.get(call);

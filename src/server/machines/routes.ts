@@ -1,5 +1,5 @@
 /**
- * This gateway's answers to another machine's: its identity, one operation, and the socket of a session
+ * Serves another machine's gateway: this gateway's identity, one operation, and the socket of a session
  * (docs/protocol.md, Links). Checks, access and the audit log are those of every other request.
  */
 import type { Hono } from "hono";
@@ -22,7 +22,7 @@ import type { PlacementReport } from "./placement-report.ts";
 
 interface LinkRoutesOptions {
   readonly end: LinkEnd;
-  /** Resolves `machine` in a query: programs of this machine reach its fleet this way. */
+  /** Resolves `machine` in a query, by which programs of this machine reach its fleet. */
   readonly machines: Pick<Machines, "link" | "fleet">;
   readonly state: Pick<ServerState, "hostname" | "serverId">;
   readonly standing: () => PlacementReport;
@@ -39,12 +39,12 @@ export class LinkRoutes {
         const by = contextOf(c);
         this.options.end.leases.heard(c.req.header(ASKING_HEADER) ?? "");
         if (machine !== undefined) requireAllSessions(by, "another machine");
-        // Times in answers are by our clock.
+        // Times in answers are by this machine's clock.
         return c.json(machine === undefined ? this.hello(by) : { ...(await this.there(machine)), now: Date.now() });
       }),
     );
     app.post("/link/call", (c) => passedOn(c, () => this.called(c)));
-    // The caller there cancels; a lost connection does not imply that.
+    // The caller there cancels; a lost connection alone does not cancel.
     app.delete("/link/call", (c) => {
       const { once } = askedIn(c, { operation: "", input: null });
       if (once !== undefined) this.options.end.cancel(once.key);
@@ -71,13 +71,13 @@ export class LinkRoutes {
     const { hostname, serverId } = this.options.state;
     const { tags, ...standing } = this.options.standing();
     const own = { wsh: PROTOCOL_VERSION, version: VERSION, server_id: serverId, hostname, now: Date.now() };
-    // Other load here does not concern the caller of one session.
+    // Other load here does not concern a caller with a token for one session.
     return only === undefined ? { ...own, ...standing, tags: [...tags] } : own;
   }
 
   private async there(machine: string): Promise<LinkHello> {
     const { machines } = this.options;
-    // A newly started server does not know its fleet.
+    // A newly started server does not know its fleet yet.
     await machines.fleet?.ready();
     return machines.link(machine).hello();
   }
@@ -105,7 +105,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The asking gateway shows the error, with its own hints. */
+/** The asking gateway shows the error with its own hints. */
 async function passedOn(c: AppContext, answer: () => Promise<Response>): Promise<Response> {
   try {
     return await answer();

@@ -1,8 +1,8 @@
 /**
  * The remote end of a link's stream, a WebSocket or messages over a fleet's NATS servers, connected to the socket of
  * one of our session processes. The session process trusts its peers, so each message from the stream is checked: the
- * access is that of the connection's admission, we name the caller, and identifiers of the other machine's own things
- * (terminals, sockets, agents of ssh), which could coincide with something here, do not pass. The session process
+ * access is that of the connection's admission, this server names the caller, and identifiers of objects on the other
+ * machine (terminals, sockets, ssh agents), which could coincide with objects here, are removed. The session process
  * decides which operations are permitted (operations/rights.ts). Bytes in the other direction are passed on unread.
  * Neither direction holds more than a credit (protocol/credit.ts).
  */
@@ -31,7 +31,7 @@ import { Outbox } from "../../wire/outbox.ts";
 import type { Carrier, WireEvents } from "../../wire/socket.ts";
 import { closeCodes, type WebSocketEndpoint } from "../websocket/websockets.ts";
 
-/** Fields of peer.attach that name something of the other machine. */
+/** Fields of peer.attach that name objects of the other machine. */
 const ownFields = ["terminal", "around", "environment"] as const;
 
 export interface RelayOptions {
@@ -40,7 +40,7 @@ export interface RelayOptions {
   readonly by: Acting;
   /** Unique prefix of the caller's id. */
   readonly id: string;
-  /** It is on another machine, which itself states the caller's origin. */
+  /** Whether it is on another machine, which itself states the caller's origin. */
   readonly isPassedOn?: boolean;
   /** Target of requests without one. */
   readonly target?: string;
@@ -66,9 +66,9 @@ export class SessionRelay implements WebSocketEndpoint {
   private readonly decoder = new MessageDecoder();
   private readonly sending = new SendCredit();
   private readonly receiving = new ReceiveCredit();
-  /** From the session process, waiting for credit. */
+  /** Bytes from the session process that wait for credit. */
   private waiting: Uint8Array[] = [];
-  /** From the other machine, not yet taken by the session process. */
+  /** Bytes from the other machine that the session process has not taken yet. */
   private untaken = 0;
   private isOver = false;
   /** The caller that last captured the session's keyboard over this stream. */
@@ -106,7 +106,7 @@ export class SessionRelay implements WebSocketEndpoint {
     this.options.closed();
   }
 
-  /** A lost connection may return to its callers' captures; one with an ended token does not. */
+  /** A lost connection may be restored, and with it its callers' captures; one with an ended token may not. */
   private releaseKeyboard(): void {
     if (this.captor === null) return;
     const caller = { kind: "cli", id: "server", connected: true };
@@ -131,7 +131,9 @@ export class SessionRelay implements WebSocketEndpoint {
     }
   }
 
-  /** The session process has ended the connection: its last bytes go first. A lost connection is not such an end. */
+  /**
+   * The session process has ended the connection: its last bytes are sent first. A lost connection is not such an end.
+   */
   private ended(isCut = false): void {
     this.wire = null;
     if (isCut) this.socket?.close(closeCodes.trouble, "machine_unreachable");
@@ -177,11 +179,11 @@ export class SessionRelay implements WebSocketEndpoint {
     if (credit > 0) this.tell({ credit });
   }
 
-  /** The message as the session process gets it; null: it gets none. @throws WshError invalid_request */
+  /** The message in the form for the session process; null: it gets none. @throws WshError invalid_request */
   private passed({ type, payload }: WireMessage): Uint8Array | null {
     if (type === messageTypes.hello) {
       const { role, ...hello } = v.parse(v.looseObject({ role: v.string() }), messageJson({ type, payload }));
-      // A server or a session process of this instance is trusted with more.
+      // A server or a session process of this instance has more rights.
       return encodeJsonMessage(type, { ...hello, role: role === "attach" ? "attach" : "cli" });
     }
     if (type === messageTypes.request) return this.request(v.parse(RequestSchema, messageJson({ type, payload })));
@@ -190,7 +192,7 @@ export class SessionRelay implements WebSocketEndpoint {
 
   private request(request: Request): Uint8Array | null {
     const { id, isPassedOn = false, target } = this.options;
-    // It may ask for a caller with less access; its own claims give it nothing more.
+    // It may act for a caller with less access; its own claims give it nothing more.
     const by = { ...this.options.by, access: lesserAccess(this.options.by.access, request.access) };
     const { access } = by;
     try {
@@ -199,7 +201,7 @@ export class SessionRelay implements WebSocketEndpoint {
       this.send(encodeJsonMessage(messageTypes.response, { id: request.id, error: WshError.from(thrown).toBody() }));
       return null;
     }
-    // People, and the audit log, see that it comes from elsewhere, and by which token.
+    // People, and the audit log, see that it comes from another machine, and by which token.
     const label = callerLabel(request.caller);
     const name = isPassedOn ? label : `${label} over ${id.split("#")[0]}`;
     // The connection's admission determines the caller's access.
@@ -228,7 +230,7 @@ export class SessionRelay implements WebSocketEndpoint {
     if (op === "peer.raw") return { ...v.parse(v.looseObject({}), input), ...readOnly };
     const attach: Record<string, unknown> = { ...v.parse(AttachFieldsSchema, input), ...readOnly };
     for (const field of ownFields) delete attach[field];
-    // Distinguishes another machine's terminals from ours.
+    // Distinguishes another machine's terminals from those of this one.
     if (typeof attach.outer === "string") attach.outer = `${id.split("#")[0]} ${attach.outer}`.slice(0, 256);
     return attach;
   }
@@ -237,7 +239,7 @@ export class SessionRelay implements WebSocketEndpoint {
     this.send(new Uint8Array(bytes));
   }
 
-  /** Sends within the credit; the session process is read again when there is more of it. */
+  /** Sends within the credit; reading from the session process resumes when there is more credit. */
   private send(bytes: Uint8Array): void {
     if (this.waiting.length > 0) {
       this.waiting.push(bytes);

@@ -1,4 +1,4 @@
-/** Finds the processes that streams connect to: here by the registry, on another machine by asking over its link. */
+/** Finds the processes to which streams connect: here by the registry, on another machine by asking over its link. */
 import * as v from "valibot";
 import { addressedSession } from "../../cluster/addressed.ts";
 import type { Machines } from "../../cluster/machines.ts";
@@ -18,7 +18,7 @@ export class SessionsEverywhere implements StreamedSessions {
   constructor(
     private readonly proxies: SessionProxies,
     private readonly machines: Machines,
-    /** This server's name, which means itself. */
+    /** This server's name, which stands for itself. */
     private readonly hostname: string,
   ) {}
 

@@ -1,6 +1,6 @@
 /**
- * Figures of the gateway in Prometheus's text format (exposition format 0.0.4). Counting is one increment per call;
- * current values are read when the figures are requested.
+ * Metrics of the gateway in Prometheus's text format (exposition format 0.0.4). Counting is one increment per call;
+ * current values are read when the metrics are requested.
  */
 import { VERSION } from "../../protocol/version.ts";
 import type { CallRecord } from "./observed-call.ts";

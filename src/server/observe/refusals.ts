@@ -1,4 +1,7 @@
-/** Refused requests in the audit log: no more than a person reads, so that guessing tokens pushes out no history. */
+/**
+ * Refused requests in the audit log: limited to what a person can read, so that guessing tokens does not displace older
+ * records.
+ */
 import type { AuditLog } from "../../log/audit/audit-log.ts";
 import { RateLimit } from "../auth/rate-limit.ts";
 import type { Refused } from "../http/context.ts";

@@ -1,6 +1,6 @@
 /**
  * Operations on any session, over several machines: silence in one of the sessions with a tag, and a question to a
- * person. Each machine decides for its own sessions; a machine without an answer decides nothing.
+ * person. Each machine decides for its own sessions; a machine without an answer does not affect the decision.
  */
 import { addressedAnswer } from "../../cluster/answer.ts";
 import type { CallContext } from "../../operations/call.ts";
@@ -15,8 +15,8 @@ import type { ServerState } from "./server-state.ts";
 import type { RemoteMachines } from "./servers.ts";
 
 /**
- * Silence in the first session with one of the tags, on any machine; without tags, in one of this machine's. A machine
- * asked by another answers for its own sessions alone.
+ * Waits for silence in the first session with one of the tags, on any machine; without tags, in one of this machine's
+ * sessions. A machine asked by another one answers only for its own sessions.
  */
 export async function idleEverywhere(
   proxies: SessionProxies,
@@ -41,14 +41,14 @@ export async function idleEverywhere(
   } catch (thrown) {
     if (!(thrown instanceof AggregateError)) throw thrown;
     const errors = thrown.errors.map((error) => WshError.from(error));
-    // Sessions without silence in time matter more than machines without sessions.
+    // A timeout of existing sessions is reported before machines without sessions.
     throw errors.find(({ code }) => code === "idle_timeout") ?? errors[0] ?? thrown;
   } finally {
     losers.abort();
   }
 }
 
-/** The last silent session is named as this machine's callers name it. @param machine null: this one */
+/** The last silent session, by its name for this machine's callers. @param machine null: this one */
 function knownThere(input: ParsedInput<"idle.any">, machine: string | null): ParsedInput<"idle.any"> {
   const { last_session, last_generation, ...rest } = input;
   if (last_session === undefined) return rest;
@@ -57,7 +57,7 @@ function knownThere(input: ParsedInput<"idle.any">, machine: string | null): Par
   return { ...rest, last_session: place.target, ...defined({ last_generation }) };
 }
 
-/** Asks the person at a terminal of this machine; without one, a person at a reachable machine. */
+/** Asks the person at a terminal of this machine; if there is none, a person at a reachable machine. */
 export async function askEverywhere(
   proxies: SessionProxies,
   { machines }: RemoteMachines,
@@ -76,7 +76,7 @@ export async function askEverywhere(
       if (answer.decided_by === "nobody_attached") continue;
       return addressedAnswer(name, "ask.any", answer) as OperationOutput<"ask.any">;
     } catch (thrown) {
-      // The question was not asked there; of any other failure that is not known.
+      // Only this error proves that the question was not asked there.
       if (WshError.from(thrown).code !== "machine_unreachable") throw thrown;
     }
   }

@@ -63,7 +63,7 @@ export async function waitAny(
   return { session: null, decided_by: "timeout", output_cursors: Object.fromEntries(cursors) };
 }
 
-/** The cursor that was given for a session, under any of the names that mean it. */
+/** The cursor given for a session, under any of the names that address it. */
 function sinceOf(given: Readonly<Record<string, number>>, names: readonly (string | undefined)[]): number | undefined {
   const cursors = new Map(Object.entries(given));
   return names
@@ -87,13 +87,13 @@ async function waitIn(
   }
 }
 
-/** A session to ask, and the target that named it, if one did. */
+/** A session to ask, and the target that named it, if any. */
 interface Candidate {
   readonly proxy: SessionProxy;
   readonly target?: string;
 }
 
-/** @param agent an AI agent does not wait for private sessions that it does not name */
+/** @param agent for an AI agent: excludes private sessions that it does not name */
 function runningWithTag(
   proxies: readonly SessionProxy[],
   tags: readonly string[],

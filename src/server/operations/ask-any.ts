@@ -1,4 +1,4 @@
-/** `ask.any`: asks in the session at whose terminal a person acted last. */
+/** `ask.any`: asks in the session at whose terminal a person last acted. */
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -47,7 +47,7 @@ export async function personsSession(
         )) as OperationOutput<"ask.person">;
         return { proxy, ...person };
       } catch {
-        // Gone, busy, or of another version: the others are asked.
+        // Gone, busy, or of another version: the other sessions are asked.
         return null;
       }
     }),

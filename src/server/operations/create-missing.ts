@@ -1,6 +1,6 @@
 /**
- * The session that a call with `create` names: made with a shell, in the call's directory and with its variables, unless
- * there is one. Everything else that could be refused is checked before.
+ * Creates the session that a call with `create` names, unless it exists: with a shell, in the call's directory and with
+ * its variables. All other reasons for a refusal are checked before.
  */
 import type { CallContext } from "../../operations/call.ts";
 import { inputSchema, type OperationName, type ParsedInput } from "../../operations/table.ts";
@@ -14,26 +14,26 @@ import type { RequestContext } from "../../wire/connection.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import type { SessionProxy } from "../sessions/session-proxy.ts";
 
-/** Longest wait for the first prompt of a session that was just made, in ms: startup files may do a lot. */
+/** Longest wait for the first prompt of a new session, in ms: startup files may take long. */
 const FIRST_PROMPT_MS = 10_000;
 
-/** The call itself is wrong, and nothing has run. */
+/** Errors of the call itself, after which nothing has run. */
 const WRONG: ReadonlySet<ErrorCode> = new Set(["invalid_request", "unknown_key", "payload_too_large"]);
 
 type Create = (input: ParsedInput<"sessions.create">, context: CallContext) => Promise<{ readonly id: string }>;
 
-/** A session that is as new as the call that uses it. */
+/** A session created for the call that uses it. */
 export interface Made {
   /** The rest of the call's input. */
   readonly rest: object;
-  /** The session's id, when this call made it; null: another call did at the same time. */
+  /** The id of the session that this call created; null: another call created it at the same time. */
   readonly id: string | null;
 }
 
-/** Sessions that several calls wanted to make at once. */
+/** Sessions that several calls wanted to create at once. */
 const shared = new WeakSet<SessionProxy>();
 
-/** @returns null when there was a session, or none is wanted */
+/** @returns null: the session exists, or none is requested */
 export async function createMissing(
   proxies: SessionProxies,
   create: Create,
@@ -79,7 +79,7 @@ async function checkedExec(input: unknown): Promise<ParsedInput<"exec">> {
   return exec;
 }
 
-/** Carries the call out in the new session. One that is refused as wrong leaves no session that it alone has made. */
+/** Runs the call in the new session. If it is refused as invalid, the session that it created alone is removed. */
 export async function inMade(
   proxy: SessionProxy,
   name: OperationName,

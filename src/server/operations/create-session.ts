@@ -60,7 +60,7 @@ export async function createSession(
   try {
     ready = await startSessionProcess(state.instance, spec);
   } catch (thrown) {
-    // The same request was asked by another way, and its process was first.
+    // The same request arrived over another connection, and its process was first.
     const isAsked = thrown instanceof WshError && thrown.code === "request_conflict";
     const first = once !== undefined && isAsked ? await madeBefore(state, once) : null;
     if (first !== null) return first;
@@ -74,7 +74,7 @@ export async function createSession(
   const info = v.parse(SessionInfoSchema, ready.info);
   if (create.owner_bound === true && context.process === undefined) proxies.bound.add(context.caller.id, info.id);
   await proxies.find(info.id);
-  // The caller has read nothing yet, whatever the shell has printed by now.
+  // The caller has read no output yet, whatever the shell has already printed.
   const lost = create.cwd == null && context.cwd !== undefined && !isDirectory(context.cwd) ? context.cwd : null;
   const warnings =
     lost === null
@@ -87,7 +87,7 @@ function isDirectory(path: string): boolean {
   return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** The session that was made for this request before. @throws WshError outcome_unknown if it is no longer remembered */
+/** The session created earlier for this request. @throws WshError outcome_unknown if it is no longer remembered */
 async function madeBefore({ instance }: ServerState, once: RequestKey): Promise<CreatedSession | null> {
   const info = await madeFor(instance, once, readyTimeoutMs);
   if (info !== null) return { ...info, output_cursor: firstCursor(info.pane_id) };

@@ -29,8 +29,8 @@ export type ServerHandlers = {
 
 /**
  * @param remote executes calls to another machine
- * @param settings in force now
- * @param instance whose stored sessions it is about
+ * @param settings current settings
+ * @param instance instance of the stored sessions
  */
 export function createCall(
   proxies: SessionProxies,
@@ -61,7 +61,7 @@ export function createCall(
       const handler = handlerOf[name];
       if (handler === undefined) throw new WshError("internal_error", `no handler for ${name}`);
       const { forAgents } = operation;
-      // Operations of the server reach other sessions: an agent may change only what it has made.
+      // Operations of the server affect other sessions: an agent may change only those that it created.
       if (operation.access !== "observe" && forAgents === undefined) requireNoAgent(settings, context.caller, name);
       const parsed = parseInput(operation, input);
       if (forAgents === "stored") requireOwnStored(instance, settings, context.caller, name, parsed as object);

@@ -1,4 +1,4 @@
-/** Finds the session that a call names; for a lost one, starts a process that shows its remaining contents. */
+/** Finds the session that a call names; for a crashed one, starts a process that shows its stored contents. */
 import type { CallContext } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";

@@ -1,6 +1,4 @@
-/**
- * The server's own operations: listing sessions and servers, its state, its end; the longer ones have their own files.
- */
+/** The server's own operations: listing sessions and servers, its state, its end; longer ones have their own files. */
 
 import { checkpointsSeen, requireMaySave, requireSeen } from "../../checkpoints/agent-rights.ts";
 import type { Restorer } from "../../checkpoints/launch.ts";
@@ -36,7 +34,7 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, remo
     context: CallContext,
     files?: StepFiles,
   ): Promise<CreatedSession> => createSession(proxies, state, input, context, files);
-  /** What an AI agent may not know of what is written down or asked of the system; null: another caller. */
+  /** Limits on what an AI agent may learn from records and from the system; null: another caller. */
   const concealment = (caller: Caller): Concealment | null => {
     const agent = state.concealedFrom(caller);
     return agent === null
@@ -117,7 +115,7 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, remo
   };
 }
 
-/** Sessions of this machine, and of the others that are asked for. */
+/** Sessions of this machine, and of the other requested ones. */
 async function listSessions<T>(
   proxies: SessionProxies,
   state: ServerState,
@@ -145,7 +143,7 @@ async function listSessions<T>(
   return listed.concat(elsewhere);
 }
 
-/** The login's environment comes from the caller, if it has one. */
+/** The login's environment is the caller's, if it has one. */
 function restorerOf(state: ServerState, context: Pick<CallContext, "env">): Restorer {
   return { env: context.env ?? process.env, starter: "server", maxSessions: state.limits.max_sessions };
 }

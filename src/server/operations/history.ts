@@ -1,4 +1,6 @@
-/** Operations on the history of commands: a process for each question opens the database, and other machines have their own. */
+/**
+ * Operations on the history of commands: a process per request opens the database, and other machines have their own.
+ */
 import { addressedAnswer } from "../../cluster/answer.ts";
 import { type HistoryPart, historyOfAll } from "../../cluster/history-everywhere.ts";
 import { askWorker } from "../../history/start-worker.ts";
@@ -13,7 +15,7 @@ import type { RemoteMachines } from "./servers.ts";
 type Search = ParsedInput<"history.search">;
 type Page = OperationOutput<"history.search">;
 
-/** For another machine's request, answers only with this machine's commands. */
+/** A request of another machine is answered only with this machine's commands. */
 export async function searchHistory(
   state: ServerState,
   { machines }: RemoteMachines,
@@ -30,7 +32,7 @@ export async function searchHistory(
       async ask(own) {
         const link = machines.link(server);
         const { health, error } = link.state;
-        // One of thousands that is known to be gone is not waited for.
+        // A machine of the fleet that is known to be absent is not waited for: there may be thousands.
         if (machines.fleet?.members.has(server) === true && !mayAnswer.has(health)) {
           throw new WshError("machine_unreachable", error ?? `machine '${server}' is ${health}`);
         }
@@ -52,7 +54,7 @@ export function deleteHistory(
   return askHistory(state, { do: "delete", input: withoutMachine(input) }, signal);
 }
 
-/** A session that is named with this machine's own name. */
+/** A session given with this machine's own name. */
 function withoutMachine<T extends { readonly session?: string | undefined }>(input: T): T {
   return input.session === undefined ? input : { ...input, session: parsePlace(input.session).target };
 }

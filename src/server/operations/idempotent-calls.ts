@@ -1,7 +1,7 @@
 /**
- * Requests with an id, as the server executes them: once, with one answer for all callers with that id. A session's
- * process also remembers its own requests, so that they survive this server; the registry remembers those that make
- * sessions (registry/made-requests.ts). The rest is known to this server alone.
+ * Executes requests with an id once, with the same answer for all callers with that id. A session's process also
+ * remembers its own requests, so that they survive this server; the registry remembers those that create sessions
+ * (registry/made-requests.ts). Only this server knows the others.
  */
 import type { Call } from "../../operations/call.ts";
 import { requireAccess } from "../../operations/rights.ts";
@@ -9,18 +9,18 @@ import { getOperation } from "../../operations/table.ts";
 import { requireInTime } from "../../protocol/requests.ts";
 import { RequestMemory } from "../../wire/request-memory.ts";
 
-/** Requests with an id that the server remembers, and bytes of their answers. */
+/** Maximum requests with an id that the server remembers, and bytes of their answers. */
 const LIMITS = { ids: 32_768, bytes: 16 * 1024 * 1024 } as const;
 
 export class IdempotentCalls {
   private readonly memory = new RequestMemory(LIMITS, true);
 
-  /** @param isForRemote whether another machine carries the call out */
+  /** @param isForRemote whether another machine executes the call */
   around(call: Call, isForRemote: (...call: Parameters<Call>) => boolean): Call {
     return async (name, input, { once, ...context }) => {
       const operation = getOperation(name);
       const { scope, access, makesSessions = false } = operation;
-      // Looking twice changes nothing.
+      // Repeating a read changes nothing.
       if (once === undefined || access === "observe") {
         requireInTime(context.deadline);
         return call(name, input, context);
@@ -38,7 +38,7 @@ export class IdempotentCalls {
     };
   }
 
-  /** The caller wants no answer any more. */
+  /** The caller no longer wants an answer. */
   cancel(key: string): void {
     this.memory.cancel(key);
   }

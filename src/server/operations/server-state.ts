@@ -16,7 +16,7 @@ export interface ServerState {
   /** Time since the start, in ms, by the monotonic clock. */
   uptimeMs(): number;
   readonly limits: Readonly<Record<string, number>>;
-  /** Which sessions other machines may start here. */
+  /** The sessions that other machines may start here. */
   readonly accept: Acceptance;
   /** TCP addresses that it listens on. */
   readonly addresses: readonly string[];
@@ -26,13 +26,13 @@ export interface ServerState {
   readonly history: { readonly places: HistoryPlaces; readonly retention: Retention };
   /** Ends every session, then the server; returns how many sessions there were. */
   stop(): Promise<number>;
-  /** The AI agent that knows of private sessions their names alone; null: the caller knows more. */
+  /** The AI agent that may learn only the names of private sessions; null: the caller may learn more. */
   concealedFrom(caller: Caller): Owner | null;
   /** A session was created here: an ephemeral server no longer counts as unused. */
   sessionCreated(): void;
 }
 
-/** @throws WshError server_not_found for any name but this server's own, and `local` */
+/** @throws WshError server_not_found for any name except this server's own and `local` */
 export function requireOwnServer(state: ServerState, name: string | null | undefined): void {
   if (name === undefined || name === null || name === state.hostname || name === localMachine) return;
   throw new WshError("server_not_found", `no server '${name}'; this is '${state.hostname}'`);

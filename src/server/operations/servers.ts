@@ -9,13 +9,13 @@ import type { SessionProxies } from "../sessions/session-proxies.ts";
 import type { ServerHandlers } from "./dispatch.ts";
 import { requireOwnServer, type ServerState } from "./server-state.ts";
 
-/** Other machines, as handlers use them. */
+/** Other machines, for handlers. */
 export interface RemoteMachines {
   readonly machines: Machines;
   readonly sessions: RemoteSessions;
-  /** Looks for this server's credentials of a fleet again. */
+  /** Checks this server's credentials for a fleet again. */
   readonly rejoin: () => Promise<void>;
-  /** Why this server is not in its fleet; null: it is, or has none. */
+  /** Why this server is not connected to its fleet; null: it is, or has none. */
   readonly fleetProblem: () => string | null;
 }
 

@@ -9,7 +9,7 @@ import type { SessionProxy } from "../sessions/session-proxy.ts";
 
 /** Longest time for sessions to end before the server ends without them, in ms. */
 const STOP_PATIENCE_MS = 10_000;
-/** Sessions that end at the same time, and the longest wait of the next one, in ms. */
+/** Number of sessions that end at the same time, and the longest wait of the next one, in ms. */
 const AT_ONCE = 16;
 const PLACE_MS = 10;
 

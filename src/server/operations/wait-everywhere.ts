@@ -1,8 +1,8 @@
 /**
  * A wait over sessions of several machines: each machine waits for its own, the first decisive answer wins, and the
  * others are cancelled. Named sessions must exist on any of them; with tags, a machine without matching sessions or
- * without an answer decides nothing, and a timeout names the latter. A machine asked by another waits for its own
- * alone: two that know each other would ask each other without end.
+ * without an answer does not affect the decision, and a timeout names the latter. A machine asked by another one waits
+ * only for its own sessions: two that know each other would otherwise ask each other endlessly.
  */
 import { addressedAnswer } from "../../cluster/answer.ts";
 import type { CallContext } from "../../operations/call.ts";
@@ -72,7 +72,7 @@ function partsOf(input: Input, own: readonly string[], others: readonly string[]
   );
 }
 
-/** Cursors are given by the names that this machine's callers use. */
+/** Cursors are given by the names for this machine's callers. */
 function part(machine: string | null, rest: Omit<Input, "since">, since: Input["since"]): MachineWait {
   if (since === undefined) return { machine, input: rest };
   if (typeof since !== "object") return { machine, input: { ...rest, since } };
@@ -90,7 +90,10 @@ function addressedResult(machine: string, answer: Result): Result {
   return { ...named, output_cursors: Object.fromEntries(cursors) };
 }
 
-/** The first that decides, else one timeout with the cursors of all. @param strict any failure fails the wait */
+/**
+ * The first decisive answer, otherwise one timeout with the cursors of all. @param strict whether any error fails the
+ * wait
+ */
 async function first(waits: readonly Promise<Result>[], strict: boolean): Promise<Result> {
   const failed = Promise.withResolvers<never>();
   const undecided: Result[] = [];

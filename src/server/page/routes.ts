@@ -9,7 +9,7 @@ import type { AppContext, AppEnv } from "../http/context.ts";
 import { errorResponse } from "../http/request.ts";
 import { type PageFile, pageFiles } from "./files.ts";
 
-/** The page loads from its own origin alone, runs no inline script, and makes script addresses by one policy. */
+/** The page loads only from its own origin, runs no inline script, and creates script addresses by one policy. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   ...["script", "style", "connect", "font", "manifest", "worker"].map((kind) => `${kind}-src 'self'`),
@@ -32,14 +32,14 @@ const headers: Readonly<Record<string, string>> = {
   Vary: "Accept-Encoding",
 };
 
-/** One year, the longest that caches take. */
+/** One year, the maximum of caches. */
 const FOREVER = "public, max-age=31536000, immutable";
 
 export function mountPage(app: Hono<AppEnv>, guard: GuardPolicy): void {
   for (const file of pageFiles) {
     app.get(`/${file.path}`, async (c) => {
       if (c.env.listener !== "unix") {
-        // A link on another page leads here, so only the server's name in the address is checked.
+        // Links on other pages lead here, so only the server's name in the address is checked.
         const host = { get: (name: string) => (name === "host" ? (c.req.header("host") ?? null) : null) };
         const verdict = checkOrigin(guard, host);
         if (verdict !== null && !verdict.ok)

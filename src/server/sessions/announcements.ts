@@ -26,7 +26,7 @@ export class Announcements {
     const known = this.announced.get(session.id);
     if (known === undefined) this.announce(session);
     else {
-      // Another process serves the same session now: changes in between were not reported.
+      // Another process now serves the same session: changes in between were not reported.
       this.announced.set(session.id, session);
       for (const event of lifecycleEvents.between(known, session)) this.tell(event);
     }
@@ -34,7 +34,7 @@ export class Announcements {
     if (!session.running) this.ended(session, { exit_code: session.exit_code, signal: session.signal });
   }
 
-  /** Handles a session's own report. @param leaving it was asked to end, and will report its end */
+  /** Handles a session's own report. @param leaving whether it was asked to end, and will report its end */
   event(session: SessionInfo, event: WireEvent, leaving: boolean): void {
     const { id } = session;
     if (!this.announced.has(id)) {
@@ -71,7 +71,7 @@ export class Announcements {
     this.destroyed(session, "exited", exit);
   }
 
-  /** A session has a name that clients know as another's: the other has lost it, whatever it still reports. */
+  /** A session has a name that clients attribute to another one: the other has lost it, whatever it still reports. */
   private supersede({ id, name }: SessionInfo): void {
     for (const old of [...this.announced.values()]) {
       if (old.name !== name || old.id === id) continue;

@@ -1,11 +1,11 @@
 /**
- * Sessions that end with the connection of their maker (`owner_bound`), where it has no process on this machine. A session
- * process sees no connection but the server's: it is told, and ends after the time that it gives.
+ * Sessions that end with the connection of their owner (`owner_bound`), if the owner has no process on this machine. A
+ * session process sees no connection except the server's: it is notified, and ends after a grace time of its own.
  */
 import { CONTEXT, type SessionProxy } from "./session-proxy.ts";
 
 export class BoundSessions {
-  /** Ids of sessions by the caller that made them. */
+  /** Ids of sessions by the caller that created them. */
   private readonly made = new Map<string, Set<string>>();
 
   constructor(private readonly sessions: () => readonly SessionProxy[]) {}

@@ -1,6 +1,6 @@
 /**
- * Captured keyboards that end with their caller: with its connection, or with the token that admitted it. A session
- * process knows neither and is notified. A session's keyboard has one holder: only the newest counts.
+ * Captured keyboards end with their caller: with its connection, or with the token that admitted it. A session process
+ * knows neither and is notified. A session's keyboard has one holder: only the newest counts.
  */
 import type { CallContext } from "../../operations/call.ts";
 import { CONTEXT, type SessionProxy } from "./session-proxy.ts";
@@ -20,7 +20,7 @@ export class CapturedKeyboards {
     const gone = (): void => this.callerGone(id);
     ended?.addEventListener("abort", gone, { once: true });
     this.holders.set(proxy, { caller: id, [Symbol.dispose]: () => ended?.removeEventListener("abort", gone) });
-    // The caller has gone before its answer came.
+    // The caller disconnected before its answer arrived.
     if (ended?.aborted === true || (connected && signal.aborted)) gone();
   }
 

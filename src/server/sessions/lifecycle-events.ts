@@ -22,7 +22,7 @@ export const lifecycleEvents = {
     return { event: "session_exited", params: { name: session.name, ...exit, session } };
   },
 
-  /** How a program ended, for `session_exited`. */
+  /** The exit of a program, for `session_exited`. */
   exitOf(event: WireEvent): Exit {
     return {
       exit_code: typeof event.exit_code === "number" ? event.exit_code : null,
@@ -39,7 +39,7 @@ export const lifecycleEvents = {
     return layoutChanges(before.windows, session.windows).flatMap((event) => layoutOf(session, event) ?? []);
   },
 
-  /** A rename, changed tags, an agent's state, questions; null for events that clients do not get. */
+  /** A rename, changed tags, an agent's state, questions; null: an event that clients do not get. */
   of(session: SessionInfo, event: WireEvent): LifecycleEvent | null {
     const { name } = session;
     switch (event.event) {
@@ -73,7 +73,7 @@ export const lifecycleEvents = {
   },
 };
 
-/** An event of a session's windows and panes; null for anything else. */
+/** An event of a session's windows and panes; null: another event. */
 function layoutOf(session: SessionInfo, { event, ...said }: WireEvent): LifecycleEvent | null {
   const { name } = session;
   const parsed = v.safeParse(LifecycleEventSchema, { event, params: { ...said, name, session } });

@@ -12,7 +12,7 @@ const MOST_HOPS = 8;
 
 /**
  * Asks a session process; if the target is a view there, asks the process of the viewed pane.
- * @param at the process at a socket
+ * @param at returns the process at a socket
  * @throws the process's error
  */
 export async function askThrough(
@@ -35,7 +35,7 @@ export async function askThrough(
   }
 }
 
-/** @param isPart whether its session has others */
+/** @param isPart whether its session has other panes */
 export function paneIn(owner: SessionProxy, address: string, pane: string, isPart: boolean): StreamedPane {
   return {
     address,

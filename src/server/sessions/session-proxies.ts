@@ -1,8 +1,8 @@
 /**
  * The gateway's view of the session processes: one connection to each, its newest SessionInfo, and its reports. It
  * holds no session state of its own: everything here can be discarded and read again from the registry. A session
- * process that does not answer is `unresponsive` until it does, and no list waits for it twice. If a connection ends
- * without an announced end, the session process has crashed.
+ * process that does not answer is `unresponsive` until it does, and no list waits for it twice. A connection that ends
+ * without an announced end means that the session process has crashed.
  */
 import fs from "node:fs";
 import * as v from "valibot";
@@ -25,7 +25,7 @@ import { askThrough, paneIn, ResolvedSchema } from "./request-target.ts";
 import { CONTEXT, means, SessionProxy, sessionOf, unavailable, unresponsive } from "./session-proxy.ts";
 import type { StreamedPane } from "./streamed-session.ts";
 
-/** Delay from a change of the registry to its reading, in ms, unless a request comes earlier. */
+/** Delay from a change of the registry to the next read, in ms, unless a request comes earlier. */
 const NOTICE_MS = 30;
 /**
  * Longest wait of a list for a session process not known to hang, in ms: long for a busy machine, short for a person.
@@ -35,10 +35,12 @@ const LIST_PATIENCE_MS = 1_000;
 const HELLO_PATIENCE_MS = PEER_TIMEOUT_MS;
 
 export interface ProxyListener {
-  /** A list's contents may have changed. @param isNews a session came or went, or reports something */
+  /**
+   * The contents of a list may have changed. @param isNews whether a session was added, removed, or reports something
+   */
   changed(isNews: boolean): void;
   created(info: SessionInfo): void;
-  /** session_renamed, session_tags_changed, session_exited and a session process's other reports to its server. */
+  /** session_renamed, session_tags_changed, session_exited and other reports of a session process. */
   event(info: SessionInfo, event: WireEvent, leaving: boolean): void;
   destroyed(info: SessionInfo, reason: EndReason, exit: { exit_code: number | null; signal: string | null }): void;
 }
@@ -94,14 +96,14 @@ export class SessionProxies {
     return this.known.filter((proxy) => !proxy.isLeaving);
   }
 
-  /** Including those about to end. In the order of their sessions. */
+  /** Including those about to end, in the order of their sessions. */
   get known(): readonly SessionProxy[] {
     return [...this.proxies.values()]
       .filter((proxy) => !proxy.isForeign)
       .sort((a, b) => sessionOf(a) - sessionOf(b) || a.entry.id - b.entry.id);
   }
 
-  /** Running sessions, and ended ones whose end no client knows. */
+  /** Number of running sessions, and of ended ones whose end no client knows. */
   get unfinished(): number {
     return this.known.filter((proxy) => proxy.info.running || !proxy.endTold).length;
   }
@@ -109,7 +111,7 @@ export class SessionProxies {
   /**
    * Returns a target's session process, looked up again when it is unknown or has ended: a session may be milliseconds
    * old.
-   * @param only id of the one session that the caller may touch; the others do not exist for it
+   * @param only id of the only session that the caller may use; the others do not exist for it
    * @throws WshError session_not_found
    */
   async find(target: string, only?: string): Promise<SessionProxy> {
@@ -119,20 +121,20 @@ export class SessionProxies {
       await this.scan();
       found = this.lookUp(parsed, only);
     }
-    // Late with its first answer is not hanging.
+    // A process that is late with its first answer does not count as hanging.
     if (found?.connection === null && found.trouble === null) {
       await this.opening.get(found.entry.id);
       found = this.lookUp(parsed, only);
     }
     if (found === undefined) throw notFound(parsed, this.instance.name);
-    // A pane may be newer than the info that was last reported.
+    // A pane may be newer than the last reported info.
     if (this.lackOf(found, parsed) !== null) await this.infoOf(found);
     const lack = this.lackOf(found, parsed);
     if (lack !== null) throw lack;
     return found;
   }
 
-  /** The error that the window or pane of a target is unknown; a session with several says itself which there are. */
+  /** The error for an unknown window or pane of a target; a session with several reports itself which exist. */
   private lackOf({ isMany, info }: SessionProxy, target: Target): WshError | null {
     if (isMany || this.hasLeft(target)) return null;
     try {
@@ -143,19 +145,19 @@ export class SessionProxies {
     }
   }
 
-  /** Asks a session process; for a view, the process that has its source. @throws the process's error */
+  /** Asks a session process; for a view, the process of its source. @throws the process's error */
   ask(proxy: SessionProxy, op: string, input: unknown, context: RequestContext): Promise<unknown> {
     return askThrough(proxy, (socket) => this.at(socket), { op, input, context });
   }
 
   /**
-   * The pane that a target means in its session.
+   * The pane that a target names in its session.
    * @param target as the caller wrote it; absent: the session's oldest pane
    * @throws WshError pane_not_found, session_unavailable
    */
   async paneOf(proxy: SessionProxy, target?: string): Promise<StreamedPane> {
     const { address } = proxy;
-    // A pane that was just made may not be in the info.
+    // A new pane may not be in the info yet.
     if (!proxy.isMany && proxy.isOutdated) await this.infoOf(proxy);
     if (!proxy.isMany) return paneIn(proxy, address, proxy.info.pane_id, false);
     const context = target === undefined ? CONTEXT : { ...CONTEXT, target };
@@ -205,7 +207,7 @@ export class SessionProxies {
     this.scan().catch(() => setTimeout(() => this.scanUnasked(), LIST_PATIENCE_MS).unref());
   }
 
-  /** Reads the registry for session processes that do not report themselves. */
+  /** Reads the registry for session processes that do not report their names themselves. */
   private nameByRegistry(proxy: SessionProxy): void {
     const entry = this.registry.entries().find(({ id }) => id === proxy.entry.id);
     if (entry !== undefined) proxy.registeredAs(entry);
@@ -220,13 +222,16 @@ export class SessionProxies {
     this.reading.unref();
   }
 
-  /** Whether its name is unknown: it comes with the pending answer. */
+  /** Whether its name is unknown until the pending answer arrives. */
   private isNew(id: number): boolean {
     const proxy = this.proxies.get(id);
     return proxy === undefined || (proxy.connection !== null && this.opening.has(id));
   }
 
-  /** As the registry's lookUp: a name means its live session, else the newest that had it. Runs on every call. */
+  /**
+   * Like the registry's lookUp: a name stands for its live session, otherwise for the newest one that had it. Runs on
+   * every call.
+   */
   private lookUp(target: Target, only: string | undefined): SessionProxy | undefined {
     const isVisible = ({ info, isLeaving }: SessionProxy): boolean =>
       !isLeaving && (only === undefined || info.id === only);
@@ -253,12 +258,12 @@ export class SessionProxies {
     return ended;
   }
 
-  /** A pane that is new, or has left its window a moment ago, is found by the registry. */
+  /** A pane that is new, or has just left its window, is found in the registry. */
   private registered(target: Target): SessionEntry | undefined {
     return lookUp(this.registry.entries(), target);
   }
 
-  /** Whether it is a pane that has left its window, and can be read for a while. */
+  /** Whether the target is a pane that has left its window and can still be read. */
   private hasLeft(target: Target): boolean {
     return target.kind === "pane" && this.registered(target)?.panes?.includes(target.id) === true;
   }
@@ -279,7 +284,7 @@ export class SessionProxies {
     );
     proxy.trouble = this.proxies.get(id)?.trouble ?? null;
     const started = performance.now();
-    // Listed meanwhile if it hangs; one that answers at once never appears as hanging.
+    // Listed as hanging meanwhile; one that answers quickly never appears so.
     const slow = setTimeout(() => {
       this.nameByRegistry(proxy);
       this.proxies.set(id, proxy);
@@ -297,7 +302,7 @@ export class SessionProxies {
       proxy.version = hello.version;
       proxy.isForeign = hello.member === true;
       this.proxies.set(id, proxy);
-      // Events begin here: the answer includes what happened since the hello.
+      // Events begin here: the answer includes changes since the hello.
       await proxy.watch(connection);
       connection.rest();
       if (!proxy.isForeign) this.listener?.created(proxy.info);
@@ -309,9 +314,9 @@ export class SessionProxies {
         this.proxies.delete(id);
         return;
       }
-      // It was between bind(2) and listen(2), or another has taken its place.
+      // It was between bind(2) and listen(2), or another process has replaced it.
       if (error.code !== "version_mismatch" && wasQuick && again) return this.connect(id, false);
-      // The kernel still holds the lock of a dying process: its name does not belong to a session.
+      // The kernel still holds the lock of a dying process, whose name belongs to no session.
       if (errorCode(error.cause) === "ECONNREFUSED") {
         this.proxies.delete(id);
         setTimeout(() => this.scanUnasked(), LIST_PATIENCE_MS).unref();
@@ -326,14 +331,14 @@ export class SessionProxies {
     }
   }
 
-  /** Whether a process listens at the socket (it may only be out of backlog for us); a dead one's files are removed. */
+  /** Whether a process listens at the socket (its backlog may only be full); a dead one's files are removed. */
   private async isThere(id: number): Promise<boolean> {
     await cleanStale(this.instance, [id]);
     return isRegistered(this.instance, id);
   }
 
   /**
-   * Asks a session process that hung again when it may have recovered, and checks whether one of another version still
+   * Asks a hanging session process again when it may have recovered, and checks whether one of another version still
    * exists; costs one connection attempt every few seconds.
    */
   private retryLater(id: number): void {
@@ -421,10 +426,10 @@ function isSocket(path: string): boolean {
 }
 
 /**
- * Lets the event loop read what session processes have sent: a caller that learned of a change from one directly then
+ * Lets the event loop read the messages of session processes: a caller that learned of a change directly from one then
  * finds it in the next list.
  */
 async function whatHasArrived(): Promise<void> {
-  // The first turn may already have polled its sockets.
+  // The first turn may have polled its sockets already.
   for (let turn = 0; turn < 2; turn++) await new Promise((resume) => setImmediate(resume));
 }

@@ -1,6 +1,6 @@
 /**
- * One session process as the gateway knows it: its connection, and its newest info with how long that holds. An info
- * that is still valid is shown without asking; its times are ages, which grow here.
+ * One session process from the gateway's view: its connection, and its newest info with its validity. An info that is
+ * still valid is returned without asking; its times are ages, which are advanced here.
  */
 import * as v from "valibot";
 import { type Listing, ListingSchema, PEER_TIMEOUT_MS } from "../../protocol/control.ts";
@@ -13,7 +13,7 @@ import type { Connection, RequestContext } from "../../wire/connection.ts";
 import { freshnessOf } from "../../wire/freshness.ts";
 import { patience } from "../../wire/patience.ts";
 
-/** Time without an answer after which a request is followed by a ping, in ms: half of the limit for the answer. */
+/** Time without an answer after which a ping follows a request, in ms: half of the limit for the answer. */
 const PING_AFTER_MS = PEER_TIMEOUT_MS / 2;
 /** Interval between pings while a request is unanswered, in ms. */
 const PING_AGAIN_MS = 10_000;
@@ -30,25 +30,25 @@ const WatchedSchema = v.looseObject({ listing: v.optional(v.unknown()) });
 export class SessionProxy {
   /** Newest info from the session process; a placeholder until its first hello. */
   info: SessionInfo;
-  /** How long the info holds; null when that was never reported. */
+  /** The validity of the info; null: it was never reported. */
   private listing: Listing | null = null;
-  /** When the info arrived, and the session process's newest change, which the info may lack. */
+  /** Time at which the info arrived, and the session process's newest change, which the info may lack. */
   private knownAt = performance.now();
   private change = 0;
   connection: Connection | null = null;
-  /** Of wsh, as its process says. */
+  /** Version of wsh, as its process reports. */
   version = VERSION;
-  /** Why it cannot be used, if so; null without a connection: its first answer is awaited. */
+  /** Why it cannot be used, if so; null without a connection: its first answer is pending. */
   trouble: WshError | null = null;
-  /** Reported before the connection ended, so that its end is not taken for a crash. */
+  /** An end announced before the connection ended, which is therefore not a crash. */
   announcedEnd: { reason: EndReason; exit_code: number | null; signal: string | null } | null = null;
-  /** It has panes of another session alone. */
+  /** Whether it has only panes of another session. */
   isForeign = false;
-  /** A client that waited for its program's end was notified. */
+  /** Whether a client that waited for its program's end was notified. */
   endTold = false;
-  /** It was asked to end, or has ended: lookups no longer find it, though its process may take a while. */
+  /** Whether it was asked to end, or has ended: lookups no longer find it, though its process may take a while. */
   isLeaving = false;
-  /** The gateway itself is closing the connection. */
+  /** Whether the gateway itself is closing the connection. */
   isDropped = false;
 
   constructor(
@@ -101,18 +101,18 @@ export class SessionProxy {
     return windows.length > 1 || (windows[0]?.panes.length ?? 0) > 1;
   }
 
-  /** Where streams connect to it. */
+  /** Address to which streams connect. */
   get address(): string {
     return this.entry.socket;
   }
 
-  /** Requests the info; after its answer the session process reports when it is out of date. */
+  /** Requests the info; after its answer the session process reports when it becomes outdated. */
   async watch(connection: Connection): Promise<void> {
     const answer = v.parse(WatchedSchema, await connection.request("peer.watch", {}, CONTEXT));
     if (!this.learn(answer, answer.listing)) throw unavailable(this.info.name);
   }
 
-  /** Stores an info from the session process, with how long it holds if reported; false when it is not an info. */
+  /** Stores an info from the session process, with its validity if reported; false: it is not an info. */
   learn(value: unknown, listing: unknown): boolean {
     const info = v.safeParse(SessionInfoSchema, value);
     if (!info.success) return false;
@@ -123,29 +123,29 @@ export class SessionProxy {
     return true;
   }
 
-  /** This change makes its info out of date. */
+  /** A change that outdates its info. */
   overtaken(change: number): void {
     this.change = Math.max(this.change, change);
   }
 
-  /** Whether the info holds. */
+  /** The validity of the info. */
   get freshness(): "known" | "ask" | "stopped" {
     return this.listing === null ? "ask" : freshnessOf(this.listing, this.change);
   }
 
-  /** Whether something has happened there that the info may not have. */
+  /** Whether something has changed there that the info may lack. */
   get isOutdated(): boolean {
     return this.connection !== null && this.listing !== null && this.freshness === "ask";
   }
 
-  /** The info as of now: while nothing happens, only ages grow. */
+  /** The current info: while nothing happens, only ages grow. */
   get infoNow(): SessionInfo {
     const ms = Math.floor(performance.now() - this.knownAt);
     const { idle_ms, last_activity_ms } = this.info;
     return { ...this.info, idle_ms: idle_ms + ms, last_activity_ms: last_activity_ms + ms };
   }
 
-  /** Info from the registry for a session process that has not reported more itself. */
+  /** Info from the registry, for a session process that has not reported more itself. */
   registeredAs(entry: SessionEntry): void {
     const { name, ended } = entry;
     this.entry = entry;
@@ -165,7 +165,7 @@ export class SessionProxy {
     }
   }
 
-  /** Why a request was not answered whose connection ended before the answer. */
+  /** Why a request got no answer before its connection ended. */
   private lostError(): WshError {
     const { name } = this.info;
     if (this.isLeaving) return new WshError("session_not_found", `session '${name}' was ended`);
@@ -179,14 +179,14 @@ export function sessionOf({ info, entry }: SessionProxy): number {
   return /^@s\d+$/.test(info.id) ? Number(info.id.slice(2)) : (entry.session ?? entry.id);
 }
 
-/** Whether the id names this session process's session or window. */
+/** Whether the id belongs to this session process's session or window. */
 export function holds({ info, entry }: SessionProxy, id: string): boolean {
   if (info.id === id) return true;
   if (info.windows.length === 0) return entry.window !== null && windowId(entry.window) === id;
   return info.windows.some((window) => window.id === id);
 }
 
-/** Whether the target names this session process's session or window, for any caller. */
+/** Whether the target addresses this session process's session or window, for any caller. */
 export function means(target: Target, proxy: SessionProxy): boolean {
   if (target.kind === "session") return proxy.info.name === target.name;
   return target.kind !== "pane" && holds(proxy, formatTarget(target));
@@ -209,13 +209,13 @@ export function unresponsive(info: SessionInfo): SessionInfo {
   return { ...info, state: "unresponsive" };
 }
 
-/** Ids from the registry: only the pane's while the session is being set up, or for another version. */
+/** Ids from the registry: only the pane's while the session is being created, or for another version. */
 function idsOf({ id, session }: SessionEntry): Pick<SessionInfo, "id" | "pane_id"> {
   const pane_id = paneId(id);
   return { id: session === null ? pane_id : sessionId(session), pane_id };
 }
 
-/** Placeholder for a session process without a hello: its ids and name, if the registry has them. */
+/** Placeholder for a session process without a hello: its ids and name, if they are in the registry. */
 function placeholder(entry: SessionEntry, server: string): SessionInfo {
   return {
     ...idsOf(entry),

@@ -1,7 +1,7 @@
 /**
  * A WebSocket's own connection to a session process. Events and output arrive in order; when the WebSocket's peer does
- * not take them, the connection is paused and the session process notices (it coalesces). The first report of an end
- * counts: the session process's end reason, or the loss of the connection.
+ * not read them, the connection is paused, which the session process notices and merges its reports. The first report
+ * of an end counts: the session process's end reason, or the loss of the connection.
  */
 
 import * as v from "valibot";
@@ -18,7 +18,7 @@ interface StreamEvents {
   /** JSON of an event, as the session process wrote it. */
   event?(json: string): void;
   output?(bytes: Uint8Array): void;
-  /** The subscription with this number begins here: everything before belongs to an earlier one. */
+  /** The subscription with this number begins here: earlier events belong to a previous one. */
   subscribed?(call: number): void;
   end(reason: string): void;
 }
@@ -57,7 +57,7 @@ export class SessionStream {
 
   /** Replaces the subscription; `subscribed(call)` marks its start. @throws the session process's error */
   async subscribe(options: Subscription, call: number): Promise<void> {
-    // Another machine knows only this connection's access.
+    // Another machine knows only the access of this connection.
     requireMayHear(this.context, options.events);
     await this.connection.request("peer.subscribe", { ...options, call }, this.context);
   }

@@ -1,7 +1,7 @@
 /**
- * A page's terminal at a session: attached to the process that serves the session, and to the next one when another
- * takes over or that process crashed. Pictures and events pass in order. Input is stored here until it is acknowledged,
- * and is sent again to the next process; the session takes no number twice.
+ * A page's terminal for a session: attached to the process that serves the session, and to the next one when another
+ * takes over or that process crashes. Pictures and events are passed on in order. Input is stored here until it is
+ * acknowledged, and is sent again to the next process; the session accepts no number twice.
  */
 import * as v from "valibot";
 import { addressedJson } from "../../cluster/addressed.ts";
@@ -47,16 +47,19 @@ export class ViewFeed {
   /** Unacknowledged input, oldest first. */
   private untaken: NumberedInput[] = [];
   private untakenBytes = 0;
-  /** Highest number that was sent to a process of the session. */
+  /** Highest number sent to a process of the session. */
   private sent = 0;
-  /** Name of the session's numbers: a record with another name does not know input sent before. */
+  /** Name of the session's record of numbers: a record with another name does not know input sent before. */
   private record: string | null = null;
-  /** The present process has reported acknowledged input, and has its predecessor's: new input is sent at once. */
+  /**
+   * Whether the current process has reported its acknowledged input, and has its predecessor's: then new input is sent
+   * at once.
+   */
   private isTold = false;
   private isReady = false;
-  /** Highest number that any process of the session has taken. */
+  /** Highest number that any process of the session has acknowledged. */
   private newest = 0;
-  /** Pictures of the present process, and those of its predecessors. */
+  /** Pictures of the current process, and of its predecessors. */
   private pictures = 0;
   private before = 0;
 
@@ -81,7 +84,7 @@ export class ViewFeed {
     return feed;
   }
 
-  /** Bytes of input that no process has taken yet. */
+  /** Bytes of input that no process has acknowledged yet. */
   get pending(): number {
     return this.untakenBytes;
   }
@@ -104,7 +107,7 @@ export class ViewFeed {
     if (pictures > 0) this.tell("peer.written", { bytes: 0, pictures });
   }
 
-  /** The person's new settings, or their fault. */
+  /** The person's new settings, or their error. */
   use(settings: PersonSettings): void {
     if (!("fault" in settings)) this.attach = { ...this.attach, ...settings };
     this.tell("peer.settings", settings);
@@ -114,7 +117,7 @@ export class ViewFeed {
     this.tell("peer.focus", { on });
   }
 
-  /** The page's terminal as programs see it; it also encodes keys in kitty's protocol. */
+  /** The page's terminal for programs; it also encodes keys in kitty's protocol. */
   colors(colors: TerminalColors): void {
     this.tell("peer.colors", { ...colors, kitty: true });
   }
@@ -165,13 +168,13 @@ export class ViewFeed {
     this.begin();
   }
 
-  /** A picture, with another machine's ids as named here. */
+  /** A picture with another machine's ids in the form used here. */
   private named(json: string): string {
     const { machine } = parsePlace(this.session);
     return machine === null ? json : addressedJson(machine, json);
   }
 
-  /** All unacknowledged input goes to this process, which has reported its acknowledged input. */
+  /** Sends all unacknowledged input to this process, which has reported its acknowledged input. */
   private begin(): void {
     if (!this.isTold || !this.isReady) return;
     for (const input of this.untaken) this.send(input);
@@ -222,7 +225,7 @@ export class ViewFeed {
     const isOther = record !== null && this.record !== null && record !== this.record;
     if (record !== null) this.record = record;
     if (n > this.newest) this.newest = n;
-    // The process that got them is lost, and its record with it: sent again, they could be typed twice.
+    // The process that received them is lost, and its record with it: sent again, they could be typed twice.
     if (isOther && this.untaken.some(({ number }) => number > this.newest && number <= this.sent)) {
       this.newest = this.sent;
       this.events.lost(this.sent, this.record ?? "");

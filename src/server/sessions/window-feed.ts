@@ -11,7 +11,7 @@ import type { WindowSubscription } from "../../protocol/window-stream.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
 import type { StreamedSession, StreamedSessions } from "./streamed-session.ts";
 
-/** The number at an event's beginning. */
+/** The number at the beginning of an event. */
 const SEQ = /"seq":(\d+)/;
 const decoder = new TextDecoder();
 

@@ -27,7 +27,7 @@ const MAX_WAITING_REQUESTS = 256;
 /** Longest text of a `ping`, in characters. */
 const MAX_PING_LENGTH = 100;
 
-/** How long the end of a session waits for the answer to the call that ended it, in ms. */
+/** Time for which the end of a session waits for the answer to the call that ended it, in ms. */
 const LAST_ANSWER_MS = 2_000;
 
 const RequestSchema = v.object({
@@ -98,7 +98,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
   private working = false;
   private afterWork: (() => void) | null = null;
   private running = 0;
-  /** The pending await_idle of each session: a newer one replaces it. */
+  /** The pending await_idle of each session, which a newer one replaces. */
   private readonly idleWaits = new Map<string, AbortController>();
 
   constructor(protected readonly options: JsonSocketOptions) {}
@@ -128,7 +128,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
     this.options.callerGone(this.options.context.caller.id);
   }
 
-  /** Handles a request before the operation table does; undefined leaves it to the table. */
+  /** Handles a request before the operation table does; undefined: the table handles it. */
   protected abstract special(request: JsonRequest): Promise<void> | undefined;
   /** @throws WshError session_required, unknown_method */
   protected abstract route(request: JsonRequest): { operation: Operation<OperationName>; session: string | undefined };
@@ -137,12 +137,12 @@ export abstract class JsonSocket implements WebSocketEndpoint {
     return request.params;
   }
 
-  /** The result of an operation, if a method returns it in another form. */
+  /** The result of an operation, if a method returns another form. */
   protected result(_method: string, result: unknown): unknown {
     return result;
   }
 
-  /** The session of the whole connection, if it has one. */
+  /** The session of the whole connection, if it belongs to one. */
   protected get target(): string | undefined {
     return undefined;
   }
@@ -151,7 +151,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
     return this.ended.signal;
   }
 
-  /** @returns false while the peer does not keep up */
+  /** @returns false while the peer is too slow */
   protected send(message: object): boolean {
     return this.sendText(JSON.stringify(message));
   }
@@ -181,7 +181,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
         continue;
       }
       try {
-        // Before anything walks through it.
+        // Before any code walks through it.
         requireUsable(request.params);
         const special = this.special(request);
         await (special === undefined ? this.operate(request) : this.recorded(request, special));
@@ -220,7 +220,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
 
   private async operate(request: JsonRequest): Promise<void> {
     const { operation, session } = this.route(request);
-    // Requests after one that may last as long as a program are not delayed by it.
+    // Requests that follow one which may last as long as a program are not delayed by it.
     if (operation.lasts === undefined) {
       const result = await this.call(operation, request, session, this.signal);
       this.answer(request, result, unknownFields(operation.input, this.input(request)));
@@ -266,7 +266,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
     return this.result(request.method, await this.options.call(name, this.input(request) as never, context));
   }
 
-  /** A liveness question, which is answered at once. */
+  /** A liveness check, which is answered at once. */
   private ping(text: string): boolean {
     if (!text.includes('"ping"')) return false;
     try {

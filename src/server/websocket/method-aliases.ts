@@ -46,7 +46,7 @@ function methodMap(aliases: Readonly<Record<string, Alias>>): ReadonlyMap<string
   return new Map(Object.entries(aliases));
 }
 
-/** Results without `server`: those clients take a session with one for another machine's. */
+/** Results without `server`: those clients would take a session with one for another machine's. */
 export const aliasedResults: ReadonlyMap<string, (result: unknown) => unknown> = new Map<
   string,
   (result: unknown) => unknown

@@ -7,7 +7,7 @@ import { SessionStream } from "../sessions/session-stream.ts";
 import type { StreamedPane } from "../sessions/streamed-session.ts";
 import { closeCodes, closeReason, type WebSocketEndpoint, type WebSocketPeer } from "./websockets.ts";
 
-/** Limit of typed bytes pending for a session process, which takes megabytes at once unless it hangs. */
+/** Maximum typed bytes pending for a session process, which takes megabytes at once unless it hangs. */
 const MAX_PENDING_INPUT = 4 * 1024 * 1024;
 const encoder = new TextEncoder();
 
@@ -29,7 +29,7 @@ export class RawSocket implements WebSocketEndpoint {
 
   /**
    * @param record records the typed input at the end
-   * @throws WshError of SessionStream.open: nothing is upgraded then
+   * @throws WshError of SessionStream.open: then nothing is upgraded
    */
   static async open(
     source: StreamedPane,

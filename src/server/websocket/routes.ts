@@ -155,7 +155,7 @@ export class WebSocketRoutes {
   }
 }
 
-/** Name for people of a viewing page: its token, or its browser. */
+/** Name for people of a page that shows a session: its token, or its browser. */
 function viewerName(c: AppContext): string {
   const { tokenName } = c.get("verdict");
   if (nameless.has(tokenName)) return browserKind(c.req.header("user-agent") ?? "");

@@ -35,12 +35,12 @@ import {
 import { aliasedCalls, aliasedResults } from "./method-aliases.ts";
 import { WindowSubscriptions } from "./window-subscriptions.ts";
 
-/** Bytes pending for a reader above which it misses events about sessions, and is told to list them again. */
+/** Bytes pending for a reader above which it misses events about sessions, and is asked to list them again. */
 const LIFECYCLE_QUEUE_BYTES = 64 * 1024;
 
 export interface ServerSocketOptions extends JsonSocketOptions {
   readonly maxSubscriptions: number;
-  /** The AI agent that knows of private sessions their names alone; null: the caller knows more. */
+  /** The AI agent that may learn only the names of private sessions; null: the caller may learn more. */
   readonly concealedFrom: (caller: Caller) => Owner | null;
   readonly farEvents: Pick<RemoteEvents, "watch" | "requireKnown">;
   readonly closed: (endpoint: ServerSocket) => void;
@@ -133,14 +133,14 @@ export class ServerSocket extends JsonSocket {
     if (options.events.length === 0) this.forget(source.info.pane_id, subscribed);
   }
 
-  /** Events of other machines' sessions, until others or none are requested. */
+  /** Events of other machines' sessions, until the client requests others or none. */
   private async subscribeMachines(request: JsonRequest): Promise<void> {
     requireAllSessions(this.options.context, "subscribe_machines");
     const { machines } = parse(MachinesSubscriptionSchema, request.params);
     this.options.farEvents.requireKnown(machines ?? []);
     this.machines?.[Symbol.dispose]();
     this.machines = null;
-    // The answer comes first, then the present machines.
+    // The answer comes first, then the current machines.
     this.answer(request, { machines: machines ?? "all" }, unknownFields(MachinesSubscriptionSchema, request.params));
     if (machines?.length === 0) return;
     this.machines = this.options.farEvents.watch(machines ?? null, (event) => this.farEvent(event));

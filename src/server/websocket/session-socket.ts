@@ -37,7 +37,7 @@ export class SessionSocket extends JsonSocket {
     this.windows = new WindowSubscriptions({ sources, context: { access, caller }, limit: 1, send });
   }
 
-  /** @throws WshError of SessionStream.open: nothing is upgraded then */
+  /** @throws WshError of SessionStream.open: then nothing is upgraded */
   static async open(options: JsonSocketOptions, source: StreamedPane): Promise<SessionSocket> {
     const endpoint = new SessionSocket(options, source);
     const { access, caller } = options.context;
@@ -80,7 +80,7 @@ export class SessionSocket extends JsonSocket {
     if (operation === undefined || operation.scope === "server") {
       throw new WshError("unknown_method", `no method '${method}' of a session`);
     }
-    // In a session with several panes, the pane for which it was opened.
+    // If the session has several panes, the pane for which the connection was opened.
     return { operation, session: this.source.isPart ? this.source.info.pane_id : this.source.info.id };
   }
 

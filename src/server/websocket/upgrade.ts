@@ -1,12 +1,12 @@
-/** Makes requests connections, which end with the token that admitted them. */
+/** Upgrades requests to connections, which end with the token that admitted them. */
 import { WshError } from "../../protocol/errors.ts";
 import { whileValid } from "../auth/ended.ts";
 import type { AppContext } from "../http/context.ts";
 import type { WebSocketEndpoint, WebSockets } from "./websockets.ts";
 
 /**
- * @param opening makes the endpoint; nothing is upgraded when it fails
- * @throws WshError of `opening`, auth_invalid, invalid_request (status 426 when the request asks for no WebSocket)
+ * @param opening creates the endpoint; if it fails, nothing is upgraded
+ * @throws WshError of `opening`, auth_invalid, invalid_request (status 426 when the request is not for a WebSocket)
  */
 export async function upgrade(
   c: AppContext,

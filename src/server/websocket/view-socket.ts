@@ -1,6 +1,6 @@
 /**
  * `/sessions/:name/ws/view`: a page's terminal at a session (docs/protocol.md, A session in a page). It is a viewer
- * like an attached terminal; pictures and input pass through unread. The session process decides what it may do.
+ * like an attached terminal; pictures and input are passed on unread. The session process decides about its rights.
  */
 import type * as v from "valibot";
 import { accessCovers } from "../../protocol/caller.ts";
@@ -21,7 +21,7 @@ import { closeCodes, closeReason, type WebSocketEndpoint, type WebSocketPeer } f
 
 /** Time for the first message, in ms. */
 const OPEN_MS = 5_000;
-/** Limit of typed bytes that no process has taken: a few large pastes. */
+/** Maximum typed bytes that no process has acknowledged: a few large pastes. */
 const MAX_PENDING_INPUT = 4 * 1024 * 1024;
 
 type OpenRequest = Extract<v.InferOutput<typeof ViewRequestSchema>, { type: "open" }>;
@@ -32,7 +32,7 @@ interface ViewSocketOptions {
   readonly context: RequestContext;
   /** The viewer's name for people, unless the page gives one. */
   readonly viewer: string;
-  /** It takes no part in the session's size, whatever it asks for. */
+  /** Whether it has no influence on the session's size, whatever it requests. */
   readonly follows: boolean;
   readonly keys: (isTolerant: boolean) => Promise<ViewKeys>;
   /** Records typed input at the end; null: not recorded. */
@@ -84,7 +84,7 @@ export class ViewSocket implements WebSocketEndpoint {
     this.attach(request).catch((thrown) => this.fail(thrown));
   }
 
-  /** While the session is being opened: limited like later input. */
+  /** Keeps input while the session is being opened, with the limit of later input. */
   private keep(data: string | Uint8Array): void {
     this.typed += data.length;
     if (this.typed > MAX_PENDING_INPUT) throw new WshError("payload_too_large", "too much input before 'opened'");
@@ -152,11 +152,11 @@ export class ViewSocket implements WebSocketEndpoint {
     for (const data of this.early.splice(0)) this.message(data);
   }
 
-  /** @throws WshError invalid_setting unless it is tolerant */
+  /** @throws WshError invalid_setting unless tolerant */
   private async keys(prefix: boolean, isTolerant: boolean): Promise<ViewKeys> {
     const { keys, context } = this.options;
     const { bindings, told, ...bound } = await keys(isTolerant);
-    // The person's bindings reveal more than a caller of one session may know.
+    // The person's bindings reveal more than a caller with one session may know.
     const own = context.caller.only === undefined ? defined({ bindings, told }) : {};
     return { ...bound, ...own, ...(prefix ? {} : { prefix: null }) };
   }

@@ -1,7 +1,7 @@
 /**
- * The common part of the gateway's WebSockets: Bun's one handler for all listeners, keep-alive, and a connection's
- * limits. The endpoint defines the protocol. A peer that leaves a ping unanswered is closed. When a peer does not read,
- * `send` reports it and the endpoint decides what to send; past the queue limit the peer is dropped.
+ * The common part of the gateway's WebSockets: Bun's handler for all listeners, keep-alive, and a connection's limits.
+ * The endpoint defines the protocol. A peer that leaves a ping unanswered is closed. When a peer does not read, `send`
+ * reports it and the endpoint decides what to send; beyond the queue limit the peer is dropped.
  */
 
 /** Longest message from a client (docs/protocol.md, Limits); past it the connection is dropped. */
@@ -26,7 +26,7 @@ export interface WebSocketEndpoint {
   close(): void;
 }
 
-/** Codes that the gateway closes with (RFC 6455 §7.4.1). */
+/** Close codes of the gateway (RFC 6455 §7.4.1). */
 export const closeCodes = { normal: 1000, policy: 1008, trouble: 1011 } as const;
 
 /** Reason in the close frame for a session's end. */
@@ -53,12 +53,12 @@ export function closeReason(reason: string): { readonly code: number; readonly r
 
 export class WebSockets {
   private readonly open = new Map<WebSocketEndpoint, Kept>();
-  /** By endpoints that are not open yet: end of the token by which they were admitted. */
+  /** For endpoints that are not open yet: the end of the token that admitted them. */
   private readonly ends = new WeakMap<WebSocketEndpoint, AbortSignal>();
 
   constructor(
     private readonly keepAlive: KeepAlive,
-    /** Bytes that may wait for a peer before it is dropped. */
+    /** Maximum bytes that wait for a peer before it is dropped. */
     private readonly maxQueueBytes: number,
   ) {}
 
@@ -72,10 +72,10 @@ export class WebSockets {
       maxPayloadLength: MAX_MESSAGE_BYTES,
       backpressureLimit: this.maxQueueBytes,
       closeOnBackpressureLimit: true,
-      // We send our own below: Bun's are tied to its idle timeout.
+      // The gateway sends its own pings: Bun's are tied to its idle timeout.
       idleTimeout: 0,
       sendPings: false,
-      // Only pictures of views are sent compressed; a window of 16 KB per socket that requests it.
+      // Only pictures of views are compressed, with a window of 16 KB per socket that requests it.
       perMessageDeflate: { compress: "16KB", decompress: false },
       open: (socket) => {
         const ended = this.ends.get(socket.data);
@@ -97,7 +97,7 @@ export class WebSockets {
     this.ends.set(endpoint, ended);
   }
 
-  /** The token that admitted the connection is no longer valid. A peer that reads nothing does not delay its end. */
+  /** The token that admitted the connection is no longer valid. A peer that reads nothing does not delay the end. */
   private drop(socket: WebSocketPeer): void {
     socket.close(closeCodes.policy, "token revoked");
     this.closed(socket);
@@ -144,7 +144,7 @@ class Kept implements Disposable {
 
   private ping(): void {
     this.socket.ping();
-    // A dead peer answers no close frame either.
+    // A dead peer does not answer a close frame either.
     this.timer = setTimeout(() => this.socket.terminate(), this.times.pongMs);
   }
 }

@@ -11,7 +11,7 @@ interface WindowSubscriptionsPort {
   readonly context: RequestContext;
   /** Maximum number. */
   readonly limit: number;
-  /** Sends an event to the client. @returns false while it does not keep up */
+  /** Sends an event to the client. @returns false while it is too slow */
   send(json: string, session: string): boolean;
 }
 
@@ -22,8 +22,8 @@ export class WindowSubscriptions {
   constructor(private readonly port: WindowSubscriptionsPort) {}
 
   /**
-   * Begins, replaces or ends the stream of a session's window. The answer comes before the first event.
-   * @param session its id
+   * Begins, replaces or ends the stream of a session's window. The answer precedes the first event.
+   * @param session id of the session
    * @param answer sends the answer
    * @throws WshError of the session's process, resource_limit_reached
    */

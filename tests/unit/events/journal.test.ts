@@ -186,7 +186,7 @@ test("hooks that hang, or are flooded, keep no other from running, and leave few
   await until("the other hook", () => ran.length > 0);
   expect(ran).toEqual(["own Rob"]);
   expect(files.list().due.length).toBeLessThanOrEqual(1_000);
-  expect(warnings.filter((text) => text.includes("too many wait"))).toHaveLength(hanging.length);
+  expect(warnings.filter((text) => text.includes("too many runs are waiting"))).toHaveLength(hanging.length);
   release();
   await hooks.stop();
 });

@@ -1,16 +1,16 @@
 /**
- * Ended sessions that are kept longer because the results of their commands left output out: each is a process, so they
- * are counted. A newly started server knows none.
+ * Ended sessions that are kept longer because their commands' results omitted output: each is a process, so their
+ * number is limited. A newly started server knows none.
  */
 
-/** Maximum number; a further session is kept as long as one whose result shows everything. */
+/** Maximum number; a further session is kept only as long as one whose result is complete. */
 const MAX_EXTENDED = 32;
 
 export class ExtendedResults {
   /** End of each one's extension, as wall time in ms. */
   private readonly until = new Map<string, number>();
 
-  /** Whether another session may be kept longer; it counts until it is settled. */
+  /** Whether another session may be kept longer; it counts until `settle`. */
   reserve(session: string): boolean {
     for (const [each, time] of this.until) if (time <= Date.now()) this.until.delete(each);
     if (this.until.size >= MAX_EXTENDED) return false;

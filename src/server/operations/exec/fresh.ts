@@ -19,7 +19,7 @@ import { awaitStep, type FreshInput, type ProcessResult } from "./run-step.ts";
 import { placeToShow, runShown } from "./shown.ts";
 import { askedForStep, requireNotBegun } from "./step-requests.ts";
 
-/** Sessions of exec are as tall as a screen and wide enough for build output; both only affect wrapping. */
+/** Sessions of exec are as tall as a screen and wide enough for build output; both affect only wrapping. */
 const EXEC_ROWS = 24;
 const EXEC_COLS = 80;
 type Output = OperationOutput<"exec.fresh">;
@@ -56,7 +56,7 @@ export async function execFresh(
   const runStep = async (step: Step, index: number, files?: StepFiles): Promise<ProcessResult> => {
     const asked = { ...context, ...askedForStep(context, index) };
     try {
-      // Nothing begins for a caller who has cancelled, or whose token has ended.
+      // Nothing begins for a caller that has cancelled, or whose token has ended.
       if (context.signal.aborted) throw new WshError("cancelled", "the caller is gone");
       return await runInOwnSession(proxies, create, input, step, leftMs(), asked, files);
     } catch (thrown) {
@@ -114,7 +114,7 @@ function atMostParallel(steps: readonly Step[], mode: FreshInput["mode"]): reado
   return steps;
 }
 
-/** The command may have run. */
+/** Errors after which the command may have run. */
 const lostCodes: ReadonlySet<string> = new Set(["session_unavailable", "session_crashed", "outcome_unknown"]);
 
 function stops({ state, exit_code }: ProcessResult, { stop_on_error }: FreshInput): boolean {
@@ -154,7 +154,7 @@ async function runInOwnSession(
       if_exists: "error",
       name_prefix: "exec-",
       ...defined({ port: input.port }),
-      // What an agent's command leaves running ends with the agent.
+      // Processes that an agent's command leaves running end with the agent.
       ...(agentOfCaller(context.caller) !== null && isBindable(context) ? { owner_bound: true } : {}),
       ...(input.stdin === undefined || stdin_path !== undefined ? {} : { stdin: input.stdin }),
     },

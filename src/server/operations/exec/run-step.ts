@@ -16,7 +16,7 @@ export type FreshInput = ParsedInput<"exec.fresh">;
 export type ProcessResult = OperationOutput<"process.wait"> & { readonly session?: string };
 
 /**
- * Waits for the end of the step's program, or of the time.
+ * Waits for the end of the step's program, or for the deadline.
  * @param where session and pane in the result
  * @throws WshError the session process's error
  */
@@ -49,7 +49,7 @@ export async function awaitStep(
   }
 }
 
-/** A failure of the wait includes where the command runs, and that it was started. */
+/** An error of the wait names the command's session, and states that the command was started. */
 function rethrowStarted(session: string, pane: string): (thrown: unknown) => never {
   return (thrown) => {
     const error = WshError.from(thrown);

@@ -1,6 +1,6 @@
 /**
- * Commands that run at once in panes beside a person's, who can watch them and keeps the focus. The first is to the
- * right of the person's pane, the others below it, of equal height.
+ * Commands that run in panes beside a person's pane, so that the person can watch them and keeps the focus. The first
+ * is to the right of the person's pane, the others are below it, with equal height.
  */
 import type { CallContext } from "../../../operations/call.ts";
 import type { OperationOutput } from "../../../operations/table.ts";
@@ -16,7 +16,7 @@ import { askedForStep } from "./step-requests.ts";
 /** Longest title that a command gives its pane, in characters. */
 const TITLE_LENGTH = 60;
 
-/** The pane beside which others are put; null when nobody is attached. @throws WshError session_not_found */
+/** The pane beside which others are put; null: nobody is attached. @throws WshError session_not_found */
 export async function placeToShow(
   proxies: SessionProxies,
   input: FreshInput,
@@ -31,7 +31,7 @@ export async function placeToShow(
   return proxy === null ? null : `${proxy.info.name}:`;
 }
 
-/** @param leftMs time that remains for a wait @throws WshError when a pane cannot be started: none is left then */
+/** @param leftMs remaining time for a wait @throws WshError when a pane cannot be started: then none remains */
 export async function runShown(
   proxies: SessionProxies,
   input: FreshInput,

@@ -4,7 +4,7 @@ import { WshError } from "../../../protocol/errors.ts";
 import { partOf, type RequestMeta } from "../../../protocol/requests.ts";
 import { madeFor } from "../../../registry/made-requests.ts";
 
-/** Replaces the metadata of the whole request. Steps after one that began in time have no deadline. */
+/** The metadata for one step. Steps after one that began in time have no deadline. */
 export function askedForStep({ once, deadline }: RequestMeta, index: number): RequestMeta {
   return {
     ...(once === undefined ? {} : { once: partOf(once, `step ${index}`) }),
@@ -12,7 +12,7 @@ export function askedForStep({ once, deadline }: RequestMeta, index: number): Re
   };
 }
 
-/** The input of a pipeline's steps is gone with the server that ran it. @throws WshError outcome_unknown */
+/** The input of a pipeline's steps is lost with the server that ran it. @throws WshError outcome_unknown */
 export async function requireNotBegun(instance: Instance, asked: RequestMeta): Promise<void> {
   const { once } = askedForStep(asked, 0);
   if (once === undefined || (await madeFor(instance, once, 0)) === null) return;
