@@ -59,6 +59,7 @@ export class StreamReader {
 
   /** Only used when one loop reads all terminals. */
   typed(): void {}
+  answered(): void {}
 
   /** The stream needs no help to end. */
   ending(): void {}

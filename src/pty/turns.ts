@@ -44,6 +44,11 @@ const TYPED_MS = 250;
 /** Portion of another pane meanwhile: bytes per interval in ms, 0.4 MB a second, more than anyone reads. */
 const DROP_BYTES = 8 * 1024;
 const DROP_MS = 20;
+/**
+ * The interval until the echo of the last key has come: who is read goes on printing, and takes the processor from the
+ * program that is to echo.
+ */
+const AWAITED_DROP_MS = 100;
 /** Interval between polls of a terminal whose program has ended, in ms. */
 const ENDING_MS = 2;
 
@@ -110,6 +115,11 @@ export class TurnReader {
   /** A person has typed into it. Runs per key. */
   typed(): void {
     typed = { reader: this, at: performance.now() };
+  }
+
+  /** Its output was read elsewhere. */
+  answered(): void {
+    this.readAt = performance.now();
   }
 
   pause(): void {
@@ -189,9 +199,11 @@ function run(): void {
       const ready = look();
       const now = performance.now();
       const isTyping = typed !== null && now - typed.at < TYPED_MS;
-      const chosen = choose(ready, now, isTyping);
+      const isAwaited = isTyping && typed !== null && typed.reader.readAt < typed.at;
+      const pause = isAwaited ? AWAITED_DROP_MS : isTyping ? DROP_MS : 0;
+      const chosen = choose(ready, now, pause);
       if (chosen === null) {
-        for (const reader of ready) waits = Math.min(waits ?? DROP_MS, reader.readAt + DROP_MS - now);
+        for (const reader of ready) waits = Math.min(waits ?? pause, reader.readAt + pause - now);
         break;
       }
       if (now - began > TURN_MS) {
@@ -243,12 +255,15 @@ function polled(asked: readonly TurnReader[]): Set<TurnReader> {
   return ready;
 }
 
-/** The terminal that a person types into, else the one that has waited longest, if it may be read now. */
-function choose(ready: readonly TurnReader[], now: number, isTyping: boolean): TurnReader | null {
-  if (isTyping && typed !== null && ready.includes(typed.reader)) return typed.reader;
+/**
+ * The terminal that a person types into, else the one that has waited longest, if it may be read now.
+ * @param pause between two reads of the others while a person types; 0: nobody types
+ */
+function choose(ready: readonly TurnReader[], now: number, pause: number): TurnReader | null {
+  if (pause > 0 && typed !== null && ready.includes(typed.reader)) return typed.reader;
   let chosen: TurnReader | null = null;
   for (const reader of ready) {
-    if (isTyping && now - reader.readAt < DROP_MS) continue;
+    if (now - reader.readAt < pause) continue;
     if (chosen === null || reader.readAt < chosen.readAt) chosen = reader;
   }
   return chosen;

@@ -134,6 +134,7 @@ class BunTerminalPty implements Pty {
     if (!this.#reader.isWaiting || this.#unacknowledged > 0 || this.#input.queued > 0) return null;
     if (this.#reported || this.#disposed) return null;
     const bytes = this.#master.read(ANSWER_US);
+    if (bytes !== null) this.#reader.answered();
     return bytes === null ? null : { bytes, deliver: () => this.#arrived(bytes) };
   }
 
