@@ -1,5 +1,7 @@
 /** Floating panes and popups at a person's terminal, by calls and by keys. */
 import { describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
 import { drag, press, release } from "../support/mouse.ts";
 import { personAt } from "../support/person.ts";
 import { until } from "../support/until.ts";
@@ -24,6 +26,15 @@ describe("a popup", () => {
     person.type("this\r");
     await person.sees(/^DRAW GOT THIS$/m);
     await until("its end", async () => !/popup/.test(await wsh.ok("pane", "list", "dev", "--json")));
+    const flood = wsh.run("popup", "dev", "--print", "--", "yes & read x </dev/tty; kill $!; exit 5");
+    const directory = join(wsh.instance.stateDir, "stdin");
+    const sizes = () => fs.readdirSync(directory).map((name) => fs.statSync(join(directory, name)));
+    await until("a flood", () => sizes().some(({ size }) => size > 20_000_000));
+    await until("what is too much to leave the disk", () => sizes().every(({ blocks }) => blocks * 512 < 5_000_000));
+    person.type("\r");
+    const { code, stdout, stderr } = await flood;
+    expect({ code, stderr }).toEqual({ code: 5, stderr: expect.stringContaining("more than 1 MiB") });
+    expect(stdout).toHaveLength(1_048_576);
   });
 
   test("is refused without a terminal that shows its window, and ends with a program that is killed, with who waits for it, or by a key", async () => {

@@ -67,7 +67,10 @@ async function open(words: string[], options: PopupOptions, command: Command): P
   else if (detach) await printText(`${result.pane}\n`);
   else if (print) await printText(printedBy(result));
   if (result.output_truncated === true) complain("the command wrote more than 1 MiB; the rest is left out");
-  if (!detach) process.exitCode = codeOf(result.exit_code ?? null, result.signal ?? null);
+  if (detach) return;
+  const { exit_code = null, signal = null } = result;
+  if (exit_code === null && signal === null) complain("the popup was closed before its program ended");
+  process.exitCode = codeOf(exit_code, signal);
 }
 
 function printedBy({ output = "", output_base64 }: OperationOutput<"popup.open">): string | Uint8Array {

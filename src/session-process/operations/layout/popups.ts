@@ -21,6 +21,8 @@ import type { LayoutCall } from "./subject.ts";
 const UNSEEN_MS = 5_000;
 /** Maximum bytes of standard output returned. */
 const MAX_PRINTED_BYTES = 1_048_576;
+/** Interval between looks at the file of what is printed, in ms: what is too much does not stay on disk. */
+const TRIM_MS = 200;
 const UNKNOWN: Exit = { code: null, signal: null };
 
 export const popupHandlers: Pick<Handlers<"layout", LayoutCall>, "popup.open"> = {
@@ -28,6 +30,7 @@ export const popupHandlers: Pick<Handlers<"layout", LayoutCall>, "popup.open"> =
     const { parts, place } = call;
     requireShown(parts, windowWith(parts.arrangement.state, place.pane));
     const printPath = print ? writeStdinFile(parts.instance, "") : undefined;
+    const trimming = printPath === undefined ? undefined : setInterval(() => trim(printPath), TRIM_MS);
     try {
       const float = { ...boundsOf({ x, y, width, height }), bare: !border, popup: true };
       const change = { pane: place.pane, side: "right", whole: false, focus: false, float } as const;
@@ -41,6 +44,7 @@ export const popupHandlers: Pick<Handlers<"layout", LayoutCall>, "popup.open"> =
       const { code, signal: by } = await untilAborted(signal, closed, () => closePopup(parts, pane));
       return { ...made, exit_code: code, signal: by, ...(printPath === undefined ? {} : printed(printPath)) };
     } finally {
+      clearInterval(trimming);
       if (printPath !== undefined) fs.rmSync(printPath, { force: true });
     }
   },
@@ -115,6 +119,12 @@ async function untilAborted<T>(signal: AbortSignal, result: Promise<T>, aborted:
   } finally {
     signal.removeEventListener("abort", abort);
   }
+}
+
+/** The program writes on behind the cut: what is cut takes no room, and the file still shows that there was more. */
+function trim(path: string): void {
+  if ((fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 2 * MAX_PRINTED_BYTES)
+    fs.truncateSync(path, MAX_PRINTED_BYTES + 1);
 }
 
 function printed(path: string): { output: string; output_base64?: string; output_truncated?: boolean } {
