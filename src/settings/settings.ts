@@ -10,6 +10,7 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { errorCode } from "../base/errno.ts";
+import { readRegularFile } from "../base/regular-file.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { LogLevel } from "../log/log.ts";
 import { agentAbove } from "../platform/agent-above.ts";
@@ -274,7 +275,7 @@ function readConfig(path: string, isNamed: boolean): ReadConfig {
       const message = `${path} has ${size} bytes; a configuration has at most ${largestConfigBytes}`;
       throw new WshError("invalid_setting", message, { file: path });
     }
-    text = fs.readFileSync(path, "utf8");
+    text = readRegularFile(path);
   } catch (error) {
     if (error instanceof WshError) throw error;
     const code = errorCode(error);

@@ -4,7 +4,7 @@
  * reload` reads it again.
  */
 import fs from "node:fs";
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { watchFile } from "../platform/watch.ts";
 
 /** Silence after which a change is complete, in ms: editors empty a file before they write it. */
@@ -31,7 +31,7 @@ export function watchConfig(path: string, changed: () => void): Disposable {
     changed();
   }
 
-  /** Watches the existing directories. */
+  /** Watches the existing directories, each entry by itself: a link may lead to another file beside. */
   function follow(): void {
     const wanted = placesOf(path);
     const places = new Set(wanted.map(({ place }) => place));
@@ -57,7 +57,7 @@ export function watchConfig(path: string, changed: () => void): Disposable {
   };
 }
 
-/** The directories to watch, and the relevant entry of each; `place` changes when the directory is recreated. */
+/** The entries to watch, and their directories; `place` changes when the directory is recreated. */
 function placesOf(path: string): { readonly place: string; readonly directory: string; readonly name: string }[] {
   const paths = new Set([path]);
   try {
@@ -70,7 +70,7 @@ function placesOf(path: string): { readonly place: string; readonly directory: s
     return [[own, basename(each)] as const, [dirname(own), basename(own)] as const]
       .flatMap(([directory, name]) => {
         const inode = inodeOf(directory);
-        return inode === undefined ? [] : [{ place: `${directory} ${inode}`, directory, name }];
+        return inode === undefined ? [] : [{ place: `${join(directory, name)} ${inode}`, directory, name }];
       })
       .slice(0, 1);
   });

@@ -2,7 +2,7 @@
  * Sends a notice by HTTP: to a topic of ntfy (https://docs.ntfy.sh/publish/#publish-as-json), or as JSON to any
  * address. Only the status of the answer is used. A failure is retried; a refusal (4xx) is not.
  */
-import fs from "node:fs";
+import { readRegularFile } from "../../base/regular-file.ts";
 import { intervals } from "../../platform/intervals.ts";
 import { present } from "../../protocol/defined.ts";
 import type { Notice, Notify } from "../../protocol/notices.ts";
@@ -92,7 +92,7 @@ function webhook({ notice, actions, event }: Delivery): object {
 }
 
 function readToken(path: string): string {
-  const text = fs.readFileSync(path, "utf8").slice(0, MAX_TOKEN_BYTES).trim();
+  const text = readRegularFile(path).slice(0, MAX_TOKEN_BYTES).trim();
   if (!/^[\x21-\x7e]+$/.test(text)) throw new Refusal(`'${path}' has no token`);
   return text;
 }

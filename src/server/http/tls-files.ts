@@ -1,6 +1,6 @@
 /** The certificate and key for TCP: read, checked to belong together, and checked for their dates. */
 import { X509Certificate } from "node:crypto";
-import fs from "node:fs";
+import { readRegularFile } from "../../base/regular-file.ts";
 import { WshError } from "../../protocol/errors.ts";
 
 export interface TlsFiles {
@@ -39,7 +39,7 @@ export function doubtAbout({ certPem }: TlsPem, now: number): string | null {
 function readPem(what: string, path: string, pattern: RegExp): string {
   let text: string;
   try {
-    text = fs.readFileSync(path, "utf8");
+    text = readRegularFile(path);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new WshError("invalid_request", `the TLS ${what} cannot be read: ${reason}`, {}, { cause });

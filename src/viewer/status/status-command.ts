@@ -28,6 +28,8 @@ interface CommandRun {
 const nothing: CommandOutput = { text: "", failed: "" };
 
 export class StatusCommand {
+  /** What it prints stands for this command: another one runs at once. */
+  private command = "";
   private printed = nothing;
   private running: CommandRun | null = null;
   private timer: Timer | null = null;
@@ -43,6 +45,11 @@ export class StatusCommand {
   /** Its last output; runs it again when due. Call while the line is shown. */
   get output(): CommandOutput {
     const { status_command: command, status_seconds: seconds } = this.settings;
+    if (command !== this.command) {
+      this.stop();
+      this.command = command;
+      this.printed = nothing;
+    }
     if (command === "") return nothing;
     if (this.timer === null && this.running === null) {
       void this.ask(command);

@@ -10,7 +10,9 @@ import {
   nearSettings,
 } from "../../../src/settings/settings.ts";
 import { settingNames, settingOf } from "../../../src/settings/table.ts";
+import { watchConfig } from "../../../src/settings/watch.ts";
 import { testInstance } from "../../support/registry.ts";
+import { until } from "../../support/until.ts";
 
 type Flags = Parameters<typeof loadSettings>[1]["flags"];
 
@@ -187,6 +189,35 @@ test("a file that was named must exist, and be a file of sensible size", () => {
   expect(() => loadSettings(named, { env: {} })).toThrow("300000 bytes");
   fs.writeFileSync(config, "max_sessions = 7");
   expect(loadSettings(named, { env: {} }).values.max_sessions).toBe(7);
+  // Reading one waits for its writer.
+  fs.rmSync(config);
+  Bun.spawnSync(["mkfifo", config]);
+  expect(() => loadSettings(named, { env: {} })).toThrow("mine.toml cannot be read: it is not a regular file");
+  const none = resolveInstance({ flags: { config: "/dev/null" }, env: place.env });
+  expect(loadSettings(none, { env: {} }).values.max_sessions).toBeGreaterThan(7);
+});
+
+test("a link is followed to whatever file it leads to now, also beside it", async () => {
+  using place = testInstance();
+  const [config, one, two] = ["config.toml", "one.toml", "two.toml"].map((name) => join(place.dir, name)) as [
+    string,
+    string,
+    string,
+  ];
+  fs.writeFileSync(one, "1");
+  fs.writeFileSync(two, "22");
+  fs.symlinkSync(one, config);
+  let seen = "";
+  using _watch = watchConfig(config, () => {
+    seen = fs.readFileSync(config, "utf8");
+  });
+  fs.writeFileSync(one, "111");
+  await until("its change", () => seen === "111");
+  fs.symlinkSync(two, `${config}.new`);
+  fs.renameSync(`${config}.new`, config);
+  await until("the other file", () => seen === "22");
+  fs.writeFileSync(two, "2222");
+  await until("the other's change", () => seen === "2222");
 });
 
 test("every setting has a sentence, an expectation, and a default that it accepts itself", () => {

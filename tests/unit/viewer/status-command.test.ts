@@ -27,6 +27,16 @@ test("its first line, and how it failed", async () => {
   expect(await shown("kill -SEGV $$")).toEqual({ text: "", failed: "SIGSEGV" });
 });
 
+test("another command in the settings runs at once", async () => {
+  const settings = { status_command: "echo one", status_seconds: 3_600 };
+  const line = new StatusCommand(settings, { name: "dev" }, () => {});
+  await until("the first", () => line.output.text === "one");
+  settings.status_command = "echo two";
+  expect(line.output.text).toBe("");
+  await until("the second", () => line.output.text === "two");
+  line.stop();
+});
+
 test("a flood, one that hangs and what it leaves behind are ended", async () => {
   const begun = performance.now();
   expect(await shown("yes", 60_000)).toEqual({ text: "y", failed: "" });
