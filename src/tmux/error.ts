@@ -1,4 +1,4 @@
-/** A command that failed: its message is printed as tmux would, without a prefix, and the exit status is 1. */
+/** A failed command. Its message is printed as tmux prints it, without a prefix; the exit status is 1. */
 export class TmuxError extends Error {
   override readonly name = "TmuxError";
 }

@@ -1,4 +1,6 @@
-/** What a format needs beyond the list of sessions: terminals, screens and layouts, asked of the sessions' processes. */
+/**
+ * Fetches what formats need beyond the list of sessions: terminals, screens and layouts, from the session processes.
+ */
 import type { PaneTerminal } from "../protocol/pane-terminal.ts";
 import type { Backend } from "./backend.ts";
 import { terminalVariables } from "./formats/terminal-variables.ts";

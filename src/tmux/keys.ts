@@ -1,6 +1,6 @@
-/** Names of keys as tmux has them, as `send-keys` gives them to wsh's `input.send`. Pure. */
+/** Converts tmux's key names in `send-keys` to keys of wsh's `input.send`. Pure. */
 
-/** Names of tmux, in lower case, with the names of wsh. */
+/** tmux's names in lower case, with wsh's names. */
 const names: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`f${i + 1}`, `F${i + 1}`])),
   ic: "Insert",
@@ -32,7 +32,7 @@ const names: Readonly<Record<string, string>> = {
 /** Keys with Ctrl that tmux sends unchanged. */
 const UNCHANGED = "!#()+,-.0123456789:;<=>'\r\t\x7f`/";
 
-/** What one argument of `send-keys` types: a key of wsh, or text. */
+/** The input of one argument of `send-keys`: a key of wsh, or text. */
 export type KeyOrText = { readonly key: string } | { readonly text: string };
 
 /** @returns a text for anything but a key */
@@ -41,7 +41,7 @@ export function typedBy(argument: string): KeyOrText {
   return key ?? { text: argument };
 }
 
-/** Null for a name that tmux does not know. */
+/** Returns null for a name that tmux does not know. */
 export function keyNamed(argument: string): KeyOrText | null {
   const [, hex] = /^0x([0-9a-f]+)$/i.exec(argument) ?? [];
   if (hex !== undefined) {

@@ -1,5 +1,5 @@
 /**
- * `wsh tmux ARGS`: tmux's command line, carried out by the operations of wsh. Options in front are those of tmux; the
+ * `wsh tmux ARGS`: tmux's command line, run by the operations of wsh. The options before the command are tmux's; the
  * caller has made the backend of the instance that they name.
  */
 import type { Backend } from "./backend.ts";
@@ -11,18 +11,18 @@ export const usage = `usage: tmux [-2CDlNuvV] [-c shell-command] [-f file] [-L s
             [-S socket-path] [-T features] [command [flags]]
 `;
 
-/** Options in front of the command. */
+/** Options before the command. */
 interface Front {
   readonly server: string | null;
   readonly socket: string | null;
   readonly shell: string | null;
-  /** `-f`: read when no session lives yet, as tmux reads it when it starts. */
+  /** `-f`: a file that is read if no session is running, as tmux reads it at its start. */
   readonly file: string | null;
   readonly asks: "version" | null;
-  /** How often `-C` is given: 2 inside of a terminal that knows control mode. */
+  /** How often `-C` is given: 2 inside a terminal that supports control mode. */
   readonly control: number;
   readonly rest: readonly string[];
-  /** Their faults, in tmux's words. */
+  /** A usage error, in tmux's words. */
   readonly fault: string | null;
 }
 
@@ -63,7 +63,7 @@ export function readFront(args: readonly string[]): Front {
 /** @returns the exit status */
 export async function runTmux(backend: Backend, words: readonly string[], file: string | null = null): Promise<number> {
   if (file !== null && (await backend.sessions()).infos.length === 0) {
-    // A command that fails there does not keep tmux from starting.
+    // A failing command in that file does not prevent tmux from starting.
     const quiet = { ...backend, print: async () => {}, complain: async () => {} };
     const start = new Run(quiet, commandTable);
     start.isStarting = true;

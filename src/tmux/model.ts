@@ -1,4 +1,7 @@
-/** The sessions of an instance as tmux has them: `$3`, `@5`, `%7`, in tmux's order. A value, made for each command. */
+/**
+ * The sessions of an instance with tmux's ids `$3`, `@5`, `%7`, in tmux's order. An immutable value, made for each
+ * command.
+ */
 import type { PaneInfo, SessionInfo, WindowInfo } from "../protocol/session.ts";
 import type { SessionList } from "./backend.ts";
 import type { State } from "./state.ts";
@@ -32,7 +35,7 @@ export interface Pane {
   readonly info: PaneInfo;
 }
 
-/** What a target means. */
+/** The session, window and pane of a target. */
 export interface Place {
   readonly session: Session;
   readonly window: Window;
@@ -52,7 +55,7 @@ export class Model {
       .toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
   }
 
-  /** Every pane with where it is. */
+  /** Every pane with its place. */
   get places(): readonly Place[] {
     return this.sessions.flatMap((session) =>
       session.windows.flatMap((window) => window.panes.map((pane) => ({ session, window, pane }))),
@@ -63,18 +66,18 @@ export class Model {
     return this.places.find(({ pane }) => pane.target === target) ?? this.underPopup(target);
   }
 
-  /** A popup is a pane of no window there: what it calls means the window below it. */
+  /** A popup is in no window of the model: the window below it is the target of its commands. */
   private underPopup(target: string): Place | undefined {
     const all = this.sessions.flatMap((session) => session.windows.map((window) => placeOf(session, window)));
     return all.find(({ window }) => window.info.panes.some(({ id, popup }) => popup === true && id === target));
   }
 
-  /** Whether there are sessions that are not here. */
+  /** Whether the model holds all sessions. */
   get isComplete(): boolean {
     return this.list.isComplete;
   }
 
-  /** Ids of everything that lives, as wsh has them; null: not known. */
+  /** wsh's ids of everything that exists; null: unknown. */
   get living(): ReadonlySet<string> | null {
     if (!this.isComplete || this.sessions.length === 0) return null;
     return new Set(this.places.flatMap(({ session, window, pane }) => [session.target, window.target, pane.target]));

@@ -1,6 +1,6 @@
 /**
- * One run of `wsh tmux`: its commands one after the other, each with the sessions of that moment. A command that
- * fails prints tmux's words and ends the run with status 1, as in tmux; what was done before stays done.
+ * One run of `wsh tmux`: runs its commands in order, each with the sessions of that moment. A failing command prints
+ * tmux's message and ends the run with status 1, as in tmux; earlier commands keep their effect.
  */
 import { WshError } from "../protocol/errors.ts";
 import type { Backend } from "./backend.ts";
@@ -17,41 +17,41 @@ import { type Arguments, orderedWords, parseArguments, type Syntax } from "./par
 import { prune, type State } from "./state.ts";
 import { type TargetKind, Targets } from "./targets.ts";
 
-/** Extra variables of a format: those of a buffer, a command. */
+/** Extra variables of a format: those of a buffer or a command. */
 export type ExtraVariables = Readonly<Record<string, string>>;
 
-/** What a command of tmux is here: what it takes, and what it does by wsh's operations. */
+/** A tmux command: its syntax, and its implementation by wsh's operations. */
 export interface Command extends Syntax {
   readonly name: string;
   readonly alias?: string;
   readonly usage: string;
-  /** It needs no session. */
+  /** Whether the command needs no session. */
   readonly starts?: true;
   run(run: Run, args: Arguments): Promise<void>;
 }
 
-/** Is told of each command of a run, for a client that gets the answers in blocks. */
+/** Observes each command of a run, for a client that gets answers in blocks. */
 interface Guard {
   begin(): void;
   end(isGood: boolean): void;
 }
 
 export class Run {
-  /** Status of the process when nothing fails. */
+  /** Exit status if nothing fails. */
   status = 0;
-  /** A configuration is read before the first session is there. */
+  /** Whether a configuration is being read before the first session exists. */
   isStarting = false;
-  /** What commands of this run without a target mean from now on: what a command before them made. */
+  /** The default target of later commands in this run: what an earlier command made. */
   private made: string | null = null;
-  /** The pane that the command in work has made, which its hook is about. */
+  /** The pane that the current command has made, for its hook. */
   private fresh: string | null = null;
-  /** What formats say of the hook that is carried out. */
+  /** Variables of the running hook. */
   private hooked: ExtraVariables | null = null;
-  /** Keys were bound or unbound; terminals learn of it once the commands have ended. */
+  /** Whether bindings have changed; terminals are notified after the commands. */
   hasNewKeys = false;
-  /** It carries out what wsh itself has asked for: nothing is behind that. */
+  /** Whether wsh itself started the run: it triggers no hooks. */
   isOwn = false;
-  /** Files that are being read, one in the other. */
+  /** Nesting depth of files being read. */
   files = 0;
   private depth = 0;
   private loaded: { readonly model: Model; readonly state: State } | null = null;
@@ -67,7 +67,7 @@ export class Run {
     return this.hooked === null ? this.guarded : null;
   }
 
-  /** Runs commands in order. @returns false after one that failed */
+  /** Runs commands in order. @returns false if one failed */
   async commands(all: readonly (readonly string[])[]): Promise<boolean> {
     this.depth++;
     try {
@@ -83,7 +83,7 @@ export class Run {
 
   private async inOrder(all: readonly (readonly string[])[]): Promise<boolean> {
     try {
-      // As tmux reads a whole line before it does anything.
+      // Like tmux, parses a whole line before it runs any command.
       for (const words of all) this.parsed(words);
     } catch (thrown) {
       this.guard?.begin();
@@ -108,7 +108,7 @@ export class Run {
     return false;
   }
 
-  /** A command with its arguments; aliases are those of the option. @throws TmuxError */
+  /** A command with its arguments; aliases come from the option. @throws TmuxError */
   private parsed([name = "", ...words]: readonly string[]): { readonly command: Command; readonly args: Arguments } {
     const aliases = optionAt(this.backend.readState(), {}, "command-alias")?.split("\n") ?? [];
     const alias = aliases.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1);
@@ -146,24 +146,24 @@ export class Run {
     await this.hook(behind, model.findPane(pane) ?? this.currentIn(model) ?? {}, argumentVariables(command, args));
   }
 
-  /** The place that a command's target means; null: none. */
+  /** The place of a command's target; null: it has none. */
   private async targetOf({ usage }: Command, args: Arguments): Promise<Place | null> {
     const [, kind = "pane"] = /-t (?:target|dst)-(pane|window|session)/.exec(usage) ?? [];
     return this.place(args, kind as TargetKind).catch(() => null);
   }
 
-  /** A command with its full name and its flags in order, as tmux keeps it. @throws TmuxError */
+  /** A command with its full name and ordered flags, as tmux stores it. @throws TmuxError */
   canonical(words: readonly string[]): string[] {
     const { command, args } = this.parsed(words);
     return [command.name, ...orderedWords(command, args)];
   }
 
-  /** @throws TmuxError as the command would without being carried out */
+  /** @throws TmuxError the command's errors, without running it */
   check(words: readonly string[]): void {
     this.parsed(words);
   }
 
-  /** Carries out what is set for a hook, with that place as its target. What it does sets off no hook. */
+  /** Runs the commands of a hook with that place as the target. They trigger no hooks. */
   private async hook(name: string, place: Partial<Place>, variables: ExtraVariables): Promise<void> {
     const state = this.backend.readState();
     if (this.hooked !== null || !isHookSet(state, name)) return;
@@ -182,18 +182,18 @@ export class Run {
     }
   }
 
-  /** Carries out what is set for a hook where nothing has happened. */
+  /** Runs the commands of a hook without an event. */
   async runHook(name: string): Promise<void> {
     const place = (await this.targets()).current;
     await this.hook(name, place ?? {}, place === null ? {} : placeVariables(place));
   }
 
-  /** What is private is not known to AI agents. */
+  /** AI agents do not learn of private sessions. */
   private async knows({ pane }: Partial<Place>): Promise<boolean> {
     return pane === undefined || (await this.load()).model.findPane(pane.target) !== undefined;
   }
 
-  /** Has a run act for an AI agent, with its rights. @param agent null: for the caller */
+  /** Runs commands for an AI agent, with its rights. @param agent null: for the caller */
   private async as(agent: string | null, act: (run: Run) => Promise<unknown>): Promise<void> {
     if (agent === null || agent === this.backend.agent) return void (await act(this));
     const { print, complain } = this.backend;
@@ -205,7 +205,7 @@ export class Run {
     this.loaded = null;
   }
 
-  /** Carries out the hooks of an event of wsh, by which this process was started. */
+  /** Runs the hooks of the event for which wsh started this process. */
   async event(): Promise<void> {
     this.isOwn = true;
     const { WSH_EVENT: event = "", WSH_EVENT_KEPT, ...said } = this.backend.env;
@@ -223,7 +223,7 @@ export class Run {
       await this.runHook(name);
   }
 
-  /** Hooks were set, or are no longer. */
+  /** Called when hooks were set or unset. */
   async hooksChanged(): Promise<void> {
     const state = this.backend.readState();
     const events = eventsOfHooks((name) => isHookSet(state, name));
@@ -235,7 +235,7 @@ export class Run {
     });
   }
 
-  /** The sessions and what tmux keeps at the time of the command. */
+  /** The sessions and the tmux state at the time of the command. */
   async load(): Promise<{ readonly model: Model; readonly state: State }> {
     if (this.loaded !== null) return this.loaded;
     const [sessions, state] = [await this.backend.sessions(), this.backend.readState()];
@@ -243,7 +243,7 @@ export class Run {
     return this.loaded;
   }
 
-  /** Looks at the sessions again behind a change. */
+  /** Reads the sessions again after a change. */
   refresh(): Promise<{ readonly model: Model; readonly state: State }> {
     this.loaded = null;
     return this.load();
@@ -260,12 +260,12 @@ export class Run {
     return result;
   }
 
-  /** A command without a target means this from now on. */
+  /** Sets the default target of later commands. */
   means(pane: string): void {
     this.made = pane;
   }
 
-  /** The hook of the command in work is about this pane. */
+  /** Names the pane that the current command's hook is about. */
   hasMade(pane: string): void {
     this.fresh = pane;
   }
@@ -283,9 +283,9 @@ export class Run {
     if (shown !== undefined) return placeOf(shown);
     const own = this.backend.pane === null ? undefined : model.findPane(this.backend.pane);
     if (own !== undefined) return own;
-    // Its session may be one that is not known: no other is meant in its place.
+    // The caller's session may be unknown; no other session replaces it.
     if (this.backend.pane !== null && !model.isComplete) return null;
-    // As tmux: who is attached first, the newest otherwise.
+    // As in tmux: an attached session first, otherwise the newest.
     const [best] = model.sessions.toSorted(
       (a, b) =>
         Number(b.info.attached > 0) - Number(a.info.attached > 0) ||
@@ -296,7 +296,7 @@ export class Run {
     return best === undefined ? null : placeOf(best);
   }
 
-  /** The place that a flag names; without it the current one. */
+  /** The place that a flag names; without the flag the current one. */
   async place(args: Arguments, kind: TargetKind, flag = "t"): Promise<Place> {
     return (await this.targets()).find(args.get(flag), kind);
   }
@@ -318,7 +318,7 @@ export class Run {
     return one;
   }
 
-  /** The same format for several places. */
+  /** Expands the same format for several places. */
   async formats(
     template: string,
     all: readonly { readonly around: Around; readonly extra?: ExtraVariables }[],
@@ -326,7 +326,7 @@ export class Run {
   ): Promise<string[]> {
     const { model, state } = await this.load();
     const facts = await gatherFacts(this.backend, { model, state }, template, { all: all.map(({ around }) => around) });
-    // What shell commands print is known by the next reading.
+    // The next expansion has the output of the shell commands.
     const printed = new Map<string, string | null>();
     const shell = (command: string): string => {
       if (!printed.has(command)) printed.set(command, null);
@@ -356,7 +356,7 @@ export class Run {
     const { session, window, pane } = around;
     const inside = (place: Around): FormatScope => this.scope(place, { ...known, extra: {} });
     return {
-      // Fields that every object has are not variables.
+      // Properties that every object has are not variables.
       find: (name) =>
         name in Object.prototype
           ? undefined
@@ -399,12 +399,12 @@ function isHookSet(state: State, name: string): boolean {
   return [state.session, state.window, ...Object.values(state.own)].some((values) => values[name] !== undefined);
 }
 
-/** Formats have flags as numbers, which conditions can test. */
+/** Formats have flags as numbers, so that conditions can test them. */
 function formatValue(name: string, value: string | undefined): string | undefined {
   return optionTable[name]?.type === "flag" ? String(Number(value === "on")) : value;
 }
 
-/** A variable of the session's environment, or else of the global one; undefined where it is unset. */
+/** A variable of the session's environment, or else of the global one; undefined if unset. */
 export function environmentOf(
   state: State,
   session: string | undefined,
@@ -416,7 +416,7 @@ export function environmentOf(
   return set === undefined ? env[name] : (set.value ?? undefined);
 }
 
-/** The text of a failure: tmux's words where they are known. */
+/** The text of an error: tmux's words if known. */
 export function messageOf(thrown: unknown): string {
   if (thrown instanceof TmuxError) return thrown.message;
   return WshError.from(thrown).message;

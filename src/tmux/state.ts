@@ -1,6 +1,6 @@
 /**
- * What tmux keeps and wsh does not: options, environments, channels. One value for an instance,
- * changed under a lock; what belongs to a session, window or pane that is gone is left out at the next change.
+ * The tmux data that wsh itself does not have: options, environments, channels. One value per instance, changed under a
+ * lock; data of a session, window or pane that is gone is removed at the next change.
  */
 import * as v from "valibot";
 
@@ -16,7 +16,7 @@ const boundKey = v.object({
   repeat: v.optional(v.boolean(), false),
 });
 const boundTable = v.object({
-  /** `unbind-key -a`: what wsh binds in it does nothing. */
+  /** `unbind-key -a`: disables wsh's bindings of the table. */
   cleared: v.optional(v.boolean(), false),
   /** By wsh's name of the key; null: unbound. */
   keys: v.optional(v.record(v.string(), v.nullable(boundKey)), {}),
@@ -25,18 +25,18 @@ export type BoundKey = v.InferOutput<typeof boundKey>;
 export type BoundTable = v.InferOutput<typeof boundTable>;
 
 export const StateSchema = v.object({
-  /** Values of options: of the server, the global ones of sessions and of windows, and those of one each by its id. */
+  /** Values of options: of the server, global ones of sessions and windows, and those of single objects by id. */
   server: values,
   session: values,
   window: values,
   own: each,
   environment: v.optional(variables, {}),
   environments: v.optional(v.record(v.string(), variables), {}),
-  /** Respawned panes and windows in another session keep the ids that tmux's callers know: `@9` is shown as `@7`. */
+  /** Respawned panes and moved windows keep the ids that tmux callers know: `@9` is shown as `@7`. */
   panes: values,
-  /** Names that wsh does not take: what it has instead, and what is shown. */
+  /** Names that wsh does not accept: wsh's replacement, and the shown name. */
   names: v.optional(v.record(v.string(), v.object({ own: v.string(), shown: v.string() })), {}),
-  /** Of windows: the layout before the last command, and the preset that was chosen last. */
+  /** Per window: the layout before the last command, and the last preset. */
   layouts: v.optional(v.record(v.string(), v.object({ before: v.string(), preset: v.optional(v.string()) })), {}),
   channels: v.optional(
     v.record(
@@ -45,19 +45,19 @@ export const StateSchema = v.object({
     ),
     {},
   ),
-  /** Panes whose output goes to a command: the process that carries it. */
+  /** Panes whose output goes to a command: the process that carries the pipe. */
   pipes: v.optional(v.record(v.string(), v.number()), {}),
   /** Clients in control mode by name: their process, and the session that they show. */
   clients: v.optional(v.record(v.string(), v.object({ pid: v.number(), session: v.string(), flags: v.string() })), {}),
-  /** What `display-message` has shown, oldest first, and what people answered to prompts of each type. */
+  /** The messages of `display-message`, oldest first, and people's answers to prompts by type. */
   messages: v.optional(v.array(v.string()), []),
   prompts: v.optional(v.record(v.string(), v.array(v.string())), {}),
-  /** The window that a session showed when its focus last changed; known while a hook is about that. */
+  /** The window that a session showed before its last focus change; set while a hook handles that change. */
   shown: values,
-  /** Commands of hooks that an AI agent has set: they are run as the agent's. By scope, hook and command. */
+  /** Hook commands that an AI agent has set; they run as the agent. By scope, hook and command. */
   hookAgents: values,
   marked: v.optional(v.nullable(v.string()), null),
-  /** What `bind-key` and `unbind-key` changed, by the table. */
+  /** Changes by `bind-key` and `unbind-key`, by table. */
   tables: v.optional(v.record(v.string(), boundTable), {}),
 });
 export type State = v.InferOutput<typeof StateSchema>;
@@ -66,7 +66,7 @@ export function emptyState(): State {
   return v.parse(StateSchema, {});
 }
 
-/** Leaves out what belongs to nothing that lives. */
+/** Removes the data of objects that no longer exist. */
 export function prune(state: State, living: ReadonlySet<string>): void {
   for (const table of [
     state.own,

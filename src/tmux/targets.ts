@@ -1,4 +1,6 @@
-/** What `-t` means: `=name`, `$3`, `@5`, `%7`, `session:window.pane`, `{last}`, `:+`, as tmux 3.3a finds it. Pure. */
+/**
+ * Resolves targets of `-t`: `=name`, `$3`, `@5`, `%7`, `session:window.pane`, `{last}`, `:+`, as tmux 3.3a does. Pure.
+ */
 import { TmuxError } from "./error.ts";
 import { fnmatch } from "./formats/pattern.ts";
 import { type Model, type Pane, type Place, placeOf, type Session, type Window } from "./model.ts";
@@ -26,17 +28,17 @@ const paneWords: Readonly<Record<string, string>> = {
   "{bottom-right}": "bottom-right",
 };
 
-/** The target that a word in braces stands for; any other text is returned unchanged. */
+/** Replaces a word in braces by its target; any other text is returned unchanged. */
 function inBraces(words: Readonly<Record<string, string>>, text: string): string {
   return text.startsWith("{") ? (words[text] ?? text) : text;
 }
 
-/** A session, a window and a pane as they are written. */
+/** The session, window and pane parts of a written target. */
 interface Written {
   readonly session: string;
   readonly window: string;
   readonly pane: string;
-  /** Behind a `:`: no session is looked for by this name. */
+  /** Set for a target that starts with `:`; its name does not name a session. */
   readonly isWindowOnly: boolean;
   readonly isPaneOnly: boolean;
 }
@@ -46,7 +48,7 @@ const NO_TARGET = "no current target";
 export class Targets {
   constructor(
     private readonly model: Model,
-    /** What a command without a target means; null: nothing. */
+    /** The place of a command without a target; null: there is none. */
     readonly current: Place | null,
     private readonly marked: Place | null,
   ) {}
@@ -63,7 +65,7 @@ export class Targets {
     return this.written(readTarget(target, kind));
   }
 
-  /** A place for a window: its session, and its number where it is given and free. */
+  /** The place of a window index: its session, and its number if given and free. */
   findIndex(target: string | undefined): {
     readonly session: Session;
     readonly index: number | null;
@@ -229,7 +231,7 @@ function windowIn(session: Session, written: string): Window | null {
   );
 }
 
-/** What one test finds, or else the other; null for none and for several. */
+/** The only match of one test, or else of the next; null for none or several. */
 function onlyOne<T>(all: readonly T[], ...tests: readonly ((each: T) => boolean)[]): T | null {
   for (const test of tests) {
     const found = all.filter(test);
@@ -238,7 +240,7 @@ function onlyOne<T>(all: readonly T[], ...tests: readonly ((each: T) => boolean)
   return null;
 }
 
-/** The one some places further, around the end. */
+/** The element some positions further, cyclically. */
 export function around<T>(all: readonly T[], from: T, step: number): T | null {
   const at = all.indexOf(from);
   if (at === -1 || all.length === 0) return null;
@@ -299,7 +301,7 @@ function cornerPane(window: Window, name: string): Pane | null {
   );
 }
 
-/** The pane beside another one, around the window's edge as tmux looks for it. */
+/** The pane beside another one; like tmux, wraps around at the window's edge. */
 export function neighbour(window: Window, pane: Pane, side: string): Pane | null {
   const own = boxOf(pane);
   const { rows, cols } = window.info;

@@ -150,7 +150,7 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
     [["confirm-before", "kill-server"], "no current client"],
     [["choose-buffer"], "no current client"],
     [["lock-client"], "no current client"],
-    [["link-window", "-s", "dev", "-t", "dev:7"], "wsh cannot link a window: it stands in one place of one session"],
+    [["link-window", "-s", "dev", "-t", "dev:7"], "wsh cannot link a window: it has one place in one session"],
     [["unlink-window", "-t", "dev"], "window only linked to one session"],
     [["server-access", "-a", "root"], "root owns the server, can't change access"],
     [["send-keys", "-X", "-t", "dev", "cursor-up"], "not in a mode"],

@@ -1,4 +1,4 @@
-/** What `bind-key` and `unbind-key` have changed, as changes of wsh's tables of bindings. Pure. */
+/** Converts the bindings of `bind-key` and `unbind-key` into changes of wsh's key tables. Pure. */
 import { type Binding, type BoundCall, defaultBindings } from "../../keys/bindings.ts";
 import { copyModeKeys, type ModeKeys } from "../../keys/copy-table.ts";
 import { flatKey, isTableName, type KeyChanges, splitFlat } from "../../keys/tables.ts";
@@ -7,20 +7,20 @@ import { quotedValue } from "../options/options.ts";
 import type { BoundKey, BoundTable } from "../state.ts";
 import { copyAction } from "./copy-commands.ts";
 
-/** Tables of tmux's copy mode, with the setting mode_keys under which each is in force. */
+/** tmux's copy mode tables, with the value of mode_keys under which each applies. */
 const copyTables: Readonly<Record<string, ModeKeys>> = { "copy-mode": "emacs", "copy-mode-vi": "vi" };
 
 export function isCopyTable(name: string): boolean {
   return Object.hasOwn(copyTables, name);
 }
 
-/** @throws TmuxError for a name that no table of wsh can have */
+/** @throws TmuxError for a name that a table of wsh cannot have */
 export function requireTableName(name: string): void {
   if (isCopyTable(name) || (isTableName(name) && name !== "copy" && !(name in Object.prototype))) return;
-  throw new TmuxError(`a table of wsh has a name of 2 to 32 lower-case letters, digits, - and _: ${name}`);
+  throw new TmuxError(`a table name in wsh consists of 2 to 32 lower-case letters, digits, - and _: ${name}`);
 }
 
-/** Commands of a key as tmux prints them. */
+/** The commands of a key, as tmux prints them. */
 export function printedCommands(commands: readonly (readonly string[])[], separator = " \\; "): string {
   return commands
     .map((words) => words.map((word, i) => (i === 0 ? word : quotedValue(word))).join(" "))
@@ -28,8 +28,8 @@ export function printedCommands(commands: readonly (readonly string[])[], separa
 }
 
 /**
- * The changes of all tables over those that the preset and the settings make.
- * @param before those, of which a table that was emptied keeps none
+ * All changes to the tables of the preset and the settings.
+ * @param before the tables of preset and settings; an emptied table keeps none of their keys
  */
 export function tmuxChanges(
   tables: Readonly<Record<string, BoundTable>>,
@@ -54,7 +54,10 @@ function keysBefore(table: string, modeKeys: ModeKeys, before: KeyChanges): read
   return [...usual, ...changed.map(({ key }) => key)];
 }
 
-/** What a terminal does itself is done there; commands between are one program, by their words and without a shell. */
+/**
+ * An action of the terminal runs in the terminal. The commands between actions form one program, started from its words
+ * without a shell.
+ */
 function bindingOf({ commands, note, repeat }: BoundKey): Binding {
   const calls: { call: BoundCall; line: string[] | null }[] = [];
   for (const words of commands) {

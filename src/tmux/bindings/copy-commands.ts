@@ -1,4 +1,4 @@
-/** Commands of tmux's copy mode (`send-keys -X NAME`) as the actions of wsh's. Pure. */
+/** Maps commands of tmux's copy mode (`send-keys -X NAME`) to actions of wsh's copy mode. Pure. */
 import type { CopyModeAction } from "../../keys/copy-table.ts";
 import type { CopyModeAct } from "../../protocol/copy-mode.ts";
 import { TmuxError } from "../error.ts";
@@ -45,7 +45,7 @@ const actions: Readonly<Record<string, CopyModeAction>> = {
   cancel: "leave",
 };
 
-/** Those that take a text. */
+/** Commands that take a text. */
 const typing: Readonly<Record<string, CopyModeAction>> = {
   "search-forward-text": "search_forth",
   "search-backward-text": "search_back",
@@ -55,22 +55,22 @@ const typing: Readonly<Record<string, CopyModeAction>> = {
   "jump-to-backward": "till_back",
 };
 
-/** Programs that a copy may go to: it is on the clipboard by wsh itself. */
+/** Clipboard programs that a copy may be piped to; wsh itself puts the copy on the clipboard. */
 const clipboards = /^(?:xclip|xsel|pbcopy|wl-copy|clip\.exe|reattach-to-user-namespace pbcopy)(?:\s|$)/;
 
-/** What `send-keys -X` has copy mode do now. @throws TmuxError where it has nothing that does it */
+/** The action of copy mode for the words of `send-keys -X`. @throws TmuxError if there is none */
 export function copyAct([name = "", ...words]: readonly string[], count: number): CopyModeAct {
   const [text = ""] = words;
   const typed = typing[name];
   if (typed !== undefined && words.length === 1 && text !== "") return { action: typed, count, text };
   const action = copyAction(["send-keys", "-X", name, ...words]);
-  if (action === null) throw new TmuxError(`the copy mode of wsh has no ${name}`);
+  if (action === null) throw new TmuxError(`copy mode in wsh has no ${name}`);
   return { action, count, text: "" };
 }
 
 /**
  * The action of `send-keys -X …`; null for another command.
- * @throws TmuxError where copy mode has none that does it
+ * @throws TmuxError if copy mode has no such action
  */
 export function copyAction(words: readonly string[]): CopyModeAction | null {
   if (words[0] !== "send-keys" || words[1]?.startsWith("-") !== true || !words[1].includes("X")) return null;
@@ -78,6 +78,6 @@ export function copyAction(words: readonly string[]): CopyModeAction | null {
   const action = flags === "-X" ? actions[name] : undefined;
   const isClipboard = name === "copy-pipe-and-cancel" && argument !== undefined && clipboards.test(argument);
   if (action === undefined || rest.length > 0 || (argument !== undefined && !isClipboard))
-    throw new TmuxError(`the copy mode of wsh has no ${words.slice(1).join(" ")}`);
+    throw new TmuxError(`copy mode in wsh has no ${words.slice(1).join(" ")}`);
   return action;
 }

@@ -1,4 +1,4 @@
-/** Keys by the names that tmux gives them, and by those of wsh's tables of bindings. Pure. */
+/** Converts key names between tmux and wsh's key tables. Pure. */
 import { nameOf } from "../../keys/configured.ts";
 import { parseKeyName } from "../../keys/names.ts";
 import { parsePrefix } from "../../keys/prefix.ts";
@@ -8,7 +8,7 @@ import { keyNamed } from "../keys.ts";
 const mouse =
   /^(?:[CMS]-)*(?:(?:Mouse(?:Down|Up|Drag|DragEnd|Move)|(?:Second|Double|Triple)Click)\d*|Wheel(?:Up|Down))(?:Pane|Status\w*|Border)$/i;
 
-/** Named keys and tmux's names of them, in tmux's order. */
+/** Named keys with tmux's names, in tmux's order. */
 const names: Readonly<Record<string, string>> = {
   Escape: "Escape",
   Enter: "Enter",
@@ -28,9 +28,9 @@ const names: Readonly<Record<string, string>> = {
 };
 const order = Object.keys(names);
 
-/** The name in a table of bindings. @throws TmuxError `unknown key: x` */
+/** The key's name in wsh's tables. @throws TmuxError `unknown key: x` */
 export function boundName(given: string): string {
-  if (mouse.test(given)) throw new TmuxError(`wsh binds no events of the mouse: ${given}`);
+  if (mouse.test(given)) throw new TmuxError(`wsh does not bind mouse events: ${given}`);
   const typed = keyNamed(given);
   try {
     if (typed === null) throw new TmuxError("unknown");
@@ -40,7 +40,7 @@ export function boundName(given: string): string {
   }
 }
 
-/** The prefix key that an option means. @throws TmuxError where wsh has no such prefix */
+/** The prefix key of an option's value. @throws TmuxError if wsh does not accept it as a prefix */
 export function optionPrefix(value: string): string {
   if (/^none$/i.test(value)) return "none";
   const name = boundName(value);
@@ -48,7 +48,7 @@ export function optionPrefix(value: string): string {
     parsePrefix(name);
     return name;
   } catch {
-    throw new TmuxError(`wsh cannot have this prefix key: ${value}`);
+    throw new TmuxError(`wsh does not accept this prefix key: ${value}`);
   }
 }
 
@@ -62,18 +62,18 @@ function partsOf(name: string): Parts {
   return { held: modifiers.split("+").filter((each) => each !== ""), key };
 }
 
-/** What tmux calls a key of a table of bindings. */
+/** tmux's name of a key in wsh's tables. */
 export function tmuxName(name: string): string {
   const { held, key } = partsOf(name);
   if (key === "Tab" && held.includes("shift")) return `${held.includes("alt") ? "M-" : ""}BTab`;
   const shown = key === " " ? "Space" : (names[key] ?? key);
-  // A letter with Ctrl is one character to tmux, before which Alt stands.
+  // tmux treats a letter with Ctrl as one character; Alt comes before it.
   const modifiers = names[key] === undefined ? ["alt", "ctrl", "shift"] : ["ctrl", "alt", "shift"];
   const said: Readonly<Record<string, string>> = { ctrl: "C-", alt: "M-", shift: "S-" };
   return modifiers.map((each) => (held.includes(each) ? said[each] : "")).join("") + shown;
 }
 
-/** Compares names of keys as tmux's lists have them. */
+/** Compares key names by the order of tmux's lists. */
 export function byKey(a: string, b: string): number {
   const [left, right] = [rank(a), rank(b)];
   const at = left.findIndex((each, i) => each !== right[i]);

@@ -1,4 +1,7 @@
-/** Commands on who may use sessions and terminals. Where wsh has no such thing, they fail: nobody must rely on it. */
+/**
+ * Commands that control who may use sessions and terminals. Those without a counterpart in wsh fail, so that nobody
+ * relies on them.
+ */
 import { TmuxError } from "../error.ts";
 import type { Session } from "../model.ts";
 import { clientFor } from "./client-list.ts";
@@ -31,12 +34,12 @@ export const accessCommands: readonly Command[] = [
     if (args.has("a") && args.has("d")) throw new TmuxError("-a and -d cannot be used together");
     if (args.has("w") && args.has("r")) throw new TmuxError("-r and -w cannot be used together");
     if (!args.has("a")) throw new TmuxError(`user ${name} not found`);
-    throw new TmuxError(`user ${name} cannot be added: a session of wsh is given to others by tokens and links`);
+    throw new TmuxError(`user ${name} cannot be added: wsh shares sessions by tokens and links`);
   }),
 ];
 
-/** Nothing is locked where nobody looks. @throws TmuxError where somebody does */
+/** Locking succeeds without effect if no terminal shows these sessions. @throws TmuxError if one does */
 function lock(sessions: readonly Session[]): void {
   const looked = sessions.find(({ info }) => info.attached > 0);
-  if (looked !== undefined) throw new TmuxError(`wsh locks no terminal, and one shows ${looked.name}`);
+  if (looked !== undefined) throw new TmuxError(`wsh cannot lock terminals, and a terminal shows ${looked.name}`);
 }

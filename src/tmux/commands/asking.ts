@@ -1,4 +1,7 @@
-/** Commands that show a person something and wait for a choice: questions, menus, messages. They run for their caller. */
+/**
+ * Commands that show something to a person and wait for a choice: questions, menus, messages. They run on behalf of
+ * their caller.
+ */
 import type { OperationInput } from "../../operations/table.ts";
 import { TmuxError } from "../error.ts";
 import type { Session } from "../model.ts";
@@ -10,7 +13,7 @@ import { checkText, runText } from "./shell.ts";
 
 /** Time after which an open question counts as dismissed, in ms. */
 const PATIENCE_MS = 300_000;
-/** Answers that are retained for each type of prompt. */
+/** Most answers retained per type of prompt. */
 const MOST_ANSWERS = 100;
 const promptTypes = ["command", "search", "target", "window-target"] as const;
 
@@ -74,14 +77,14 @@ function typesOf(args: Arguments): readonly string[] {
   return [type];
 }
 
-/** @returns the answer; null when there was none */
+/** @returns the answer; null: the person gave none */
 async function ask(run: Run, session: Session, question: OperationInput<"ask">): Promise<string | boolean | null> {
   const times = { timeout_ms: PATIENCE_MS, max_wait_ms: PATIENCE_MS };
   const { state, answer } = await run.backend.call("ask", { ...question, ...times }, session.target);
   return state === "answered" && answer !== undefined && !Array.isArray(answer) ? answer : null;
 }
 
-/** Carries out the same command beside its caller. */
+/** Runs the same command in the background. */
 function inBackground(run: Run, words: readonly string[]): void {
   // A `;` at the end of a word would separate commands.
   const line = words.map((word) => (word.endsWith(";") ? `${word.slice(0, -1)}\\;` : word));
@@ -98,7 +101,7 @@ async function confirm(run: Run, args: Arguments): Promise<void> {
   if (key !== undefined && !/^[!-~]$/.test(key)) throw new TmuxError("invalid confirm key");
   const usual = `Confirm '${text.trim().split(/\s/)[0]}'?`;
   const question = await run.format(args.get("p") ?? usual, placeIn(session));
-  // A key of its own is typed.
+  // The person types the key that confirms.
   const answer =
     key === undefined
       ? await ask(run, session, { question, kind: "confirm", default: args.has("y") })
@@ -134,7 +137,7 @@ async function prompt(run: Run, args: Arguments): Promise<void> {
     if (typeof answer !== "string") return;
     if (args.has("N") && !/^\d+$/.test(answer)) return;
     text = filled(text, args.has("1") ? answer.slice(0, 1) : answer, i + 1);
-    // Nothing of a private session is written down.
+    // Messages of a private session are not recorded.
     if (session.info.private !== true)
       await run.change((state) => {
         state.prompts[type] = [...(state.prompts[type] ?? []), answer].slice(-MOST_ANSWERS);
@@ -150,7 +153,7 @@ async function menu(run: Run, args: Arguments): Promise<void> {
   for (let at = 0; at < args.words.length; at += 3) {
     const name = await run.format(args.words[at] ?? "", place);
     if (name === "") {
-      // A line between two parts of the menu.
+      // A separator line of the menu.
       at -= 2;
       continue;
     }
@@ -164,7 +167,7 @@ async function menu(run: Run, args: Arguments): Promise<void> {
   if (chosen !== null) await runText(run, await run.format(chosen, place), place);
 }
 
-/** Has a person choose, and runs a template with what is chosen. */
+/** Shows choices to a person, and runs the template with the chosen one. */
 export async function offer(
   run: Run,
   client: string | undefined,
@@ -184,7 +187,7 @@ export async function offer(
   if (chosen !== null) await runText(run, filled(template, chosen, 1), placeIn(session));
 }
 
-/** A text that formats leave unchanged. */
+/** Escapes a text so that formats leave it unchanged. */
 function escaped(text: string): string {
   return text.replaceAll("#", "##");
 }
@@ -209,7 +212,7 @@ async function choice(
   return items[choices.indexOf(String(answer))]?.[1] ?? null;
 }
 
-/** A template with an answer in the place of `%%` and `%N`; `%%%` has it quoted. */
+/** Replaces `%%` and `%N` in a template by the answer; `%%%` inserts it quoted. */
 function filled(template: string, answer: string, index: number): string {
   const quoted = answer.replace(/["\\$;~]/g, "\\$&");
   let isDone = false;

@@ -1,4 +1,4 @@
-/** Paste buffers: those of wsh's instance. */
+/** Commands on the paste buffers of wsh's instance. */
 import type { OperationInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { TmuxError } from "../error.ts";
@@ -88,13 +88,13 @@ function sampleOf(text: string): string {
   return shown.length > SAMPLE * 4 ? `${shown.slice(0, SAMPLE * 4)}...` : shown;
 }
 
-/** Every session sees the buffers of the instance. */
+/** Returns any session: each sees all buffers of the instance. */
 async function anySession(run: Run): Promise<string> {
   const { session } = (await run.targets()).find(undefined, "session");
   return session.target;
 }
 
-/** @param name undefined: the newest that was given none; null: there is none */
+/** @param name undefined: the newest buffer with an automatic name; null: there is none */
 async function read(
   run: Run,
   name: string | undefined,
@@ -113,7 +113,7 @@ async function textOf(run: Run, name: string | undefined): Promise<string> {
   return found.text;
 }
 
-/** @param name undefined: an automatic one */
+/** @param name undefined: an automatic name */
 export async function addBuffer(run: Run, name: string | undefined, text: string, append = false): Promise<void> {
   await run.backend.call("buffer.set", { buffer: name, text, append }, await anySession(run));
 }

@@ -1,4 +1,4 @@
-/** What `capture-pane` reads: rows of history and screen as they are, joined, with their colours. */
+/** Reads rows of history and screen for `capture-pane`: raw or joined, with or without colours. */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { Span } from "../../protocol/screen.ts";
 import { TmuxError } from "../error.ts";
@@ -7,17 +7,17 @@ import { optionAt } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 
-/** Rows of one page of history. */
+/** Rows per page of history. */
 const PAGE = 10_000;
 const LINES_PAGE = 2_000;
 
 interface Row {
   readonly spans: readonly Span[];
-  /** It goes on in the next one. */
+  /** Whether the row continues in the next one. */
   readonly wrapped: boolean;
 }
 
-/** Null where -q makes nothing of a screen that is not there. */
+/** Returns null if -q ignores a screen that does not exist. */
 export async function capture(run: Run, args: Arguments, place: Place): Promise<string | null> {
   const { pane } = place;
   const screen = await run.backend.call("screen.get", { format: "styled" }, pane.target);
@@ -34,12 +34,12 @@ export async function capture(run: Run, args: Arguments, place: Place): Promise<
   const above = history === 0 ? [] : await historyRows(run, pane, history);
   const read = [...above, ...rows];
   const all = [...(isJoined ? await withWraps(run, pane, read) : read), ...(await endOf(run, place))];
-  // Rows above the screen, which the text of an ended pane moves up.
+  // Rows above the screen; the status line of an ended pane moves the screen up.
   const hidden = all.length - rows.length;
   return textOf(all.slice(hidden + Math.max(first, -hidden), hidden + Math.min(last, screen.rows - 1) + 1), args);
 }
 
-/** What tmux prints in a pane whose program has ended. */
+/** The status line that tmux prints in a pane whose program has ended. */
 async function endOf(run: Run, place: Place): Promise<Row[]> {
   if (place.pane.info.state !== "exited") return [];
   const { state } = await run.load();
@@ -60,7 +60,7 @@ function plainRow(line: string | readonly Span[]): Row {
   return { spans: typeof line === "string" ? [{ text: line }] : line, wrapped: false };
 }
 
-/** Rows above the screen, oldest first. */
+/** The rows above the screen, oldest first. */
 async function historyRows(run: Run, pane: Pane, total: number): Promise<Row[]> {
   const all: Row[] = [];
   while (all.length < total) {
@@ -72,7 +72,7 @@ async function historyRows(run: Run, pane: Pane, total: number): Promise<Row[]> 
   return all;
 }
 
-/** Marks the rows that go on in the next one: they end where the text of the pane does. */
+/** Marks the rows that continue in the next one. The rows end where the pane's text does. */
 async function withWraps(run: Run, pane: Pane, rows: readonly Row[]): Promise<readonly Row[]> {
   const wraps: boolean[] = [];
   const first = await run.backend.call("lines.get", { limit: 1 }, pane.target);
@@ -108,7 +108,7 @@ function textOf(rows: readonly Row[], args: Arguments): string {
   return text;
 }
 
-/** Parameters of SGR. */
+/** SGR parameters. */
 interface Style {
   readonly flags: readonly string[];
   readonly fg: string;
@@ -125,7 +125,10 @@ function styleOf({ fg, bg, ...span }: Span): Style {
   return { flags, fg: colorOf(fg, 30), bg: colorOf(bg, 40) };
 }
 
-/** What makes one style of another, as tmux writes it: all is taken back where one flag is. */
+/**
+ * The SGR sequence that changes one style into another, as tmux writes it: it resets all attributes if a flag is
+ * removed.
+ */
 function changeOf(from: Style, to: Style): string {
   const isReset = from.flags.some((flag) => !to.flags.includes(flag));
   const flags = isReset ? ["0", ...to.flags] : to.flags.filter((flag) => !from.flags.includes(flag));

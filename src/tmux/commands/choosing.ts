@@ -1,4 +1,4 @@
-/** Choosers: wsh's switcher at the terminal of the caller's client, or a menu where the caller says what to do. */
+/** Choosers: wsh's switcher at the terminal of the caller's client, or a menu if the caller gives a template. */
 import { isTrue } from "../formats/syntax.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
@@ -54,7 +54,7 @@ export const choosingCommands: readonly Command[] = [
   }),
 ];
 
-/** The value that is chosen, and its line in the menu. */
+/** The value of a choice, and its line in the menu. */
 type Item = readonly string[];
 
 async function chooseIn(
@@ -91,7 +91,7 @@ async function chooseIn(
   );
 }
 
-/** A menu beside the caller. */
+/** Shows a menu in the background. */
 async function offerIn(run: Run, args: Arguments, all: readonly Item[], template: string): Promise<void> {
   const items = all.map(([value = "", name = value]) => [name, value] as const);
   if (args.get("O") === "name") items.sort(([a], [b]) => (a < b ? -1 : 1));

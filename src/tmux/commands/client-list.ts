@@ -1,28 +1,28 @@
-/** The clients of an instance: terminals that are attached to its sessions, and clients in control mode. */
+/** Lists the clients of an instance: terminals attached to its sessions, and clients in control mode. */
 import type { OperationOutput } from "../../operations/table.ts";
 import { TmuxError } from "../error.ts";
 import type { Session } from "../model.ts";
 import type { ExtraVariables, Run } from "../run.ts";
 
-/** What a command about a client means. */
+/** A client, as commands address it. */
 export interface TmuxClient {
   readonly name: string;
   readonly session: Session;
-  /** In control mode: its process. */
+  /** The process of a client in control mode; null for a terminal. */
   readonly pid: number | null;
-  /** A terminal: its number in the session; null: in control mode. */
+  /** The terminal's number in the session; null in control mode. */
   readonly terminal: number | null;
-  /** It was used last in its session. */
+  /** Whether it is the client used last in its session. */
   readonly isUsed: boolean;
-  /** What formats say of it. */
+  /** Variables of formats about the client. */
   readonly variables: ExtraVariables;
 }
 
-/** In the order of their sessions, and of the time at which they came. */
+/** Clients ordered by session, then by the time at which they attached. */
 export async function clientsOf(run: Run, sessions: readonly Session[]): Promise<readonly TmuxClient[]> {
   const { state } = await run.load();
   const all = sessions.map(async (session) => {
-    // A session that has ended meanwhile has none.
+    // A session that has ended meanwhile has no clients.
     const terminals =
       session.info.attached === 0 ? [] : await run.backend.call("session.clients", {}, session.target).catch(() => []);
     const controls = Object.entries(state.clients).flatMap(([name, { pid, session: shown, flags }]): TmuxClient[] => {
@@ -77,8 +77,8 @@ function usual(
 }
 
 /**
- * The client that a flag names; without it the caller's own: the client in control mode that asks, the terminal that was
- * used last in the caller's session, or else one at any.
+ * The client that a flag names. Without the flag the caller's own: the client in control mode that asks, the terminal
+ * used last in the caller's session, or else any session's.
  * @throws TmuxError `no current client`, `can't find client: x`
  */
 export async function clientFor(run: Run, named: string | undefined): Promise<TmuxClient> {
@@ -102,7 +102,7 @@ export async function clientFor(run: Run, named: string | undefined): Promise<Tm
   return found;
 }
 
-/** The same, where a person must see something. @throws TmuxError */
+/** Like clientFor, but only a terminal, since a person must see something. @throws TmuxError */
 export async function terminalFor(run: Run, named: string | undefined): Promise<Session> {
   const { terminal, session } = await clientFor(run, named);
   if (terminal === null && session.info.attached === 0) throw new TmuxError("no current client");

@@ -1,4 +1,4 @@
-/** Commands on clients: those that look at a session, and those in control mode, which change themselves. */
+/** Commands on clients: terminals that show a session, and clients in control mode, which change themselves. */
 import { WshError } from "../../protocol/errors.ts";
 import type { ControlClient } from "../backend.ts";
 import { TmuxError } from "../error.ts";
@@ -61,7 +61,7 @@ async function detach(run: Run, args: Arguments): Promise<void> {
 async function leave(run: Run, { name, session, pid, terminal }: TmuxClient): Promise<void> {
   if (terminal !== null) {
     await run.backend.call("session.detach", { client: terminal }, session.target).catch((thrown) => {
-      // It has left meanwhile.
+      // The client has left meanwhile.
       if (WshError.from(thrown).code !== "client_not_found") throw thrown;
     });
   } else if (name === run.backend.control?.name) run.backend.control.leave();
@@ -71,7 +71,9 @@ async function leave(run: Run, { name, session, pid, terminal }: TmuxClient): Pr
   }
 }
 
-/** The client in control mode that asks. @throws TmuxError where another is meant, or none asks */
+/**
+ * The client in control mode that sent the command. @throws TmuxError if -t names another, or no such client sent it
+ */
 function controlOf(run: Run, args: Arguments, flag: string): ControlClient {
   const { control } = run.backend;
   const named = args.get(flag);
@@ -86,7 +88,7 @@ async function switchClient(run: Run, args: Arguments): Promise<void> {
   if (table !== undefined)
     throw new TmuxError(
       hasTable(run.backend.readState(), table)
-        ? `a terminal of wsh enters a table by a key: bind-key KEY switch-client -T ${table}`
+        ? `a terminal in wsh enters a table by a key: bind-key KEY switch-client -T ${table}`
         : `table ${table} doesn't exist`,
     );
   const { model } = await run.load();
@@ -110,7 +112,7 @@ async function switchClient(run: Run, args: Arguments): Promise<void> {
 
 async function refresh(run: Run, args: Arguments): Promise<void> {
   const changes = ["A", "B", "C", "F", "f"].some((flag) => args.has(flag));
-  // Clients draw by themselves.
+  // Clients redraw by themselves.
   if (!changes) return void (await clientFor(run, args.get("t")));
   const control = controlOf(run, args, "t");
   for (const flag of ["F", "f"]) if (args.has(flag)) control.setFlags(args.get(flag) ?? "");
@@ -138,7 +140,7 @@ async function resize(run: Run, { session }: ControlClient, size: string): Promi
   try {
     await run.backend.call("session.resize", limits, session);
   } catch (thrown) {
-    // People's terminals decide the size.
+    // The terminals of people decide the size.
     if (WshError.from(thrown).code !== "size_held") throw thrown;
   }
 }

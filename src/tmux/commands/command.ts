@@ -1,4 +1,4 @@
-/** What a command of tmux is here: what it takes, and what it does by wsh's operations. */
+/** A tmux command: its syntax, and its implementation by wsh's operations. */
 import { defined } from "../../protocol/defined.ts";
 import { TmuxError } from "../error.ts";
 import { numberFault } from "../options/options.ts";
@@ -18,7 +18,7 @@ export function command(
   return { name, ...defined({ alias }), flags, least, most, usage, run };
 }
 
-/** A number of cells, or a share. */
+/** A number of cells, or a percentage. */
 export type Amount = { readonly cells: number } | { readonly percent: number };
 
 /** @throws TmuxError `width too large` */

@@ -1,4 +1,4 @@
-/** Commands that type into panes, read them, and carry their output elsewhere. */
+/** Commands that type into panes, read them, and pipe their output. */
 import type { CopyModeAct } from "../../protocol/copy-mode.ts";
 import { copyAct } from "../bindings/copy-commands.ts";
 import { TmuxError } from "../error.ts";
@@ -15,7 +15,7 @@ export const inputCommands: readonly Command[] = [
   command("send-prefix", "2t:", [0, 0], "[-2] [-t target-pane]", async (run, args) => {
     const place = await run.place(args, "pane");
     const { prefix } = run.backend.keySettings();
-    // As in tmux, of a prefix that is not set nothing is sent.
+    // As in tmux, an unset prefix sends nothing.
     if (args.has("2") || prefix === "none") return;
     for (const { target } of typedInto(place)) await run.backend.call("input.send", { keys: [prefix] }, target);
   }),
@@ -40,11 +40,11 @@ export const inputCommands: readonly Command[] = [
   }),
 ];
 
-/** At the terminal that shows the session, or that shows it next. */
+/** Enters copy mode at the terminal that shows the session, or at the next one that shows it. */
 async function copyMode(run: Run, args: Arguments): Promise<void> {
   const { session, window, pane } = await run.place(args, "pane");
   if (window !== session.current || pane !== window.active)
-    throw new TmuxError("wsh opens copy mode in the pane that a session shows with the focus");
+    throw new TmuxError("wsh opens copy mode only in the focused pane of a session");
   if (!args.has("q")) await run.backend.call("terminal.show", { view: "copy_mode" }, session.target);
   else if (!(await run.backend.terminal(pane.target)).copy_mode) return;
   for (const [flag, action] of [
@@ -54,12 +54,12 @@ async function copyMode(run: Run, args: Arguments): Promise<void> {
     if (args.has(flag)) await act(run, session, { action, count: 1, text: "" });
 }
 
-/** At the terminal that is used. */
+/** Performs an action of copy mode at the terminal in use. */
 async function act(run: Run, session: Session, does: CopyModeAct): Promise<void> {
   await run.backend.call("terminal.show", { view: "copy_mode", act: does }, session.target);
 }
 
-/** What one call of `input.send` types: a text, then keys. */
+/** The input of one `input.send` call: a text, then keys. */
 interface Sending {
   data: string;
   readonly keys: string[];

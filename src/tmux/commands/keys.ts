@@ -1,4 +1,4 @@
-/** Bindings of keys: made, removed and listed. Attached terminals use them as the others of wsh, over which they stand. */
+/** Commands on key bindings: bind, unbind, list. Attached terminals use these bindings in preference to wsh's own. */
 import { defaultBindings } from "../../keys/bindings.ts";
 import { nameOf } from "../../keys/configured.ts";
 import { parseKeyName } from "../../keys/names.ts";
@@ -25,7 +25,7 @@ export const keyCommands: readonly Command[] = [
   },
 ];
 
-/** Tables that are there without a binding of tmux's. */
+/** Tables that exist without any tmux binding. */
 const usual: readonly string[] = ["prefix", "root", "copy-mode", "copy-mode-vi"];
 
 export function hasTable({ tables }: State, name: string): boolean {
@@ -42,7 +42,7 @@ function tableIn(tables: State["tables"], name: string): BoundTable {
   return table;
 }
 
-/** @throws WshError access_denied where an agent must not */
+/** @throws WshError access_denied for an agent without that right */
 async function change(run: Run, command: string, changed: (tables: State["tables"]) => void): Promise<void> {
   run.backend.requirePerson(command);
   await run.change(({ tables }) => changed(tables));
@@ -59,14 +59,14 @@ async function bind(run: Run, args: Arguments): Promise<void> {
   await change(run, "bind-key", (tables) => {
     const { keys } = tableIn(tables, name);
     const before = keys[key];
-    // Without a command, the note of a bound key is set.
+    // Without a command, bind-key sets the note of a bound key.
     const bound: BoundKey = { commands, repeat: args.has("r"), ...defined({ note }) };
     if (commands.length > 0) keys[key] = bound;
     else if (before !== undefined && before !== null && note !== undefined) before.note = note;
   });
 }
 
-/** @throws TmuxError where a command is unknown or wrong */
+/** @throws TmuxError for an unknown or invalid command */
 async function commandsOf(run: Run, words: readonly string[]): Promise<string[][]> {
   const [only, ...rest] = words;
   if (only === undefined) return [];
@@ -74,16 +74,16 @@ async function commandsOf(run: Run, words: readonly string[]): Promise<string[][
   return all.map((each) => run.canonical(each));
 }
 
-/** A binding is one line. */
+/** Removes the line number from an error: a binding is one line. */
 function withoutLine(thrown: unknown): never {
   throw thrown instanceof TmuxError ? new TmuxError(thrown.message.replace(/^\d+: /, "")) : thrown;
 }
 
-/** @throws TmuxError for what copy mode cannot do */
+/** @throws TmuxError for an action that copy mode lacks */
 function requireCopies(commands: readonly (readonly string[])[]): void {
   const actions = commands.filter((words) => copyAction(words) !== null);
   if (actions.length > 0 && commands.length > 1)
-    throw new TmuxError(`a key of wsh's copy mode has one command: ${printedCommands(commands)}`);
+    throw new TmuxError(`a key of copy mode in wsh has one command: ${printedCommands(commands)}`);
 }
 
 async function unbind(run: Run, args: Arguments): Promise<void> {
@@ -125,7 +125,7 @@ function listedName(given: string): string {
   }
 }
 
-/** As commands of tmux that make them. */
+/** The bindings as the tmux commands that create them. */
 function bindings(tables: State["tables"], wanted: string | null, only: string | null): readonly string[] {
   const rows = Object.keys(tables)
     .filter((table) => wanted === null || table === wanted)
@@ -149,7 +149,7 @@ function boundIn(table: BoundTable | undefined): readonly (readonly [string, Bou
     .toSorted(([a], [b]) => byKey(a, b));
 }
 
-/** Keys with what they do, of which wsh's own have a note. */
+/** Keys with their notes; wsh's own bindings have notes. */
 function notes(run: Run, args: Arguments, only: string | null): readonly string[] {
   const { tables } = run.backend.readState();
   const { prefix, isPreset, configured } = run.backend.keySettings();
@@ -186,7 +186,7 @@ function notes(run: Run, args: Arguments, only: string | null): readonly string[
   return parts.flatMap(({ start, rows }) => rows.map(([key, note]) => `${start}${tmuxName(key).padEnd(width)}${note}`));
 }
 
-/** A key as the settings write it. */
+/** The key in the notation of the settings. */
 function ownName(key: string): string | null {
   try {
     return nameOf(parseKeyName(key));

@@ -1,4 +1,4 @@
-/** Commands on the layouts of windows. What a window had before is in the state: presets follow each other, -o returns. */
+/** Commands on window layouts. The state keeps each window's last preset and earlier layout, for next-layout and -o. */
 import { layoutPresetNames } from "../../operations/windows.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { TmuxError } from "../error.ts";
@@ -21,7 +21,7 @@ export const layoutCommands: readonly Command[] = [
   ),
 ];
 
-/** The main pane of a layout gets the size that an option gives it, where one was set. */
+/** Sets the main pane's size to the value of its option, if the option is set. */
 async function sizeMain(run: Run, preset: string, { session, window }: Place): Promise<void> {
   const [, axis] = /^main-(horizontal|vertical)/.exec(preset) ?? [];
   if (axis === undefined || window.panes.length < 2) return;
@@ -33,7 +33,7 @@ async function sizeMain(run: Run, preset: string, { session, window }: Place): P
   if (set === undefined || shown === undefined || main === undefined) return;
   const room = axis === "vertical" ? shown.info.cols : shown.info.rows;
   const size = amount(name, set);
-  // The others keep a cell, and there is a border.
+  // The other panes keep one cell, and the border takes one.
   const cells = Math.min("cells" in size ? size.cells : Math.floor((room * size.percent) / 100), room - 2);
   if (cells < 1) return;
   const input = axis === "vertical" ? { cols: cells } : { rows: cells };
@@ -66,7 +66,7 @@ async function selectLayout(run: Run, args: Arguments): Promise<void> {
   });
 }
 
-/** The preset before or behind the last one. */
+/** Applies the preset before or after the last one. */
 async function follow(run: Run, place: Place, to: "next" | "previous"): Promise<void> {
   const { state } = await run.load();
   const last = cycle.map(String).indexOf(state.layouts[place.window.target]?.preset ?? "");

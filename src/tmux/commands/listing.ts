@@ -1,4 +1,4 @@
-/** Commands that print: lists and messages. */
+/** Commands that print lists and messages. */
 import { TmuxError } from "../error.ts";
 import { isTrue } from "../formats/syntax.ts";
 import { timeText } from "../formats/text.ts";
@@ -106,7 +106,7 @@ async function displayMessage(run: Run, args: Arguments): Promise<void> {
     if (args.has(flag)) throw new TmuxError(`command display-message: unknown flag -${flag}`);
   if (args.has("F") && args.words.length > 0) throw new TmuxError("only one of -F or argument must be given");
   const targets = await run.targets();
-  // As in tmux, a message about nothing is one all the same.
+  // As in tmux, a message without a target is still expanded.
   const place = await Promise.resolve()
     .then(() => targets.find(args.get("t"), "pane"))
     .catch((thrown) => {
@@ -118,7 +118,7 @@ async function displayMessage(run: Run, args: Arguments): Promise<void> {
     return run.print(await run.format(all, place ?? {}));
   }
   const given = args.get("F") ?? args.word(0) ?? MESSAGE;
-  // Without a client, as in tmux, nobody is shown it.
+  // As in tmux, a message without a client is shown to nobody.
   const isPrinted = args.has("p");
   const client =
     isPrinted && !given.includes("client_")
@@ -127,11 +127,11 @@ async function displayMessage(run: Run, args: Arguments): Promise<void> {
           if (args.has("c")) throw thrown;
           return null;
         });
-  // -l of later versions: the text itself.
+  // -l of later versions prints the text literally.
   const text = args.has("l") ? given : await run.format(given, place ?? {}, client?.variables ?? {}, true);
   if (isPrinted) return run.print(text);
   if (client === null || text === "") return;
-  // Nothing of a private session is written down.
+  // Messages of a private session are not recorded.
   const isPrivate = (place ?? client).session.info.private === true;
   if (!isPrivate)
     await run.change((state) => {

@@ -1,4 +1,4 @@
-/** Commands on panes: making, ending, moving, sizing, selecting. */
+/** Commands on panes: create, kill, move, resize, select. */
 import type { OperationInput } from "../../operations/table.ts";
 import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -62,7 +62,10 @@ export const paneCommands: readonly Command[] = [
   ),
 ];
 
-/** Where a pane is put beside another one; a share is of the pane, or with -f of the window, in whole cells as in tmux. */
+/**
+ * Places a pane beside another one. A percentage refers to the pane, or with -f to the window, in whole cells as in
+ * tmux.
+ */
 function besides(
   args: Arguments,
   { window, pane }: Place,
@@ -84,7 +87,7 @@ function sizeOf(args: Arguments, room: number): { readonly cells?: number } {
         ? amount("create pane failed: -p", `${share}%`)
         : null;
   if (given === null) return {};
-  // tmux makes as much of an impossible size as it can.
+  // tmux clamps an impossible size.
   return { cells: capped("cells" in given ? given.cells : Math.floor((room * given.percent) / 100)) };
 }
 
@@ -145,7 +148,7 @@ function sideOf(args: Arguments): (typeof sides)[keyof typeof sides] | null {
   return null;
 }
 
-/** The active pane of a window that is not shown is chosen without showing the window. */
+/** Selects the active pane of a hidden window without showing the window. */
 async function showAgain(run: Run, { session, window }: Place): Promise<void> {
   if (window !== session.current) await run.backend.call("window.select", {}, session.current.target);
 }
@@ -193,7 +196,7 @@ async function swapPane(run: Run, args: Arguments): Promise<void> {
   if (other === null || other === target.pane) return;
   await run.backend.call("pane.swap", { with: other.target }, target.pane.target);
   if (!movesFocus(run, target)) return;
-  // With -d the place of the target keeps the focus, in place of the pane.
+  // With -d the place of the target keeps the focus, not the pane.
   const focused = !args.has("d") ? target.pane : target.pane.info.active ? other : null;
   if (focused !== null) await run.backend.call("pane.select", {}, focused.target);
 }

@@ -1,4 +1,4 @@
-/** display-popup: a popup of wsh, with tmux's places, sizes and ends. */
+/** display-popup: a popup of wsh with tmux's positions, sizes and exit statuses. */
 import { constants } from "node:os";
 import { WshError } from "../../protocol/errors.ts";
 import { TmuxError } from "../error.ts";
@@ -8,7 +8,7 @@ import type { Run } from "../run.ts";
 import { type Amount, amount, type Command, command } from "./command.ts";
 import { givenVariables } from "./start.ts";
 
-/** Status of a popup that was closed with its program running, as of a shell that got SIGHUP. */
+/** Status of a popup that was closed with its program running: that of a shell after SIGHUP. */
 const HUNG_UP = 128 + constants.signals.SIGHUP;
 
 export const popupCommands: readonly Command[] = [
@@ -53,18 +53,18 @@ async function displayPopup(run: Run, args: Arguments): Promise<void> {
   }
 }
 
-/** tmux passes the number of a signal on unchanged. */
+/** tmux returns the number of a signal unchanged. */
 function numberOf(signal: string): number {
   return Object.entries(constants.signals).find(([name]) => name === signal)?.[1] ?? HUNG_UP;
 }
 
-/** Half of the window in its middle, unless told. @throws TmuxError */
+/** By default half of the window, centred. @throws TmuxError */
 function boundsOf(args: Arguments, { window, pane }: Place) {
   const { rows, cols } = window.info;
   const [height, width] = [sizeOf("height", args.get("h"), rows), sizeOf("width", args.get("w"), cols)];
   const { row = 0, col = 0 } = pane.info;
   const x = { C: "center", R: cols - width, P: col, M: "center", W: 0, S: 0 }[args.get("x") ?? "C"];
-  // A number is where the lower edge is.
+  // A number gives the position of the lower edge.
   const bottom = { P: row + pane.info.rows, S: rows, W: rows, R: rows }[args.get("y") ?? "C"];
   const y = { C: "center", M: "center" }[args.get("y") ?? "C"];
   return {
@@ -82,7 +82,7 @@ function sizeOf(what: string, text: string | undefined, room: number): number {
   return Math.max(1, cells);
 }
 
-/** Anything but a number is the beginning, as in tmux. */
+/** As in tmux, anything but a number means 0. */
 function numberAt(text = ""): number {
   return /^\d{1,9}$/.test(text) ? Number(text) : 0;
 }

@@ -1,11 +1,14 @@
-/** Starting a pane's program again: used for panes and for windows. */
+/** Restarts a pane's program, for respawn-pane and respawn-window. */
 import { TmuxError } from "../error.ts";
 import type { Place } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { programOf } from "./start.ts";
 
-/** Starts a pane's program again, or another one: wsh gives that another id, which is shown as the one before. */
+/**
+ * Restarts a pane's program, or starts another one. wsh gives the new pane another id; tmux callers see the earlier
+ * one.
+ */
 export async function respawn(run: Run, args: Arguments, place: Place): Promise<void> {
   const { session, window, pane } = place;
   if (!args.has("k") && pane.info.state !== "exited") {
@@ -19,7 +22,7 @@ export async function respawn(run: Run, args: Arguments, place: Place): Promise<
     cwd: args.has("c") ? program.cwd : before.start_path,
     command: args.words.length > 0 ? program.command : before.start_command,
   };
-  // Read before the change, which leaves out what belongs to dead panes.
+  // Read before the change, which removes the state of dead panes.
   const { own: options, marked, pipes } = (await run.load()).state;
   const { pane: now } = await run.backend.call("pane.respawn", started, pane.target);
   await run.refresh();

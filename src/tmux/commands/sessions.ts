@@ -8,7 +8,7 @@ import { type Command, command, wholeNumber } from "./command.ts";
 import { freeIndex, givenVariables, keepName, ownName, programOf, visible } from "./start.ts";
 import { nameWindow } from "./windows.ts";
 
-/** Size of a session that nobody looks at, as in tmux. */
+/** Size of a session without a terminal, as in tmux. */
 const SIZE = { rows: 24, cols: 80 };
 const MOST_CELLS = 1000;
 
@@ -36,7 +36,7 @@ export const sessionCommands: readonly Command[] = [
   }),
   command("kill-session", "aCt:", [0, 0], "[-aC] [-t target-session]", async (run, args) => {
     const { session } = await run.place(args, "session");
-    // Alerts, which -C clears, are none of tmux's here.
+    // -C clears tmux's alerts; wsh has none of them.
     if (args.has("C")) return;
     const { model } = await run.load();
     const ended = args.has("a") ? model.sessions.filter((each) => each.id !== session.id) : [session];
@@ -63,12 +63,12 @@ export const sessionCommands: readonly Command[] = [
   }),
 ];
 
-/** tmux keeps `:` and `.` for targets. */
+/** tmux reserves `:` and `.` for targets. */
 function sessionName(name: string): string {
   return visible(name.replace(/[:.]/g, "_"));
 }
 
-/** Two names of tmux may be one of wsh. */
+/** Two tmux names may convert to the same wsh name. */
 function freeName(own: string, others: readonly Session[]): string {
   let name = own;
   for (let i = 2; others.some(({ info }) => info.name === name); i++) name = `${own.slice(0, 60)}_${i}`;
@@ -99,7 +99,7 @@ async function newSession(run: Run, args: Arguments): Promise<void> {
     cols: side(args.get("x"), "width", SIZE.cols),
   };
   const info = await run.backend.create(wanted).catch((thrown) => {
-    // One that the caller may not know.
+    // A session of this name exists that the caller may not know.
     throw WshError.from(thrown).code === "session_name_conflict"
       ? new TmuxError(`duplicate session: ${shown}`)
       : thrown;
@@ -127,7 +127,7 @@ async function newSession(run: Run, args: Arguments): Promise<void> {
   if (!args.has("d")) await attachTo(run, made, { others: false, readOnly: false });
 }
 
-/** The session's present state. */
+/** The session's current state. */
 async function sessionOf(run: Run, target: string): Promise<Session> {
   const { model } = await run.refresh();
   const found = model.sessions.find((each) => each.target === target);

@@ -1,4 +1,4 @@
-/** Options and environments: read, set, and what an option changes in wsh. */
+/** Commands on options and environments: reads them, sets them, and applies an option's effect in wsh. */
 import { optionPrefix } from "../bindings/key-names.ts";
 import { TmuxError } from "../error.ts";
 import type { Place } from "../model.ts";
@@ -42,7 +42,7 @@ export const settingCommands: readonly Command[] = [
   command("show-environment showenv", "hgst:", [0, 1], "[-hgs] [-t target-session] [name]", showEnvironment),
 ];
 
-/** The place of the target; null where it means none, which only matters for what is not global. */
+/** The target's place; null if there is no such place, which matters only for values that are not global. */
 async function placeFor(run: Run, args: Arguments): Promise<Place | null> {
   return run.place(args, "pane").catch(() => null);
 }
@@ -117,7 +117,7 @@ async function set(run: Run, args: Arguments, isWindow: boolean): Promise<void> 
   await apply(run, name, scope, place);
 }
 
-/** Options by which what people and other callers do becomes something else. */
+/** Options that change the effect of commands by people and other callers. */
 const reaching: readonly string[] = ["command-alias", "default-command", "default-shell", "prefix"];
 
 /** A hook's command in its stored form. */
@@ -125,7 +125,7 @@ function oneLine(text: string): string {
   return text.replace(/\s*\n\s*/g, " ");
 }
 
-/** A list without one of its values, whose place stays. */
+/** Removes one value of a list; the other values keep their indexes. */
 function without(list: string, index: number): string | undefined {
   const lines = list.split("\n").map((line, i) => (i === index ? "" : line));
   return lines.every((line) => line === "") ? undefined : lines.join("\n");
@@ -160,7 +160,7 @@ function changedValue(
   return checkedValue(kind, text, before);
 }
 
-/** What an option changes in wsh; docs/tmux.md lists these, and that all others are only kept. */
+/** Applies an option's effect in wsh. docs/tmux.md lists these options; all others are only stored. */
 async function apply(run: Run, name: string, scope: OptionScope, place: Place | null): Promise<void> {
   if (scope.kind !== "own" || place === null) return;
   const { state } = await run.load();
@@ -249,7 +249,7 @@ async function setHook(run: Run, args: Arguments): Promise<void> {
   if (args.has("R")) return run.runHook(name);
   const text = args.word(1);
   if (text === undefined) return set(run, args, args.has("w"));
-  // What it is to do is checked now, and kept as tmux prints it.
+  // The command is checked now, and stored as tmux prints it.
   const all = await checkText(run, text);
   const kept = all
     .map(([first = "", ...words]) => [run.commandNamed(first).name, ...words.map(quotedValue)].join(" "))
@@ -268,7 +268,7 @@ async function setEnvironment(run: Run, args: Arguments): Promise<void> {
   if (args.has("u") && given !== undefined) throw new TmuxError("can't specify a value with -u");
   if (args.has("r") && given !== undefined) throw new TmuxError("can't specify a value with -r");
   if (!args.has("u") && !args.has("r") && given === undefined) throw new TmuxError("no value specified");
-  // Panes that a person makes get it, PATH too.
+  // Panes that people make get the variable, including PATH.
   if (args.has("g") || place === null) run.backend.requirePerson("set-environment");
   else await run.backend.requireOwn(place.session.target, ["set-environment", ...args.words].join(" "));
   const value = given !== undefined && args.has("F") ? await run.format(given, place ?? {}) : given;

@@ -1,4 +1,4 @@
-/** Commands that run others: shells, files of commands, and waiting for channels. */
+/** Commands that run others: shells, command files, and waiting for channels. */
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { TmuxError } from "../error.ts";
@@ -10,7 +10,7 @@ import { type Parsed, parseCommands } from "../parse/commands.ts";
 import { environmentOf, messageOf, type Run } from "../run.ts";
 import { type Command, command } from "./command.ts";
 
-/** Files that may name each other in a row, as in tmux. */
+/** Deepest nesting of files that source each other, as in tmux. */
 const MOST_FILES = 50;
 
 export const shellCommands: readonly Command[] = [
@@ -58,7 +58,7 @@ async function ifShell(run: Run, args: Arguments): Promise<void> {
   if (chosen !== undefined) await runText(run, chosen, place);
 }
 
-/** @throws TmuxError as the commands of a text would without being carried out @returns their words */
+/** @throws TmuxError the errors of the text's commands, without running them @returns their words */
 export async function checkText(run: Run, text: string): Promise<readonly (readonly string[])[]> {
   const all = (await commandsIn(run, text, {}, async () => {})).map(({ words }) => words);
   for (const words of all) run.check(words);
@@ -70,7 +70,7 @@ export async function runText(run: Run, text: string, place: Partial<Place>): Pr
     if (!(await run.commands([words]))) return;
 }
 
-/** The commands that a text holds. @throws TmuxError `LINE: syntax error` */
+/** Parses a text into commands. @throws TmuxError `LINE: syntax error` */
 export async function commandsIn(
   run: Run,
   text: string,
@@ -81,7 +81,7 @@ export async function commandsIn(
   const session = place.session?.target;
   const conditions = new Map<string, boolean>();
   const assignments: [string, string, boolean][] = [];
-  // Conditions are formats, which may ask: each is known by the second reading.
+  // Conditions are formats, which may need data: the second reading has it.
   for (const [condition] of [...text.matchAll(/^\s*%(?:if|elif)\s+.*$/gm)]) {
     const [word] = parseCommands(
       condition.replace(/^\s*%(?:if|elif)/, "x"),
@@ -113,7 +113,7 @@ export async function commandsIn(
 
 async function sourceFiles(run: Run, args: Arguments): Promise<void> {
   if (run.files >= MOST_FILES) throw new TmuxError("too many nested files");
-  // What its lines mean without a target of their own.
+  // The default target of the file's lines.
   if (args.has("t")) run.means((await run.place(args, "pane")).pane.target);
   const files: { readonly path: string; readonly text: string }[] = [];
   for (const given of args.words) {
@@ -143,7 +143,7 @@ async function sourceFiles(run: Run, args: Arguments): Promise<void> {
   if (faults.length > 0) run.status = 1;
 }
 
-/** Files of a path or of a pattern. @throws TmuxError where there are none */
+/** The files of a path or a glob pattern. @throws TmuxError if there are none */
 function matching({ backend }: Run, named: string): readonly string[] {
   if (!/[*?[]/.test(named)) return [named];
   const found = [...new Bun.Glob(resolve(backend.cwd, named).slice(1)).scanSync({ cwd: "/", onlyFiles: true })].map(
@@ -157,7 +157,7 @@ async function textIn({ backend }: Run, path: string): Promise<string> {
   return new TextDecoder().decode(await backend.readFile(path));
 }
 
-/** Carries out the lines of a file once all of it is understood. @throws TmuxError `LINE: unknown command: x` */
+/** Runs the lines of a file after parsing all of it. @throws TmuxError `LINE: unknown command: x` */
 async function sourceText(run: Run, args: Arguments, path: string, text: string): Promise<void> {
   const assigned: [string, string, boolean][] = [];
   const place = (await run.targets()).current ?? {};
@@ -179,13 +179,13 @@ async function sourceText(run: Run, args: Arguments, path: string, text: string)
       for (const [name, value, hidden] of assigned) environment[name] = { value, hidden };
     });
   }
-  // Behind a command that fails, the next line is carried out.
+  // After a command that fails, the next line still runs.
   for (const commands of lines.values()) await run.commands(commands.map(({ words }) => words));
 }
 
 async function waitFor(run: Run, args: Arguments): Promise<void> {
   const given = args.word(0) ?? "";
-  // Under no name that every object has.
+  // The `:` avoids names that every object has.
   const name = `:${given}`;
   const { backend } = run;
   const channel = { woken: false, signals: 0, waiting: [] as number[], locked: false };

@@ -1,4 +1,7 @@
-/** What panes are started with: command, directory, environment, and how they end. Used by all commands that make one. */
+/**
+ * How programs of panes start: command, directory, environment, and what happens at their end. Used by all commands
+ * that make a pane.
+ */
 import { TmuxError } from "../error.ts";
 import type { Place, Session } from "../model.ts";
 import { optionAt } from "../options/options.ts";
@@ -6,7 +9,7 @@ import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import type { State } from "../state.ts";
 
-/** Parameters of a program, of those that the operations take. */
+/** Parameters of a program, as the operations take them. */
 export interface Program {
   command: string | null;
   cwd: string;
@@ -14,13 +17,13 @@ export interface Program {
   keep_after_exit?: boolean | "failed";
 }
 
-/** @param isInWindow it comes into the place's window, whose own options hold for it */
+/** @param isInWindow whether the pane joins the place's window, so that the window's options apply */
 export async function programOf(run: Run, args: Arguments, place: Place | null, isInWindow = true): Promise<Program> {
   const { state } = await run.load();
   const env = { ...changedEnvironment(state, place?.session.target), ...givenVariables(args) };
   const directory = args.get("c");
   const named = directory === undefined ? "" : await run.format(directory, place ?? {});
-  // As tmux, programs whose directory is not there begin at home.
+  // As in tmux, programs whose directory does not exist start in the home directory.
   const cwd = named === "" ? run.backend.cwd : run.backend.isDirectory(named) ? named : (run.backend.env.HOME ?? "/");
   const keep = keepOf(optionAt(state, place === null || !isInWindow ? {} : { window: place.window }, "remain-on-exit"));
   const fallback = optionAt(state, place ?? {}, "default-command") ?? "";
@@ -33,7 +36,7 @@ export async function programOf(run: Run, args: Arguments, place: Place | null, 
   };
 }
 
-/** The first number from `base-index` on that no window of the session has. */
+/** The first number from `base-index` that no window of the session has. */
 export async function freeIndex(run: Run, session: Session): Promise<number> {
   const { state } = await run.load();
   let index = Number(optionAt(state, { session }, "base-index") ?? 0);
@@ -41,7 +44,7 @@ export async function freeIndex(run: Run, session: Session): Promise<number> {
   return index;
 }
 
-/** `remain-on-exit` as wsh has it. */
+/** wsh's value for `remain-on-exit`. */
 export function keepOf(value: string | undefined): boolean | "failed" {
   return value === "on" ? true : value === "failed" ? "failed" : false;
 }
@@ -66,28 +69,28 @@ function changedEnvironment(state: State, session: string | undefined): Record<s
   );
 }
 
-/** As tmux stores a name: what is not printed, backslashes, and a `$` before a variable's name, as escapes of C. */
+/** Escapes a name as tmux stores it: unprintable characters, backslashes, and a `$` before a variable's name become C escapes. */
 export function visible(name: string): string {
-  const known: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", $: "\\$" };
+  const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", $: "\\$" };
   return name.replace(
     /[\\\x00-\x1f\x7f]|\$(?=[A-Za-z_{])/g,
-    (char) => known[char] ?? `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`,
+    (char) => escapes[char] ?? `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`,
   );
 }
 
-/** A name that wsh takes: what it does not is kept beside it. */
+/** A name that wsh accepts; the state keeps the original where they differ. */
 export function ownName(shown: string): string {
   const name = shown.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 64);
   return /^\.{0,2}$/.test(name) ? `_${name}` : name;
 }
 
-/** A window's name: one of digits alone would be its number. */
+/** A window's name: digits alone would mean its number. */
 export function ownWindowName(shown: string): string {
   const name = ownName(shown);
   return /^\d+$/.test(name) ? `_${name}`.slice(0, 64) : name;
 }
 
-/** Keeps the given name where wsh has another. */
+/** Keeps the given name if wsh has another. */
 export async function keepName(run: Run, id: string, own: string, shown: string): Promise<void> {
   const { state } = await run.load();
   if (own === shown && state.names[id] === undefined) return;
@@ -98,14 +101,14 @@ export async function keepName(run: Run, id: string, own: string, shown: string)
 }
 
 /**
- * Whether a command may move the focus of a session. A program's call does not move that of people who look at it; a
- * person's own, typed at a terminal, does.
+ * Whether a command may move a session's focus. A program's call does not move the focus of people who look at the
+ * session; a key of the person does.
  */
 export function movesFocus(run: Run, { session }: Place): boolean {
   return session.info.attached === 0 || run.backend.hasTerminal || run.backend.isByKey === true;
 }
 
-/** Whether what is made gets the focus. */
+/** Whether a new pane gets the focus. */
 export function takesFocus(run: Run, args: Arguments, place: Place): boolean {
   return !args.has("d") && movesFocus(run, place);
 }

@@ -1,4 +1,4 @@
-/** Every command of tmux that is offered. */
+/** Every tmux command that wsh offers. */
 import type { Command } from "../run.ts";
 import { accessCommands } from "./access.ts";
 import { askingCommands } from "./asking.ts";

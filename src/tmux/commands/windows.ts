@@ -44,7 +44,7 @@ export const windowCommands: readonly Command[] = [
     const [flags, usage] = to === "last" ? ["t:", "[-t target-session]"] : ["at:", "[-a] [-t target-session]"];
     return command(`${to}-window ${alias}`, flags, [0, 0], usage, async (run, args) => {
       const { session } = await run.place(args, "session");
-      // No window has an alert that waits: wsh shows what needs people by itself.
+      // No window has a pending alert: wsh shows agents that need people by itself.
       if (args.has("a")) throw new TmuxError(`no ${to} window`);
       await turn(run, session, to);
     });
@@ -54,7 +54,7 @@ export const windowCommands: readonly Command[] = [
     const { window } = targets.find(args.get("s"), "window");
     const { index } = targets.findIndex(args.get("t"));
     if (index === window.index) throw new TmuxError(`same index: ${index}`);
-    throw new TmuxError("wsh cannot link a window: it stands in one place of one session");
+    throw new TmuxError("wsh cannot link a window: it has one place in one session");
   }),
   command("unlink-window unlinkw", "kt:", [0, 0], "[-k] [-t target-window]", async (run, args) => {
     const { window } = await run.place(args, "window");
@@ -94,7 +94,7 @@ export const windowCommands: readonly Command[] = [
       const step = (more: string, less: string): number => (args.has(more) ? by : args.has(less) ? -by : 0);
       const { info } = window;
       if (args.has("a") || args.has("A")) {
-        // The smallest or the largest of the terminals that show the session.
+        // The smallest or the largest size among the terminals that show the session.
         const all = session.info.attached === 0 ? [] : await run.backend.call("session.clients", {}, session.target);
         const of = (sizes: readonly number[]): number => (args.has("a") ? Math.min(...sizes) : Math.max(...sizes));
         const size = { rows: of(all.map(({ rows }) => rows)), cols: of(all.map(({ cols }) => cols)), force: true };
@@ -172,13 +172,13 @@ async function newWindow(run: Run, args: Arguments): Promise<void> {
   await run.refresh();
   if (name !== undefined)
     await nameWindow(run, made.window, name).catch((thrown) => {
-      // Its program has ended at once.
+      // The pane's program has ended at once.
       if (!WshError.from(thrown).code.endsWith("_not_found")) throw thrown;
     });
   await printMade(run, args, made.pane, focus);
 }
 
-/** Prints what `-P` asks of a pane that was made, which commands behind it mean. */
+/** Prints the `-P` format of a new pane; later commands default to that pane. */
 export async function printMade(
   run: Run,
   args: Arguments,
@@ -191,7 +191,7 @@ export async function printMade(
   if (focused || !args.has("d")) run.means(pane);
   if (!args.has("P")) return;
   const place = model.findPane(pane);
-  // A command that has ended at once leaves no pane; its id is what the caller needs all the same.
+  // The pane of a command that has ended at once is gone; the caller still needs its id.
   await run.print(
     await run.format(
       args.get("F") ?? usual,
@@ -218,7 +218,8 @@ async function moveWindow(run: Run, args: Arguments): Promise<void> {
     const { state } = await run.load();
     const base = Number(optionAt(state, { session }, "base-index") ?? 0);
     const all = session.windows.map((window, i) => ({ window, index: base + i }));
-    // Those that go down first, from below; then the others from above: no number is taken then.
+    // Windows that move down go first, in ascending order, then the others in descending order: each number is then
+    // free.
     const down = all.filter(({ window, index }) => index < window.index);
     const up = all.filter(({ window, index }) => index > window.index).toReversed();
     for (const { window, index } of [...down, ...up]) await run.backend.call("window.update", { index }, window.target);
@@ -240,7 +241,7 @@ async function moveWindow(run: Run, args: Arguments): Promise<void> {
     run.backend.call("window.move", { to: session.target, ...where, focus }, target);
   await move(taken === undefined ? { index: at, make_room: isBeside } : {});
   if (taken === undefined) return;
-  // Not before: it may be the only one of its session.
+  // The replaced window is closed last: it may be the only one of its session.
   await run.backend.call("window.close", {}, taken.target);
   await move({ index: at });
 }
@@ -250,7 +251,7 @@ async function swapWindows(run: Run, args: Arguments): Promise<void> {
   const [source, target] = [targets.find(args.get("s"), "window"), targets.find(args.get("t"), "window")];
   if (source.window === target.window) return;
   await run.backend.call("window.swap", { with: target.window.target }, source.window.target);
-  // With -d the numbers of the two are selected; without it, those that are selected stay so.
+  // With -d the numbers of the two windows stay selected; without it, the windows do.
   const swapped = [
     { place: target, incoming: source.window },
     { place: source, incoming: target.window },

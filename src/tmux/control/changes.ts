@@ -1,12 +1,15 @@
-/** What happened between two looks at the sessions, as control mode notifies of it, in tmux's order. Pure. */
+/**
+ * Compares two snapshots of the sessions, and lists control mode's notifications of the differences, in tmux's order.
+ * Pure.
+ */
 import type { Model, Session } from "../model.ts";
 
-/** A look at the sessions, for a client that shows one of them. */
+/** A snapshot of the sessions, for a client that shows one of them. */
 export interface ModelState {
   readonly model: Model;
   /** `@s3` */
   readonly shown: string | null;
-  /** Of the windows of the session that is shown, by id. */
+  /** Layouts of the shown session's windows, by window id. */
   readonly layouts: ReadonlyMap<string, { readonly layout: string; readonly flags: string }>;
 }
 
@@ -47,7 +50,7 @@ export function notificationsOf(before: ModelState, after: ModelState): string[]
   return lines;
 }
 
-/** Windows whose panes have other places, while the same session is shown. */
+/** Windows whose panes have moved, while the same session is shown. */
 function laidOut({ windows }: Session, before: ModelState, after: ModelState): string[] {
   return windows.flatMap((window) => {
     const [was, is] = [before.layouts.get(window.id), after.layouts.get(window.id)];

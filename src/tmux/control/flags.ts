@@ -1,13 +1,13 @@
-/** What a client in control mode is, as `refresh-client -f` sets it and `#{client_flags}` says it. */
+/** The flags of a client in control mode: `refresh-client -f` sets them, `#{client_flags}` prints them. */
 
 const UNITS_MS = 1_000;
-/** Flags without effect here, which are kept and said. */
+/** Flags without effect here; they are stored and printed. */
 const KEPT = ["ignore-size", "read-only", "active-pane"];
 
 export class ClientFlags {
-  /** Longest wait of a pane's output; null: it waits as long as it must. */
+  /** Longest wait of a pane's output in ms; null: without limit. */
   pauseAfterMs: number | null = null;
-  /** No output is sent. */
+  /** Whether no output is sent. */
   isSilent = false;
   waitsForExit = false;
   private readonly kept = new Set<string>();

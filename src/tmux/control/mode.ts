@@ -1,9 +1,9 @@
 /**
- * A client in control mode (`-C`, `-CC`): lines of commands come in, an answer to each command goes out between `%begin`
- * and `%end` or `%error`, and what happens in the sessions as notifications.
+ * A client in control mode (`-C`, `-CC`): it sends lines of commands, and receives the answer to each command between
+ * `%begin` and `%end` or `%error`, and notifications of changes in the sessions.
  *
- * Invariant: lines are carried out one after the other; nothing stands inside an answer that is not of its command, and
- * what a line has changed is notified before the next line is read.
+ * Invariant: lines run one after another; an answer contains only its command's output; the changes of a line are
+ * notified before the next line is read.
  */
 import type { Backend, ControlClient, Subscription } from "../backend.ts";
 import { commandsIn } from "../commands/shell.ts";
@@ -21,25 +21,28 @@ import { SessionsWatch } from "./watch.ts";
 
 /** Longest line of a client, in characters. */
 const MOST_LINE = 1024 * 1024;
-/** Most characters of lines that wait, and bytes of answers that the client has not taken before the next line is done. */
+/**
+ * Most characters of queued lines; the next line runs only after the client has read all but this many bytes of
+ * answers.
+ */
 const MOST_WAITING = 64 * MOST_LINE;
 const MOST_UNREAD = 1024 * 1024;
-/** Commands behind which nothing can have changed. */
+/** Commands that change nothing. */
 const LOOKING = /^(list-|show-|display-|has-|capture-|save-|send-|wait-)/;
 
 interface ControlPort {
-  /** `-CC`: the client is inside of a terminal that knows control mode. */
+  /** `-CC`: the client runs inside a terminal that supports control mode. */
   readonly isDouble: boolean;
   write(text: string | Uint8Array): void;
-  /** Bytes that the client has not taken. */
+  /** Bytes that the client has not read. */
   readonly pending: number;
-  /** Whether the client waits for an empty line once it was told of the end. */
+  /** Whether the client waits for an empty line after the exit notification. */
   waitsForExit?(does: boolean): void;
 }
 
 interface ControlEnd {
   readonly status: number;
-  /** Why it ended, where it was not asked to. */
+  /** The reason of an end that the client did not ask for; null otherwise. */
   readonly message: string | null;
 }
 
@@ -54,13 +57,13 @@ export class ControlMode implements ControlClient {
   private readonly decoder = new TextDecoder();
   private text = "";
   private readonly lines: string[] = [];
-  /** Characters in them. */
+  /** Characters in the queued lines. */
   private waiting = 0;
   private isAtEnd = false;
   private isWorking = true;
-  /** The sessions may have changed while a line was carried out. */
+  /** Whether the sessions may have changed while a line ran. */
   private isStale = false;
-  /** The answer that is being written. */
+  /** The answer being written. */
   private block: { readonly time: number; readonly number: number; readonly flag: number } | null = null;
   private number = 0;
   private flag = 0;
@@ -73,7 +76,7 @@ export class ControlMode implements ControlClient {
   private looking: Promise<void> = Promise.resolve();
   private readonly over = Promise.withResolvers<ControlEnd>();
   private isOver = false;
-  /** What others were told of this client. */
+  /** The client's entry in the list of clients, as last reported. */
   private listed = "null";
 
   constructor(
@@ -116,7 +119,7 @@ export class ControlMode implements ControlClient {
     return this.settings.said;
   }
 
-  /** Carries out the first command, then the client's lines, to the end. */
+  /** Runs the first command, then the client's lines, to the end. */
   async run(words: readonly string[]): Promise<ControlEnd> {
     if (this.port.isDouble) this.port.write("\x1bP1000p");
     this.seen = await this.look();
@@ -140,17 +143,17 @@ export class ControlMode implements ControlClient {
       this.waiting += line.length + 1;
     }
     if (this.text.length > MOST_LINE || this.waiting > MOST_WAITING)
-      this.end({ status: 1, message: "too long a line" });
+      this.end({ status: 1, message: "the line is too long" });
     void this.work();
   }
 
-  /** The client has taken what was written. */
+  /** The client has read what was written. */
   drained(): void {
     this.outputs.pump();
     void this.work();
   }
 
-  /** No more lines come. */
+  /** No more lines will come. */
   close(): void {
     this.isAtEnd = true;
     void this.work();
@@ -181,7 +184,7 @@ export class ControlMode implements ControlClient {
 
   private readonly guard = {
     begin: (): void => {
-      // A command that runs others has answered before they do.
+      // A command that runs others answers before they run.
       this.guard.end(true);
       this.block = { time: Math.floor(Date.now() / 1000), number: ++this.number, flag: this.flag };
       this.port.write(`%begin ${this.block.time} ${this.block.number} ${this.block.flag}\n`);
@@ -202,7 +205,7 @@ export class ControlMode implements ControlClient {
     else this.held.push(line);
   }
 
-  /** Carries out the lines that wait. */
+  /** Runs the queued lines. */
   private async work(): Promise<void> {
     if (this.isWorking) return;
     this.isWorking = true;
@@ -241,13 +244,13 @@ export class ControlMode implements ControlClient {
     if (!isOnlyLooking || this.isStale) await this.refresh();
   }
 
-  /** What a line does is looked at once it is done. */
+  /** Changes of a line are looked for after the line. */
   private changed(): void {
     if (this.isWorking) this.isStale = true;
     else void this.refresh();
   }
 
-  /** Looks at the sessions, and notifies of what has changed. */
+  /** Reads the sessions, and notifies the client of changes. */
   private refresh(): Promise<void> {
     const next = async (): Promise<void> => {
       if (this.isOver) return;
@@ -288,7 +291,7 @@ export class ControlMode implements ControlClient {
     };
   }
 
-  /** A subscription's format for each place that it is about, with what names the place. */
+  /** Evaluates a subscription's format for each of its places, with the identifiers of the place. */
   private async formatAll({
     about,
     format,
@@ -315,7 +318,7 @@ export class ControlMode implements ControlClient {
     }));
   }
 
-  /** Others are told of this client, or that it is gone. */
+  /** Reports this client, or its end, to the list of clients. */
   private async list(session: string | null): Promise<void> {
     const { name, flags } = this;
     const said = `${session} ${flags}`;

@@ -1,17 +1,17 @@
 /**
- * What the panes of a session print, for a client in control mode: `%output`, as fast as the client reads. Each pane has
- * a queue with a limit; behind it the pane's stream is not read, and its process sends a repaint of the newest screen
- * once it is. With `pause-after` a pane whose output waits longer is paused instead: what waits is dropped, and the
- * client asks for the pane again.
+ * Sends the output of a session's panes to a client in control mode: `%output`, as fast as the client reads. Each pane
+ * has a limited queue. While the queue is full the pane's stream is not read; afterwards the pane's process sends a
+ * repaint of the newest screen. With `pause-after` a pane whose output waits longer is paused instead: the queue is
+ * dropped, and the client asks for the pane again.
  *
- * Invariant: lines of a pane are in the order of its output; none stands inside the answer to a command.
+ * Invariant: lines of a pane are in the order of its output; none appears inside the answer to a command.
  */
 import { messageTypes } from "../../protocol/messages.ts";
 import type { Connection, ConnectionEvents } from "../../wire/connection.ts";
 
-/** Bytes that a client has not taken above which no output is written to it. */
+/** Bytes not yet read by the client above which output waits. */
 const HIGH_BYTES = 64 * 1024;
-/** Most bytes of a pane that wait; its stream is read again below half of it. */
+/** Longest queue of a pane in bytes; its stream is read again below half of it. */
 const QUEUE_BYTES = 256 * 1024;
 /** Most bytes in a line: escapes make up to four times as many. */
 const LINE_BYTES = 8 * 1024;
@@ -21,7 +21,7 @@ export interface OutputPort {
   readonly pending: number;
   /** Whether output may be written now. */
   readonly isFree: boolean;
-  /** Begins a pane's stream, with its screen so far or without. */
+  /** Opens a pane's stream, with or without a snapshot of its screen. */
   open(pane: string, snapshot: boolean, events: ConnectionEvents): Promise<Connection>;
   line(text: string): void;
 }
@@ -43,13 +43,13 @@ export class PaneOutputs {
   /** By target, `@7`. */
   private readonly panes = new Map<string, Pane>();
   private timer: Timer | null = null;
-  /** Longest wait of output in ms until its pane is paused; null: none is. */
+  /** Longest wait of output in ms until its pane is paused; null: panes are not paused. */
   pauseAfterMs: number | null = null;
   isOff = false;
 
   constructor(private readonly port: OutputPort) {}
 
-  /** Follows these panes and no others. @param isKnown a pane that the client has seen, whose screen it asks for */
+  /** Follows exactly these panes. @param isKnown whether the client has seen a pane; its screen is then not sent */
   follow(all: readonly { readonly target: string; readonly id: string }[], isKnown: (target: string) => boolean): void {
     const there = new Set(all.map(({ target }) => target));
     for (const target of this.panes.keys()) if (!there.has(target)) this.leave(target);
@@ -74,7 +74,7 @@ export class PaneOutputs {
     if (pane.state !== "on") this.drop(pane);
   }
 
-  /** Writes what waits, as far as the client takes it. */
+  /** Writes queued output, as far as the client reads it. */
   pump(): void {
     const { port } = this;
     for (let wrote = true; wrote && port.isFree; ) {
@@ -93,7 +93,8 @@ export class PaneOutputs {
   }
 
   private async open(target: string, pane: Pane, snapshot: boolean): Promise<void> {
-    // A snapshot is two messages: what prepares a used screen, which the client's is not, and the screen.
+    // A snapshot is two messages: preparation of a used screen, which a client's new screen does not need, and the
+    // screen.
     let skips = snapshot;
     let isFirst = false;
     const received = (bytes: Uint8Array): void => {
@@ -112,21 +113,21 @@ export class PaneOutputs {
       if (this.panes.get(target) === pane) pane.connection = connection;
       else connection.close();
     } catch {
-      // It has ended meanwhile.
+      // The pane has ended meanwhile.
       over();
     }
   }
 
   private received(pane: Pane, bytes: Uint8Array): void {
     if (this.isOff || pane.state !== "on") return;
-    // The message's bytes are the connection's.
+    // The connection reuses the message's bytes.
     pane.queue.push({ bytes: bytes.slice(), at: performance.now() });
     pane.bytes += bytes.length;
     if (pane.bytes > QUEUE_BYTES) pane.connection?.pause();
     this.pump();
   }
 
-  /** @returns false where nothing waits */
+  /** @returns false if nothing waits */
   private write(pane: Pane): boolean {
     const [first] = pane.queue;
     if (first === undefined) return false;
@@ -169,7 +170,7 @@ export class PaneOutputs {
     pane?.connection?.close();
   }
 
-  /** Looks again when the oldest output that waits will be late. */
+  /** Checks again when the oldest queued output will be late. */
   private wake(): void {
     clearTimeout(this.timer ?? undefined);
     this.timer = null;
@@ -191,7 +192,7 @@ function isBlank(bytes: Uint8Array): boolean {
   return /^(?:\s|\x1b\[[\d;]*[mH]|\x1b\]8;;\x1b\\)*$/.test(new TextDecoder().decode(bytes));
 }
 
-/** Control characters and backslashes as three octal digits; one character of the result is one byte. */
+/** Writes control characters and backslashes as three octal digits; one character of the result is one byte. */
 function escaped(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     .toString("latin1")

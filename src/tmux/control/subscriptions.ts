@@ -1,9 +1,9 @@
-/** Formats that a client in control mode has subscribed to: a value that has changed is reported, at most once a second. */
+/** Formats that a client in control mode subscribes to. A changed value is reported at most once a second. */
 import type { Subscription } from "../backend.ts";
 
-/** Interval between two looks, in ms. */
+/** Interval between two evaluations, in ms. */
 const LOOK_MS = 1_000;
-/** Most subscriptions of a client: further ones are not taken. */
+/** Most subscriptions of a client; further ones are ignored. */
 const MOST = 64;
 
 export class Subscriptions {
@@ -17,7 +17,7 @@ export class Subscriptions {
     private readonly report: (line: string) => void,
   ) {}
 
-  /** @param of null: no longer */
+  /** @param of null ends the subscription */
   set(name: string, of: Subscription | null): void {
     this.all.delete(name);
     if (of !== null && this.all.size < MOST) this.all.set(name, { of, values: new Map() });

@@ -1,11 +1,11 @@
-/** Tells that sessions may have changed: their processes report it, and the registry those that come and go. */
+/** Reports that sessions may have changed: session processes report changes, the registry new and ended sessions. */
 import { messageJson, messageTypes } from "../../protocol/messages.ts";
 import type { Connection } from "../../wire/connection.ts";
 import type { Sessions } from "../instance/sessions.ts";
 
-/** Time from an event to the look at the sessions, in ms: one change makes several. */
+/** Time from an event to the next snapshot in ms: one change causes several events. */
 const SOON_MS = 10;
-/** The same for what only lists show, such as names by the running program. */
+/** The same for changes that only lists show, such as names by the running program. */
 const LATER_MS = 250;
 
 export class SessionsWatch {
@@ -22,7 +22,7 @@ export class SessionsWatch {
     this.registry = sessions.onRegistry(() => this.lookIn(SOON_MS));
   }
 
-  /** Watches these sessions and no others. */
+  /** Watches exactly these sessions. */
   follow(targets: readonly string[]): void {
     for (const [target, connection] of this.watched) {
       if (targets.includes(target)) continue;

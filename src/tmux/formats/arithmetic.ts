@@ -1,4 +1,4 @@
-/** `#{e|+|f|2:1,2}`: sums and comparisons of numbers. Pure. */
+/** `#{e|+|f|2:1,2}`: arithmetic and comparisons of numbers. Pure. */
 
 const operators: Readonly<Record<string, (a: number, b: number) => number>> = {
   "+": (a, b) => a + b,
@@ -15,7 +15,7 @@ const operators: Readonly<Record<string, (a: number, b: number) => number>> = {
   "<=": (a, b) => Number(a <= b),
 };
 
-/** @param given operator, flags, digits @returns empty where one of them, or a side, is no number */
+/** @param given operator, flags, digits @returns an empty text if one of them or an operand is invalid */
 export function arithmetic(
   [operator = "", flags = "", digits]: readonly string[],
   left: string,

@@ -1,14 +1,14 @@
 /** `#{c:NAME}`: a colour as six hexadecimal digits. Pure. */
 
 const basic = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
-/** xterm's colours 0 to 15, as tmux has them. */
+/** xterm's colours 0 to 15, with tmux's values. */
 const sixteen = [
   ...["000000", "800000", "008000", "808000", "000080", "800080", "008080", "c0c0c0"],
   ...["808080", "ff0000", "00ff00", "ffff00", "0000ff", "ff00ff", "00ffff", "ffffff"],
 ];
 const LEVELS = [0, 95, 135, 175, 215, 255];
 
-/** Empty for an unknown colour, and for `default`. */
+/** Returns an empty text for an unknown colour and for `default`. */
 export function colorHex(name: string): string {
   const lower = name.toLowerCase();
   if (/^#[0-9a-f]{6}$/.test(lower)) return lower.slice(1);

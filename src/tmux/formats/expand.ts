@@ -1,9 +1,9 @@
 /**
- * tmux's formats: `#{…}` with conditionals, comparisons, modifiers and loops, `#S` and its like, `#(…)`. Pure: what a
- * variable holds, and what a shell prints, the scope says.
+ * tmux's formats: `#{…}` with conditionals, comparisons, modifiers and loops, `#S` and its like, `#(…)`. Pure: the
+ * scope supplies values of variables and output of shells.
  *
- * Every rule is that of tmux 3.3a, whose text this is compared with by a test: a format that cannot be read ends the
- * expansion where it stands, a variable that is not known is empty.
+ * Every rule is that of tmux 3.3a; a test compares the results. A malformed format ends the expansion there, an unknown
+ * variable is empty.
  */
 import { TmuxError } from "../error.ts";
 import { arithmetic } from "./arithmetic.ts";
@@ -14,29 +14,29 @@ import { isTrue, skipTo, splitAtComma } from "./syntax.ts";
 import { basename, dirname, quoteShell, quoteStyle, timeText } from "./text.ts";
 import { displayWidth, padded, trimmed } from "./width.ts";
 
-/** Variables of a session, a window or a pane, and what lies in it. */
+/** The session, window or pane in which a format is expanded: its variables, and the objects in it. */
 export interface FormatScope {
-  /** Undefined: there is no such variable. */
+  /** Undefined for an unknown variable. */
   find(name: string): string | undefined;
-  /** A scope for each session, window or pane, in order; null where there is none to look into. */
+  /** A scope for each session, window or pane, in order; null if there is nothing to iterate over. */
   loop(
     over: "sessions" | "windows" | "panes",
   ): readonly { readonly scope: FormatScope; readonly active: boolean }[] | null;
-  /** Whether a window of the session, or a session, has this name; null outside of one. */
+  /** Whether a session, or a window of the session, has this name; null outside of a session. */
   isNamed(what: "window" | "session", name: string): boolean | null;
-  /** Line of the pane's screen that holds a text, from 1; 0 without one. */
+  /** The number of the pane's first screen line that passes the test, from 1; 0: none does. */
   search(test: (line: string) => boolean): number;
-  /** First line that a shell command prints. */
+  /** The first line that a shell command prints. */
   shell(command: string): string;
 }
 
 /** Deepest nesting, as in tmux. */
 const MAX_DEPTH = 100;
 
-/** Characters that one expansion may read and write in all: a session's process does it for any caller. */
+/** Most characters that one expansion may read and write in all: a session's process expands formats for any caller. */
 const MOST_WORK = 2 * 1024 * 1024;
 
-/** What one `#{…}` costs besides, in characters. */
+/** Fixed cost of one `#{…}`, in characters. */
 const REPLACEMENT = 48;
 
 class Work {
@@ -49,7 +49,7 @@ class Work {
   }
 }
 
-/** `#S` and its like. */
+/** `#S` and similar. */
 const short: Readonly<Record<string, string>> = {
   D: "pane_id",
   F: "window_flags",
@@ -66,7 +66,7 @@ export function expand(scope: FormatScope, format: string, isTimed = false): str
   return new Expansion(scope, isTimed, 0, new Work()).text(format);
 }
 
-/** A format that cannot be read: what was read so far is the result. */
+/** A malformed format: the text read so far is the result. */
 const UNREADABLE = Symbol();
 
 class Expansion {
@@ -159,7 +159,7 @@ class Expansion {
     return this.found(list, copy) ?? "";
   }
 
-  /** A variable with the modifiers that concern it alone. */
+  /** Reads a variable, with the modifiers that apply to variables only. */
   private found(list: readonly Modifier[], name: string): string | undefined {
     const time = list.findLast((each) => each.name === "t");
     let value = this.scope.find(name);
@@ -256,7 +256,7 @@ class Expansion {
     return this.text(isTrue(found) ? sides[0] : sides[1]);
   }
 
-  /** What comes after a value is known: expanded again, substituted, shortened, padded, measured. */
+  /** Applies the modifiers of a value: expands it again, substitutes, shortens, pads, measures. */
   private shaped(list: readonly Modifier[], first: string): string {
     let value = first;
     if (list.some(({ name }) => name === "E")) value = this.text(value);

@@ -3,7 +3,7 @@ import type { Place } from "../model.ts";
 import { quotedValue } from "../options/options.ts";
 import { type Arguments, orderedWords, type Syntax } from "../parse/arguments.ts";
 
-/** What formats say of the place of an event. */
+/** Variables for the place of an event. */
 export function placeVariables({ session, window, pane }: Place): Readonly<Record<string, string>> {
   return {
     hook_session: session.id,
@@ -14,7 +14,7 @@ export function placeVariables({ session, window, pane }: Place): Readonly<Recor
   };
 }
 
-/** What formats say of a command's words in its hook. */
+/** Variables for the words of the command that triggers the hook. */
 export function argumentVariables(command: Syntax, args: Arguments): Readonly<Record<string, string>> {
   const flags = [...command.flags.replaceAll(":", "")].filter((flag) => args.has(flag));
   return Object.fromEntries([

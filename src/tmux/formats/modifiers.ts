@@ -6,7 +6,7 @@ export interface Modifier {
   readonly arguments: readonly string[];
 }
 
-/** @returns no modifiers and the whole text where what stands in front is none */
+/** @returns no modifiers and the whole text if the prefix is no valid list of modifiers */
 export function readModifiers(
   text: string,
   expanded: (argument: string) => string,
@@ -59,7 +59,7 @@ export function readModifiers(
   return text[at] === ":" ? { list, rest: text.slice(at + 1) } : { list: [], rest: text };
 }
 
-/** A name ends before `:` or `;` alone. */
+/** A modifier's name ends only at `:` or `;`. */
 function isClosed(char: string | undefined): boolean {
   return char === ":" || char === ";";
 }

@@ -1,13 +1,13 @@
 /**
- * Patterns of tmux's formats and targets: fnmatch(3) and POSIX extended regular expressions. Matched in time linear in the
- * text: a session's process runs them for any caller. Pure.
+ * Patterns of tmux's formats and targets: fnmatch(3) and POSIX extended regular expressions. Matching takes time linear
+ * in the text: a session's process runs patterns of any caller. Pure.
  */
 import { RE2JS } from "re2js";
 
-/** Most characters of a text with its replacements. */
+/** Most characters of a text after replacements. */
 const MOST = 256 * 1024;
 
-/** Whether a text matches a shell pattern as a whole. */
+/** Whether the whole text matches a shell pattern. */
 export function fnmatch(pattern: string, text: string, isCaseless = false): boolean {
   let source = "";
   for (let i = 0; i < pattern.length; i++) {
@@ -24,7 +24,7 @@ export function fnmatch(pattern: string, text: string, isCaseless = false): bool
   return compiled(source, isCaseless)?.matches(text) ?? false;
 }
 
-/** The test of an extended regular expression; null where it is none. */
+/** The test of an extended regular expression; null if it is invalid. */
 export function extended(pattern: string, isCaseless: boolean): ((text: string) => boolean) | null {
   const found = expression(pattern, isCaseless);
   return found && ((text) => found.matcher(text).find());
@@ -42,7 +42,7 @@ function compiled(source: string, isCaseless: boolean): RE2JS | null {
   }
 }
 
-/** As regsub of tmux: every match is replaced, `\1` is a group; an empty match replaces nothing. */
+/** Like tmux's regsub: replaces every match; `\1` is a group; an empty match is left unchanged. */
 export function substitute(text: string, pattern: string, by: string, isCaseless: boolean): string {
   const matcher = text === "" ? null : expression(pattern, isCaseless)?.matcher(text);
   if (matcher == null) return text;
@@ -76,7 +76,7 @@ const named: Readonly<Record<string, string>> = {
   cntrl: "\\0-\\x1f\\x7f",
 };
 
-/** A bracket expression as JavaScript writes it: a backslash in it is itself, and `]` first in it too. */
+/** Converts a bracket expression to JavaScript's syntax: a backslash is literal, and so is a leading `]`. */
 function classes(set: string): string {
   const [, negated = "", inside = ""] = /^\[(\^?)(.*)\]$/s.exec(set) ?? [];
   const parts = inside.replace(/\[:([a-z]+):\]|[\\[\]]/g, (part, name?: string) =>

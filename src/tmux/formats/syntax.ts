@@ -1,6 +1,6 @@
-/** How formats nest: `#{` opens, `}` closes, `#,` and `#}` are themselves. Pure. */
+/** The nesting of formats: `#{` opens, `}` closes, `#,` and `#}` are literal. Pure. */
 
-/** Index of the first of `ends` outside of any `#{…}`, at or behind `from`; -1 without one. */
+/** Index of the first character of `ends` outside of any `#{…}`, from `from` on; -1 without one. */
 export function skipTo(text: string, from: number, ends: string): number {
   let depth = 0;
   for (let at = from; at < text.length; at++) {

@@ -1,7 +1,7 @@
 /** Variables of formats about a pane's terminal, of tmux 3.3a and of later versions. Pure. */
 import type { PaneTerminal } from "../../protocol/pane-terminal.ts";
 
-/** What tmux says of a cursor that was never saved. */
+/** tmux's value for a cursor that was never saved. */
 const NEVER = 4_294_967_295;
 
 export const terminalVariables: Readonly<Record<string, (of: PaneTerminal) => string | number | boolean>> = {

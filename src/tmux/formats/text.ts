@@ -1,4 +1,4 @@
-/** Texts of paths, times and quoted words as tmux's C library makes them. Pure. */
+/** Texts of paths, times and quoted words, as tmux's C library formats them. Pure. */
 
 export function basename(path: string): string {
   const trimmedPath = path.replace(/\/+$/, "");

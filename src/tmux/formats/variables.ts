@@ -1,4 +1,4 @@
-/** Variables of formats: what tmux says of a session, a window, a pane, as far as wsh knows it. Pure. */
+/** Variables of formats: tmux's values for sessions, windows and panes, where wsh has them. Pure. */
 import { constants } from "node:os";
 import type { PaneTerminal } from "../../protocol/pane-terminal.ts";
 import { oldestPane, type Pane, type Place, type Session, type Window } from "../model.ts";
@@ -14,14 +14,14 @@ export interface FormatFacts {
   readonly startedAt: number;
   readonly marked: string | null;
   readonly pipes: ReadonlySet<string>;
-  /** Of panes by target, gathered where a format needs them: their terminals, and the rows of their screens. */
+  /** Terminals and screen rows of panes by target, fetched if a format needs them. */
   readonly terminals: ReadonlyMap<string, PaneTerminal>;
   readonly screens: ReadonlyMap<string, readonly string[]>;
-  /** Layouts of windows by id, as tmux writes them. */
+  /** Layouts by window id, in tmux's notation. */
   readonly layouts: ReadonlyMap<string, string>;
   readonly historyLimit: number;
   readonly attached: readonly Session[];
-  /** Sessions that clients in control mode show, once for each. */
+  /** Sessions that clients in control mode show; one entry per client. */
   readonly controlled: readonly string[];
 }
 
@@ -146,7 +146,7 @@ const ofPane: Values<Place> = {
   history_limit: (_, { historyLimit }) => historyLimit,
 };
 
-/** Where a format looks: as much of a place as there is. */
+/** The place in which a format is expanded; any part of it may be missing. */
 export type Around = { readonly session?: Session; readonly window?: Window; readonly pane?: Pane };
 
 export function variable({ session, window, pane }: Around, name: string, facts: FormatFacts): string | undefined {
@@ -177,7 +177,7 @@ function said(value: string | number | boolean): string {
   return typeof value === "boolean" ? (value ? "1" : "0") : String(value);
 }
 
-/** One pane over all of the window, as tmux writes layouts: a checksum, then the cell. */
+/** The layout of a zoomed window in tmux's notation: a checksum, then one pane over the whole window. */
 function zoomedLayout({ info, active }: Window): string {
   const text = `${info.cols}x${info.rows},0,0,${active.id.slice(1)}`;
   let sum = 0;
@@ -185,7 +185,7 @@ function zoomedLayout({ info, active }: Window): string {
   return `${sum.toString(16).padStart(4, "0")},${text}`;
 }
 
-/** `*` the current window, `-` the last one, `M` with the marked pane, `Z` zoomed. */
+/** `*` the current window, `-` the last one, `M` the window of the marked pane, `Z` zoomed. */
 function flagsOf({ session, window }: InWindow, { marked }: FormatFacts): string {
   return [
     session.current === window ? "*" : window.info.last === true ? "-" : "",

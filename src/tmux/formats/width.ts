@@ -1,4 +1,4 @@
-/** Cells of a text in which `#[…]` are styles that take none. Pure. */
+/** Widths of texts in cells; `#[…]` styles take none. Pure. */
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
@@ -7,7 +7,7 @@ interface FormatPart {
   readonly width: number;
 }
 
-/** Characters and styles with their widths. */
+/** Splits a text into characters and styles, with their widths. */
 function partsOf(text: string): FormatPart[] {
   const parts: FormatPart[] = [];
   for (const piece of text.split(/(#\[[^\]]*\])/)) {
@@ -23,7 +23,7 @@ export function displayWidth(text: string): number {
   return partsOf(text).reduce((sum, { width }) => sum + width, 0);
 }
 
-/** The first cells of a text; with a negative limit the last ones, with 0 all of it. */
+/** The first cells of a text; the last ones for a negative limit, all for 0. */
 export function trimmed(text: string, limit: number): string {
   if (limit === 0) return text;
   const parts = partsOf(text);
@@ -37,7 +37,7 @@ export function trimmed(text: string, limit: number): string {
   return (limit > 0 ? kept : kept.toReversed()).map((part) => part.text).join("");
 }
 
-/** At least as wide as given, with blanks behind; in front where the width is negative. */
+/** Pads a text on the right to a width; on the left for a negative width. */
 export function padded(text: string, width: number): string {
   const blanks = " ".repeat(Math.max(0, Math.abs(width) - Bun.stringWidth(text)));
   return width > 0 ? text + blanks : blanks + text;

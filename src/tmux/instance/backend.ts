@@ -1,4 +1,4 @@
-/** What the commands of tmux use of wsh: an instance's sessions by their processes, and what their caller has. */
+/** The backend of tmux commands in wsh: an instance's sessions through their processes, and data about the caller. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -26,30 +26,32 @@ import { carryPipe, PIPE } from "./pipe.ts";
 import { Sessions } from "./sessions.ts";
 import { StateFile } from "./state-file.ts";
 
-/** Most events a minute whose hooks run, and longest run, in seconds. */
+/** Most hooks of events a minute, and the longest run of each, in seconds. */
 const EVENTS_A_MINUTE = 600;
 const EVENT_SECONDS = 60;
 
-/** Most bytes of a file, or of a standard input, that a command reads. */
+/** Most bytes that a command reads from a file or a standard input. */
 export const MOST_INPUT_BYTES = 64 * 1024 * 1024;
-/** Most letters of what `run-shell` prints, and of a line in a format. */
+/** Most characters of output that `run-shell` prints, and of a line in a format. */
 const MOST_OUTPUT = 16 * 1024 * 1024;
 const MOST_LINE = 64 * 1024;
-/** Longest wait for that line, and then for its command's end, in ms: afterwards the command's group is ended. */
+/**
+ * Longest wait for that line, and then for its command's end, in ms; afterwards the command's process group is ended.
+ */
 const LINE_PATIENCE_MS = 2_000;
 const LINE_GRACE_MS = 50;
 
-/** The caller, and the way of answering it. */
+/** The caller, and the functions that answer it. */
 export interface ClientSide
   extends Pick<
     Backend,
     "env" | "cwd" | "caller" | "pane" | "hasTerminal" | "isByKey" | "socketPath" | "print" | "complain"
   > {
-  /** Its standard input, to the end. */
+  /** Reads the caller's standard input to the end. */
   input(): Promise<Uint8Array>;
-  /** Shows a session at its terminal: `wsh ARGS`. @returns the exit status */
+  /** Shows a session at the caller's terminal: `wsh ARGS`. @returns the exit status */
   attach(args: readonly string[]): Promise<number>;
-  /** Rejects when it is gone; absent: it is this process. */
+  /** Rejects when the caller is gone; absent if the caller is this process. */
   readonly gone?: Promise<never>;
 }
 
@@ -69,9 +71,9 @@ export function backendOf(
       .join(" ");
   const { uid, username } = os.userInfo();
   const { env, cwd, caller, pane, hasTerminal, isByKey = false, socketPath, print, complain } = client;
-  // A program that a session's process starts for an agent acts for it.
+  // A program that a session's process starts for an agent acts for that agent.
   const place = { env: { ...definedIn(env), ...present({ WSH_AGENT: agent }) }, cwd };
-  /** What the text removes from its environment remains in that of the shell around it. */
+  /** Variables that the text unsets remain set in the surrounding shell. */
   const shellFor = (text: string): string[] =>
     agent === null ? ["sh", "-c", text] : ["sh", "-c", 'sh -c "$1"; exit $?', "sh", text];
   const run = (text: string) =>
@@ -102,7 +104,7 @@ export function backendOf(
     terminal: async (pane) => v.parse(PaneTerminalSchema, await sessions.call("peer.terminal", {}, pane)),
     async create({ rows, cols, ...session }) {
       const create = { ...session, rows, cols, shell: null, tags: [] };
-      // Where the session says where it starts, the caller's directory is not needed: it may have been deleted.
+      // An absolute directory is enough: the caller's own may have been deleted.
       const started = create.cwd !== null && isAbsolute(create.cwd) ? create.cwd : cwd;
       const owner = ownerOf(sessions.context.caller);
       const starter = { starter: "cli", naming: "number", owner, env, cwd: started } as const;
@@ -123,13 +125,13 @@ export function backendOf(
 
     runAtEvents(events) {
       const run = ["sh", "-c", `exec ${self(...at, "tmux")} set-hook -R wsh-event`];
-      // In the order in which they happen.
+      // In the order in which the events happen.
       const hook = { event: [...events], run, at_once: 1, a_minute: EVENTS_A_MINUTE, timeout_seconds: EVENT_SECONDS };
       new SetHooks(instance).hooks = events.length === 0 ? [] : [hook];
     },
 
     requirePerson(command) {
-      // By the file alone: an agent sets the environment of what it starts.
+      // Only the file counts: an agent controls the environment of the programs that it starts.
       const { values } = loadSettings(instance, { env: {}, tolerant: true });
       requireNoAgent(values, sessions.context.caller, command);
     },
@@ -195,7 +197,7 @@ export function backendOf(
       const { stdout } = child;
       const first = stdout === null ? [] : await Promise.race([once(stdout, "data"), once(stdout, "close")]);
       stdout?.destroy();
-      if (!Buffer.isBuffer(first[0])) throw new TmuxError("pipe failed: its program has ended");
+      if (!Buffer.isBuffer(first[0])) throw new TmuxError("pipe failed: the pane's program has ended");
       return child.pid ?? 0;
     },
     carryPipe: () => carryPipe({ sessions, state }, env, cwd),
@@ -227,7 +229,7 @@ export function backendOf(
 
 const ReportSchema = v.object({ info: SessionInfoSchema });
 
-/** Reads until that is enough: then the one who writes learns that nobody reads. */
+/** Reads until the output is enough, then closes the stream, so that the writer learns of it. */
 async function textOf(stream: ReadableStream<Uint8Array>, isEnough: (text: string) => boolean): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -238,7 +240,7 @@ async function textOf(stream: ReadableStream<Uint8Array>, isEnough: (text: strin
   return text;
 }
 
-/** @throws TmuxError for a file, or a device, that has more than a command reads */
+/** @throws TmuxError for a file or device larger than the limit */
 async function boundedFile(path: string): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -259,7 +261,7 @@ function definedIn(env: Readonly<Record<string, string | undefined>>): Record<st
   return Object.fromEntries(Object.entries(env).filter((each): each is [string, string] => each[1] !== undefined));
 }
 
-/** Starts shell text that outlives this process. @returns its process, which leads a group */
+/** Starts shell text that outlives this process. @returns the process id, which leads a process group */
 function background(
   [shell = "sh", ...words]: readonly string[],
   place: Surroundings,
@@ -271,12 +273,12 @@ function background(
   return child;
 }
 
-/** @param pid negative: a group */
+/** @param pid a negative number means a process group */
 function signal(pid: number): void {
   try {
     process.kill(pid, "SIGTERM");
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 

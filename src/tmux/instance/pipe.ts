@@ -1,4 +1,7 @@
-/** `pipe-pane`: the bytes of a pane go to a shell command, and what that prints is typed. A process of its own does it. */
+/**
+ * `pipe-pane`: sends a pane's output to a shell command, and types the command's output. A process of its own carries
+ * the pipe.
+ */
 import { once } from "node:events";
 import fs from "node:fs";
 import * as v from "valibot";
@@ -7,13 +10,13 @@ import type { Connection } from "../../wire/connection.ts";
 import type { Sessions } from "./sessions.ts";
 import type { StateFile } from "./state-file.ts";
 
-/** Variable of the process that carries a pipe: what it carries. */
+/** Variable of the process that carries a pipe: its parameters. */
 export const PIPE = "WSH_TMUX_PIPE";
 
-/** Bytes that the command has not read above which the pane's output waits. */
+/** Bytes not yet read by the command above which the pane's output waits. */
 const HIGH_BYTES = 1024 * 1024;
 
-/** Time in which a pane that is started again is looked for, in ms. */
+/** Time in which a restarted pane is looked for, in ms. */
 const FOLLOW_MS = 1_000;
 
 const PipeSchema = v.pipe(
@@ -22,7 +25,7 @@ const PipeSchema = v.pipe(
   v.object({ pane: v.string(), command: v.string(), reads: v.boolean(), types: v.boolean() }),
 );
 
-/** @returns false where the environment asks for no pipe */
+/** @returns false if the environment names no pipe */
 export async function carryPipe(
   { sessions, state }: { readonly sessions: Sessions; readonly state: StateFile },
   { [PIPE]: given, ...env }: Readonly<Record<string, string | undefined>>,
@@ -39,7 +42,7 @@ export async function carryPipe(
   });
   let waiting = 0;
   const open = async (pane: string, isAgain: boolean): Promise<Connection> => {
-    // A snapshot begins with what prepares a used screen.
+    // A snapshot begins with the preparation of a used screen.
     let skips = isAgain;
     const opened = await sessions.stream("peer.raw", { snapshot: isAgain, read_only: !types }, pane, {
       message({ type, payload }) {
@@ -59,7 +62,7 @@ export async function carryPipe(
     return opened;
   };
   let connection = await open(first, false);
-  /** A pane that is started again has another id, to which the state gives the pipe. */
+  /** Follows a pane that is started again: it has a new id, to which the state moves the pipe. */
   async function follow(ended: string): Promise<void> {
     const until = Date.now() + FOLLOW_MS;
     do {
@@ -70,7 +73,7 @@ export async function carryPipe(
       }
       await state.changed();
     } while (Date.now() < until);
-    // The command reads the end of its input, and may go on.
+    // The command reads the end of its input, and may continue.
     child.stdin.end();
   }
   const carried = (async () => {
@@ -78,9 +81,9 @@ export async function carryPipe(
       for await (const bytes of child.stdout) connection.sendBytes(messageTypes.input, bytes);
     await child.exited;
   })();
-  // An answer comes behind everything that the pane printed before.
+  // An answer arrives after everything that the pane printed before it.
   const ended = once(process, "SIGTERM").then(() => connection.request("session.get", {}, sessions.context));
-  // Its starter waits for this.
+  // The starting process waits for this line.
   fs.writeSync(1, "\n");
   await Promise.race([carried, ended.catch(() => {})]);
   connection.listen({});

@@ -1,6 +1,6 @@
 /**
- * The sessions of an instance for one caller: who they are, and calls to their processes. A connection is kept to each
- * process that is asked, until disposed.
+ * The sessions of an instance for one caller: their list, and calls to their processes. Each process gets one
+ * connection, which stays open until disposal.
  */
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
@@ -14,27 +14,27 @@ import { askServer } from "../../registry/server-client.ts";
 import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
 import type { SessionList } from "../backend.ts";
 
-/** Longest wait for a session process to greet, in ms: a healthy one takes one. */
+/** Longest wait for a session process's hello, in ms: a healthy process takes one. */
 const HELLO_MS = 900;
 /** Longest wait for the server's list, in ms. */
 const LIST_MS = 1_500;
-/** Sessions above which a running server is asked, which knows them without waking their processes. */
+/** Number of sessions above which a running server is asked; it knows them without waking their processes. */
 const FEW = 8;
-/** Processes that a call may be sent on to: a session's, then that of a view. */
+/** Processes to which a call may be forwarded: a session's, then that of a view. */
 const MOST_HOPS = 3;
 
 const MovedSchema = v.object({ socket: v.string(), pane: v.string() });
 
 export class Sessions implements Disposable {
   private readonly connections = new Map<string, ReturnType<typeof Connection.open>>();
-  /** Who asks: the caller of tmux's command. */
+  /** The caller of tmux's command. */
   readonly context;
 
   constructor(
     private readonly instance: Instance,
     /** Process id of the caller. */
     pid: number,
-    /** The AI agent for which it acts. */
+    /** The AI agent for which the caller acts. */
     agent: string | null,
   ) {
     const caller = { kind: "cli", id: `cli:${pid}`, name: "tmux", connected: true } as const;
@@ -58,7 +58,7 @@ export class Sessions implements Disposable {
     });
   }
 
-  /** Begins a stream on a connection of its own. @throws WshError as call */
+  /** Opens a stream on a connection of its own. @throws WshError as call */
   async stream(operation: string, input: unknown, target: string, events: ConnectionEvents): Promise<Connection> {
     return this.whereItIs(target, async (socket, about) => {
       const { connection } = await Connection.open(socket, "cli", events, HELLO_MS);
@@ -73,7 +73,7 @@ export class Sessions implements Disposable {
     });
   }
 
-  /** Calls back when sessions may have come or gone. */
+  /** Calls back when sessions may have started or ended. */
   onRegistry(changed: () => void): Disposable {
     return watchRegistry(this.instance, changed);
   }
@@ -87,7 +87,7 @@ export class Sessions implements Disposable {
     this.connections.clear();
   }
 
-  /** Asks the process of a target; where the pane is a view, the one that has it. */
+  /** Calls the process of a target; for a view, the process that has the pane. */
   private async whereItIs<T>(target: string, ask: (socket: string, target: string) => Promise<T>): Promise<T> {
     let at = { socket: findSession(this.instance, parseTarget(target)).socket, pane: target };
     for (let hop = 1; ; hop++) {
@@ -112,12 +112,12 @@ export class Sessions implements Disposable {
     return opened;
   }
 
-  /** Null: it does not answer; undefined: it has ended. */
+  /** Null: the process does not answer; undefined: it has ended. */
   private async info(socket: string): Promise<SessionInfo | null | undefined> {
     const isNew = !this.connections.has(socket);
     try {
       const { connection, hello } = await this.connect(socket);
-      // A session's process greets this process, and answers its caller.
+      // A session's process first greets this process, then answers for the caller.
       if (isNew && this.context.caller.agent === undefined) return hello.info ?? null;
       return v.parse(SessionInfoSchema, await connection.request("session.get", {}, this.context));
     } catch (thrown) {

@@ -1,4 +1,4 @@
-/** What tmux keeps of an instance, in a file of the state directory: changed under a lock, read whole. */
+/** The instance's tmux state, in a file of the state directory. It is changed under a lock, and read whole. */
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
@@ -8,18 +8,18 @@ import { type Instance, prepareStateDir } from "../../instance/paths.ts";
 import { placeDigest } from "../../instance/place-digest.ts";
 import { emptyState, type State, StateSchema } from "../state.ts";
 
-/** Longest time until a change is looked for although none was reported, in ms. */
+/** Longest interval between two checks for a change, in ms: a report may be missing. */
 const LOOK_MS = 500;
 
 export class StateFile {
   private readonly path: string;
 
   constructor(private readonly instance: Instance) {
-    // Of one runtime directory: another one that shares the state directory has other sessions.
+    // One file per runtime directory: another one that shares the state directory has other sessions.
     this.path = join(instance.stateDir, `${instance.fileName}.${placeDigest(instance.runtimeDir)}.tmux`);
   }
 
-  /** Empty where there is none, or an unreadable one. */
+  /** Returns an empty state for a missing or unreadable file. */
   read(): State {
     try {
       const known = v.safeParse(StateSchema, JSON.parse(fs.readFileSync(this.path, "utf8")));
@@ -39,7 +39,7 @@ export class StateFile {
     });
   }
 
-  /** Resolves when the file has changed, or after a moment. */
+  /** Resolves when the file has changed, or after an interval. */
   changed(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, LOOK_MS);

@@ -1,6 +1,6 @@
 /**
- * Hooks of tmux 3.3a: those behind a command, and those of what happens in sessions, whatever has made it happen.
- * Hooks of what wsh does not notice are unknown here: none that is set is never run.
+ * Hooks of tmux 3.3a: those after a command, and those of events in sessions, whatever causes them. Hooks of events
+ * that wsh does not record are unknown options, so that no accepted hook stays without effect.
  */
 import type { RecordedEventName } from "../../protocol/recorded-events.ts";
 import type { OptionKind } from "./kind.ts";
@@ -14,12 +14,12 @@ const behind = [
   ...["show-options", "split-window"],
 ];
 
-/** An event, with the details that decide which hooks are about it. */
+/** An event, with the details that decide which hooks it triggers. */
 interface Occurrence {
   readonly event: string;
-  /** pane_exited: it stays. */
+  /** pane_exited: whether the pane stays. */
   readonly isKept: boolean;
-  /** focus_changed: in another window than before. */
+  /** focus_changed: whether the focus moved to another window. */
   readonly isElsewhere: boolean;
 }
 
@@ -43,30 +43,30 @@ const occurring: Readonly<Partial<Record<RecordedEventName, (of: Occurrence) => 
 
 const events = Object.keys(occurring) as readonly RecordedEventName[];
 
-/** The hook behind a command; null: it has none. */
+/** The hook after a command; null: it has none. */
 export function hookBehind(command: string): string | null {
   return behind.includes(command) ? `after-${command}` : null;
 }
 
-/** The hooks of an event of wsh. */
+/** The hooks that an event of wsh triggers. */
 export function hooksOfEvent(of: Occurrence): readonly string[] {
   return occurring[of.event as RecordedEventName]?.(of) ?? [];
 }
 
-/** Every way in which an event may occur. */
+/** Every combination of details that an event may have. */
 function waysOf(event: RecordedEventName): readonly string[] {
   const ways = [true, false].flatMap((is) => hooksOfEvent({ event, isKept: is, isElsewhere: is }));
   return [...new Set(ways)];
 }
 
-/** Events of wsh that some of these hooks are about. */
+/** The events of wsh that trigger some of these hooks. */
 export function eventsOfHooks(isSet: (hook: string) => boolean): readonly RecordedEventName[] {
   return events.filter((event) => waysOf(event).some(isSet));
 }
 
 const isOfWindow = (hook: string): boolean => /^(pane-|window-(layout|pane|renamed|resized))/.test(hook);
 
-/** As options, by name: values are commands. */
+/** The hooks as options by name; their values are commands. */
 export const hookTable: Readonly<Record<string, OptionKind>> = Object.fromEntries(
   [...behind.map((command) => `after-${command}`), ...new Set(events.flatMap(waysOf))]
     .toSorted()

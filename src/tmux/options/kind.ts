@@ -1,10 +1,10 @@
-/** What an option of tmux is. */
+/** The type of a tmux option. */
 export interface OptionKind {
   readonly scope: "server" | "session" | "window";
   /** A pane may have a value of its own. */
   readonly pane?: true;
   readonly type: "string" | "number" | "flag" | "choice" | "colour" | "style" | "key" | "command";
-  /** One value a line. */
+  /** The value is a list with one entry per line. */
   readonly list?: true;
   readonly choices?: readonly string[];
   readonly range?: readonly [number, number];

@@ -1,6 +1,6 @@
 /**
- * Values of options: which there are, where one belongs, what it may be, and what holds for a session, window or pane.
- * What they change in wsh is in commands/options.ts. Pure; the values stand in the state.
+ * Options: their scopes, their valid values, and the effective value for a session, window or pane. Their effects in
+ * wsh are in commands/settings.ts. Pure; the state holds the values.
  */
 import { TmuxError } from "../error.ts";
 import { colorHex } from "../formats/colors.ts";
@@ -10,23 +10,23 @@ import type { State } from "../state.ts";
 import type { OptionKind } from "./kind.ts";
 import { optionTable } from "./table.ts";
 
-/** Highest place in a list: the places before it are kept. */
+/** Highest index in a list: all lower indexes are stored. */
 const MOST_INDEX = 9_999;
 
-/** Where a value stands. */
+/** The scope that holds a value. */
 export type OptionScope =
   | { readonly kind: "server" | "session" | "window" }
   | { readonly kind: "own"; readonly level: "session" | "window" | "pane"; readonly id: string };
 
 export interface OptionName {
   readonly name: string;
-  /** `[3]`; null: the whole of it. */
+  /** `[3]`; null: the whole list. */
   readonly index: number | null;
-  /** Undefined for an option of users, `@name`. */
+  /** Undefined for a user option, `@name`. */
   readonly kind: OptionKind | undefined;
 }
 
-/** An option by its name or the only beginning of one. @throws TmuxError `invalid option: x` */
+/** Finds an option by its name or an unambiguous beginning. @throws TmuxError `invalid option: x` */
 export function optionNamed(text: string): OptionName {
   const [, name = "", digits] = /^([^[]*)(?:\[(\d+)\])?$/.exec(text) ?? [];
   const index = digits === undefined ? null : Number(digits);
@@ -41,7 +41,7 @@ export function optionNamed(text: string): OptionName {
   return { name: only, index, kind: optionTable[only] };
 }
 
-/** The values that a scope has of its own. */
+/** The values set in a scope itself. */
 export function valuesOf(state: State, scope: OptionScope): Record<string, string> {
   if (scope.kind !== "own") return state[scope.kind];
   const known = state.own[scope.id] ?? {};
@@ -49,7 +49,7 @@ export function valuesOf(state: State, scope: OptionScope): Record<string, strin
   return known;
 }
 
-/** The scopes in which a value is looked for, nearest first. */
+/** The scopes in which a value is looked up, nearest first. */
 export function chainOf(scope: OptionScope, place: Place | null): readonly OptionScope[] {
   if (scope.kind !== "own") return [scope];
   if (scope.level === "session") return [scope, { kind: "session" }];
@@ -57,7 +57,7 @@ export function chainOf(scope: OptionScope, place: Place | null): readonly Optio
   return scope.level === "window" ? [scope, { kind: "window" }] : [scope, ...window, { kind: "window" }];
 }
 
-/** What holds; undefined for an option of users that nobody has set. */
+/** The effective value; undefined for a user option that is not set. */
 export function valueIn(state: State, scopes: readonly OptionScope[], { name, kind }: OptionName): string | undefined {
   for (const scope of scopes) {
     const values = scope.kind === "own" ? state.own[scope.id] : state[scope.kind];
@@ -67,7 +67,7 @@ export function valueIn(state: State, scopes: readonly OptionScope[], { name, ki
   return kind?.value;
 }
 
-/** What a format finds by an option's name at a place. */
+/** The value that a format reads by an option's name at a place. */
 export function optionAt(state: State, place: Partial<Place>, name: string): string | undefined {
   if (!/^[@a-z]/.test(name)) return undefined;
   const kind = name.startsWith("@") ? undefined : optionTable[name];
@@ -75,7 +75,7 @@ export function optionAt(state: State, place: Partial<Place>, name: string): str
   return valueIn(state, scopesAt(place, kind), { name, index: null, kind });
 }
 
-/** The commands of a hook that holds at a place, with the AI agent that has set each. */
+/** The effective commands of a hook at a place, with the AI agent that set each. */
 export function hookAt(state: State, place: Partial<Place>, name: string): { text: string; agent: string | null }[] {
   const scope = scopesAt(place, optionTable[name]).find((each) => valuesOf(state, each)[name] !== undefined);
   if (scope === undefined) return [];
@@ -85,7 +85,7 @@ export function hookAt(state: State, place: Partial<Place>, name: string): { tex
   );
 }
 
-/** Whose a command of a hook is. */
+/** The key under which the state records the agent that set a hook's command. */
 export function hookKey(scope: OptionScope, name: string, text: string): string {
   return `${scope.kind === "own" ? scope.id : scope.kind} ${name} ${text}`;
 }
@@ -105,8 +105,8 @@ function scopesAt(place: Partial<Place>, kind: OptionKind | undefined): readonly
 }
 
 /**
- * The kept form of a value. @param given undefined: the other one of two
- * @param before what held so far @throws TmuxError in tmux's words
+ * The stored form of a value. @param given undefined: toggles the value
+ * @param before the value until now @throws TmuxError in tmux's words
  */
 export function checkedValue(kind: OptionKind, given: string | undefined, before: string): string {
   if (kind.type === "flag") return flag(given, before);
@@ -135,7 +135,7 @@ export function checkedValue(kind: OptionKind, given: string | undefined, before
   return given;
 }
 
-/** What tmux says of a number; null: nothing. */
+/** tmux's error for a number; null: it is valid. */
 export function numberFault(text: string, least: number, most: number): "invalid" | "too small" | "too large" | null {
   if (!/^\s*[+-]?\d+$/.test(text)) return "invalid";
   const value = Number(text);
@@ -166,7 +166,7 @@ function isStyle(text: string): boolean {
   });
 }
 
-/** As tmux quotes a value that it lists. */
+/** Quotes a value as tmux lists it. */
 export function quotedValue(value: string): string {
   if (value === "") return "''";
   const quote = /[ #';${}%]/.test(value) ? '"' : /[ "]/.test(value) ? "'" : "";

@@ -1,4 +1,4 @@
-/** The options of tmux 3.3a: where each belongs, what it takes, and its value where nobody has set it. */
+/** The options of tmux 3.3a: scope, type and default of each. */
 import { hookTable } from "./hooks.ts";
 import type { OptionKind } from "./kind.ts";
 

@@ -1,7 +1,10 @@
 /** Splits the words of one tmux command into flags and arguments as tmux 3.3a does, with its error texts. Pure. */
 import { TmuxError } from "../error.ts";
 
-/** What a command takes: `dt:` are the flag -d and the flag -t with a value; numbers of arguments, null without a limit. */
+/**
+ * The syntax of a command: `dt:` are the flag -d and the flag -t with a value; the numbers of arguments, null without a
+ * limit.
+ */
 export interface Syntax {
   readonly flags: string;
   readonly least: number;
@@ -18,7 +21,7 @@ export class Arguments {
     return this.values.has(flag);
   }
 
-  /** The last value of a flag; undefined where it was not given. */
+  /** The last value of a flag; undefined if it was not given. */
   get(flag: string): string | undefined {
     return this.values.get(flag)?.at(-1);
   }
@@ -27,12 +30,12 @@ export class Arguments {
     return this.values.get(flag) ?? [];
   }
 
-  /** The same with one flag more. */
+  /** A copy with one more flag. */
   with(flag: string): Arguments {
     return new Arguments(new Map([...this.values, [flag, []]]), this.words);
   }
 
-  /** The same flags with other words. */
+  /** A copy with the same flags and other words. */
   saying(words: readonly string[]): Arguments {
     return new Arguments(this.values, words);
   }
@@ -62,7 +65,7 @@ export function parseArguments(command: string, { flags, least, most }: Syntax, 
   return new Arguments(values, rest);
 }
 
-/** Reads one word of flags. @returns index of the last word that it took */
+/** Reads one word of flags. @returns index of the last word read */
 function readFlags(
   command: string,
   flags: string,
@@ -93,7 +96,7 @@ function readFlags(
   return at;
 }
 
-/** Arguments as tmux prints them: flags without a value together, then those with one. */
+/** Arguments as tmux prints them: flags without a value joined, then those with one. */
 export function orderedWords({ flags: known }: Pick<Syntax, "flags">, args: Arguments): string[] {
   const flags = [...known.replaceAll(":", "")].filter((flag) => args.has(flag)).toSorted();
   const bare = flags.filter((flag) => !known.includes(`${flag}:`)).join("");

@@ -1,8 +1,8 @@
 /**
- * tmux's command language: what files, `if-shell` and `run-shell -C` hold, as commands of words. Quotes, escapes,
- * `$NAME`, `~`, `{ }` as one word, `#` comments, `;`, `%if` and assignments. Pure.
+ * Parses tmux's command language, used in files, `if-shell` and `run-shell -C`, into commands of words. Quotes,
+ * escapes, `$NAME`, `~`, `{ }` as one word, `#` comments, `;`, `%if` and assignments. Pure.
  *
- * Arguments of a command line are words already: there only a `;` at the end of one separates commands.
+ * Arguments of a command line are already words: only a `;` at a word's end separates commands there.
  */
 import { TmuxError } from "../error.ts";
 
@@ -13,13 +13,13 @@ export interface Parsed {
 
 interface Reading {
   readonly variable: (name: string) => string | undefined;
-  /** Whether a `%if` condition holds. */
+  /** Evaluates the condition of `%if`. */
   readonly isTrue: (format: string) => boolean;
   readonly home: string;
   readonly assign: (name: string, value: string, hidden: boolean) => void;
 }
 
-/** Commands of a command line: `a ; b`, `a\; b` as tmux gets them from a shell. */
+/** Splits a command line into commands: `a ; b`, `a\; b` as tmux gets them from a shell. */
 export function splitWords(words: readonly string[]): string[][] {
   const commands: string[][] = [[]];
   for (const word of words) {
@@ -42,7 +42,7 @@ export function parseCommands(text: string, reading: Reading): Parsed[] {
   return new Reader(text, reading).read();
 }
 
-/** Whether commands of a `%if` branch are read, and whether one of its branches was. */
+/** A `%if` branch: whether its commands are read, and whether an earlier branch was. */
 interface Branch {
   readonly outer: boolean;
   active: boolean;
@@ -151,7 +151,7 @@ class Reader {
     }
   }
 
-  /** `#{…}` is one part of a word, whatever it holds. */
+  /** `#{…}` is one part of a word, whatever it contains. */
   private format(): string {
     const from = this.at;
     let depth = 0;
@@ -168,7 +168,7 @@ class Reader {
   }
 
   private single(): string {
-    // One that is open ends with the text, as in tmux.
+    // As in tmux, an unclosed quote ends with the text.
     const found = this.text.indexOf("'", this.at);
     const end = found === -1 ? this.text.length : found;
     const inside = this.text.slice(this.at, end);
@@ -221,7 +221,7 @@ class Reader {
     return this.reading.variable(braced ?? plain ?? "") ?? "";
   }
 
-  /** Commands between braces are one word, as they are. */
+  /** Commands between braces are one word, unchanged. */
   private braces(): string {
     const from = ++this.at;
     for (let depth = 1; ; ) {

@@ -1,9 +1,9 @@
 /**
- * One client of tmux's protocol: it says who it is, then what to run; what commands print goes back in frames, and its
- * end with the exit status. A terminal is not drawn on: the client becomes `wsh attach`. Its descriptors are not taken,
- * since it reads and writes its own standard streams for us.
+ * One client of tmux's protocol: it identifies itself, then sends a command; the commands' output goes back in frames,
+ * and the exit status ends it. The server does not draw on a terminal: the client becomes `wsh attach`. The server does
+ * not take the client's descriptors, since the client reads and writes its own standard streams.
  *
- * Invariant: nothing is sent behind `exit`, which comes once everything printed was sent.
+ * Invariant: `exit` is the last frame, sent after all output.
  */
 import { selfCommand } from "../../launch/launch.ts";
 import { descriptorFile } from "../../platform/own-process.ts";
@@ -16,7 +16,7 @@ import { DirectOutput } from "./direct-output.ts";
 import { encodeFrame, type Frame, FrameDecoder, FrameError, MAX_DATA_BYTES } from "./frames.ts";
 import { clientFlags, messages, numberAt, packed, textOf, wordsOf } from "./messages.ts";
 
-/** Most bytes that a client says before its command: its environment is most of them. */
+/** Most bytes of identification that a client sends before its command; its environment is most of them. */
 const MOST_IDENTITY_BYTES = 4 * 1024 * 1024;
 const [STDIN, STDOUT, STDERR] = [0, 1, 2];
 /** Number of the stream that reads standard input: 1 and 2 are the outputs. */
@@ -24,16 +24,16 @@ const INPUT_STREAM = 3;
 
 export interface ClientPort {
   write(bytes: Uint8Array): void;
-  /** Bytes that the client has not taken. */
+  /** Bytes that the client has not read. */
   readonly pending: number;
-  /** Its process id by the kernel, which counts before what it says of itself; null: unknown. */
+  /** The process id reported by the kernel, which takes precedence over the client's own report; null: unknown. */
   readonly peerPid: number | null;
   end(): void;
-  /** It has sent its command, or was told of the end of it. */
+  /** Called when the client has sent its command, or has been sent the end. */
   became(state: "asked" | "answered"): void;
 }
 
-/** A standard output of the client: what is written before it has opened the stream waits. */
+/** A standard output of the client. Data written before the client has opened the stream waits. */
 interface Output {
   isOpen: boolean;
   hasFailed: boolean;
@@ -59,7 +59,7 @@ export class ProtocolClient {
   private isAttached = false;
   private readonly gone = Promise.withResolvers<never>();
 
-  /** @param backendFor what the client's commands use */
+  /** @param backendFor makes the backend of the client's commands */
   constructor(
     private readonly port: ClientPort,
     private readonly backendFor: (client: Omit<ClientSide, "socketPath">) => InstanceBackend,
@@ -127,10 +127,10 @@ export class ProtocolClient {
     }
   }
 
-  /** @throws FrameError when it says too much */
+  /** @throws FrameError for too much identification */
   private identify(type: number, data: Uint8Array): void {
     this.identityBytes += data.length;
-    if (this.identityBytes > MOST_IDENTITY_BYTES) throw new FrameError("too much of an environment", false);
+    if (this.identityBytes > MOST_IDENTITY_BYTES) throw new FrameError("the environment is too large", false);
     switch (type) {
       case messages.identifyFlags:
         this.flags = numberAt(data, 0);
@@ -212,7 +212,7 @@ export class ProtocolClient {
     this.send(messages.flags, data);
   }
 
-  /** Everything printed goes first. */
+  /** All output goes first. */
   private async exit(status: number, message: string | null = null): Promise<void> {
     if (this.isAttached || this.isOver) return;
     this.port.became("answered");
@@ -275,14 +275,14 @@ export class ProtocolClient {
     const command = selfCommand([...args])
       .map(quote)
       .join(" ");
-    // The shell that tmux is told is set as SHELL.
+    // tmux's shell option is set as SHELL.
     const shell = this.env.SHELL === undefined ? "" : `SHELL=${quote(this.env.SHELL)} `;
     this.send(messages.ready);
     this.send(messages.exec, packed([], `${shell}exec ${command}\0/bin/sh\0`));
     return 0;
   }
 
-  /** Whether its standard input is a terminal, and its output, where the system shows that. */
+  /** Whether its standard input is a terminal, and its output too, if the system reports that. */
   private get hasTerminal(): boolean {
     if (this.tty === "") return false;
     const file = descriptorFile(this.pid, STDOUT);

@@ -1,7 +1,7 @@
 /**
- * The standard output of a client in control mode, written by this process: the binary `tmux` keeps whatever it is sent
- * in its own memory, and only the pipe or terminal behind it tells whether the reader keeps up. On Linux, for a client
- * whose output can be opened again (no socket); for others what they are sent goes through them.
+ * The standard output of a client in control mode, written directly by this process: the binary `tmux` buffers
+ * everything in its own memory, and only the pipe or terminal behind it shows whether the reader keeps up. On Linux
+ * only, for a client whose output can be opened again (not a socket); output of other clients passes through them.
  *
  * Invariant: bytes are written in their order; nothing blocks; the descriptor is closed once.
  */
@@ -24,9 +24,9 @@ export class DirectOutput {
     private readonly drained: () => void,
   ) {}
 
-  /** Null where it cannot be opened. */
+  /** Returns null if the output cannot be opened. */
   static open(pid: number, drained: () => void): DirectOutput | null {
-    // Of another process with this number, as in a container, nothing is opened.
+    // The number may belong to another process, as in a container: then nothing is opened.
     if (platform().processes.stat(pid)?.name.startsWith("tmux") !== true) return null;
     const descriptor = openForWriting(pid, 1);
     return descriptor === null ? null : new DirectOutput(descriptor, drained);
@@ -42,7 +42,7 @@ export class DirectOutput {
     this.wait();
   }
 
-  /** Resolves when everything is written, or nobody reads any more. */
+  /** Resolves when everything is written, or the reader is gone. */
   async end(): Promise<void> {
     if (!this.isClosed && this.pending > 0) await new Promise<void>((resolve) => (this.flushed = resolve));
     this.close();
@@ -62,7 +62,7 @@ export class DirectOutput {
       return fs.writeSync(this.descriptor, bytes);
     } catch (thrown) {
       if (thrown instanceof Error && "code" in thrown && thrown.code === "EAGAIN") return 0;
-      // Nobody reads any more.
+      // The reader is gone.
       return bytes.length;
     }
   }

@@ -1,7 +1,7 @@
 /**
  * Frames of tmux's protocol, version 8, as OpenBSD's imsg has them: a header of 16 bytes in the machine's order (type,
  * length with the header, flags, peer id, process), then data. The low byte of the peer id is the protocol's version.
- * Descriptors that come beside frames are not taken, and the kernel closes them. Pure.
+ * Descriptors sent with frames are not received; the kernel closes them. Pure.
  */
 
 export const PROTOCOL_VERSION = 8;
@@ -9,7 +9,7 @@ export const PROTOCOL_VERSION = 8;
 const HEADER_BYTES = 16;
 /** Longest frame. */
 const MAX_BYTES = 16_384;
-/** Most bytes of data in one. */
+/** Most bytes of data in a frame. */
 export const MAX_DATA_BYTES = MAX_BYTES - HEADER_BYTES;
 
 export interface Frame {
@@ -17,13 +17,13 @@ export interface Frame {
   readonly data: Uint8Array;
 }
 
-/** A frame that no client of version 8 sends: the connection cannot go on. */
+/** A frame that no client of version 8 sends; the connection cannot continue. */
 export class FrameError extends Error {
   override readonly name = "FrameError";
 
   constructor(
     message: string,
-    /** Its frames are of another version of the protocol. */
+    /** Whether its frames are of another version of the protocol. */
     readonly isOtherVersion: boolean,
   ) {
     super(message);

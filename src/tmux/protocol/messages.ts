@@ -1,4 +1,4 @@
-/** Messages of tmux's protocol, version 8: their numbers, and their data. Pure. */
+/** Messages of tmux's protocol, version 8: their numbers and their data. Pure. */
 
 export const messages = {
   version: 12,
@@ -35,7 +35,7 @@ export const clientFlags = { control: 0x2000, controlControl: 0x4000, waitExit: 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Numbers of 32 bits, then bytes. */
+/** Packs 32-bit numbers, then bytes. */
 export function packed(numbers: readonly number[], ...parts: readonly (string | Uint8Array)[]): Uint8Array {
   const head = new Uint8Array(numbers.length * 4);
   const view = new DataView(head.buffer);
@@ -43,19 +43,19 @@ export function packed(numbers: readonly number[], ...parts: readonly (string | 
   return Buffer.concat([head, ...parts.map((part) => (typeof part === "string" ? encoder.encode(part) : part))]);
 }
 
-/** The number at an index of those that data begins with; 0 where there is none. */
+/** The 32-bit number at an index of the data; 0 if the data is too short. */
 export function numberAt(data: Uint8Array, index: number): number {
   if (data.length < index * 4 + 4) return 0;
   return new DataView(data.buffer, data.byteOffset).getInt32(index * 4, true);
 }
 
-/** Text up to the NUL that ends it. */
+/** The text up to the terminating NUL. */
 export function textOf(data: Uint8Array): string {
   const end = data.indexOf(0);
   return decoder.decode(end === -1 ? data : data.subarray(0, end));
 }
 
-/** The words of a command; null when there are not as many as it says. */
+/** The words of a command; null if there are fewer than announced. */
 export function wordsOf(data: Uint8Array): readonly string[] | null {
   const count = numberAt(data, 0);
   const words = decoder.decode(data.subarray(4)).split("\0");

@@ -7,7 +7,7 @@ import { type ClientPort, ProtocolClient } from "./client.ts";
 
 type ClientWire = Pick<Wire, "write" | "end" | "peerPid"> & Pick<ClientPort, "became">;
 
-/** @param socketPath what formats call the socket's path */
+/** @param socketPath the socket's path as formats print it */
 export function serveClient(instance: Instance, socketPath: string, wire: ClientWire): WireEvents {
   const outbox = new Outbox((bytes) => wire.write(bytes));
   const port = {
