@@ -2,12 +2,12 @@
  * Starts the process of a crashed session, under its former ids: to show its contents to readers, or with new shells
  * below them. Variables of a login (sockets, displays, secrets) are taken from the starter.
  */
-import fs from "node:fs";
 import { dirname } from "node:path";
 import * as v from "valibot";
 import { type Instance, sessionSocket } from "../instance/paths.ts";
 import { sessionSpecOf, startSessionProcess } from "../launch/session-process.ts";
 import type { RestoredSpec } from "../launch/session-spec.ts";
+import { isDirectory } from "../platform/directory.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
@@ -148,14 +148,6 @@ function directoryFor(wanted: string | null): { readonly cwd: string; readonly n
   while (!isDirectory(cwd) && cwd !== dirname(cwd)) cwd = dirname(cwd);
   const notes = wanted === null || cwd === wanted ? [] : [`The directory ${wanted} no longer exists; this is ${cwd}.`];
   return { cwd, notes };
-}
-
-function isDirectory(path: string): boolean {
-  try {
-    return fs.statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Parses arguments and options that several commands share. */
+import fs from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { durationOf } from "../protocol/moment.ts";
 import { type OptionRule, ruleFault } from "../protocol/option-rules.ts";
@@ -78,4 +79,13 @@ export function variables(given: readonly string[]): Record<string, string> {
 export function freePort(text: string): "free" {
   if (text === "free") return text;
   throw new UsageError(`--port ${text}: only free is offered, a port that nobody uses`);
+}
+
+/** A file that an option names. @throws UsageError */
+export function readText(path: string): string {
+  try {
+    return fs.readFileSync(path, "utf8");
+  } catch {
+    throw new UsageError(`'${path}' cannot be read`);
+  }
 }

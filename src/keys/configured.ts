@@ -8,6 +8,7 @@
  */
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
+import { isRecord } from "../protocol/json.ts";
 import { type Binding, type BoundCall, callInWords, callsOf, keyName, viewCall } from "./bindings.ts";
 import { type CommandLine, parseCommandLine, TARGET_PARAMETER } from "./line.ts";
 import { ALT, CTRL, type Key, parseKeyName, SHIFT } from "./names.ts";
@@ -167,8 +168,4 @@ function fromTable(value: unknown, reader: OperationReader): Binding {
   if (copyModeActionOf(operation) !== null) return ofCalls([callOfLine(operation, reader)], { description, repeat });
   reader.check(operation, input ?? {});
   return ofCalls([{ operation, input: input ?? {}, ...defined({ target }) }], { description, repeat });
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -5,6 +5,7 @@
  * decoder reports can be parsed here; a name is parsed completely or refused with similar names, never guessed. Case is
  * ignored in names and in a letter after Ctrl; a lone character, or one after Alt, is that very character.
  */
+import { editDistance } from "../protocol/edit-distance.ts";
 import { WshError } from "../protocol/errors.ts";
 
 export const SHIFT = 1;
@@ -200,22 +201,4 @@ function correctModifiers(front: string): string {
     return long.filter((candidate) => editDistance(part.toLowerCase(), candidate.toLowerCase()) <= 2).slice(0, 1);
   });
   return [...new Set(corrected)].map((part) => `${part}+`).join("");
-}
-
-/** Letters to insert, delete, replace or swap with their neighbour to get from one word to the other. */
-function editDistance(a: string, b: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1] ? 0 : 1;
-      let best = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + same);
-      if (a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) best = Math.min(best, (beforeLast[j - 2] ?? best) + 1);
-      row.push(best);
-    }
-    beforeLast = last;
-    last = row;
-  }
-  return last[b.length] ?? 0;
 }

@@ -12,6 +12,7 @@ import { type Instance, prepareStateDir } from "../instance/paths.ts";
 import { openLogFile } from "../log/log.ts";
 import { withoutMarks } from "../platform/marked-processes.ts";
 import { type ErrorCode, WshError } from "../protocol/errors.ts";
+import { isRecord } from "../protocol/json.ts";
 import { ownProgram } from "./own-program.ts";
 
 /** Time within which a child must report, in ms: 500 times a session process's start, for a loaded machine. */
@@ -160,16 +161,12 @@ function readReport(line: string, failure: ErrorCode, what: string): ReadyReport
   } catch (error) {
     throw new WshError(failure, `${what} reported ${JSON.stringify(line.slice(0, 200))}`, {}, { cause: error });
   }
-  if (isObject(report)) {
-    if (isObject(report.error)) throw WshError.fromBody(report.error);
+  if (isRecord(report)) {
+    if (isRecord(report.error)) throw WshError.fromBody(report.error);
     const { ok, ...rest } = report;
     if (ok === true) return rest;
   }
   throw new WshError(failure, `${what} reported ${JSON.stringify(line.slice(0, 200))}`);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function ending(child: Bun.Subprocess): string {

@@ -13,11 +13,11 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Call, CallContext } from "../operations/call.ts";
-import { isRecord } from "../operations/json-schema.ts";
 import type { AskResult } from "../protocol/ask-result.ts";
 import type { Access, Admission } from "../protocol/caller.ts";
 import { type WaitsForPerson, waitingText } from "../protocol/control.ts";
 import { defined } from "../protocol/defined.ts";
+import { isRecord } from "../protocol/json.ts";
 import type { OwnerProcess } from "../protocol/owner.ts";
 import { VERSION } from "../protocol/version.ts";
 import { DEFAULT_WAIT_MS } from "../protocol/wait-times.ts";

@@ -5,6 +5,7 @@
  */
 import { type ConversionConfig, toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
+import { isSchema } from "./unknown-fields.ts";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -21,12 +22,4 @@ export function inputJsonSchema(
 export function descriptionOf(field: v.GenericSchema): string | undefined {
   const inner = "wrapped" in field ? field.wrapped : undefined;
   return v.getDescription(field) ?? (isSchema(inner) ? descriptionOf(inner) : undefined);
-}
-
-function isSchema(value: unknown): value is v.GenericSchema {
-  return isRecord(value) && value.kind === "schema";
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

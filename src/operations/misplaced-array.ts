@@ -4,6 +4,7 @@
  * Pure; each function walks the input once.
  */
 import type * as v from "valibot";
+import { isSchema } from "./unknown-fields.ts";
 
 /** Types of object schemas, by valibot's names. */
 const objects: ReadonlySet<string> = new Set(["object", "loose_object", "strict_object", "record"]);
@@ -65,10 +66,6 @@ export function unusable(input: unknown): { readonly path: string; readonly why:
     }
   }
   return null;
-}
-
-function isSchema(value: unknown): value is v.GenericSchema {
-  return typeof value === "object" && value !== null && "kind" in value && value.kind === "schema";
 }
 
 function first<T>(items: Iterable<T>, look: (item: T) => string | null): string | null {

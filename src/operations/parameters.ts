@@ -1,7 +1,8 @@
 /** An operation's parameters, for completion while typing: names, descriptions, and values if they are a list. Pure. */
 
+import { isRecord } from "../protocol/json.ts";
 import type { Operation } from "./define.ts";
-import { inputJsonSchema, isRecord } from "./json-schema.ts";
+import { inputJsonSchema } from "./json-schema.ts";
 
 export interface Parameter {
   readonly name: string;

@@ -62,6 +62,6 @@ function shown(name: string): string {
   return cut.replace(/[^\x20-\x7e]/g, (character) => (character === "…" ? "..." : "?"));
 }
 
-function isSchema(value: unknown): value is v.GenericSchema {
+export function isSchema(value: unknown): value is v.GenericSchema {
   return typeof value === "object" && value !== null && "kind" in value && value.kind === "schema";
 }

@@ -24,3 +24,12 @@ export function ownDirectory(): string {
 export function directoryName(path: string, pid: number | null): string {
   return LINK.test(path) && pid !== null ? (platform().processes.cwd(pid) ?? path) : path;
 }
+
+/** Whether it is one, or leads to one; not if that cannot be seen. */
+export function isDirectory(path: string): boolean {
+  try {
+    return fs.statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}

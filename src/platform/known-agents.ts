@@ -5,6 +5,7 @@
  * Agents are often scripts: `node /usr/bin/claude` is claude, as is a shell script of that name. Such a process is a
  * *wrapper* when it starts the same agent again.
  */
+import { basename } from "node:path";
 
 /** The compared properties of a process. */
 export interface ProcessNames {
@@ -103,11 +104,11 @@ function glob(pattern: string): RegExp {
 /** The names of a process, and the path of its script if an interpreter runs it. */
 function wordsOf({ name, args }: ProcessNames): { programs: readonly string[]; script: string | null } {
   // A login shell's own name begins with a dash.
-  const program = baseName(args[0] ?? "").replace(/^-/, "");
+  const program = basename(args[0] ?? "").replace(/^-/, "");
   if (!interpreters.test(program)) return { programs: [program, name], script: null };
   const script = scriptOf(args);
   if (script === null) return { programs: [name], script: null };
-  return { programs: [baseName(script).replace(suffix, ""), ...(interpreters.test(name) ? [] : [name])], script };
+  return { programs: [basename(script).replace(suffix, ""), ...(interpreters.test(name) ? [] : [name])], script };
 }
 
 /** The script argument of an interpreter; null: a command (`-c`, `-e`), or none. */
@@ -121,8 +122,4 @@ function scriptOf(args: readonly string[]): string | null {
     else if (!arg.startsWith("-") && !(arg === "run" && index === 1)) return arg;
   }
   return null;
-}
-
-function baseName(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }

@@ -28,3 +28,7 @@ function isDeep(text: string): boolean {
   }
   return false;
 }
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

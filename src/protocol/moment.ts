@@ -33,3 +33,9 @@ export function momentOf(given: string | number, now: number, what: string): num
     hint: "Give a duration before now (90m, 12h, 2d, 1w), a date (2026-01-31, 2026-01-31T18:00), or Unix time in ms.",
   });
 }
+
+/** `90 s`, `3 min`. */
+export function roughDuration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+}

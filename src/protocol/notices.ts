@@ -6,6 +6,7 @@ import * as v from "valibot";
 import { agentMessage } from "./agent.ts";
 import { integerBetween } from "./fields.ts";
 import { globMatches } from "./glob.ts";
+import { roughDuration } from "./moment.ts";
 import type { RecordedEvent } from "./recorded-events.ts";
 
 const noticeKinds = ["command", "agent", "question", "password", "notification"] as const;
@@ -88,7 +89,7 @@ function noticeOf(event: RecordedEvent, minSeconds: number): Notice | null {
       const { duration_ms = null, exit_code = null, signal, command } = event;
       if (duration_ms === null || duration_ms < minSeconds * 1000) return null;
       const how = exit_code === 0 ? "done" : `failed (${exit_code ?? signal ?? "unknown"})`;
-      return notice("command", `${session}: ${how}`, `${command || "a command"}, after ${durationOf(duration_ms)}`);
+      return notice("command", `${session}: ${how}`, `${command || "a command"}, after ${roughDuration(duration_ms)}`);
     }
     case "agent_state": {
       const { agent } = event;
@@ -138,9 +139,4 @@ function isQuiet(hours: string, time: Date): boolean {
   const [from = "", to = ""] = hours.split("-");
   const now = `${String(time.getHours()).padStart(2, "0")}:${String(time.getMinutes()).padStart(2, "0")}`;
   return from <= to ? from <= now && now < to : from <= now || now < to;
-}
-
-function durationOf(ms: number): string {
-  const seconds = Math.round(ms / 1000);
-  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 }

@@ -17,7 +17,7 @@ import { withLock } from "../instance/lock.ts";
 import { hasStateDir, type Instance, sessionSocket } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { decodeName, numericName, parseTarget } from "../protocol/names.ts";
-import { boundIds, type FileNames } from "./directories.ts";
+import { boundIds, type FileNames, isSocket } from "./directories.ts";
 import { keptIds } from "./kept-ids.ts";
 
 export interface Counters {
@@ -165,10 +165,6 @@ async function aboveKnown(instance: Instance, files: FileNames, stored: Counters
 function highestSocket(instance: Instance, { ids }: FileNames, from: number): number {
   const processes = ids.filter((id) => id >= from && isSocket(sessionSocket(instance, id)));
   return Math.max(0, ...processes);
-}
-
-function isSocket(path: string): boolean {
-  return fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
 }
 
 /** Sessions to which tokens are limited: a new session with the same id would be open to the token. */

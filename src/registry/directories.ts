@@ -264,7 +264,7 @@ function paneOf(file: string): { session: number; pane: number; isProcess: boole
   return { session: Number(session), pane: Number(pane), isProcess: memberPattern.test(file) };
 }
 
-function isSocket(path: string): boolean {
+export function isSocket(path: string): boolean {
   return fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
 }
 

@@ -5,6 +5,7 @@ import type { Instance } from "../instance/paths.ts";
 import type { Acting } from "../protocol/caller.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
+import { isRecord } from "../protocol/json.ts";
 import { ACTING_HEADER, AGENT_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
 import { readServerInfo } from "./server-info.ts";
 
@@ -62,7 +63,7 @@ export async function askServer(
   }
   const answer = parsed(text);
   if (response.ok) return answer;
-  const error = isObject(answer) && isObject(answer.error) ? answer.error : {};
+  const error = isRecord(answer) && isRecord(answer.error) ? answer.error : {};
   throw WshError.fromBody({ message: `the server answered ${response.status}`, ...error });
 }
 
@@ -88,8 +89,4 @@ function parsed(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

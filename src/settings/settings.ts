@@ -16,8 +16,10 @@ import type { LogLevel } from "../log/log.ts";
 import { agentAbove } from "../platform/agent-above.ts";
 import { startFault } from "../platform/executable.ts";
 import { defined } from "../protocol/defined.ts";
+import { editDistance } from "../protocol/edit-distance.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Hook } from "../protocol/hooks.ts";
+import { isRecord } from "../protocol/json.ts";
 import type { Notify } from "../protocol/notices.ts";
 import {
   isThemeRole,
@@ -291,17 +293,13 @@ function readConfig(path: string, isNamed: boolean): ReadConfig {
   return { kind: "text", config: parseConfig(text, path) };
 }
 
-function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The caller, which knows keys and operations, checks the entries. */
 function boundKeys(config: ConfigText | null, path: string): BoundInFile[] {
   const table = config?.values[KEYS];
-  if (!isTable(table)) return [];
+  if (!isRecord(table)) return [];
   return Object.entries(table).flatMap(([key, value]): BoundInFile[] => {
     // The table of one key describes its action; any other table contains keys.
-    if (!isTable(value) || !ownTable.test(key) || "operation" in value || "do" in value)
+    if (!isRecord(value) || !ownTable.test(key) || "operation" in value || "do" in value)
       return [{ key, value, path, line: config?.lineIn(KEYS, key) ?? 1 }];
     const within = Object.entries(value);
     return within.map(([name, bound]) => {
@@ -313,7 +311,7 @@ function boundKeys(config: ConfigText | null, path: string): BoundInFile[] {
 /** @throws WshError invalid_setting for an unknown role or style */
 function themeEntries(config: ConfigText | null, path: string, orElse: OrElse): ThemeEntry[] {
   const table = config?.values[THEME];
-  if (!isTable(table)) return [];
+  if (!isRecord(table)) return [];
   const entryOf = (role: string, text: unknown): ThemeEntry => {
     const line = config?.lineIn(THEME, role) ?? 1;
     const refuse = (message: string, hint: string): WshError =>
@@ -343,8 +341,8 @@ function checkKey(key: string, config: ConfigText | null, path: string): string[
   const isList = wantedTables.some((name) => name === key);
   if (isList || key === KEYS || key === THEME) {
     const value = config?.values[key];
-    if (isList ? Array.isArray(value) && value.every(isTable) : isTable(value)) return [];
-    const [found, wanted] = [isTable(value) ? `[${key}]` : JSON.stringify(value), isList ? `[[${key}]]` : `[${key}]`];
+    if (isList ? Array.isArray(value) && value.every(isRecord) : isRecord(value)) return [];
+    const [found, wanted] = [isRecord(value) ? `[${key}]` : JSON.stringify(value), isList ? `[[${key}]]` : `[${key}]`];
     const message = `${path}:${line}: ${key} is ${found}, expected ${isList ? "tables" : "a table"} ${wanted}`;
     throw new WshError("invalid_setting", message, { key, file: path, line });
   }
@@ -395,18 +393,4 @@ export function nearSettings(key: string): SettingName[] {
     .sort((a, b) => a.distance - b.distance)
     .slice(0, 3)
     .map(({ name }) => name);
-}
-
-/** Insertions, deletions and replacements that turn one text into the other. */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= from.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j += 1) {
-      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[to.length] ?? 0;
 }

@@ -5,6 +5,7 @@
  * Without a command the program is the person's shell, a login shell as in tmux. A command that is only a known shell's
  * name or path starts that shell; any other runs as `$SHELL -c` with neither job control nor rc files.
  */
+import { basename } from "node:path";
 import { WshError } from "../protocol/errors.ts";
 import { integrationNames } from "./integration.ts";
 
@@ -109,7 +110,7 @@ export function planShell(request: ShellRequest, facts: ShellFacts): ShellPlan |
 
 /** The kind of shell that a path's last part names; versioned names such as bash-5.2 included. */
 export function shellKind(path: string): ShellKind {
-  const name = baseName(path).replace(/-?[\d.]+$/, "");
+  const name = basename(path).replace(/-?[\d.]+$/, "");
   return name === "bash" || name === "zsh" || name === "fish" ? name : "other";
 }
 
@@ -117,7 +118,7 @@ export function shellKind(path: string): ShellKind {
 function shellOfCommand(command: string): { shell: string; login: boolean | undefined } | null {
   const [shell, ...flags] = command.trim().split(/[ \t]+/);
   if (shell === undefined || !/^[\w./+-]+$/.test(shell)) return null;
-  if (!isSupportedName(baseName(shell).replace(/-?[\d.]+$/, ""))) return null;
+  if (!isSupportedName(basename(shell).replace(/-?[\d.]+$/, ""))) return null;
   if (!flags.every((flag) => /^-(?:l|i|li|il|-login)$/.test(flag))) return null;
   if (flags.some((flag) => flag.includes("l"))) return { shell, login: true };
   return { shell, login: flags.length > 0 ? false : undefined };
@@ -146,7 +147,7 @@ function resolveShell(wanted: string, facts: ShellFacts, isOwn: boolean): string
 }
 
 function bareShell(file: string, kind: ShellKind, login: boolean): Omit<ShellPlan, "integration"> {
-  const name = baseName(file);
+  const name = basename(file);
   const plan = { ok: true, file, args: [], set: {}, unset: [], kind, login, displayCommand: file } as const;
   if (!login) return plan;
   // PowerShell takes no hint from argv[0].
@@ -156,7 +157,7 @@ function bareShell(file: string, kind: ShellKind, login: boolean): Omit<ShellPla
 /** Why the integration cannot be used; null: it can. */
 function integrationRefusal(kind: ShellKind, file: string, request: ShellRequest, facts: ShellFacts): string | null {
   if (!request.integration) return "disabled by the shell_integration setting";
-  if (kind === "other") return `${baseName(file)} has no integration`;
+  if (kind === "other") return `${basename(file)} has no integration`;
   if (kind !== "bash") return null;
   // Apple's 3.2 reads no ENV as a login shell: our script would not run there, and posix mode would stay.
   const age = oldBash(facts.bashVersion(file));
@@ -219,8 +220,4 @@ function bashQuote(text: string): string {
 
 function fishQuote(text: string): string {
   return `'${text.replace(/[\\']/g, "\\$&")}'`;
-}
-
-function baseName(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }

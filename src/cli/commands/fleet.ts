@@ -3,7 +3,6 @@
  * of the fleet's directory makes it, invites and revokes; invited members join and leave. Code is loaded on use: the
  * keys' code only for the first group.
  */
-import fs from "node:fs";
 import os from "node:os";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
@@ -12,7 +11,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { type FleetRole, fleetRoles } from "../../protocol/fleet.ts";
 import { normalizeTags } from "../../protocol/names.ts";
 import { quote } from "../../shell/words.ts";
-import { collect, requireOptions, UsageError, wholeNumber } from "../arguments.ts";
+import { collect, readText, requireOptions, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, say, table } from "../print.ts";
 import { endOf, recorded } from "../recorded.ts";
@@ -272,12 +271,4 @@ async function revokeOne(instance: Instance, name: string | undefined, options: 
 function portOf(port: number): number {
   if (port <= LAST_PORT) return port;
   throw new UsageError(`${port} is not a port`);
-}
-
-function readText(path: string): string {
-  try {
-    return fs.readFileSync(path, "utf8");
-  } catch {
-    throw new UsageError(`'${path}' cannot be read`);
-  }
 }

@@ -1,11 +1,10 @@
 /** `wsh servers`: other machines whose sessions can be used from here by `machine/session`. */
-import fs from "node:fs";
 import type { Command } from "commander";
 import { hostname } from "../../instance/hostname.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
-import { UsageError } from "../arguments.ts";
+import { readText, UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, say, table } from "../print.ts";
 import { requirePerson } from "../session/client.ts";
@@ -122,13 +121,4 @@ async function reload(instance: Instance, json: boolean): Promise<void> {
     if (code !== "server_unavailable" && code !== "outcome_unknown") throw thrown;
   }
   await list(instance, json);
-}
-
-/** @throws UsageError */
-function readText(path: string): string {
-  try {
-    return fs.readFileSync(path, "utf8");
-  } catch {
-    throw new UsageError(`'${path}' cannot be read`);
-  }
 }

@@ -11,6 +11,7 @@ import { type AST, parseTOML } from "toml-eslint-parser";
 import * as v from "valibot";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { isRecord } from "../../protocol/json.ts";
 import {
   BoundsSchema,
   countPanes,
@@ -99,7 +100,7 @@ export function readLayout(from: string, cwd: string): ReadLayout {
   };
   const warnings: string[] = [];
   const reading: Reading = { cwd, fail, warn: (path, message) => void warnings.push(`${place(path)}${message}`) };
-  if (!isTable(value)) return fail([], "must be a table");
+  if (!isRecord(value)) return fail([], "must be a table");
   const windows = notTooDeep(from, () =>
     "windows" in value ? readWindows(value, reading) : [readWindow(value, [], reading)],
   );
@@ -212,17 +213,13 @@ function plain(node: NonNullable<ReturnType<typeof parseTree>>): unknown {
 
 type Table = Readonly<Record<string, unknown>>;
 
-function isTable(value: unknown): value is Table {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function readWindows(value: Table, reading: Reading): PlannedWindow[] {
   known(value, ["windows"], [], reading);
   const { windows } = value;
   if (!Array.isArray(windows) || windows.length === 0) return reading.fail(["windows"], "must be a list of windows");
   return windows.map((each, index) => {
     const path = ["windows", index];
-    return isTable(each) ? readWindow(each, path, reading) : reading.fail(path, "must be a table");
+    return isRecord(each) ? readWindow(each, path, reading) : reading.fail(path, "must be a table");
   });
 }
 
@@ -234,7 +231,7 @@ function readWindow({ floats, ...own }: Table, path: Path, reading: Reading): Pl
 }
 
 function readFloat(value: unknown, path: Path, reading: Reading): PlannedFloat {
-  if (!isTable(value)) return reading.fail(path, "must be a table");
+  if (!isRecord(value)) return reading.fail(path, "must be a table");
   const { x, y, width, height, hidden, border, ...program } = value;
   const bounds = v.safeParse(BoundsSchema, defined({ x, y, width, height }));
   if (!bounds.success) {
@@ -282,7 +279,7 @@ function ofTmux(text: string, panes: readonly PlannedPane[]): PlannedNode {
 }
 
 function readNode(value: unknown, path: Path, reading: Reading): PlannedNode {
-  if (!isTable(value)) return reading.fail(path, "must be a table");
+  if (!isRecord(value)) return reading.fail(path, "must be a table");
   for (const axis of ["row", "column"] as const) {
     if (!(axis in value)) continue;
     known(value, [axis, "weight"], path, reading);
@@ -299,7 +296,7 @@ const texts = ["command", "cwd", "shell", "title", "view", "stdin"] as const;
 const flags = ["keep_after_exit", "focus"] as const;
 
 function readPane(value: unknown, path: Path, reading: Reading): PlannedPane {
-  if (!isTable(value)) return reading.fail(path, "must be a table");
+  if (!isRecord(value)) return reading.fail(path, "must be a table");
   known(value, [...texts, ...flags, "env", "weight"], path, reading);
   const pane: Record<string, unknown> = { weight: weightOf(value, path, reading) };
   for (const key of texts) {
@@ -317,7 +314,7 @@ function readPane(value: unknown, path: Path, reading: Reading): PlannedPane {
   }
   const { env } = value;
   if (env !== undefined) {
-    if (!isTable(env) || Object.values(env).some((each) => typeof each !== "string")) {
+    if (!isRecord(env) || Object.values(env).some((each) => typeof each !== "string")) {
       return reading.fail([...path, "env"], "must be a table of strings");
     }
     pane.env = env;

@@ -4,6 +4,7 @@
  * wanted value. A comment stays unless it is within a removed or replaced part. Pure.
  */
 import { getNodeValue, type Node, parseTree } from "jsonc-parser";
+import { isRecord } from "../../protocol/json.ts";
 
 /** Hosts that read these files accept comments and trailing commas, and so do we. */
 export const PARSE_OPTIONS = { allowTrailingComma: true, disallowComments: false, allowEmptyContent: true } as const;
@@ -88,10 +89,6 @@ function nextInList(text: string, list: Node, wanted: readonly unknown[], style:
     return index >= wanted.length || isBehind ? removed(text, list, item) : next(text, item, value, style);
   }
   return added(text, list, null, wanted[items.length], style);
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Replaces a value: on one line if the old one was, and the new one is not an object. */

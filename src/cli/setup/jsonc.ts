@@ -6,6 +6,7 @@
  */
 import { type JSONPath, type Node, type ParseError, parse, parseTree, printParseErrorCode } from "jsonc-parser";
 import { WshError } from "../../protocol/errors.ts";
+import { isRecord } from "../../protocol/json.ts";
 import { editedAt, PARSE_OPTIONS, withoutMark } from "./jsonc-edit.ts";
 
 /** The value of a file, {} when it is empty. Throws `invalid_setting` with the line of the first mistake. */
@@ -33,7 +34,7 @@ export function setInJsonc(text: string, path: readonly string[], entry: Readonl
   const root = readJsonc(text);
   checkPath(root, text, path);
   const existing = at(root, path);
-  return changed(text, root, path, isObject(existing) ? { ...existing, ...entry } : entry);
+  return changed(text, root, path, isRecord(existing) ? { ...existing, ...entry } : entry);
 }
 
 /** The text without the entry at `path`. */
@@ -80,7 +81,7 @@ function checkPath(root: unknown, text: string, path: readonly string[]): void {
     if (key === null) break;
     seen.push(key);
     const value = at(root, seen.map(String));
-    if (seen.length === path.length || value === undefined || isObject(value)) continue;
+    if (seen.length === path.length || value === undefined || isRecord(value)) continue;
     throw new WshError("invalid_setting", `'${seen.join(".")}' is not a JSON object`, {
       hint: "Correct the file first; it was not changed.",
     });
@@ -104,10 +105,6 @@ function verified(text: string, wanted: unknown): string {
   throw new WshError("invalid_setting", "wsh cannot edit this file", {
     hint: "Edit it by hand; it was not changed.",
   });
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The value at a path of keys from a parsed root, undefined when missing. */

@@ -5,7 +5,8 @@
  */
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import type * as v from "valibot";
-import { descriptionOf, inputJsonSchema, isRecord, type JsonSchema } from "../../operations/json-schema.ts";
+import { descriptionOf, inputJsonSchema, type JsonSchema } from "../../operations/json-schema.ts";
+import { isRecord } from "../../protocol/json.ts";
 
 /** The schema of an input: types, choices, defaults, and a description of every field. */
 export function describeInput(

@@ -9,7 +9,8 @@
 
 import fs from "node:fs";
 import { errorCode } from "../../base/errno.ts";
-import { type LineSource, type Overflow, trimBlanks } from "../text/retained-lines.ts";
+import { trimSpaces } from "../../terminal/rows/row-text.ts";
+import type { LineSource, Overflow } from "../text/retained-lines.ts";
 
 /** Bytes gathered before a write, and read back at once, unless one line is longer. */
 const BLOCK_BYTES = 64 * 1024;
@@ -252,5 +253,5 @@ export class SpoolView implements Disposable {
 function withoutEnd(line: string): string {
   let end = line.length;
   while (end > 0 && line.charCodeAt(end - 1) === CR) end--;
-  return trimBlanks(end === line.length ? line : line.slice(0, end));
+  return trimSpaces(end === line.length ? line : line.slice(0, end));
 }

@@ -7,6 +7,7 @@
  * condition for waits: the program has been seen waiting for input that has not come.
  */
 
+import { basename } from "node:path";
 import type { CarriedTerminal } from "../../platform/carried-terminal.ts";
 import type { ForegroundFacts, ProcessFacts } from "../../platform/foreground.ts";
 import type { DecidedFrom } from "../../protocol/commands.ts";
@@ -95,10 +96,6 @@ const shells: ReadonlySet<string> = new Set([
 /** Shells that edit no line: at their prompt the terminal is in canonical mode. */
 const plainShells: ReadonlySet<string> = new Set(["sh", "dash", "ash"]);
 
-function baseName(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
-}
-
 /** Options of shells that take the next argument as their value. */
 const valued: ReadonlySet<string> = new Set([
   "--rcfile",
@@ -126,7 +123,7 @@ export function isPlainShell(process: ProcessFacts): boolean {
 /** Whether a process relays an inner terminal, so that facts about it say nothing about what the person sees. */
 function carriesTerminal(process: ProcessFacts, alone: boolean): boolean {
   if (remoteTerminals.has(process.name) || process.name.startsWith("tmux")) return true;
-  const tool = baseName(process.args[0] ?? process.name);
+  const tool = basename(process.args[0] ?? process.name);
   if (containerTools.has(tool)) return process.args.slice(1).some((arg) => containerVerbs.has(arg));
   // With its own pty, sudo's command is in another group; without one, it is in this group.
   return (tool === "sudo" || tool === "su" || tool === "doas") && alone;

@@ -4,7 +4,8 @@
  * former position; never from a column that merely looked free.
  */
 
-import { HeadTail, type RetainedLines, trimBlanks } from "./retained-lines.ts";
+import { trimSpaces } from "../../terminal/rows/row-text.ts";
+import { HeadTail, type RetainedLines } from "./retained-lines.ts";
 import { RunningOutput } from "./running-output.ts";
 import { newPart, withoutLines } from "./screen-before.ts";
 import type { RetiredLines, ScreenBefore, TerminalText, TextPosition } from "./text.ts";
@@ -74,8 +75,8 @@ export class Changes {
     for (const [id, was] of before.lines) {
       const line = now.get(id);
       if (line === undefined || id > end.line) continue;
-      const cut = id === end.line ? trimBlanks(line.slice(0, end.index)) : line;
-      if (cut === trimBlanks(was) || (cut === "" && id === end.line)) continue;
+      const cut = id === end.line ? trimSpaces(line.slice(0, end.index)) : line;
+      if (cut === trimSpaces(was) || (cut === "" && id === end.line)) continue;
       const part = newPart(before, id, cut);
       found.push({ id, part, appended: part.length < cut.length || before.at.index === 0 });
     }

@@ -5,7 +5,7 @@
  * position and a line that is still being written.
  */
 
-import { trimBlanks } from "./retained-lines.ts";
+import { trimSpaces } from "../../terminal/rows/row-text.ts";
 import type { RetiredLines, TerminalText, TextPosition } from "./text.ts";
 
 /** Characters of one line that wait for its end; a longer line is passed on in pieces. */
@@ -121,7 +121,7 @@ export class OutputFollower {
 
   /** The next output is in another line. */
   private turnTo(line: number): void {
-    if (this.begun) this.out += `${trimBlanks(this.pieces)}\n`;
+    if (this.begun) this.out += `${trimSpaces(this.pieces)}\n`;
     this.pieces = "";
     this.begun = false;
     this.line = line;

@@ -4,6 +4,7 @@
  * A HeadTail takes lines in order and retains the first and the last within a budget of bytes; lines in between are
  * counted, and given to an overflow if it has one. It never holds more than its budget and one line over it.
  */
+import { trimSpaces } from "../../terminal/rows/row-text.ts";
 /** Lines of output, first and last. */
 export interface RetainedLines {
   readonly head: readonly string[];
@@ -207,12 +208,5 @@ export class HeadTail {
 
 function linesOf(part: TailPart): string[] {
   if (typeof part === "string") return [part];
-  return Array.from({ length: part.count }, (_, index) => trimBlanks(part.source.text(part.from + index)));
-}
-
-/** Without trailing spaces, as rendered lines are. */
-export function trimBlanks(text: string): string {
-  let end = text.length;
-  while (end > 0 && text.charCodeAt(end - 1) === 32) end--;
-  return end === text.length ? text : text.slice(0, end);
+  return Array.from({ length: part.count }, (_, index) => trimSpaces(part.source.text(part.from + index)));
 }

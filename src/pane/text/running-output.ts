@@ -4,8 +4,9 @@
  * password was requested.
  */
 
+import { trimSpaces } from "../../terminal/rows/row-text.ts";
 import { Overprints } from "./overprints.ts";
-import { HeadTail, type Overflow, type RetainedLines, trimBlanks } from "./retained-lines.ts";
+import { HeadTail, type Overflow, type RetainedLines } from "./retained-lines.ts";
 import type { RetiredLines, TerminalText, TextPosition } from "./text.ts";
 
 /** Times that a command asks for a password; after the last, everything counts as private. */
@@ -188,7 +189,7 @@ export class RunningOutput {
     const { open, start } = this;
     if (open === null) return;
     const text = open.id === start.line ? open.text.slice(start.index) : open.text;
-    this.taken.push(trimBlanks(text), this.isWithheld(open.id, open.id));
+    this.taken.push(trimSpaces(text), this.isWithheld(open.id, open.id));
     this.next = open.id + 1;
     this.open = null;
   }

@@ -6,7 +6,7 @@
  * of limited size; an older cursor is only a position.
  */
 
-import { trimBlanks } from "./retained-lines.ts";
+import { trimSpaces } from "../../terminal/rows/row-text.ts";
 import type { RenderedLine, ScreenBefore, TerminalText } from "./text.ts";
 
 /** Cursors with stored screens: callers pass back the newest, and some store one for each thing they follow. */
@@ -29,7 +29,7 @@ export function screenNow(text: TerminalText): ScreenBefore {
 /** Whether a line shows something else than before. */
 export function isNew(before: ScreenBefore, { id, text }: RenderedLine): boolean {
   const was = before.lines.get(id);
-  return was === undefined || trimBlanks(was) !== text;
+  return was === undefined || trimSpaces(was) !== text;
 }
 
 /** The new part of a line: text added after the former cursor, or all of a rewritten line. */

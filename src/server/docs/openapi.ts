@@ -4,9 +4,10 @@
  * first request.
  */
 import type { HttpBinding, Operation } from "../../operations/define.ts";
-import { isRecord, type JsonSchema } from "../../operations/json-schema.ts";
+import type { JsonSchema } from "../../operations/json-schema.ts";
 import { type OperationName, operations } from "../../operations/table.ts";
 import { type ErrorCode, statusOf } from "../../protocol/errors.ts";
+import { isRecord } from "../../protocol/json.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { otherPaths } from "./other-paths.ts";
 import { componentSchemas, entriesOf, fieldSchema, isRequired, jsonSchema } from "./schemas.ts";

@@ -4,7 +4,7 @@
  * general one of its name. Pure; used when the document is requested.
  */
 import * as v from "valibot";
-import { descriptionOf, inputJsonSchema, isRecord, type JsonSchema } from "../../operations/json-schema.ts";
+import { descriptionOf, inputJsonSchema, type JsonSchema } from "../../operations/json-schema.ts";
 import { CommandRecordSchema, StepResultSchema } from "../../protocol/commands.ts";
 import { ConditionSchema } from "../../protocol/conditions.ts";
 import { ElementSpanSchema, OverlaySchema, PanelSchema, RegionWriteSchema } from "../../protocol/drawing.ts";
@@ -14,6 +14,7 @@ import {
   SessionEventSchema,
   SubscriptionSchema,
 } from "../../protocol/events.ts";
+import { isRecord } from "../../protocol/json.ts";
 import { LayoutTreeSchema } from "../../protocol/layout.ts";
 import { LineSchema, ScreenSchema, SpanSchema } from "../../protocol/screen.ts";
 import { PaneInfoSchema, SessionInfoSchema, WindowInfoSchema } from "../../protocol/session.ts";

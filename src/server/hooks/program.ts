@@ -7,9 +7,9 @@
  * succeeded (events/hook-files.ts). No text of the event or the settings is read by it as code.
  */
 import { spawn } from "node:child_process";
-import fs from "node:fs";
 import os from "node:os";
 import type { Readable } from "node:stream";
+import { isDirectory } from "../../platform/directory.ts";
 import { endMarked } from "../../platform/marked-processes.ts";
 
 const TAKE = 'command -p mv -- "$0.job" "$0.$$" 2>/dev/null || exit 75';
@@ -103,8 +103,4 @@ function readSlowly(stream: Readable, keep: (text: string) => void): void {
     stream.pause();
     setTimeout(() => stream.resume(), GULP_PAUSE_MS);
   });
-}
-
-function isDirectory(path: string): boolean {
-  return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -1,5 +1,4 @@
 /** Creates a session with a gateway caller's environment and directory, or finds the existing one. */
-import fs from "node:fs";
 import os from "node:os";
 import * as v from "valibot";
 import { type ReadyReport, readyTimeoutMs } from "../../launch/launch.ts";
@@ -8,6 +7,7 @@ import { sessionSpecOf, startSessionProcess } from "../../launch/session-process
 import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
 import { ownerProcessAt } from "../../platform/agent-above.ts";
+import { isDirectory } from "../../platform/directory.ts";
 import { requireAgentRoom } from "../../protocol/agent-sessions.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -81,10 +81,6 @@ export async function createSession(
       ? {}
       : { warnings: [`the caller's directory '${lost}' does not exist; the session starts in the home directory`] };
   return { ...info, output_cursor: firstCursor(info.pane_id), ...warnings };
-}
-
-function isDirectory(path: string): boolean {
-  return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** The session created earlier for this request. @throws WshError outcome_unknown if it is no longer remembered */

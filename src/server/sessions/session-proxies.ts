@@ -4,7 +4,6 @@
  * process that does not answer is `unresponsive` until it does, and no list waits for it twice. A connection that ends
  * without an announced end means that the session process has crashed.
  */
-import fs from "node:fs";
 import * as v from "valibot";
 import { errorCode } from "../../base/errno.ts";
 import { type Instance, sessionSocket } from "../../instance/paths.ts";
@@ -14,6 +13,7 @@ import { messageJson, messageTypes, type WireMessage } from "../../protocol/mess
 import { notFound, paneId, parseTarget, type Target } from "../../protocol/names.ts";
 import { type EndReason, requirePane, type SessionInfo } from "../../protocol/session.ts";
 import type { SessionEntry } from "../../registry/directories.ts";
+import { isSocket } from "../../registry/directories.ts";
 import { cleanStale, isRegistered, lookUp } from "../../registry/registry.ts";
 import { RegistryView } from "../../registry/registry-view.ts";
 import { watchRegistry } from "../../registry/registry-watch.ts";
@@ -419,10 +419,6 @@ export class SessionProxies {
       clearTimeout(timer);
     }
   }
-}
-
-function isSocket(path: string): boolean {
-  return fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
 }
 
 /**

@@ -8,6 +8,7 @@
  */
 
 import { isNewsKind, type NewsKind } from "../../protocol/attention.ts";
+import { roughDuration } from "../../protocol/moment.ts";
 import { automaticName, type PaneInfo, type WindowInfo } from "../../protocol/session.ts";
 import type { Session } from "../../session/session.ts";
 import type { StatusLine as ShownLine } from "../../session/types.ts";
@@ -191,7 +192,7 @@ export class StatusLine implements Disposable {
     if (run === undefined || now - run.since < this.settings.long_command_seconds * 1000) return;
     const code = state === "exited" ? pane.exit_code : pane.last_exit_code;
     const failed = code === undefined || code === null || code === 0 ? "" : ` with exit code ${code}`;
-    this.mark(id, "finished", `'${run.program}' exited${failed} after ${durationOf(now - run.since)}`);
+    this.mark(id, "finished", `'${run.program}' exited${failed} after ${roughDuration(now - run.since)}`);
   }
 
   /** @param gist the visible parts of the line */
@@ -241,9 +242,4 @@ function gist(facts: StatusFacts, segments: readonly SegmentName[]): string {
 
 function isSegment(name: string): name is SegmentName {
   return (segmentNames as readonly string[]).includes(name);
-}
-
-function durationOf(ms: number): string {
-  const seconds = Math.round(ms / 1000);
-  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 }
