@@ -122,11 +122,6 @@ export function tmuxPlaces(instance: Instance, id: number): { readonly directory
   return { directory, socket: join(directory, `tmux-${ownUid()}`, "default") };
 }
 
-/** Link to a living ssh agent of an attached terminal, at a path that never changes. */
-export function agentLink({ stateDir, fileName }: Instance): string {
-  return join(stateDir, `${fileName}.ssh-auth`);
-}
-
 /** Contains the checkpoints of sessions. */
 export function checkpointsDir(instance: Instance): string {
   return join(instance.stateDir, `${instance.fileName}.checkpoints`);

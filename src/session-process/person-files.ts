@@ -5,8 +5,9 @@
  */
 import fs from "node:fs";
 import { join } from "node:path";
-import { ensureOwnDir, pointTo, readLink, removeIfPossible, replaceOwnFile } from "../instance/owned-files.ts";
-import { agentLink, type Instance } from "../instance/paths.ts";
+import { linkAgent } from "../instance/agent-link.ts";
+import { ensureOwnDir, removeIfPossible, replaceOwnFile } from "../instance/owned-files.ts";
+import type { Instance } from "../instance/paths.ts";
 import { placeDigest } from "../instance/place-digest.ts";
 import type { Logger } from "../log/log.ts";
 import { platform } from "../platform/platform.ts";
@@ -21,6 +22,9 @@ export function personFile({ stateDir, fileName, runtimeDir }: Instance): string
   return join(stateDir, `${fileName}.${placeDigest(runtimeDir)}.env`, String(process.pid));
 }
 
+/** Time after a terminal has gone until its agent is looked for, in ms: sshd removes the socket a moment later. */
+const GONE_MS = 2_000;
+
 interface PersonFilesPort {
   readonly session: Session;
   readonly instance: Instance;
@@ -32,6 +36,7 @@ export class PersonFiles implements Disposable {
   private readonly path: string;
   private count = 0;
   private hasFailed = false;
+  private timer: Timer | null = null;
 
   constructor(private readonly port: PersonFilesPort) {
     this.path = personFile(port.instance);
@@ -39,19 +44,29 @@ export class PersonFiles implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    clearTimeout(this.timer ?? undefined);
     if (this.count === 0) return;
     for (const path of [this.path, `${this.path}.fish`]) removeIfPossible(path);
   }
 
-  private changed({ event, viewer }: ViewerChange): void {
-    const { session, settings, logger } = this.port;
+  private changed({ event, viewer: { brought } }: ViewerChange): void {
+    const { session, settings, instance } = this.port;
+    if (brought === null || (event !== "attached" && event !== "detached")) return;
+    this.attempt(() => linkAgent(instance, event === "attached" ? (brought.SSH_AUTH_SOCK ?? null) : null));
+    if (event === "detached") {
+      this.timer ??= setTimeout(() => {
+        this.timer = null;
+        this.attempt(() => linkAgent(instance, null));
+      }, GONE_MS).unref();
+    } else this.attempt(() => session.brought.bring(brought, broughtNames(settings)) && this.write());
+  }
+
+  private attempt(step: () => void): void {
     try {
-      if (event === "detached") this.linkAgent();
-      if (event !== "attached" || viewer.brought === null) return;
-      this.linkAgent();
-      if (session.brought.bring(viewer.brought, broughtNames(settings))) this.write();
+      step();
     } catch (error) {
-      if (!this.hasFailed) logger.warn("shells do not learn where the attached terminal's agent is", { error });
+      if (!this.hasFailed)
+        this.port.logger.warn("shells do not learn where the attached terminal's agent is", { error });
       this.hasFailed = true;
     }
   }
@@ -69,16 +84,6 @@ export class PersonFiles implements Disposable {
     replaceOwnFile(this.path, refreshFile(variables, "sh", stamp));
     replaceOwnFile(`${this.path}.fish`, refreshFile(variables, "fish", stamp));
   }
-
-  /** The link leads to the newest terminal's agent; if that is gone, another terminal's living agent replaces it. */
-  private linkAgent(): void {
-    const link = agentLink(this.port.instance);
-    const living = this.port.session.viewers.all
-      .flatMap(({ brought }) => brought?.SSH_AUTH_SOCK ?? [])
-      .findLast((path) => path !== link && isSocket(path));
-    if (living === undefined || living === readLink(link)) return;
-    pointTo(link, living);
-  }
 }
 
 /** Removes files of killed processes. */
@@ -87,8 +92,4 @@ function sweep(directory: string): void {
     const [, pid] = /^(\d+)(?:\.fish)?$/.exec(file) ?? [];
     if (pid !== undefined && !platform().processes.isAlive(Number(pid))) removeIfPossible(join(directory, file));
   }
-}
-
-function isSocket(path: string): boolean {
-  return fs.statSync(path, { throwIfNoEntry: false })?.isSocket() === true;
 }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { agentLink } from "../../src/instance/paths.ts";
+import { agentLink } from "../../src/instance/agent-link.ts";
 import { testWith } from "../support/programs.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
@@ -53,15 +53,24 @@ test("one path leads to a living agent, whichever terminal has brought it", asyn
   const link = agentLink(wsh.instance);
   expect(await wsh.ok("env", "--agent")).toBe(`${link}\n`);
   await wsh.session("agents");
+  await wsh.session("others");
   await using _stays = await EmulatorTerminal.attach(wsh, "agents", { env: { SSH_AUTH_SOCK: first } });
   await until("the first", () => fs.readlinkSync(link) === first);
   {
-    await using _leaves = await EmulatorTerminal.attach(wsh, "agents", { env: { SSH_AUTH_SOCK: second } });
+    await using _leaves = await EmulatorTerminal.attach(wsh, "others", { env: { SSH_AUTH_SOCK: second } });
     await until("the second", () => fs.readlinkSync(link) === second);
     agents[1]?.stop();
     fs.rmSync(second, { force: true });
   }
   await until("the first again", () => fs.readlinkSync(link) === first);
-  expect(await wsh.ok("env", "agents", "--shell")).toContain(`export SSH_AUTH_SOCK='${second}'`);
+  expect(await wsh.ok("env", "others", "--shell")).toContain(`export SSH_AUTH_SOCK='${second}'`);
+  // An agent that ends while its terminal stays.
+  agents.push(Bun.listen({ unix: second, socket: { data() {} } }));
+  await using _third = await EmulatorTerminal.attach(wsh, "others", { env: { SSH_AUTH_SOCK: second } });
+  await until("the second again", () => fs.readlinkSync(link) === second);
+  fs.rmSync(second);
+  await wsh.ok("env", "--agent");
+  expect(fs.readlinkSync(link)).toBe(first);
+  agents[2]?.stop();
   agents[0]?.stop();
 });

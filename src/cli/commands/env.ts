@@ -1,7 +1,7 @@
 /** `wsh env`: what the terminal that was attached last has brought, for shells and scripts. */
 import type { Command } from "commander";
 import { Option } from "commander";
-import { agentLink } from "../../instance/paths.ts";
+import { agentLink, linkAgent } from "../../instance/agent-link.ts";
 import { assignments } from "../../shell/refreshed.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
@@ -28,7 +28,10 @@ export function register(program: Command): void {
     .option("--json", "print them as JSON; null: the terminal has none")
     .action(async (name: string | undefined, options: EnvOptions, command: Command) => {
       const instance = instanceOf(command);
-      if (options.agent === true) return say(`${agentLink(instance)}\n`);
+      if (options.agent === true) {
+        linkAgent(instance, null);
+        return say(`${agentLink(instance)}\n`);
+      }
       const target = name ?? process.env.WSH_PANE;
       if (target === undefined) throw new UsageError("no session is named", "Name one: `wsh env NAME`.");
       using session = await SessionClient.open(instance, target);

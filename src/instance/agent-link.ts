@@ -1,0 +1,52 @@
+/**
+ * The instance's link to a living ssh agent, at a path that never changes. Beside it is a list of the agents that
+ * terminals of all sessions brought, newest last: the link leads to the newest that lives, also when the session in
+ * which its terminal was attached knows no other.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { parseJson } from "../protocol/json.ts";
+import { pointTo, readLink, replaceOwnFile } from "./owned-files.ts";
+import { type Instance, prepareStateDir } from "./paths.ts";
+
+/** Agents that are remembered: more terminals than a person has. */
+const MOST = 16;
+const ListSchema = v.array(v.string());
+
+export function agentLink({ stateDir, fileName }: Instance): string {
+  return join(stateDir, `${fileName}.ssh-auth`);
+}
+
+/** @param brought the socket that a terminal brought now; null: only looks whether the agent still lives */
+export function linkAgent(instance: Instance, brought: string | null): void {
+  const link = agentLink(instance);
+  const list = `${link}s`;
+  const known = readList(list);
+  const paths = brought === null || brought === link ? known : [...known.filter((path) => path !== brought), brought];
+  if (paths !== known) {
+    prepareStateDir(instance);
+    replaceOwnFile(list, JSON.stringify(paths.slice(-MOST)));
+  }
+  const living = paths.findLast(isOwnSocket);
+  if (living !== undefined && living !== readLink(link)) pointTo(link, living);
+}
+
+function readList(path: string): string[] {
+  try {
+    const parsed = v.safeParse(ListSchema, parseJson(fs.readFileSync(path, "utf8")));
+    return parsed.success ? parsed.output : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Another user's socket may have taken the place of one in /tmp. */
+function isOwnSocket(path: string): boolean {
+  try {
+    const stat = fs.statSync(path);
+    return stat.isSocket() && stat.uid === process.getuid?.();
+  } catch {
+    return false;
+  }
+}
