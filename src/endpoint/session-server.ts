@@ -13,7 +13,7 @@ import {
   requireOwnSession,
   targetsIn,
 } from "../operations/rights.ts";
-import { agentAbove } from "../platform/agent-above.ts";
+import { agentAt } from "../platform/agent-above.ts";
 import type { ShownInSchema } from "../protocol/attach.ts";
 import { type Acting, byKeys } from "../protocol/caller.ts";
 import { asSeenBy } from "../protocol/concealed.ts";
@@ -151,7 +151,7 @@ export class SessionServer implements PeerHandler {
 
   /** The AI agent among the ancestors of a process of this account, if agents have limited rights here. */
   private agentAt(pid: number | null): string | null {
-    return pid === null || this.policy.settings.agents_may === "everything" ? null : agentAbove(pid);
+    return pid === null || this.policy.settings.agents_may === "everything" ? null : agentAt(pid);
   }
 
   async request(request: PeerRequest, peer: Peer): Promise<unknown> {

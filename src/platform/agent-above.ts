@@ -14,8 +14,9 @@ import type { Listeners, Stat } from "./port.ts";
 const MAX_DEPTH = 32;
 const MAX_PROCESSES = 256;
 const OWNED = "WSH_AGENT=";
-/** Of what an agent's pane has left when the pane is gone. */
+/** Of what an agent's pane has left when the pane is gone, and of whatever has connected and ended. */
 const ENDED_AGENT = "an AI agent";
+const ENDED_CALLER = "a process that has ended";
 /** `wsh`, renamed or not, or its source. */
 const program = /(?:^|\/)(?:wsh[^/]*|main\.ts)$/;
 
@@ -43,6 +44,13 @@ export function agentAbove(pid: number): string | null {
     stat = processes.stat(stat.ppid);
   }
   return named ?? (first === null || listeners === null ? null : agentInPaneOf(first, listeners));
+}
+
+/** The agent for which the process at the other end of a connection acts: one that has ended may have passed it on. */
+export function agentAt(pid: number): string | null {
+  const { processes } = platform();
+  const isGone = pid > 0 && processes.stat(pid) === null && processes.stat(process.pid) !== null;
+  return isGone ? ENDED_CALLER : agentAbove(pid);
 }
 
 function ownerIn(env: readonly string[]): string | null {

@@ -68,12 +68,12 @@ export function actingAt(caller: Caller, share: string | null | undefined): Call
 
 interface ByKeys {
   readonly access: Access;
-  readonly caller: Pick<Caller, "only" | "via">;
+  readonly caller: Pick<Caller, "only" | "via" | "agent">;
 }
 
-/** The same caller, acting by keys at an attached terminal: such calls are a person's. */
-export function byKeys({ access, caller: { only, via } }: ByKeys): Acting {
-  const limits = { ...defined({ only, via }) };
+/** The same caller, acting by keys at an attached terminal: such calls are a person's, unless an agent has attached it. */
+export function byKeys({ access, caller: { only, via, agent } }: ByKeys): Acting {
+  const limits = { ...defined({ only, via, agent }) };
   return { access, caller: { kind: "cli", id: "keys", connected: true, ...limits } };
 }
 

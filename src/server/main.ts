@@ -4,7 +4,7 @@
  */
 
 import os from "node:os";
-import { agentAbove, knowAgents } from "../platform/agent-above.ts";
+import { agentAt, knowAgents } from "../platform/agent-above.ts";
 import { leavePane } from "../platform/child-limits.ts";
 import { originalNofile } from "../platform/inherited-file-limit.ts";
 import { takeShortTurns } from "../platform/scheduling.ts";
@@ -85,8 +85,8 @@ export async function runServer(options: GatewayOptions): Promise<void> {
 function listen(options: GatewayOptions, { app, sockets, mcp }: Gateway, published: PublishedInfo): Listeners {
   const { instance, bind, tls, settings } = options;
   const { httpSocket, mcpSocket } = instance;
-  const agentAt = (pid: number): string | null => (settings.agents_may === "own" ? agentAbove(pid) : null);
-  const bound = new Listeners({ bind, tls, httpSocket, app, handlers: { websocket: sockets.handler }, agentAt });
+  const agentOf = (pid: number): string | null => (settings.agents_may === "own" ? agentAt(pid) : null);
+  const bound = new Listeners({ bind, tls, httpSocket, app, handlers: { websocket: sockets.handler }, agentAt: agentOf });
   // Published before the sockets exist: a client that finds them reads it.
   published.addresses = bound.addresses;
   published.publish();

@@ -84,7 +84,7 @@ test("what it made is its own; of a person's session it reads the text, and chan
     ["wsh_manage_session", { action: "kill" }],
   ] as const) {
     const { failed, text } = await tool(name, { session: "theirs", ...input });
-    expect([name, failed, text.includes("access_denied"), text.includes("made by a person")]).toEqual([
+    expect([name, failed, text.includes("access_denied"), text.includes("belongs to a person")]).toEqual([
       ...[name, true, true, true],
     ]);
   }
@@ -298,6 +298,34 @@ test("what an agent leaves behind, or has wsh run, is the agent's; what a person
   expect([screen.includes("by-person"), /by-(?!person)/.exec(screen)]).toEqual([true, null]);
   for (const name of ["shared", "plain", "renamed"]) await wsh.ok("kill", name);
   await wsh.ok("send", "theirs", "--keys", "Ctrl+U");
+});
+
+test("a connection of a process that has ended is nobody's; an agent's terminal acts for it, and answers nothing", async () => {
+  const { socket } = findSession(wsh.instance, parseTarget("theirs"));
+  const passed = `import json, os, socket, struct, time
+s = socket.socket(socket.AF_UNIX); s.connect('${socket}')
+if os.fork(): os._exit(0)
+while os.getppid() != 1: time.sleep(0.02)
+def send(kind, value): text = json.dumps(value).encode(); s.sendall(struct.pack('>BI', kind, len(text)) + text)
+send(1, {'wsh': 3, 'version': 'x', 'role': 'cli'})
+send(2, {'id': 1, 'op': 'input.send', 'input': {'data': 'passed-on'}, 'caller': {'kind': 'cli', 'id': 'x', 'connected': True}, 'access': 'admin'})
+text = b''
+while b'"id":1,' not in text: text += s.recv(65536)
+print(text.decode(errors='replace'))`;
+  expect((await asAgent("python3", "-c", passed)).output).toMatch(/(claude|a process that has ended) may not/);
+  await byAgent("new", "lair-2");
+  await using own = await EmulatorTerminal.attach(wsh, "lair-2", { wsh: [claude], seen: "$", rows: 24, cols: 100 });
+  own.type("\x1c:");
+  await own.sees(/view\.detach/);
+  own.type("session.update session=theirs add_tags=stolen\r");
+  await own.sees(/claude may not/);
+  // Another agent asks about its session: there is no person.
+  await asAgent("true");
+  fs.copyFileSync(join(wsh.dir, "any", "claude"), join(wsh.dir, "any", "codex"));
+  const other = await spawned({ ...wsh.env }, join(wsh.dir, "any", "codex"), ...program, "send", "lair-2", "x");
+  expect(other.error).toContain("nobody is attached");
+  expect((await wsh.list()).find(({ name }) => name === "theirs")?.tags).toEqual([]);
+  await byAgent("kill", "lair-2");
 });
 
 test("of a private session an agent learns the name, by every list; a person everything", async () => {
@@ -558,11 +586,11 @@ test("of a private session in which a person has allowed it, an agent learns wha
   await using terminal = await EmulatorTerminal.attach(wsh, "hush", { seen: "bash-", rows: 24, cols: 100 });
   // By the palette: what was written of it before goes, and the agent learns its name alone.
   terminal.type("\x1c:");
-  await terminal.sees(/session\.|Enter/);
+  await terminal.sees(/view\.detach/);
   terminal.type("session.update private=true\r");
   await until("it is private", async () => (await wsh.list()).find(({ name }) => name === "hush")?.private === true);
   expect((await byAgent("list", "--json")).output).not.toContain("--norc");
-  terminal.type("\x1b");
+  await terminal.sees((text) => !text.includes("session.update"));
   const asks = byAgent("screen", "hush");
   await terminal.sees(/Enter answers/);
   for (let at = 0; at < 2; at++) terminal.type("\x1b[A");

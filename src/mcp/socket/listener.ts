@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { agentAbove, ownerProcessAt } from "../../platform/agent-above.ts";
+import { agentAt, ownerProcessAt } from "../../platform/agent-above.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parse } from "../../protocol/parse.ts";
@@ -112,7 +112,7 @@ class BridgeConnection implements WireEvents {
       }
       const pid = this.wire.peerPid;
       // The bridge's own statement counts only if the kernel does not show an agent.
-      const agent = (pid === null ? null : agentAbove(pid)) ?? undefined;
+      const agent = (pid === null ? null : agentAt(pid)) ?? undefined;
       const said = callerOf(Buffer.concat(this.hello).toString());
       // The bridge lives as long as its host wants it.
       const caller = {

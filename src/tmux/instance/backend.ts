@@ -11,7 +11,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { selfCommand } from "../../launch/launch.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
 import type { OperationOutput } from "../../operations/table.ts";
-import { agentAbove } from "../../platform/agent-above.ts";
+import { agentAt } from "../../platform/agent-above.ts";
 import { present } from "../../protocol/defined.ts";
 import { isSameOwner, ownerOf, requireNoAgent } from "../../protocol/owner.ts";
 import { PaneTerminalSchema } from "../../protocol/pane-terminal.ts";
@@ -60,7 +60,7 @@ export type InstanceBackend = Backend & { readonly sessionsOf: Sessions } & Disp
 export function backendOf(
   instance: Instance,
   client: ClientSide,
-  agent: string | null = agentAbove(client.caller),
+  agent: string | null = agentAt(client.caller),
 ): InstanceBackend {
   const state = new StateFile(instance);
   const sessions = new Sessions(instance, client.caller, agent);

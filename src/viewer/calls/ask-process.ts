@@ -81,7 +81,8 @@ export async function askServerOperation(
     delete rest[field];
     return encodeURIComponent(String(value));
   });
-  const of = isUnlimited(by) && by.caller.via === undefined ? {} : { by };
+  const { via, agent } = by.caller;
+  const of = isUnlimited(by) && via === undefined && agent === undefined ? {} : { by };
   const from = binding.from ?? (binding.method === "GET" || binding.method === "DELETE" ? "query" : "json");
   if (from === "json") return askServer(instance, binding.method, path, { body: rest, signal, ...of });
   const query = new URLSearchParams(

@@ -7,9 +7,11 @@ import type { Instance } from "../../instance/paths.ts";
 import { requireMay } from "../../operations/rights.ts";
 import { agentWords, urgencyOf } from "../../protocol/agent.ts";
 import type { Acting } from "../../protocol/caller.ts";
+import { asSeenBy } from "../../protocol/concealed.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, parseTarget, sessionId, type Target } from "../../protocol/names.ts";
+import { agentOfCaller, ownerOf } from "../../protocol/owner.ts";
 import { commandNow, type PaneInfo, requirePane, type SessionInfo } from "../../protocol/session.ts";
 import { meantWindow } from "../../protocol/window-target.ts";
 import { processState } from "../../registry/liveness.ts";
@@ -88,11 +90,9 @@ function ask(by: Acting, socket: string, op: string, input: unknown, target?: st
 }
 
 /** All places of a kind that a caller may see; agents by how urgently they need a person. */
-export async function places(
-  instance: Instance,
-  kind: SwitcherScope,
-  { caller: { only } }: Acting,
-): Promise<SwitcherRow[]> {
+export async function places(instance: Instance, kind: SwitcherScope, { caller }: Acting): Promise<SwitcherRow[]> {
+  const { only } = caller;
+  const agent = agentOfCaller(caller) === null ? null : ownerOf(caller);
   const entries = listSessions(instance).filter(({ ended, name, socket, session }) => {
     if (only !== undefined && (session === null || sessionId(session) !== only)) return false;
     return !ended && name !== null && processState(socket) === "alive";
@@ -101,7 +101,7 @@ export async function places(
     entries.slice(0, MAX_SESSIONS).map(async ({ socket }) => {
       const found = await Connection.open(socket, "cli", {}, ANSWER_MS).catch(() => null);
       found?.connection.close();
-      return found?.hello.info === undefined ? null : { info: found.hello.info, socket };
+      return found?.hello.info === undefined ? null : { info: asSeenBy(found.hello.info, agent), socket };
     }),
   );
   const all = infos.flatMap((each) => (each === null ? [] : placesOf(each.info, each.socket)));
@@ -221,7 +221,7 @@ async function act(by: Acting, { target, socket, session }: SwitcherRow, op: str
 /** Starts a session with the person's shell. @returns its place @throws WshError session_create_failed */
 async function create(instance: Instance, name: string, by: Acting): Promise<SwitcherRow> {
   requireMay(by, { name: "sessions.create", access: "operate", scope: "server" }, null);
-  if (by.caller.via === undefined) await startHere(instance, name);
+  if (by.caller.via === undefined && by.caller.agent === undefined) await startHere(instance, name);
   else
     await askServerOperation(
       instance,

@@ -101,7 +101,7 @@ export class TerminalStream implements Viewer {
     const attach = v.parse(AttachSchema, input);
     this.notifies = attach.notifies;
     this.focus = new TerminalFocus(shown);
-    this.focus.isWatched = !attach.composed || !attach.observe;
+    this.focus.isWatched = caller.agent === undefined && (!attach.composed || !attach.observe);
     this.readOnly = attach.read_only || !accessCovers(access, "operate");
     this.by = { caller, access: this.readOnly ? "observe" : access };
     this.brought = this.readOnly || caller.via !== undefined ? null : (attach.brought ?? null);

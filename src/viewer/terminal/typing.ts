@@ -43,6 +43,8 @@ export class Typing {
     if (isShown || !own.isInCopyMode) {
       if (viewer.readOnly) return;
       if (session.viewers.acted(viewer.id)) void session.resize();
+      // A question is a person's to answer.
+      if (isShown && viewer.by.caller.agent !== undefined) return;
       if (session.questions.type(viewer.id, bytes, viewer.size)) return;
     }
     this.placed(presentation.mode === "render" ? own.pointer.place(bytes, presentation.renderer.offset) : bytes);
@@ -68,7 +70,7 @@ export class Typing {
 
   /** For a view: whether a person in the session that shows it has it on the screen. */
   watched(on: boolean): void {
-    this.parts.focus.isWatched = on;
+    this.parts.focus.isWatched = on && this.viewer.by.caller.agent === undefined;
     this.session.viewers.watchedChanged();
   }
 
