@@ -103,12 +103,25 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
   if (request.caller.program !== undefined) requireProgram(parts.localFor(target).pane, request.caller.program);
   requireMay(request, operation, parts.owner(request)(), request.input);
   for (const named of targetsIn(request, operation, request.input)) findOwn(parts.instance, request, named);
+  const meant = isAgents && operation.scope !== "session" ? parts.paneFor(target) : null;
   await parts.permission.require(request, operation, () => subjectOf(parts, request));
+  if (meant !== null && parts.paneFor(target) !== meant) throw meansAnother(meant);
   if (isAgents) {
     await requireOthers(parts, request);
     return seenByAgent(parts, request, await handled(parts, request, operation, view));
   }
   return handled(parts, request, operation, view);
+}
+
+/** The person has decided about one pane. */
+function meansAnother(pane: string): WshError {
+  return new WshError(
+    "pane_not_found",
+    `the target meant pane '${pane}' when the person was asked, and another one now`,
+    {
+      hint: `Name the pane by its id: '${pane}'.`,
+    },
+  );
 }
 
 /** @throws WshError unknown_method */
