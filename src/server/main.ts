@@ -86,7 +86,14 @@ function listen(options: GatewayOptions, { app, sockets, mcp }: Gateway, publish
   const { instance, bind, tls, settings } = options;
   const { httpSocket, mcpSocket } = instance;
   const agentOf = (pid: number): string | null => (settings.agents_may === "own" ? agentAt(pid) : null);
-  const bound = new Listeners({ bind, tls, httpSocket, app, handlers: { websocket: sockets.handler }, agentAt: agentOf });
+  const bound = new Listeners({
+    bind,
+    tls,
+    httpSocket,
+    app,
+    handlers: { websocket: sockets.handler },
+    agentAt: agentOf,
+  });
   // Published before the sockets exist: a client that finds them reads it.
   published.addresses = bound.addresses;
   published.publish();
