@@ -1,7 +1,10 @@
 /** wsh_script: a program of an agent on its terminals, with the agent's access and nothing else. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { connect } from "../../src/client/client.ts";
+import { WshError } from "../../src/protocol/errors.ts";
 import { type Answer, call, McpInstance } from "../support/mcp-instance.ts";
+import { parentOf } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 
 let it: McpInstance;
@@ -171,6 +174,61 @@ return { there, imported, made };`,
   expect(value).toEqual({ state: "finished", value: { there: [], imported: [], made: "undefinedundefined" } });
   const greedy = await run({ code: "const a = [];\nfor (;;) a.push(new Uint8Array(4_000_000).fill(7));" });
   expect(greedy.value).toEqual({ state: "failed", line: 2, error: "InternalError: out of memory" });
+});
+
+test("a session that ends in the middle of a wait: one answer from every interface, and none says that time was up", async () => {
+  // Four interfaces wait, and two programs three times each: one more is refused.
+  await using own = new McpInstance({}, { config: "max_waiters = 10" });
+  const [agent] = await Promise.all([own.client(), own.server()]);
+  using ws = await connect({ socket: own.instance.httpSocket });
+  const asked = { any_of: [{ type: "text" as const, text: "never" }], max_wait_ms: 20_000 };
+  const ways: Readonly<Record<string, (name: string, pid: number) => unknown>> = {
+    exit: (name) => own.ok("send", name, "exit 3", "--enter"),
+    kill: (name) => own.ok("kill", name),
+    crash: (_, pid) => process.kill(pid, "SIGKILL"),
+  };
+  for (const [way, end] of Object.entries(ways)) {
+    const name = `ends-${way}`;
+    const { pid } = await own.session(name);
+    const code = `const t = await wsh.open("${name}");
+const steps = [t.expect("never"), t.waitFor("never"), t.ended()];
+print(...(await Promise.all(steps.map((step) => step.catch((error) => error.message.split("\\n")[0])))));`;
+    const answers = Promise.all([
+      fetch(`http://localhost/sessions/${name}/wait`, {
+        ...{ method: "POST", unix: own.instance.httpSocket, body: JSON.stringify(asked) },
+        headers: { "Content-Type": "application/json" },
+      }).then(async (response) => JSON.parse(await response.text())),
+      ws.call("wait", asked, name).catch((thrown) => ({ error: WshError.from(thrown).bodyAt("http") })),
+      call(agent, "wsh_wait", { session: name, ...asked }).then(({ isError, value }) =>
+        isError ? { error: value } : value,
+      ),
+      own.run("wait", name, "--text", "never", "--json").then(({ stdout, stderr }) => stdout || stderr),
+      own.ok("script", "-e", code),
+      call(agent, "wsh_script", { code, max_wait_ms: 20_000 }).then(({ value }) => `${value.output}\n`),
+    ]);
+    await until("ten waits", async () => {
+      const { code } = await ws.call("wait", { ...asked, max_wait_ms: 0 }, name).catch((thrown) => thrown);
+      return code === "resource_limit_reached" || null;
+    });
+    await end(name, parentOf(pid ?? 0) ?? 0);
+    const [http, socket, mcp, cli, script, sandbox] = await answers;
+    expect(socket).toEqual(http);
+    expect(mcp).toEqual(http);
+    if (way === "crash") {
+      expect(http.error).toMatchObject({ code: "session_crashed", session: name });
+      expect(cli).toContain(http.error.message);
+    } else {
+      expect(http).toMatchObject({ session: name, decided_by: "exited", state: "exited" });
+      expect(JSON.parse(cli)).toEqual(http);
+    }
+    const ended = "the program has ended, and it did not come";
+    const exit = `{"exit_code":${way === "exit" ? 3 : null}}`;
+    if (way !== "crash") expect(script).toBe(`expect("never"): ${ended} waitFor("never"): ${ended} ${exit}\n`);
+    for (const printed of [script, sandbox])
+      expect(printed).toMatch(/^expect\("never"\): the (session process|program) /);
+    for (const printed of [script, sandbox]) expect(printed).not.toContain("within");
+    if (way !== "crash") expect(sandbox).toBe(script);
+  }
 });
 
 test("it has exactly its caller's access: a token of one session reaches nothing else", async () => {

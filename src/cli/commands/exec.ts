@@ -403,7 +403,7 @@ function sayItGoesOn({ name }: SessionClient): void {
 /** The session or pane was ended while its command ran: how the command ended is unknown. Rethrows anything else. */
 function endedUnderIt({ whatEnds }: Pick<SessionClient, "whatEnds">, thrown: unknown): undefined {
   const error = WshError.from(thrown);
-  if (error.code !== "session_unavailable" && error.code !== "session_not_found") throw thrown;
+  if (!["session_unavailable", "session_crashed", "session_not_found"].includes(error.code)) throw thrown;
   const isSaid = error.message.includes(whatEnds);
   complain(isSaid ? `the command's result is unknown: ${error.message}` : `${whatEnds} was killed: ${error.message}`);
   process.exitCode = UNKNOWN;

@@ -25,6 +25,10 @@ import { grantSocket } from "../grant/inside.ts";
 import { settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
 
+/** Looks for the end of a process whose connection is closed, and the time between them in ms. */
+const RELEASE_LOOKS = 10;
+const RELEASE_MS = 20;
+
 const agent = agentAbove(process.ppid);
 
 /** How the command line introduces itself to a session process. */
@@ -126,7 +130,7 @@ export class SessionClient implements Disposable {
     return new SessionClient(`${machine}/${name}`, connection, whole, own, target, pane, machine, link);
   }
 
-  /** @throws WshError of the operation, session_unavailable when the session process ends meanwhile */
+  /** @throws WshError of the operation; session_crashed, session_not_found when the session process ends meanwhile */
   async call<N extends OperationNameOf<"pane" | "session" | "layout">>(
     operation: N,
     input: OperationInput<N>,
@@ -147,7 +151,12 @@ export class SessionClient implements Disposable {
       const connection = isForOne ? this.connection : this.whole;
       return connection.request(operation, sent, { ...context, ...asked });
     };
-    if (this.remote === null || machine === null) return (await ask()) as OperationOutput<N>;
+    if (this.remote === null || machine === null) {
+      const asked = isForOne ? this.connection : this.whole;
+      return (await ask().catch(async (thrown) => {
+        throw asked.isClosed ? await lostError(this.name, asked.path, thrown) : thrown;
+      })) as OperationOutput<N>;
+    }
     const result = await this.askThere(this.remote, operation, input, signal, ask);
     const { addressedAnswer } = await import("../../cluster/answer.ts");
     return addressedAnswer(machine, operation, result) as OperationOutput<N>;
@@ -283,6 +292,20 @@ function atLink(link: Link, target: string): Where {
     pane: ({ pane }, events) => open(pane, events),
     failure: (thrown) => WshError.from(thrown),
   };
+}
+
+/** Why a session process has not answered whose connection is closed: as the server says it. */
+async function lostError(name: string, socket: string, thrown: unknown): Promise<WshError> {
+  // Its lock may be released a little after its connections.
+  for (let n = 0; n < RELEASE_LOOKS && processState(socket) === "alive"; n++) await Bun.sleep(RELEASE_MS);
+  switch (processState(socket)) {
+    case "dead":
+      return new WshError("session_crashed", `the session process of '${name}' has died`, { session: name });
+    case "absent":
+      return new WshError("session_not_found", `session '${name}' was ended`);
+    default:
+      return WshError.from(thrown);
+  }
 }
 
 /** Why a session process could not be reached: one that lives may be too busy to accept, which macOS calls refused. */

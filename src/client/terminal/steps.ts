@@ -65,8 +65,19 @@ async function failureOf(
   { text, explain }: Pick<StepOrigin<unknown>, "text" | "explain">,
 ): Promise<Error> {
   if (thrown instanceof NotMet) return failure.fill(`${text}: ${thrown.message}`, await explain(null));
-  if (thrown instanceof WshError) return failure.fill(refused(text, thrown), await explain(thrown));
+  if (thrown instanceof WshError) {
+    const facts = await explain(thrown);
+    const gone = `${text}: session '${facts.session}' was ended (${thrown.code})`;
+    return failure.fill(isGone(thrown) ? gone : refused(text, thrown), facts);
+  }
   return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
+/** The session was ended while a program used it. */
+export function isGone(thrown: unknown): boolean {
+  return thrown instanceof TerminalFailure || thrown instanceof WshError
+    ? ["session_not_found", "pane_not_found"].includes(thrown.code)
+    : false;
 }
 
 function refused(text: string, error: WshError): string {

@@ -36,7 +36,7 @@ import {
 } from "./options.ts";
 import { answered, isReadyAtPrompt } from "./reading.ts";
 import { Screen } from "./screen.ts";
-import { NotMet, type StepDoubt, type StepWatcher, seconds, stepped, written } from "./steps.ts";
+import { isGone, NotMet, type StepDoubt, type StepWatcher, seconds, stepped, written } from "./steps.ts";
 
 /** Calls an operation; operations of a session name it last. */
 export type Call = <N extends OperationName>(
@@ -49,6 +49,10 @@ export type Call = <N extends OperationName>(
 export const DEFAULT_TIMEOUT_MS = 15_000;
 /** How long a shell that a command has ended may take to end, in ms. */
 const SHELL_END_MS = 2_000;
+
+const PROGRAM_ENDED = "the program has ended, and it did not come";
+/** How a program ended that is gone with its session. */
+const UNKNOWN_END: CommandOutcome = { exit_code: null, signal: null };
 
 export class Terminal implements AsyncDisposable {
   // Steps are async functions, since only those stay in stacks: a function that only returns a call does not (tail
@@ -181,8 +185,8 @@ export class Terminal implements AsyncDisposable {
         if (found.decided_by === condition.type) return matched(found);
         if (found.decided_by === "timeout" && left > MAX_WAIT_MS) continue;
         // A program's last output arrives with its end.
-        const last = await this.ask("wait", { any_of: [condition], since, max_wait_ms: 0 });
-        if (last.decided_by === condition.type) return matched(last);
+        const last = await this.unlessGone(this.ask("wait", { any_of: [condition], since, max_wait_ms: 0 }));
+        if (last?.decided_by === condition.type) return matched(last);
         if (options.orEnd === true && found.decided_by !== "timeout") return null;
         throw new NotMet(await this.unmet(found, timeout, what));
       }
@@ -216,7 +220,7 @@ export class Terminal implements AsyncDisposable {
         const shown = await this.screen();
         return pattern === null ? shown : shown.showing(pattern);
       }
-      throw new NotMet(`did not come within ${seconds(timeout)}`);
+      throw new NotMet((await this.hasEnded()) ? PROGRAM_ENDED : `did not come within ${seconds(timeout)}`);
     });
   }
 
@@ -234,7 +238,7 @@ export class Terminal implements AsyncDisposable {
   /** Waits for the end of the command that runs, else of the session's program; at a prompt the last command has ended. */
   async ended({ timeout }: StepOptions = {}): Promise<CommandOutcome> {
     return this.step(this.ended, "ended()", async () => {
-      const outcome = await this.end(this.limit(timeout));
+      const outcome = (await this.unlessGone(this.end(this.limit(timeout)))) ?? UNKNOWN_END;
       const { exit_code, signal } = outcome;
       return printedAs(outcome, () => ({ exit_code, ...(signal === null ? {} : { signal }) }));
     });
@@ -299,9 +303,7 @@ export class Terminal implements AsyncDisposable {
   /** Ends the session if it was made by `open` without a name. */
   async close(): Promise<void> {
     if (!this.owned) return;
-    await this.kill().catch((thrown) => {
-      if (WshError.from(thrown).code !== "session_not_found") throw thrown;
-    });
+    await this.unlessGone(this.kill());
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -376,7 +378,7 @@ export class Terminal implements AsyncDisposable {
   }
 
   private async unmet(found: OperationOutput<"wait">, timeout: number, what: string | RegExp): Promise<string> {
-    if (found.decided_by === "exited") return "the program has ended, and it did not come";
+    if (found.decided_by === "exited") return PROGRAM_ENDED;
     if (found.decided_by === "command_finished") {
       const { exit_code = null } = found.command ?? {};
       return `the command has ended (exit code ${exit_code ?? "unknown"}), and it did not come`;
@@ -384,6 +386,18 @@ export class Terminal implements AsyncDisposable {
     const stands = (await this.screen()).find(what) !== null;
     const older = "; it is on the screen, but older than the last input: waitFor searches the whole screen";
     return `did not come within ${seconds(timeout)}${stands ? older : ""}`;
+  }
+
+  private async hasEnded(): Promise<boolean> {
+    return ((await this.unlessGone(this.status()))?.state ?? "exited") === "exited";
+  }
+
+  /** Null: the session was ended. */
+  private async unlessGone<R>(asked: Promise<R>): Promise<R | null> {
+    return asked.catch((thrown) => {
+      if (isGone(thrown)) return null;
+      throw thrown;
+    });
   }
 
   private limit(timeout: number | undefined): number {
