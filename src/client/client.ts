@@ -97,7 +97,10 @@ export class WshClient implements Disposable {
     this.closed = promise;
     socket.addEventListener("message", ({ data }) => this.receive(String(data)));
     socket.addEventListener("close", ({ code, reason }) => {
-      const error = new WshError("server_unavailable", `the connection has ended: ${code} ${reason}`);
+      const why = `${code}${reason === "" ? "" : `, ${reason}`}`;
+      const error = new WshError("server_unavailable", `the server ended the connection before it answered (${why})`, {
+        hint: "The request may have been carried out: check before you repeat it.",
+      });
       for (const { reject } of this.waiting.values()) reject(error);
       this.waiting.clear();
       resolve({ code, reason });
@@ -186,7 +189,7 @@ export class WshClient implements Disposable {
 
   private request(method: string, params: object, session: string | undefined): Promise<unknown> {
     if (this.socket.readyState !== WebSocket.OPEN) {
-      return Promise.reject(new WshError("server_unavailable", "the connection has ended"));
+      return Promise.reject(new WshError("server_unavailable", "the connection to the server has ended"));
     }
     const id = this.nextId++;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();

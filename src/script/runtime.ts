@@ -97,7 +97,7 @@ async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): 
       console.error(untraced(thrown));
     });
   await shown?.close();
-  await wsh.closeAll().catch(() => {});
+  await wsh.closeAll().catch(({ message }) => console.error(`${message}: end with wsh kill NAME`));
   (await client?.catch(() => null))?.close();
   process.exit(signal !== null ? 128 + signal : failure === null && isTraced ? (process.exitCode ?? 0) : 1);
 }

@@ -170,6 +170,33 @@ test("what fails that nothing awaits ends a script at once, with its line, and n
   expect((await wsh.list()).filter(({ name }) => name.startsWith("script-"))).toEqual([]);
 });
 
+test("a server that is killed in the middle of a step fails the script and the tool, and no step is done twice", async () => {
+  await using own = new McpInstance();
+  const server = own.spawn(["server", "--bind", "127.0.0.1:0"]);
+  await own.address(server);
+  const agent = await own.client();
+  const steps = `for (let n = 0; n < 9; n++) await t.exec("echo n >> FILE; until [ -e go ]; do sleep 0.05; done"); print("finished")`;
+  const program = (file: string): string =>
+    `const t = await wsh.open({ cwd: "${own.dir}" }); ${steps.replace("FILE", file)}`;
+  const script = own.run("script", "-e", program("one"));
+  const tool = agent
+    .callTool({ name: "wsh_script", arguments: { code: program("two"), max_wait_ms: 30_000 } })
+    .then((result) => JSON.stringify(result), String);
+  const done = (file: string): string => fs.readFileSync(join(own.dir, file), "utf8");
+  await until("both steps", () => (fs.existsSync(join(own.dir, "one")) && fs.existsSync(join(own.dir, "two"))) || null);
+  server.kill("SIGKILL");
+  const { code, stdout, stderr } = await script;
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toMatch(
+    /^line 1: exec\(.*: the server ended the connection before it answered .*server_unavailable.*may have been carried out/,
+  );
+  expect(stderr).toMatch(/\nstill running: script-\d+: end with wsh kill NAME\n$/);
+  expect(await tool).toMatch(/ended before it answered; the request may have been carried out/);
+  fs.writeFileSync(join(own.dir, "go"), "");
+  await until("both shells", async () => (await own.list()).every(({ state }) => state === "prompt") || null);
+  expect([done("one"), done("two")]).toEqual(["n\n", "n\n"]);
+});
+
 test("a script comes by standard input, drives a session that exists, and exits with the code it sets", async () => {
   await wsh.session("mine");
   const input = `const t = await wsh.open("mine"); console.log((await t.exec("echo $((40+2))")).output); process.exitCode = 7;`;

@@ -110,8 +110,15 @@ export function language(call: Call, { watch, doubt, opened: hear, made = {} }: 
     },
     async closeAll() {
       await Promise.allSettled(opening);
-      await Promise.all([...opened].map((terminal) => terminal.close()));
+      const ends = [...opened].map((terminal) =>
+        terminal.close().then(
+          () => [],
+          () => [terminal.name],
+        ),
+      );
+      const running = (await Promise.all(ends)).flat();
       opened.clear();
+      if (running.length > 0) throw new WshError("server_unavailable", `still running: ${running.join(", ")}`);
     },
   };
 }

@@ -19,7 +19,6 @@ interface RetainedRun {
 
 export class Runs {
   private readonly retained = new Map<string, RetainedRun>();
-  private next = 1;
 
   /** @throws WshError resource_limit_reached */
   start(
@@ -36,7 +35,8 @@ export class Runs {
       );
     }
     const run = new ProgramRun(given, asker);
-    const id = `script-${this.next++}`;
+    // No later server's program has it.
+    const id = `script-${crypto.randomUUID().slice(0, 8)}`;
     this.retained.set(id, { run, owner, timer: this.forgetting(run) });
     const stop = (): void => run.stop();
     ended?.addEventListener("abort", stop, { once: true });
