@@ -12,6 +12,7 @@ import {
   WindowIndexSchema,
   WindowLayoutSchema,
 } from "../protocol/layout.ts";
+import { layoutPresetNames } from "../protocol/layout-presets.ts";
 import { isWindowName, normalName } from "../protocol/names.ts";
 import { EndedField, WindowInfoSchema } from "../protocol/session.ts";
 import { operation } from "./define.ts";
@@ -27,16 +28,6 @@ const WindowNameSchema = described(
   "name of the window, 1 to 64 characters without : / ~",
 );
 const MakeRoomField = optional(v.boolean(), "windows from that number on go one further, as far as they touch", false);
-
-export const layoutPresetNames = [
-  "even-horizontal",
-  "even-vertical",
-  "main-horizontal",
-  "main-horizontal-mirrored",
-  "main-vertical",
-  "main-vertical-mirrored",
-  "tiled",
-] as const;
 
 export const windowOperations = [
   operation({

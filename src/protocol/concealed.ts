@@ -51,19 +51,10 @@ export function asSeenBy(info: SessionInfo, agent: Owner | null): SessionInfo {
     pane_id: id.replace("@s", "@"),
     name,
     server,
-    ...nothingKnown,
-    rows: 0,
-    cols: 0,
-    clients: 0,
-    attached: 0,
-    tags: [],
-    last_activity_ms: 0,
-    idle_ms: 0,
+    ...emptySession,
     running,
     state: running ? "running" : "exited",
-    ...noExit,
     created_at,
-    windows: [],
     private: true,
   };
 }
@@ -124,6 +115,19 @@ export function withoutConcealed<T>(answer: T): T {
 
 const noExit = { exit_code: null, signal: null } as const;
 const nothingKnown = { pid: null, command: "", cwd: null, title: "" } as const;
+/** Of a session about which nothing may be said, or nothing is known. */
+export const emptySession = {
+  ...nothingKnown,
+  ...noExit,
+  rows: 0,
+  cols: 0,
+  clients: 0,
+  attached: 0,
+  tags: [],
+  last_activity_ms: 0,
+  idle_ms: 0,
+  windows: [],
+} satisfies Partial<SessionInfo>;
 
 function hasConcealed({ panes }: { readonly panes: readonly PaneInfo[] }): boolean {
   return panes.some(isConcealedPane);

@@ -23,8 +23,7 @@ withTmux("opening and leaving", () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.type("echo before");
-    await person.run("wsh --tag mine");
-    await person.sees(PROMPT);
+    await person.enter("wsh --tag mine");
     await person.type("echo name=$WSH_SESSION term=$TERM dir=$PWD; stty size");
     await person.sees(`name=default term=xterm-256color dir=${wsh.dir}\n24 80\n`);
     expect(await wsh.list()).toMatchObject([{ name: "default", attached: 1, clients: 1, tags: ["mine"] }]);
@@ -48,8 +47,7 @@ withTmux("opening and leaving", () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await wsh.session("first");
-    await person.run("wsh a");
-    await person.sees(PROMPT);
+    await person.enter("wsh a");
     await person.type("echo in=$WSH_SESSION");
     await person.sees(/^in=first$/m);
     await person.detach();
@@ -59,8 +57,7 @@ withTmux("opening and leaving", () => {
     await using wsh = new Wsh({ config: "reset_modes = false\n" });
     await using person = await PersonTerminal.open(wsh);
     await person.type("stty -a > before.txt");
-    await person.run("wsh");
-    await person.sees(PROMPT);
+    await person.enter("wsh");
     await person.type("printf '\\033[?1000h\\033[?1006h\\033[?2004h\\033[?1h\\033[?25l\\033[3;5r\\033[31m'");
     await until("the mouse to be on", async () => (await person.fact("mouse_any_flag")) === "1");
     await person.keys("C-\\", "C-\\");
@@ -79,8 +76,7 @@ withTmux("opening and leaving", () => {
   test("exit ends the session and says so; -c propagates the code", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
-    await person.run("wsh");
-    await person.sees(PROMPT);
+    await person.enter("wsh");
     await person.type("exit 7");
     expect(await person.exitCode()).toBe(0);
     await person.sees("[session 'default' exited: 7]");
@@ -114,8 +110,7 @@ withTmux("opening and leaving", () => {
     for (const [name, end, message, code] of ends) {
       await person.clear();
       await wsh.session(name);
-      await person.run(`wsh attach ${name}`);
-      await person.sees(PROMPT);
+      await person.enter(`wsh attach ${name}`);
       await end();
       expect(await person.exitCode()).toBe(code);
       await person.sees(message);
@@ -136,8 +131,7 @@ withTmux("opening and leaving", () => {
       ["SIGHUP", 129],
     ] as const) {
       await person.clear();
-      await person.run("wsh attach on");
-      await person.sees(PROMPT);
+      await person.enter("wsh attach on");
       process.kill(await person.clientPid(), signal);
       expect(await person.exitCode()).toBe(code);
       await person.type("echo typed");
@@ -149,8 +143,7 @@ withTmux("opening and leaving", () => {
   test("closing the terminal's window detaches", async () => {
     await using wsh = new Wsh();
     const person = await PersonTerminal.open(wsh);
-    await person.run("wsh --name left");
-    await person.sees(PROMPT);
+    await person.enter("wsh --name left");
     const client = await person.clientPid();
     await person[Symbol.asyncDispose]();
     await until("the client to end", () => !existsSync(`/proc/${client}`));
@@ -160,8 +153,7 @@ withTmux("opening and leaving", () => {
   test("inside a session wsh refuses to nest and names the session", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
-    await person.run("wsh --name outer");
-    await person.sees(PROMPT);
+    await person.enter("wsh --name outer");
     await person.type(`${program.join(" ")}; echo code=$?`);
     await person.sees(/already in session 'outer'\n(.*\n)*code=1$/m);
     await person.type(`${program.join(" ")} list --names`);
@@ -172,8 +164,7 @@ withTmux("opening and leaving", () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.type("clear; echo untouched");
-    await person.run("wsh --alt-screen");
-    await person.sees(PROMPT);
+    await person.enter("wsh --alt-screen");
     expect(await person.fact("alternate_on")).toBe("1");
     await person.type("echo inside");
     await person.sees(/^inside$/m);
@@ -189,8 +180,7 @@ withTmux("what lives on", () => {
   test("kill -9 of the server while attached: nothing blinks, and everything is there for the next one", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
-    await person.run("wsh --name dev");
-    await person.sees(PROMPT);
+    await person.enter("wsh --name dev");
     await until("the server", () => wsh.servers().length === 1);
     await person.type("export KEPT=yes; echo marker");
     await person.sees(/^marker$/m);
@@ -215,8 +205,7 @@ withTmux("what lives on", () => {
   test("kill -9 of the client in the middle of output leaves the session whole", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
-    await person.run("wsh --name busy");
-    await person.sees(PROMPT);
+    await person.enter("wsh --name busy");
     await person.type("for i in $(seq 1 400); do echo line $i; read -rt 0.002 _; done; echo all done");
     await person.sees(/line 3\d/);
     process.kill(await person.clientPid(), "SIGKILL");
@@ -228,8 +217,7 @@ withTmux("what lives on", () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     writeFileSync(join(wsh.dir, "text"), Array.from({ length: 200 }, (_, index) => `row ${index + 1}\n`).join(""));
-    await person.run("wsh --name vim");
-    await person.sees(PROMPT);
+    await person.enter("wsh --name vim");
     await person.type("vim -u NONE -c 'set mouse=a' text");
     await person.sees(/^row 1$/m);
     await person.keys("G");
@@ -274,8 +262,7 @@ withTmux("keys", () => {
   test("the prefix key is not lost on programs; a key that is not bound goes nowhere, and a line says so", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
-    await person.run("wsh");
-    await person.sees(PROMPT);
+    await person.enter("wsh");
     await person.type("stty -icanon -echo -isig min 1; echo raw; dd bs=1 count=2 2>/dev/null | od -An -tx1");
     await person.sees(/^raw$/m);
     await person.keys("C-\\", "y");
@@ -288,8 +275,7 @@ withTmux("keys", () => {
   test("prefix ? shows all keys until the next key, which is not lost", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
-    await person.run("wsh");
-    await person.sees(PROMPT);
+    await person.enter("wsh");
     await person.type("echo here");
     await person.sees(/^here$/m);
     for (const leaving of ["q", "Enter"]) {
@@ -308,8 +294,7 @@ withTmux("keys", () => {
   test("who hesitates after the prefix sees what may follow; then the key does it, and nothing is left", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
-    await person.run("wsh");
-    await person.sees(PROMPT);
+    await person.enter("wsh");
     await person.type("echo here");
     await person.sees(/^here$/m);
     await person.keys("C-\\");
@@ -427,8 +412,7 @@ withTmux("keys", () => {
   test("another prefix key, or none, is a setting", async () => {
     await using wsh = new Wsh({ config: "prefix_key = 'Ctrl+G'\n" });
     await using person = await PersonTerminal.open(wsh);
-    await person.run("wsh");
-    await person.sees(PROMPT);
+    await person.enter("wsh");
     await person.keys("C-g", "C-g");
     await person.sees("[detached from session 'default']");
     await wsh.ok("kill", "default");
@@ -437,8 +421,7 @@ withTmux("keys", () => {
   test("Escape, arrows, mouse, paste and wide characters reach the program as they were typed", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
-    await person.run("wsh");
-    await person.sees(PROMPT);
+    await person.enter("wsh");
     const typed = "\x1b[A\x1bOB\x1b[<0;5;6M\x1b[200~a\nb\x1b[201~é漢👍🏽\x01\x7f";
     const count = Buffer.byteLength(typed) + 1;
     await person.type(
@@ -455,8 +438,7 @@ withTmux("keys", () => {
   test("a large paste arrives whole", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
-    await person.run("wsh");
-    await person.sees(PROMPT);
+    await person.enter("wsh");
     await person.type("stty -echo; echo ready; cat > pasted; stty echo; cksum pasted");
     await person.sees(/^ready$/m);
     const text = Array.from({ length: 3000 }, (_, index) => `pasted line number ${index}`).join("\n");
@@ -473,8 +455,7 @@ withTmux("keys", () => {
     await using person = await PersonTerminal.open(wsh, { cols: 60, rows: 20 });
     await wsh.session("shown", "--size", "60x20");
     await wsh.ok("wait", "shown", "prompt");
-    await person.run("wsh attach shown --read-only");
-    await person.sees(PROMPT);
+    await person.enter("wsh attach shown --read-only");
     await person.type("echo intruder");
     await wsh.ok("exec", "shown", "--", "echo visible");
     await person.sees(/^visible$/m);
@@ -487,8 +468,7 @@ withTmux("sizes", () => {
   test("the program follows the terminal's size", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
-    await person.run("wsh");
-    await person.sees(PROMPT);
+    await person.enter("wsh");
     await person.resize(101, 33);
     await until("the session to follow", async () => (await wsh.list())[0]?.cols === 101);
     await person.type("stty size");
@@ -499,10 +479,8 @@ withTmux("sizes", () => {
     await using wsh = new Wsh();
     await using large = await PersonTerminal.open(wsh, { cols: 100, rows: 30 });
     await using small = await PersonTerminal.open(wsh, { cols: 60, rows: 15 });
-    await large.run("wsh --name both");
-    await large.sees(PROMPT);
-    await small.run("wsh attach both");
-    await small.sees(PROMPT);
+    await large.enter("wsh --name both");
+    await small.enter("wsh attach both");
     await until("the small one to decide", async () => (await wsh.list())[0]?.cols === 60);
     await large.sees("session 60x15");
     await large.type("stty size");
@@ -517,10 +495,8 @@ withTmux("sizes", () => {
     await using wsh = new Wsh({ config: "size_policy = 'smallest'\n" });
     await using large = await PersonTerminal.open(wsh, { cols: 100, rows: 30 });
     await using small = await PersonTerminal.open(wsh, { cols: 60, rows: 15 });
-    await large.run("wsh --name both");
-    await large.sees(PROMPT);
-    await small.run("wsh attach both");
-    await small.sees(PROMPT);
+    await large.enter("wsh --name both");
+    await small.enter("wsh attach both");
     await large.type("stty size");
     await large.sees(/^15 60\b/m);
     await small.sees(/^15 60$/m);
@@ -535,8 +511,7 @@ withTmux("colours", () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.style("fg=#102030,bg=#f0f1f2");
-    await person.run("wsh");
-    await person.sees(PROMPT);
+    await person.enter("wsh");
     const ask = "stty -icanon -echo min 0 time 5; printf '\\033]11;?\\033\\\\'; cat -v; stty sane; echo";
     await person.type(ask);
     await person.sees(/\^\[\]11;rgb:f0f0\/f1f1\/f2f2.*\n+\$$/m);
@@ -593,8 +568,7 @@ withTmux("many and much", () => {
   test("a flood is seen to its end, and Ctrl+C stops one at once", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
-    await person.run("wsh");
-    await person.sees(PROMPT);
+    await person.enter("wsh");
     await person.type("seq 1 200000; echo flood over");
     expect(await person.sees(/^flood over\n\$$/m)).toMatch(/^200000$/m);
     await person.type("yes 'endless endless endless'");
@@ -608,8 +582,7 @@ withTmux("many and much", () => {
   test("a terminal that reads nothing holds up nobody, and shows the newest when it reads again", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
-    await person.run("wsh --name flood");
-    await person.sees(PROMPT);
+    await person.enter("wsh --name flood");
     const freeze = await person.freezer();
     freeze("SIGSTOP");
     await wsh.ok("send", "flood", "seq 1 300000; echo written", "--enter");

@@ -8,9 +8,7 @@
 
 import type { Emitter } from "../../base/emitter.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { thisMachine } from "../../instance/place-digest.ts";
 import type { Logger } from "../../log/log.ts";
-import { bootId } from "../../platform/boot.ts";
 import { intervals } from "../../platform/intervals.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { hasKept, keptElements } from "../../session/drawing/persistent-elements.ts";
@@ -21,9 +19,10 @@ import type { Settings } from "../../settings/table.ts";
 import type { Block } from "../files/blocks.ts";
 import { type Before, PartWriter } from "../files/part-writer.ts";
 import { checkpointsDir, sessionDir } from "../files/places.ts";
-import { CHECKPOINT_VERSION, type LayoutRecord } from "../files/record.ts";
+import type { LayoutRecord } from "../files/record.ts";
 import { removeSession } from "../files/sessions.ts";
 import { type Stored, treeOf } from "../files/tree.ts";
+import { recordOf } from "./pane-state.ts";
 
 /** Time from a change of the panes to the write, in ms: several changes in a row are written together. */
 const AT_ONCE_MS = 50;
@@ -196,22 +195,11 @@ export class LayoutCheckpoint {
     const { windows, panes } = stored.windows;
     const own = Object.values(panes).filter(({ view }) => view === null);
     return {
-      version: CHECKPOINT_VERSION,
-      boot: bootId(),
-      machine: thisMachine(),
-      ended_by: endedBy,
-      session: {
-        id: Number(session.id.slice(2)),
-        window: Math.min(...windows.map(({ id }) => id)),
-        name: session.name,
-        tags: [...session.tags],
-        created_at: session.createdAt,
-        owner: session.owner ?? undefined,
-        worktree: session.worktree ?? undefined,
-        idle_limit: session.idleLimit ?? undefined,
-        on: session.hooks,
-        ...session.size,
-      },
+      ...recordOf(
+        session,
+        { id: Number(session.id.slice(2)), window: Math.min(...windows.map(({ id }) => id)) },
+        endedBy,
+      ),
       panes: own.map(({ id }) => Number(id.slice(1))),
       windows: windows.map(({ id }) => id),
       tree: treeOf({ ...stored, env: {}, elements: keptElements(session.elements.state()) }),

@@ -45,6 +45,32 @@ export interface PaneState {
   blocks(history: PaneRecord["history"]): Block[];
 }
 
+/** The beginning of a record: where it is written, and the session. @param endedBy the signal that ends this process */
+export function recordOf(
+  session: Session,
+  { id, window }: { readonly id: number; readonly window: number },
+  endedBy: string | null,
+): Pick<PaneRecord, "version" | "boot" | "machine" | "ended_by" | "session"> {
+  return {
+    version: CHECKPOINT_VERSION,
+    boot: bootId(),
+    machine: thisMachine(),
+    ended_by: endedBy,
+    session: {
+      id,
+      window,
+      name: session.name,
+      tags: [...session.tags],
+      created_at: session.createdAt,
+      owner: session.owner ?? undefined,
+      worktree: session.worktree ?? undefined,
+      idle_limit: session.idleLimit ?? undefined,
+      on: session.hooks,
+      ...session.size,
+    },
+  };
+}
+
 /** @param foreground the program that can be run again @param endedBy the signal that ends this process */
 export function paneState(
   session: Session,
@@ -63,23 +89,8 @@ export function paneState(
   const alternate = withScreen ? storedAlternate(stored) : null;
   const commands = withScreen ? commandsBlock(pane.commands.log.list()) : "[]";
   const about = {
-    version: CHECKPOINT_VERSION,
-    boot: bootId(),
-    machine: thisMachine(),
-    ended_by: endedBy,
+    ...recordOf(session, { id: start.session, window: start.window }, endedBy),
     pane: start.pane,
-    session: {
-      id: start.session,
-      window: start.window,
-      name: session.name,
-      tags: [...session.tags],
-      created_at: session.createdAt,
-      owner: session.owner ?? undefined,
-      worktree: session.worktree ?? undefined,
-      idle_limit: session.idleLimit ?? undefined,
-      on: session.hooks,
-      ...session.size,
-    },
     is_member: isMember,
     rows: terminal.rows,
     cols: terminal.cols,

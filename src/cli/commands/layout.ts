@@ -1,8 +1,8 @@
 /** `wsh layout`: shows, changes and saves the layout of a session's panes. */
 import { resolve } from "node:path";
 import { Argument, type Command } from "commander";
-import { layoutPresetNames } from "../../operations/windows.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { layoutPresetNames } from "../../protocol/layout-presets.ts";
 import { UsageError } from "../arguments.ts";
 import { warn } from "../instance.ts";
 import { done, sayLayout } from "../panes/output.ts";

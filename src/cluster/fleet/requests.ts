@@ -78,19 +78,7 @@ export class FleetRequests {
       this.connection.publish(subject, "", { reply, headers: { ...sent.headers, [headerNames.control]: "cancel" } });
       outcome.resolve({ kind: "cancelled" });
     };
-    const boot = headers[headerNames.boot] ?? "";
-    this.pending.set(reply, {
-      from,
-      subject,
-      boot,
-      askedAt: performance.now(),
-      isGone,
-      refusedBy,
-      parts: [],
-      bytes: 0,
-      missing: 0,
-      end: outcome.resolve,
-    });
+    this.expect(reply, { from, subject, isGone, refusedBy, end: outcome.resolve }, headers);
     this.looking ??= setInterval(() => this.look(), LOOK_MS).unref();
     try {
       if (Buffer.byteLength(body) > this.connection.maxBytes - 4096) {
@@ -122,19 +110,17 @@ export class FleetRequests {
       if (outcome.kind !== "lost") nobody();
     };
     const timer = setTimeout(() => this.pending.delete(reply), NOBODY_MS);
-    const boot = headers[headerNames.boot] ?? "";
-    this.pending.set(reply, {
-      from,
-      subject,
-      boot,
-      askedAt: performance.now(),
-      refusedBy: async () => true,
-      parts: [],
-      bytes: 0,
-      missing: 0,
-      end,
-    });
+    this.expect(reply, { from, subject, refusedBy: async () => true, end }, headers);
     return this.connection.publish(subject, body, { reply, headers: { ...headers, ...this.asking } });
+  }
+
+  private expect(
+    reply: string,
+    asked: Pick<Pending, "from" | "subject" | "isGone" | "refusedBy" | "end">,
+    headers: Readonly<Record<string, string>>,
+  ): void {
+    const boot = headers[headerNames.boot] ?? "";
+    this.pending.set(reply, { ...asked, boot, askedAt: performance.now(), parts: [], bytes: 0, missing: 0 });
   }
 
   private look(): void {

@@ -2,11 +2,11 @@
 import * as v from "valibot";
 import type { JsonSchema } from "../../operations/json-schema.ts";
 import { inputSchema } from "../../operations/table.ts";
-import { layoutPresetNames } from "../../operations/windows.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { described, integerBetween, integerFrom, optional } from "../../protocol/fields.ts";
 import { type Arrangement, changedPane, type PaneProgram } from "../../protocol/layout.ts";
+import { layoutPresetNames } from "../../protocol/layout-presets.ts";
 import { firstCursor } from "../../protocol/pane-numbers.ts";
 import { EndedField } from "../../protocol/session.ts";
 import { shownWindows } from "./shown-session.ts";

@@ -3,6 +3,7 @@
  * still valid is returned without asking; its times are ages, which are advanced here.
  */
 import * as v from "valibot";
+import { emptySession } from "../../protocol/concealed.ts";
 import { type Listing, ListingSchema, PEER_TIMEOUT_MS } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, paneId, sessionId, type Target, windowId } from "../../protocol/names.ts";
@@ -221,22 +222,9 @@ function placeholder(entry: SessionEntry, server: string): SessionInfo {
     ...idsOf(entry),
     name: entry.name ?? paneId(entry.id),
     server,
-    pid: null,
-    command: "",
-    rows: 0,
-    cols: 0,
-    clients: 0,
-    attached: 0,
-    tags: [],
-    last_activity_ms: 0,
-    idle_ms: 0,
+    ...emptySession,
     running: !entry.ended,
     state: "unresponsive",
-    cwd: null,
-    title: "",
-    exit_code: null,
-    signal: null,
     created_at: 0,
-    windows: [],
   };
 }

@@ -1,16 +1,8 @@
 /** Layouts by name, as tmux calls them: the same panes, in order, in a new tree. Pure. */
+import type { layoutPresetNames } from "../../protocol/layout-presets.ts";
 import { type Axis, type LayoutNode, leaf, panesOf } from "./tree.ts";
 
-export const layoutPresets = [
-  "even-horizontal",
-  "even-vertical",
-  "main-horizontal",
-  "main-horizontal-mirrored",
-  "main-vertical",
-  "main-vertical-mirrored",
-  "tiled",
-] as const;
-export type LayoutPreset = (typeof layoutPresets)[number];
+export type LayoutPreset = (typeof layoutPresetNames)[number];
 
 /** Share of the main pane: more than half, and the others stay usable. */
 const MAIN_SHARE = 0.6;

@@ -7,11 +7,12 @@
  */
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { layoutPresetNames } from "../../protocol/layout-presets.ts";
 import { windowId } from "../../protocol/names.ts";
 import type { Size } from "../../protocol/size.ts";
 import { extentsIn, neighbour, placePanes } from "../layout/cells.ts";
 import type { Amount } from "../layout/floats.ts";
-import { arrange, type LayoutPreset, layoutPresets } from "../layout/presets.ts";
+import { arrange, type LayoutPreset } from "../layout/presets.ts";
 import { growPane, resizePane } from "../layout/resize.ts";
 import {
   along,
@@ -175,9 +176,9 @@ export function preset(state: Windows, id: number, name: LayoutPreset): Windows 
 /** The preset after the window's current one, or the first. */
 export function nextPreset({ root }: WindowEntry): LayoutPreset {
   const shape = (node: LayoutNode): string => JSON.stringify(node, (key, value) => (key === "weight" ? 0 : value));
-  const index = layoutPresets.findIndex((name) => shape(arrange(root, name)) === shape(root));
-  const distinct = layoutPresets.slice(index + 1).find((name) => shape(arrange(root, name)) !== shape(root));
-  return distinct ?? layoutPresets[0];
+  const index = layoutPresetNames.findIndex((name) => shape(arrange(root, name)) === shape(root));
+  const distinct = layoutPresetNames.slice(index + 1).find((name) => shape(arrange(root, name)) !== shape(root));
+  return distinct ?? layoutPresetNames[0];
 }
 
 /** Makes a pane the only one of a new window. @throws WshError invalid_layout when it is already alone */

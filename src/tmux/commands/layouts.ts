@@ -1,6 +1,6 @@
 /** Commands on window layouts. The state keeps each window's last preset and earlier layout, for next-layout and -o. */
-import { layoutPresetNames } from "../../operations/windows.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { layoutPresetNames } from "../../protocol/layout-presets.ts";
 import { TmuxError } from "../error.ts";
 import type { Place } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";

@@ -49,6 +49,12 @@ export class PersonTerminal implements AsyncDisposable {
     await this.keys("Enter");
   }
 
+  /** Runs what shows a session with a shell, up to that shell's prompt. */
+  async enter(line: string): Promise<void> {
+    await this.run(line);
+    await this.sees(/^\$$/m);
+  }
+
   /** Clears screen and scrollback, at the bare shell's prompt. */
   async clear(): Promise<void> {
     await this.type("clear; printf '\\033[3J'");

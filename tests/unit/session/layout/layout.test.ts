@@ -1,5 +1,6 @@
 /** Layout trees: what people see after any sequence of changes, and layouts as tmux writes them. */
 import { describe, expect, test } from "bun:test";
+import { layoutPresetNames } from "../../../../src/protocol/layout-presets.ts";
 import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../../../src/protocol/size.ts";
 import {
   borderCells,
@@ -11,7 +12,7 @@ import {
   placePanes,
 } from "../../../../src/session/layout/cells.ts";
 import { borderAt, paneAt } from "../../../../src/session/layout/floats.ts";
-import { arrange, layoutPresets } from "../../../../src/session/layout/presets.ts";
+import { arrange } from "../../../../src/session/layout/presets.ts";
 import { dragBorder, growPane, resizePane } from "../../../../src/session/layout/resize.ts";
 import { readTmuxLayout, writeTmuxLayout } from "../../../../src/session/layout/tmux-layout.ts";
 import {
@@ -286,7 +287,7 @@ describe("presets", () => {
   );
 
   test("keep panes and order, and fill the window", () => {
-    for (const preset of layoutPresets) {
+    for (const preset of layoutPresetNames) {
       const tree = arrange(five, preset);
       verify(tree, window, placePanes(tree, window));
       expect(panesOf(tree).sort()).toEqual(panesOf(five).sort());
@@ -295,7 +296,7 @@ describe("presets", () => {
 
   test("put the main pane where their names say", () => {
     const [main = ""] = panesOf(five);
-    const at = (preset: (typeof layoutPresets)[number]) => boxOf(arrange(five, preset), main);
+    const at = (preset: (typeof layoutPresetNames)[number]) => boxOf(arrange(five, preset), main);
     expect(at("main-vertical")).toMatchObject({ row: 0, col: 0, rows: 24 });
     expect(at("main-vertical-mirrored")).toMatchObject({ row: 0, rows: 24 });
     expect(at("main-vertical-mirrored").col + at("main-vertical-mirrored").cols).toBe(80);
