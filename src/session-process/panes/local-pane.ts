@@ -185,7 +185,10 @@ export class LocalPane implements PlacedPane {
     return this.options.hasOthers() || !this.isPlainBelow ? this.own : this.session;
   }
 
+  /** Runs for every pane and picture. */
   get modes(): FrameModes {
+    const { taken } = this;
+    if (taken?.stamp === this.stamp) return taken.frame.modes;
     const { terminal } = this.pane;
     const modes = frameModes(terminal.modes, terminal.alternate);
     return this.copyMode.isOn ? this.copyMode.modes(modes) : modes;
@@ -203,13 +206,18 @@ export class LocalPane implements PlacedPane {
     const { terminal } = this.pane;
     const { taken } = this;
     if (!terminal.intake.isAtRest) return taken?.frame ?? null;
-    const stamp = `${terminal.epoch} ${this.drawnEpoch}`;
+    const { stamp } = this;
     if (taken?.stamp === stamp) return taken.frame;
     const now = performance.now();
     if (taken !== null && now - taken.at < BESIDE_MS && this.postpones()) return taken.frame;
     const frame = this.compose();
     this.taken = { frame, stamp, at: now };
     return frame;
+  }
+
+  /** Another one means another picture. */
+  private get stamp(): string {
+    return `${this.pane.terminal.epoch} ${this.drawnEpoch}`;
   }
 
   /** Whether its picture is not renewed for now: a person types beside it, and it is recent. Runs per chunk. */
