@@ -4,7 +4,7 @@ import { isAbsolute, resolve } from "node:path";
 import { durationOf } from "../protocol/moment.ts";
 import { type OptionRule, ruleFault } from "../protocol/option-rules.ts";
 
-/** The command line is wrong: exit code 2, and nothing is attempted. */
+/** An invalid command line: exit code 2, before any action. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 
@@ -18,8 +18,8 @@ export class UsageError extends Error {
 
 /**
  * @param given options as commander names them, and arguments
- * @param names how messages name what is not an option
- * @throws UsageError by the first broken rule
+ * @param names how messages name inputs that are no options
+ * @throws UsageError for the first broken rule
  */
 export function requireOptions(
   rules: readonly OptionRule[],
@@ -45,12 +45,12 @@ export function collect(value: string, before: readonly string[] = []): readonly
   return [...before, value];
 }
 
-/** A path relative to the current directory, which is read only if needed. */
+/** A path resolved against the current directory, which is read only if needed. */
 export function absolute(path: string): string {
   return isAbsolute(path) ? path : resolve(process.cwd(), path);
 }
 
-/** For durations given in seconds; returns ms. */
+/** A number of seconds, as ms. */
 export function seconds(text: string): number {
   const value = Number(text);
   if (/^(\d+\.?\d*|\.\d+)$/.test(text) && Number.isFinite(value)) return Math.round(value * 1000);
@@ -75,10 +75,10 @@ export function variables(given: readonly string[]): Record<string, string> {
   );
 }
 
-/** Which port a new session gets: none is reserved by number. @throws UsageError */
+/** The value of --port for a new session: wsh only chooses free ports, none by number. @throws UsageError */
 export function freePort(text: string): "free" {
   if (text === "free") return text;
-  throw new UsageError(`--port ${text}: only free is offered, a port that nobody uses`);
+  throw new UsageError(`--port ${text}: only free is supported, for an unused port`);
 }
 
 /** A file that an option names. @throws UsageError */

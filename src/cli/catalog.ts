@@ -1,4 +1,4 @@
-/** Every subcommand: its usage in short and its purpose, as help, dispatch and the manual read them. */
+/** Every subcommand with its short usage and purpose; help, dispatch and the manual read it. */
 import { loaders, type Register } from "./loaders.ts";
 
 type CommandName = keyof typeof loaders;
@@ -81,7 +81,7 @@ export const catalog: readonly CatalogGroup[] = [
       rare("resize", "NAME COLSxROWS", "set the size of a session's terminal"),
       rare("popup", "[TARGET] [-- COMMAND…]", "run a program in a popup and return its result"),
       rare("grant", "--may RIGHTS [-- COMMAND…]", "lend a sandbox some rights, at a socket of its own"),
-      rare("env", "[NAME] [--shell]", "print what the attached terminal has brought"),
+      rare("env", "[NAME] [--shell]", "print the variables of the attached terminal"),
     ],
   },
   {

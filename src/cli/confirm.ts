@@ -1,6 +1,6 @@
 /**
  * Questions to the person at the terminal: one at a time, from any caller; text typed before a question was shown does
- * not answer it. A yes or no question is answered no without a terminal.
+ * not answer it. Without a terminal, the answer to a yes or no question is no.
  */
 import { createInterface } from "node:readline/promises";
 import { discardInput } from "../platform/raw-mode.ts";

@@ -1,20 +1,20 @@
 /**
- * A view of the command line that takes the whole terminal: its keys as events, its size, and restoring the terminal
- * however it ends.
+ * A view of the command line that takes the whole terminal: passes keys as events, follows the size, and restores the
+ * terminal on every exit.
  */
 import { decodeKeys, flushKeys, initialKeyState, isWaiting } from "../keys/decode.ts";
 import type { InputEvent } from "../keys/types.ts";
 import { rawMode } from "../platform/raw-mode.ts";
 import { print } from "./print.ts";
 
-/** How long a lone Escape may be the beginning of a key, in ms. */
+/** Longest time in which a lone Escape may begin a longer key, in ms. */
 const ESCAPE_MS = 30;
 
 interface FullScreen<T> {
   /** Sequences that switch the terminal to the view, and back. */
   readonly enter: string;
   readonly leave: string;
-  /** Where it is shown; default: standard output. */
+  /** The output stream of the view; default: standard output. */
   readonly screen?: Screen;
   draw(): Promise<void>;
   /** @param done ends the view with its result */
@@ -29,7 +29,7 @@ export interface Screen {
 
 export const outputScreen: Screen = { size: terminalSize, print };
 
-/** For a view whose result goes to standard output. */
+/** The screen of a view whose result goes to standard output. */
 export function errorScreen(): Screen {
   const sink = Bun.stderr.writer();
   return {
@@ -45,7 +45,7 @@ export function terminalSize(): { rows: number; cols: number } {
   return { rows: process.stdout.rows || 24, cols: process.stdout.columns || 80 };
 }
 
-/** @returns null when the view was ended by a signal, or its terminal is gone */
+/** @returns null when a signal ended the view, or its terminal is gone */
 export async function fullScreen<T>(view: FullScreen<T>): Promise<T | null> {
   const raw = rawMode(0);
   const { print } = view.screen ?? outputScreen;

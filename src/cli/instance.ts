@@ -1,4 +1,4 @@
-/** The instance that flags and environment name, its settings, and their warnings. */
+/** The instance that flags and environment name, its settings, and warnings about them. */
 import type { Command } from "commander";
 import { type Instance, resolveInstance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -13,7 +13,7 @@ interface GlobalFlags {
   readonly config?: string;
 }
 
-/** @throws UsageError when flags or environment name no possible instance */
+/** @throws UsageError when flags or environment name no valid instance */
 export function instanceOf(command: Command): Instance {
   const { serverName, socket, config } = command.optsWithGlobals<GlobalFlags>();
   try {
@@ -25,7 +25,8 @@ export function instanceOf(command: Command): Instance {
 }
 
 /**
- * Reports faults of the file and uses the defaults instead: nothing there keeps anybody from a terminal.
+ * Reports faults of the file and uses the defaults instead, so that an invalid file never prevents the use of a
+ * terminal.
  * @throws WshError invalid_setting for a flag, and for the file if not `tolerant`
  */
 export async function settingsOf(

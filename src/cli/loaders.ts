@@ -1,7 +1,7 @@
 /** The module of each subcommand. Dispatch loads only the requested one; `wsh --help` loads none. */
 import type { Command } from "commander";
 
-/** Adds one subcommand. @param whole makes a program with all of them, for what is generated from them */
+/** Adds one subcommand. @param whole makes a program with all subcommands, for texts generated from them */
 export type Register = (program: Command, whole: () => Promise<Command>) => void;
 
 export const loaders = {

@@ -1,7 +1,7 @@
 /**
- * The command line as a whole: finds the subcommand, loads its code alone, and turns its errors into `wsh: MESSAGE`
- * with a hint on stderr and an exit code: 2 when the command line is wrong, 1 when the command failed. The process ends
- * only after the reader has taken everything printed.
+ * The command line's entry: finds the subcommand, loads only its code, and turns errors into `wsh: MESSAGE` with a hint
+ * on stderr and an exit code: 2 when the command line is wrong, 1 when the command failed. The process ends only after
+ * the reader has received all output.
  */
 import { CommanderError } from "commander";
 import { WshError } from "../protocol/errors.ts";
@@ -63,7 +63,7 @@ function firstWord(args: readonly string[]): number {
   return offset;
 }
 
-/** Reports what went wrong; @returns the exit code */
+/** Reports an error; @returns the exit code */
 function report(thrown: unknown, args: readonly string[]): number {
   if (thrown instanceof CommanderError) {
     if (thrown.exitCode === 0) return 0;
@@ -81,7 +81,7 @@ function report(thrown: unknown, args: readonly string[]): number {
   return failed(error.message, error.code === "internal_error" ? "" : error.hintAt("cli"), FAILURE);
 }
 
-/** For a word cut short, the commands that it begins: others are only spelled alike. */
+/** For an abbreviation, suggests the commands that begin with it; the others are only spelled alike. */
 function withBegun(message: string, args: readonly string[]): string {
   const word = args[firstWord(args)] ?? "";
   const begun = catalogEntries.flatMap(({ name }) => (word !== "" && name.startsWith(word) ? name : []));

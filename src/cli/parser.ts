@@ -1,6 +1,6 @@
 /**
  * The program as Commander parses it: global flags, help, and the subcommands that a command line needs. Only the named
- * subcommand is loaded; without a match all are, for the suggestion.
+ * subcommand is loaded; for an unknown name all are, to suggest a similar one.
  */
 import { Command, Help, Option } from "commander";
 import { VERSION } from "../protocol/version.ts";

@@ -1,6 +1,6 @@
 /**
  * A command's output. Everything goes through `print`, which resolves when the text has left this process, so that a
- * pipe's reader gets all of it even if the process ends at once; when the reader is gone the command ends quietly.
+ * pipe's reader gets all of it even if the process ends at once; if the reader is gone, the command ends silently.
  * `print` passes bytes unchanged (a running command's output, scripts, our own colours); everything else goes through
  * `say`, `printRendered`, `complain`, `table` or `printJson`, which escape control characters of others' text.
  */
@@ -8,18 +8,18 @@ import { visibleCell, visibleJson, visibleLines, visibleRendered } from "../prot
 
 /** Exit code of a program whose reader is gone: 128 + SIGPIPE. */
 const READER_GONE = 141;
-/** Standard output could not be written, for example on a full disk. */
+/** Exit code if standard output cannot be written, for example on a full disk. */
 const NOT_WRITTEN = 1;
 
-/** Node's stream reports data as written while a pipe still holds it back; this sink's flush is exact. */
+/** Node's stream reports data as written while a pipe still buffers it; this sink's flush is exact. */
 let sink: Bun.FileSink | null = null;
 
-/** Work that remains when the reader is gone. */
+/** Work to do when the reader is gone. */
 let beforeExit: (() => Promise<unknown>) | null = null;
 /** Longest time for that work, in ms. */
 const BEFORE_EXIT_MS = 1_000;
 
-/** Until it is disposed, `act` runs before the command ends because its reader is gone. */
+/** Until disposal, runs `act` before a command ends because its reader is gone. */
 export function whenReaderGoes(act: () => Promise<unknown>): Disposable {
   beforeExit = act;
   return {
@@ -57,7 +57,7 @@ export function printRendered(text: string): Promise<void> {
   return print(visibleRendered(text));
 }
 
-/** The same on stderr, after our name; further lines are indented below the first. */
+/** Like say, on stderr and after the program's name; further lines are indented below the first. */
 export function complain(text: string): void {
   const lines = visibleLines(text)
     .split("\n")
@@ -69,7 +69,7 @@ export function printJson(value: unknown): Promise<void> {
   return print(`${visibleJson(value, process.stdout.isTTY ? 2 : 0)}\n`);
 }
 
-/** Whether a stream takes colours: a terminal, unless NO_COLOR is set (https://no-color.org). */
+/** Whether a stream supports colours: a terminal, unless NO_COLOR is set (https://no-color.org). */
 export function takesColor(stream: { readonly isTTY?: boolean }): boolean {
   return stream.isTTY === true && (process.env.NO_COLOR ?? "") === "" && process.env.TERM !== "dumb";
 }

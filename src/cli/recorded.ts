@@ -1,12 +1,12 @@
-/** What the command line does to the credentials of an instance: with an end, and in the audit log. */
+/** Actions of the command line on an instance's credentials: their expiry, and their entries in the audit log. */
 import type { Instance } from "../instance/paths.ts";
 import { durationOf } from "../protocol/moment.ts";
 import { UsageError } from "./arguments.ts";
 
-/** Shortest life of a token, in ms: less is a mistake. */
+/** Shortest lifetime of a token, in ms: less is a mistake. */
 const SHORTEST_LIFE_MS = 1_000;
 
-/** When something ends that counts for a while, in ms since 1970. @throws UsageError */
+/** The time at which a credential of this lifetime expires, in ms since 1970. @throws UsageError */
 export function endOf(duration: string): number {
   const ms = durationOf(duration);
   if (ms === null || ms < SHORTEST_LIFE_MS) {
@@ -15,7 +15,7 @@ export function endOf(duration: string): number {
   return Date.now() + ms;
 }
 
-/** Performs the action, and records it where calls are recorded. */
+/** Performs the action, and records it if calls are recorded. */
 export async function recorded<T>(
   instance: Instance,
   operation: string,

@@ -2,7 +2,7 @@
 
 export interface Words {
   readonly before: readonly string[];
-  /** After it; null when there was no `--`. */
+  /** The words after it; null when there was no `--`. */
   readonly after: readonly string[] | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The command with which something else (an AI host, launchd, systemd) starts wsh, now and after an upgrade: a name that
- * leads to this executable is preferred to the executable's own path, which carries a version under Homebrew.
+ * The command with which another program (an AI host, launchd, systemd) starts wsh, now and after an upgrade: a name
+ * that resolves to this executable is preferred to the executable's own path, which contains a version under Homebrew.
  */
 import { selfCommand } from "../launch/launch.ts";
 import { brewLinks, linkTo } from "../launch/own-program.ts";

@@ -1,7 +1,7 @@
-/** How a port of this machine's loopback is reached from another one. */
+/** Explains how to reach a loopback port of this machine from another one. */
 import os from "node:os";
 
-/** The line to type there. */
+/** The ssh command to run there. */
 export function tunnelLine(port: string): string {
   const { USER: user = "" } = process.env;
   // Bun's user name is 'unknown' when no variable contains it: then ssh's default is used.

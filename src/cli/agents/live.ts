@@ -1,6 +1,6 @@
 /**
- * The live view of `wsh agents`: asks once a second, redraws, and alerts when an agent begins to need a person. It ends
- * with the agent whose session the person chose.
+ * The live view of `wsh agents`: queries once a second, redraws, and alerts when an agent begins to need a person. It
+ * returns the agent whose session the person chose.
  */
 import type { InputEvent } from "../../keys/types.ts";
 import { type AgentAlert, alertFor, isAlerting } from "../../protocol/agent.ts";
@@ -9,7 +9,7 @@ import { print, takesColor } from "../print.ts";
 import { picture } from "./picture.ts";
 import type { AgentRow } from "./rows.ts";
 
-/** Time between two questions, in ms: ages are shown in seconds. */
+/** Time between two queries, in ms: ages are shown in seconds. */
 const REFRESH_MS = 1_000;
 /** Alternate screen, cursor hidden; and back. */
 const ENTER = "\x1b[?1049h\x1b[?25l";
@@ -23,7 +23,7 @@ export interface LiveOptions {
 /** @returns the chosen agent; null when the person left */
 export async function watchAgents({ find, alert }: LiveOptions): Promise<AgentRow | null> {
   let rows = await find();
-  /** The row under the cursor stays it, wherever it moves. */
+  /** The cursor stays on its row, wherever the row moves. */
   let chosen = rows[0]?.pane_id;
   let alerted = needing(rows);
   const selected = (): number =>
@@ -45,7 +45,7 @@ export async function watchAgents({ find, alert }: LiveOptions): Promise<AgentRo
       await Bun.sleep(REFRESH_MS);
       const found = await find().catch(() => null);
       if (over) return;
-      // A failed list shows the known rows.
+      // A failed query leaves the known rows.
       rows = found ?? rows;
       const now = needing(rows);
       for (const row of rows) {
@@ -90,7 +90,7 @@ function keyOf({ pane_id, agent }: AgentRow): string {
   return `${pane_id} ${agent.pid} ${agent.state} ${agent.since}`;
 }
 
-/** Those known to need a person. */
+/** The agents known to need a person. */
 function needing(rows: readonly AgentRow[]): ReadonlySet<string> {
   return new Set(rows.filter(({ agent }) => isAlerting(agent)).map(keyOf));
 }

@@ -71,7 +71,7 @@ function lineOf(cells: readonly string[], widths: readonly number[], cols: numbe
   return shorten((left < MESSAGE_CELLS ? line : `${line}  ${shorten(rest, left)}`).trimEnd(), cols);
 }
 
-/** The end of a path names the project. */
+/** Shortens a path at its start: its end names the project. */
 function fromEnd(text: string, cells: number): string {
   return Bun.stringWidth(text) <= cells ? text : `…${text.slice(1 - cells)}`;
 }

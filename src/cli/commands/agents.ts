@@ -49,7 +49,7 @@ export function register(program: Command): void {
     });
 }
 
-/** Who may act on others' sessions without being asked for. */
+/** Allows an agent to act on others' sessions without asking the person. */
 async function changeAllowed(
   instance: Instance,
   { allow, forget }: Pick<AgentsOptions, "allow" | "forget" | "allowed">,
@@ -78,7 +78,7 @@ function cellsOf({ target, cwd, agent }: AgentRow): string[] {
   return [agentWords(agent), age(now - agent.since), agent.name, target, where, title, reason(agent)];
 }
 
-/** Brings a pane of several into view. One that is gone meanwhile leaves the session as it is. */
+/** Brings a pane of several into view. If the pane is gone, the session stays unchanged. */
 async function select(instance: Instance, pane: string): Promise<void> {
   try {
     using session = await SessionClient.open(instance, pane);
@@ -89,7 +89,7 @@ async function select(instance: Instance, pane: string): Promise<void> {
   }
 }
 
-/** The view comes back when the person has left the session. */
+/** The view returns when the person has left the session. */
 async function live(instance: Instance): Promise<void> {
   const { agent_alert: alert } = (await settingsOf(instance)).values;
   for (;;) {

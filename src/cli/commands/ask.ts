@@ -17,7 +17,7 @@ import { print, printJson, say, table } from "../print.ts";
 import { exitCodeOf, printAnswer } from "../session/answer.ts";
 import { SessionClient } from "../session/client.ts";
 
-/** Longest wait for a session process to answer, in ms: one that hangs has no dialog to show. */
+/** Longest wait for a session process to answer, in ms: a hanging process has no dialog to show. */
 const PATIENCE_MS = 900;
 
 interface AskOptions {
@@ -116,7 +116,7 @@ async function ask(instance: Instance, input: OperationInput<"ask">, options: As
   return result;
 }
 
-/** Null when nobody is attached anywhere. @throws UsageError, WshError session_not_found */
+/** Returns null if nobody is attached anywhere. @throws UsageError, WshError session_not_found */
 async function sessionOf(instance: Instance, options: AskOptions, isSecret: boolean): Promise<SessionClient | null> {
   if (grantSocket() !== null) return SessionClient.open(instance, GRANTED_PANE);
   if (options.session !== undefined) return SessionClient.open(instance, options.session);
@@ -134,7 +134,7 @@ async function sessionOf(instance: Instance, options: AskOptions, isSecret: bool
   return best?.session ?? null;
 }
 
-/** Those that answer; the caller closes them. */
+/** The session processes that answer; the caller closes the connections. */
 async function openSessions(instance: Instance): Promise<SessionClient[]> {
   const opened = await Promise.all(
     listSessions(instance).map(({ id, session }) => {
@@ -162,7 +162,7 @@ async function list(instance: Instance, { session: name, json }: AskOptions): Pr
   return print(table([["SESSION", "KIND", "STATE", "ASKED BY", "ASK_ID", "QUESTION"], ...rows]));
 }
 
-/** Answers as the question's kind wants it. @throws UsageError, WshError question_not_found */
+/** Answers in the form that the question's kind requires. @throws UsageError, WshError question_not_found */
 async function answer(
   session: SessionClient,
   ask_id: string,
@@ -177,7 +177,7 @@ async function answer(
   return session.call("ask.answer", { ask_id, answer: prepared });
 }
 
-/** Ends a question in the session that has it. @throws WshError question_not_found, and what ending it throws */
+/** Closes a question in the session that has it. @throws WshError question_not_found, and errors of closing it */
 async function end(
   instance: Instance,
   { session: name, json, cancel: unwanted, answer: wanted }: AskOptions,

@@ -79,7 +79,7 @@ export function register(program: Command): void {
       const target = parseTarget(name);
       await offerFor(instance, name);
       const entry = findSession(instance, target);
-      // A missing window is an error; another one is never used instead.
+      // A missing window is an error; no other window replaces it.
       if (target.kind === "session" && target.window !== undefined) {
         (await SessionClient.open(instance, name))[Symbol.dispose]();
       }
@@ -101,7 +101,7 @@ export function register(program: Command): void {
     });
 }
 
-/** Number of the session in which this command runs; null outside of the instance's. */
+/** Number of the session in which this command runs; null outside of the instance's sessions. */
 function sessionAround(instance: Instance): number | null {
   const around = paneAround(process.env);
   if (around === null || around.instance.httpSocket !== instance.httpSocket) return null;
@@ -133,12 +133,12 @@ async function wholeName(instance: Instance, given: string): Promise<string> {
   const begun = sessions.flatMap(({ name, ended }) => (name?.startsWith(text) === true && !ended ? [name] : []));
   const [only] = begun;
   if (only === undefined || begun.length > 1) return given;
-  // One that has crashed is restored by its name, not left for another one.
+  // A crashed session is restored by its name, in preference to other sessions.
   const { listCrashed } = await import("../../checkpoints/work.ts");
   return listCrashed(instance, new Set(), "").some(({ name }) => name === text) ? given : only;
 }
 
-/** Flags of an attached terminal of its own. */
+/** Flags that apply only to a newly attached terminal. */
 function ownWays({ scrollback, altScreen, readOnly, independent, follow, prefix }: AttachFlags): string[] {
   return [
     ...(scrollback === "new" ? [] : ["--scrollback"]),

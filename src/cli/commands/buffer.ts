@@ -1,6 +1,7 @@
 /**
- * `wsh buffer`: the paste buffers of the instance. Inside a session, and with --session, they are that session's view of
- * them (a private one has its own); elsewhere the files are read and written directly, without a server or session.
+ * `wsh buffer`: the paste buffers of the instance. Inside a session and with --session, that session's process handles
+ * the call (a private session has its own buffers); elsewhere this process reads and writes the files directly, without
+ * a server or session.
  */
 import fs from "node:fs";
 import type { Command } from "commander";
@@ -33,7 +34,7 @@ export function register(program: Command): void {
     .command("buffer")
     .description(
       "The paste buffers of the instance: texts copied in copy mode, by programs and by these commands. All sessions " +
-        "see them; at most 50 are kept. Without a name the newest copy is meant.",
+        "see them; at most 50 are kept. Without a name: the newest copy.",
     );
   const add = (usage: string, description: string): Command =>
     buffer.command(usage).description(description).option("--session <name>", "as this session sees them");
@@ -55,7 +56,7 @@ export function register(program: Command): void {
     });
   add("set [text]", "Store a text (default: standard input).")
     .option("-n, --name <name>", "its name, replacing the buffer that has it (default: an automatic one)")
-    .option("-a, --append", "put it after the text of that buffer")
+    .option("-a, --append", "append it to the text of that buffer")
     .option("--json", "print the buffer as JSON")
     .action(async (text: string | undefined, flags: Flags & { name?: string; append?: boolean }, command: Command) => {
       const read = text ?? textOf(new Uint8Array(await Bun.stdin.arrayBuffer()), "standard input");
@@ -73,7 +74,7 @@ export function register(program: Command): void {
       }),
     );
   add("save <file> [name]", "Write a paste buffer to a file.")
-    .option("-a, --append", "put it at the end of the file")
+    .option("-a, --append", "append it to the file")
     .action(async (file: string, name: string | undefined, flags: Flags & { append?: boolean }, command: Command) => {
       const { text } = await withCall(command, flags, (call) => call("buffer.get", { buffer: named(name) }));
       onFile(file, "written", () => fs.writeFileSync(file, text, { flag: flags.append === true ? "a" : "w" }));
@@ -84,7 +85,7 @@ export function register(program: Command): void {
     },
   );
   add("delete [name]", "Delete a paste buffer.")
-    .option("--all", "delete every one")
+    .option("--all", "delete all")
     .action(async (name: string | undefined, flags: Flags & { all?: boolean }, command: Command) => {
       if (flags.all !== true)
         return void (await withCall(command, flags, (call) => call("buffer.delete", { buffer: named(name) })));
@@ -123,7 +124,7 @@ async function withCall<T>(command: Command, flags: Flags, use: (call: Call) => 
   return await use((name, input) => session.call(name, input));
 }
 
-/** What the operations do, without a session. */
+/** The operations on buffers, without a session. */
 async function filesOf(instance: Instance): Promise<Call> {
   const buffers = new PasteBuffers(new BufferFiles(instance), () => false);
   const { values } = await settingsOf(instance);

@@ -1,4 +1,4 @@
-/** `wsh checkpoint`: saves sessions under labels, shows and compares what was saved, and goes back to it. */
+/** `wsh checkpoint`: saves sessions under labels, shows, compares and restores checkpoints. */
 import { Argument, type Command } from "commander";
 import { checkpointsSeen, requireMaySave, requireOwnStored, requireSeen } from "../../checkpoints/agent-rights.ts";
 import type { Instance } from "../../instance/paths.ts";
@@ -130,7 +130,7 @@ function isNothing({ named, crashed, unreadable }: OperationOutput<"checkpoint.l
   return named.length + crashed.length + unreadable.length === 0;
 }
 
-/** One that runs, or has ended a while ago, may have no checkpoint. @throws WshError session_not_found */
+/** A running session, or one that ended a while ago, may have no checkpoint. @throws WshError session_not_found */
 function requireKnown(instance: Instance, name: string): void {
   findSession(instance, parseTarget(name));
 }

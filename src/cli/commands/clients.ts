@@ -28,7 +28,7 @@ export function register(program: Command): void {
           const own = await session.call("session.clients", {});
           clients.push(...own.map((client) => ({ session: session.name, ...client })));
         } catch (thrown) {
-          // Of all sessions, one may end meanwhile.
+          // While all sessions are listed, one may end.
           if (name !== undefined) throw thrown;
         }
       }

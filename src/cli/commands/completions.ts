@@ -1,6 +1,6 @@
 /**
- * `wsh completions`: a shell script made from the program itself, so that it knows every subcommand and option. To
- * complete a session's name, the script asks `wsh list` at that moment.
+ * `wsh completions`: a shell script generated from the program itself, so that it covers every subcommand and option.
+ * To complete a session's name, the script runs `wsh list` at that moment.
  */
 import { Argument, type Command } from "commander";
 import { bashCompletions } from "../completions/bash.ts";

@@ -1,6 +1,6 @@
 /**
- * `wsh config`: lists every setting with its value, where the value comes from, and in which sessions another one is in
- * force. `wsh config reload`: has them read the file again.
+ * `wsh config`: lists every setting with its value, the value's origin, and the sessions that use another value. `wsh
+ * config reload`: makes them read the file again.
  */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
@@ -24,8 +24,8 @@ export function register(program: Command): void {
     .command("config")
     .description(
       "Print every setting with its value, origin and meaning.\n\n" +
-        "Sessions, their terminals and pages follow the file when it changes; where a file system tells nobody,\n" +
-        "`wsh config reload` has them read it. A mistake changes nothing, and is said.",
+        "Sessions, their terminals and pages read the file again when it changes; if they do not notice a change,\n" +
+        "`wsh config reload` makes them read it. A mistake is reported and changes nothing.",
     )
     .option("--config <path>", "settings file to read (WSH_CONFIG)")
     .option("--changed", "only settings that differ from their default")
@@ -70,11 +70,11 @@ export function register(program: Command): void {
     });
   config
     .command("reload")
-    .description("Have sessions, their terminals and pages read the settings again.")
+    .description("Make sessions, their terminals and pages read the settings again.")
     .action(async (_options, command: Command) => {
       const instance = instanceOf(command);
       await requirePerson(instance, "wsh config reload");
-      // A mistake is said here, before anybody reads it.
+      // A mistake is reported here, before any session reads the file.
       await checked(instance);
       const sessions = await settingsInForce(instance, true);
       for (const { session, answer } of sessions) {
@@ -101,7 +101,7 @@ async function checked(instance: Instance): Promise<LoadedSettings> {
   return settings;
 }
 
-/** What sessions that run have otherwise, one line each; empty where nothing differs. */
+/** The settings in which running sessions differ, one line each; empty if none does. */
 async function differing(instance: Instance, { values }: LoadedSettings): Promise<string> {
   const lines = (await settingsInForce(instance, false)).flatMap(({ session, answer }) => {
     const others = settingNames.filter(

@@ -42,7 +42,10 @@ export function register(program: Command): void {
     });
 }
 
-/** The steps to another machine's server, up to the first that fails; to one of the fleet by the fleet's servers. */
+/**
+ * Checks each step to another machine's server, up to the first failure; for a machine of the fleet, by way of the
+ * fleet's servers.
+ */
 async function wayTo(instance: Instance, machine: string): Promise<Finding[]> {
   const { linkOf, machinesOf } = await import("../session/machines.ts");
   const { isAddress } = await import("../../protocol/machines.ts");
@@ -52,7 +55,7 @@ async function wayTo(instance: Instance, machine: string): Promise<Finding[]> {
   return [...before, ...(await findingsOf((await linkOf(instance, machine)).examine()))];
 }
 
-/** The steps to the servers of this instance's fleet; none where it is in none. */
+/** Checks each step to the servers of this instance's fleet; empty outside of a fleet. */
 async function fleetOf(instance: Instance): Promise<Finding[]> {
   const [{ settingsOf }, { joinedFile, readCredentials }] = await Promise.all([
     import("../instance.ts"),

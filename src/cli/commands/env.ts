@@ -1,4 +1,4 @@
-/** `wsh env`: what the terminal that was attached last has brought, for shells and scripts. */
+/** `wsh env`: the variables of the terminal that was attached last, for shells and scripts. */
 import type { Command } from "commander";
 import { Option } from "commander";
 import { agentLink, linkAgent } from "../../instance/agent-link.ts";
@@ -21,7 +21,7 @@ export function register(program: Command): void {
     .description(
       "Print the variables that the terminal attached last has brought (SSH_AUTH_SOCK, DISPLAY …).\n\n" +
         'Shells with integration take them at their next prompt by themselves; others by eval "$(wsh env --shell)".\n' +
-        '--agent prints a path that always leads to a living ssh agent: export SSH_AUTH_SOCK="$(wsh env --agent)".',
+        '--agent prints a path that always leads to a running ssh agent: export SSH_AUTH_SOCK="$(wsh env --agent)".',
     )
     .addOption(new Option("--shell [syntax]", "print assignments for a shell").choices(["sh", "fish"]))
     .option("--agent", "print the path of the instance's link to the ssh agent")

@@ -1,6 +1,6 @@
 /**
- * `wsh events`: prints what happens, one JSON object a line. This machine's events are read from the journal itself, so
- * no server is needed and none that dies is missed; other machines are asked by theirs, again and again from the cursor
+ * `wsh events`: prints events, one JSON object a line. It reads this machine's events from the journal itself, so it
+ * needs no server and misses nothing when one dies. It asks the servers of other machines, repeatedly, from the cursor
  * of the last event.
  */
 import type { Command } from "commander";
@@ -23,9 +23,9 @@ import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print } from "../print.ts";
 import { concealmentHere } from "../session/concealed.ts";
 
-/** One wait for events, in ms: shorter than what a proxy allows. */
+/** Longest single wait for events, in ms: shorter than proxies allow. */
 const WAIT_MS = 25_000;
-/** Events of one answer. */
+/** Most events in one answer. */
 const LIMIT = 1_000;
 /** Time before a machine that did not answer is asked again, in ms. */
 const AGAIN_MS = 1_000;
@@ -46,13 +46,13 @@ export function register(program: Command): void {
     .argument("[names...]", "sessions, by name or id, also of other machines (box/dev); default: all of this machine")
     .description(
       "Print what happens in sessions, one JSON object a line, until interrupted.\n\n" +
-        "Each has a cursor; --since CURSOR continues behind it, whatever was killed meanwhile.\n" +
+        "Each has a cursor; --since CURSOR continues after it, even if processes were killed meanwhile.\n" +
         `Events: ${recordedEventNames.join(", ")}.`,
     )
     .option("--type <event>", "only these events (repeatable, or separated by commas)", collect)
     .option("--tag <tag>", "only sessions with one of these tags (repeatable)", collect)
-    .option("--since <cursor>", "begin behind this event; start: with the oldest that is kept", "now")
-    .option("--no-follow", "print what there is, and end")
+    .option("--since <cursor>", "begin after this event; start: at the oldest kept event", "now")
+    .option("--no-follow", "print the existing events, and end")
     .option("--count <n>", "end after so many events", wholeNumber(1))
     .option("--try", "print what [[on]] tables would run for each event, and run nothing")
     .option("--all-machines", "also those of other machines (wsh servers)")
@@ -63,7 +63,7 @@ export function register(program: Command): void {
       const follows = sources.map((source) => follow(source, options, printer));
       await Promise.race([Promise.all(follows), printer.done]);
       if (printer.failed) process.exitCode = 1;
-      // Other machines may still be asked.
+      // Other machines may still have a request open.
       if (sources.length > 1) process.exit();
     });
 }
@@ -84,7 +84,7 @@ async function sourcesOf(instance: Instance, names: readonly string[], options: 
     for (const { name } of (await machinesOf(instance)).all) if (!wanted.has(name)) wanted.set(name, []);
   }
   if (wanted.size > 1 && !/^(now|start)$/.test(options.since))
-    throw new UsageError("--since CURSOR is a place of one machine", "Follow each machine by a command of its own.");
+    throw new UsageError("--since CURSOR belongs to one machine", "Follow each machine by a command of its own.");
   const signal = new AbortController().signal;
   return [...wanted].map(([machine, session]) => ({
     machine,
@@ -143,7 +143,7 @@ class Printer {
   private readonly ended = Promise.withResolvers<void>();
   private left: number;
 
-  /** @param hooks only events that one of them wants are printed, with what it would run */
+  /** @param hooks if set, prints only the events that trigger one of them, with the hook's command */
   constructor(
     count: number | undefined,
     private readonly hooks: readonly WantedInFile<Hook>[] | null,
@@ -155,7 +155,7 @@ class Printer {
     return this.ended.promise;
   }
 
-  /** @returns whether these were all that are wanted */
+  /** @returns whether the limit of events is reached */
   async print(events: readonly RecordedEvent[]): Promise<boolean> {
     const now = events.flatMap((event) => this.tried(event) ?? []).slice(0, this.left);
     this.left -= now.length;

@@ -41,7 +41,7 @@ import { openOrCreate } from "../session/open-or-create.ts";
 import { startSession } from "../session/start.ts";
 import { splitAtDashes } from "../shell-words.ts";
 
-/** The second Ctrl+C ended the wait. */
+/** Exit code after a second Ctrl+C has ended the wait. */
 const INTERRUPTED = 130;
 
 /** Longest title that a command gives its pane, in characters. */
@@ -191,7 +191,7 @@ async function execAtPrompt(
     const ready = await session.call("exec", { command, background: true, ...wait, ...clear, ...filter });
     return sayReady(ready, options, `${ready.command_id ?? ""}`);
   }
-  // Before the command starts, so that its first line is not missed.
+  // Opened before the command starts, so that its first line is not missed.
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
   const started = await session.call("exec", {
     command,
@@ -205,13 +205,13 @@ async function execAtPrompt(
     return options.json === true ? printJson(started) : print(`${id}\n`);
   }
   if (typeof id === "number") {
-    // A command in a session that others see is not ours to end.
+    // Other people may see the session: its command is not killed.
     using _gone = whenReaderGoes(async () => {
       if ((await session.call("commands.get", { id })).state === "running") sayItGoesOn(session);
     });
     return await watch(instance, session, stream, id, options, started.warnings);
   }
-  // The shell rejected the text (a syntax error) and has printed why.
+  // The shell rejected the text (a syntax error) and has printed the reason.
   process.exitCode = codeOf(started.exit_code ?? null, started.signal ?? null);
   if (options.json === true) return printJson(started);
   const { output = "" } = started;
@@ -223,7 +223,7 @@ function wantsOutput({ json, background, isFiltered }: ExecOptions): boolean {
 }
 
 /**
- * The session's own program is the only command. `wsh -c` into a pipe does this, too.
+ * The session's own program is the only command. `wsh -c` into a pipe uses this too.
  *
  * @param start the session's options besides the command
  */
@@ -242,7 +242,7 @@ export async function execFresh(
       rows: 24,
       cols: 80,
       ...defined({ port: options.port }),
-      // What an agent's command leaves running ends with the agent.
+      // Processes left by an agent's command end with the agent.
       ...(cliCaller.agent === undefined ? {} : { owner_bound: true }),
       ...(options.stdin === true ? { stdin: await Bun.stdin.text() } : {}),
       ...start,
@@ -254,12 +254,15 @@ export async function execFresh(
   );
   using _ended = endedWithUs(instance, options, async () => (await started).info.id);
   const { info } = await started;
-  // From here on the end of the session is the command's end, whatever caused it.
+  // From now on the session's end is the command's end, whatever caused it.
   const ending = { whatEnds: `session '${info.name}'` };
   return await followFresh(instance, info, options).catch((thrown) => endedUnderIt(ending, thrown));
 }
 
-/** One after the other: each reads what the one before wrote to its standard output, and one that fails ends them. */
+/**
+ * Runs the steps one after another: each reads the standard output of the previous one; a failing step ends the
+ * pipeline.
+ */
 async function execPipeline(instance: Instance, words: readonly string[], options: ExecOptions): Promise<void> {
   const { before, after } = splitAtDashes(words, process.argv);
   const steps = after ?? before;
@@ -270,10 +273,10 @@ async function execPipeline(instance: Instance, words: readonly string[], option
   const results = await inPipeline<string, PipelineStep>(instance, steps, {
     run: async (step, index, { stdin_path: stdinPath, stdout_path: stdoutPath } = {}) => {
       const stdin = index === 0 && options.stdin === true;
-      // The output of a step is input for the next one, and is printed only if the step fails.
+      // A step's output is the next step's input; it is printed only if the step fails.
       const isPassedOn = index < steps.length - 1;
       const shown = isPassedOn && options.json !== true ? ({ isFiltered: true, output: "on_failure" } as const) : {};
-      // Without a report: how a step ends whose session is ended under it is unknown.
+      // Without a report the step's session was ended, and its result is unknown.
       let result: PipelineStep = { ...skippedStep({}, 0), state: "lost" };
       const report = (reported: PipelineStep): void => {
         result = reported;
@@ -289,7 +292,7 @@ async function execPipeline(instance: Instance, words: readonly string[], option
   if (options.json === true) await printJson({ steps: results });
 }
 
-/** In a pane beside another one, which keeps the focus. */
+/** Runs the command in a pane beside another one, which keeps the focus. */
 async function execShown(
   instance: Instance,
   name: string | null,
@@ -299,13 +302,13 @@ async function execShown(
   const beside = name ?? paneAround(process.env)?.pane;
   if (beside === undefined) throw new UsageError("not inside a session: name the session to run beside");
   const { keep = "none", cwd, env } = options;
-  // What people look at, and not the session's oldest pane.
+  // The pane in view, not the session's oldest one.
   using session = await SessionClient.open(instance, /[:@]/.test(beside) ? beside : `${beside}:`);
   const started = session.call("pane.split", {
     command,
     direction: "right",
     title: command.replace(/\s+/g, " ").trim().slice(0, TITLE_LENGTH),
-    // It stays until its result has been read, however quick the command is.
+    // The pane stays until its result has been read, however quick the command is.
     keep_after_exit: true,
     cwd: cwd ?? ownDirectory(),
     ...(env === undefined ? {} : { env: variables(env) }),
@@ -341,7 +344,7 @@ async function followFresh(
     return options.json === true ? printJson({ ...left, session: info.name }) : print(`${info.name}\n`);
   }
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
-  // As in a pipe: a program whose reader is gone is ended.
+  // As in a pipe, a program whose reader is gone is ended.
   using _gone = whenReaderGoes(end);
   await watch(instance, session, stream, record.id, options);
 }
@@ -378,7 +381,7 @@ async function watch(
     complain(`${stream.omittedLines} lines are missing: the output was faster than its reader`);
   }
   const over = seen.state === "running";
-  // Nobody reads on, so nothing may wait for us.
+  // The output is no longer read, so nothing may wait for this process.
   if (over) stream?.[Symbol.dispose]();
   const stop = over && !wasLeft && onTimeout !== "leave";
   const record = stop ? await session.call("commands.stop", { id, how: onTimeout }) : seen;
@@ -400,7 +403,7 @@ function sayItGoesOn({ name }: SessionClient): void {
   complain(`the command is still running in session '${name}'`);
 }
 
-/** The session or pane was ended while its command ran: how the command ended is unknown. Rethrows anything else. */
+/** Handles the end of a session or pane during its command: the command's result is unknown. Rethrows anything else. */
 function endedUnderIt({ whatEnds }: Pick<SessionClient, "whatEnds">, thrown: unknown): undefined {
   const error = WshError.from(thrown);
   if (!["session_unavailable", "session_crashed", "session_not_found"].includes(error.code)) throw thrown;

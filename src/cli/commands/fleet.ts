@@ -1,7 +1,7 @@
 /**
  * `wsh fleet`: many machines that connect outward to their owner's NATS servers (docs/machines.md, A fleet). The holder
- * of the fleet's directory makes it, invites and revokes; invited members join and leave. Code is loaded on use: the
- * keys' code only for the first group.
+ * of the fleet's directory creates the fleet, invites and revokes; invited members join and leave. Code is loaded on
+ * use; the code for keys only for the first group of actions.
  */
 import os from "node:os";
 import { join, resolve } from "node:path";
@@ -176,7 +176,7 @@ async function inviteOne(instance: Instance, word: string | undefined, options: 
   const expiresAt = options.expires === undefined ? null : endOf(options.expires);
   const wanted = { name, role, tags, expiresAt, wssOnly: options.wss === true };
   const credentials = await recorded(instance, "fleet.invite", wanted, () => invite(dir, wanted));
-  // A login by ssh that runs one command often looks in no directory of the user's own.
+  // A command over ssh often runs without the user's own directories in PATH.
   await print(`PATH="$PATH:$HOME/.local/bin" wsh fleet join ${packInvitation(credentials)}\n`);
   const end = expiresAt === null ? "it is revoked" : new Date(expiresAt).toISOString();
   const may = role === "machine" ? `is machine '${name}'` : `may ${words[role]} as '${name}'`;

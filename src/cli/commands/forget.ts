@@ -1,4 +1,4 @@
-/** `wsh forget`: deletes what is kept of crashed sessions. */
+/** `wsh forget`: deletes the checkpoints of crashed sessions. */
 import type { Command } from "commander";
 import { UsageError } from "../arguments.ts";
 import { confirmed } from "../confirm.ts";

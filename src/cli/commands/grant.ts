@@ -31,17 +31,17 @@ export function register(program: Command): void {
     .command("grant [words...]")
     .usage("--may RIGHTS [options] [-- COMMAND…]")
     .description(
-      "Run COMMAND, usually a sandbox, with a socket in WSH_GRANT at which just these rights exist; wsh inside uses " +
+      "Run COMMAND, usually a sandbox, with a socket in WSH_GRANT that gives just these rights; wsh inside uses " +
         "it. Without COMMAND: print the socket's path and serve it until Ctrl+C.\n" +
         `Rights: ${grantRights.join(", ")}: asking the person, messages to them, reports of an agent's hooks, and panes ` +
         "that are lent, or made inside of the sandbox. The socket ends with COMMAND, whose exit code is returned.",
     )
-    .requiredOption("--may <rights>", "what it may do, separated by commas", rightsOf)
-    .option("--in <words>", "the words that run a program in the sandbox: panes that it makes begin with them")
+    .requiredOption("--may <rights>", "its rights, separated by commas", rightsOf)
+    .option("--in <words>", "words that run a program in the sandbox; commands of its new panes begin with them")
     .option("--lend <pane>", "a pane that it may use, such as @7 (repeatable)", collect)
     .option("--session <name>", "the session that it is about (default: this one)")
-    .option("--at <path>", "a place for the socket, in a directory of yours alone (default: one of its own)")
-    .option("--name <name>", "how dialogs name it", nameOf, "grant")
+    .option("--at <path>", "path of the socket, in a directory of yours alone (default: a new one)")
+    .option("--name <name>", "its name in dialogs", nameOf, "grant")
     .action(async (words: string[], options: GrantOptions, command: Command) => {
       const instance = instanceOf(command);
       const { before, after } = splitAtDashes(words, process.argv);
@@ -83,7 +83,7 @@ async function serve(instance: Instance, options: GrantOptions, words: readonly 
   await over.promise;
 }
 
-/** Runs the program with nothing of ours but the socket's path; @returns its exit code */
+/** Runs the program with the socket's path as the only wsh variable. @returns its exit code */
 async function run(words: readonly string[], path: string, state: { name: string; reporter: number }): Promise<number> {
   const [text = ""] = words;
   if (process.stdin.isTTY && canTypeIntoTerminal())
@@ -96,7 +96,7 @@ async function run(words: readonly string[], path: string, state: { name: string
     stdio: ["inherit", "inherit", "inherit"],
   });
   state.reporter = child.pid;
-  // Its own: the terminal sends it the key's signal.
+  // The terminal sends the key's signal to the program as well.
   process.on("SIGINT", () => {});
   for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
   const code = await child.exited;

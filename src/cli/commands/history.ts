@@ -35,7 +35,7 @@ import { complain, print, printJson, say, shorten, table } from "../print.ts";
 import { requirePerson } from "../session/client.ts";
 import { concealmentHere } from "../session/concealed.ts";
 
-/** Cells of a command that a terminal shows at least, besides the length of its heading. */
+/** Fewest cells of a command on a terminal, besides its heading. */
 const COMMAND_CELLS = 32;
 
 interface Filters {
@@ -183,7 +183,7 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
 }
 
 /**
- * A session that has ended is known by what it ran, one that is there by its name.
+ * An ended session is found by its commands, a running one by its name.
  * @param find @throws WshError session_not_found
  */
 async function requireKnown(
@@ -209,7 +209,7 @@ function findHere(instance: Instance, session: string): void {
   }
 }
 
-/** The machine whose history is meant; null: this one's, or all. @throws UsageError */
+/** The machine whose history to search; null: this one's, or all. @throws UsageError */
 function machineIn(instance: Instance, options: HistoryOptions): string | null {
   const { server, session, allMachines } = options;
   const before = session === undefined ? null : parsePlace(session).machine;
@@ -227,12 +227,12 @@ async function everywhere(instance: Instance, here: History, search: HistorySear
   return searchEverywhere(instance, here, search);
 }
 
-/** The newest first. */
+/** Prints the newest commands first. */
 async function printTable(commands: readonly HistoryCommand[]): Promise<void> {
   const [head = "", ...rows] = table([["WHEN", "TOOK", "EXIT", "SESSION", "COMMAND"], ...commands.map(row)]).split(
     "\n",
   );
-  // On a terminal a script takes a line, or two on a narrow one; elsewhere it is whole.
+  // On a terminal a multi-line command takes one line, or two if narrow; elsewhere it is printed whole.
   const least = Bun.stringWidth(head) + COMMAND_CELLS;
   const cells = process.stdout.isTTY ? Math.max(process.stdout.columns || 80, least) : Number.POSITIVE_INFINITY;
   await print([head, ...rows.map((line) => shorten(line, cells))].join("\n"));
@@ -257,7 +257,7 @@ function withOutput(command: HistoryCommand): string {
 }
 
 async function remove(words: readonly string[], options: DeleteOptions, command: Command): Promise<void> {
-  // The parent command knows the same options, and takes those that stand before `delete`.
+  // The parent command has the same options, and receives those before `delete`.
   const given: DeleteOptions & HistoryOptions = { ...command.parent?.opts<Filters>(), ...options };
   if (given.allMachines === true) throw new UsageError("commands can be deleted on one machine at a time");
   const filters = filtersOf(words, given);

@@ -1,6 +1,6 @@
 /**
- * `wsh hook`: called by an agent's hooks, reports the agent's state to its pane. It is quick and gives up early: the
- * agent waits for it.
+ * `wsh hook`: agents' hooks call it to report the agent's state to its pane. It is quick and gives up early, because
+ * the agent waits for it.
  */
 import type { Command } from "commander";
 import { agentMessage, agentNamePattern, agentStates, type ReportedConversation } from "../../protocol/agent.ts";
@@ -40,7 +40,7 @@ export function register(program: Command): void {
       if (!agentNamePattern.test(agent)) throw new UsageError(`'${agent}' is not an agent name`);
       const around = paneAround(process.env);
       if (around === null) return;
-      // Whatever hangs, a session process or our own standard input.
+      // Covers every hang: of a session process, or of standard input.
       setTimeout(() => process.exit(GAVE_UP), PATIENCE_MS).unref();
       const read = readHook(agent, event, await payload());
       const message = options.message ?? read.message;
@@ -55,13 +55,13 @@ export function register(program: Command): void {
         ...defined({ conversation, moment, prompt, reply }),
         pid: process.ppid,
       });
-      // A nested agent's setup reveals nothing about this agent's.
+      // A nested agent's hook proves nothing about this agent's setup.
       if (reason !== "nested") noteFired(around.instance, agent, !accepted);
       if (!accepted) await say(`ignored: ${reason}\n`);
     });
 }
 
-/** A conversation's title and age, as its transcript or its first prompt has them. */
+/** A conversation's title and age, from its transcript or its first prompt. */
 async function withBeginning(
   conversation: ReportedConversation | undefined,
   moment: HookReading["moment"],
@@ -84,7 +84,7 @@ async function payload(): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    // Cut, empty or another format: the event alone counts.
+    // Truncated, empty or in another format: the event alone counts.
     return null;
   }
 }

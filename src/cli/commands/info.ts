@@ -1,4 +1,4 @@
-/** `wsh info`: the instance, its server, and the limits with their effects. */
+/** `wsh info`: the instance, its server, and the limits with their errors. */
 import type { Command } from "commander";
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";

@@ -1,4 +1,4 @@
-/** `wsh keys`: what each key does, in every table, and where that comes from. */
+/** `wsh keys`: the actions of each key in every table, and each binding's origin. */
 import type { Command } from "commander";
 import { type Bindings, bindingRows, keyLabel, keyName } from "../../keys/bindings.ts";
 import { copyModeActions, copyModeKeys } from "../../keys/copy-table.ts";
@@ -85,7 +85,7 @@ function originsOf({ changes, tmux, configured }: PersonBindings): (table: strin
   };
 }
 
-/** Keys that do much the same in one row, if they come from one place. */
+/** Keys with similar actions share a row, if they have the same origin. */
 function rowsOf(bindings: Bindings, origin: (key: string) => Origin): string[][] {
   const origins = [...new Set([...bindings.keys()].map(origin))];
   return origins.flatMap((from) =>

@@ -1,4 +1,4 @@
-/** `wsh kill`: ends sessions; answers when their programs have ended. */
+/** `wsh kill`: ends sessions, and returns when their programs have ended. */
 import type { Command } from "commander";
 import { instanceOf } from "../instance.ts";
 import { endedText } from "../panes/output.ts";

@@ -76,10 +76,10 @@ async function act(action: Action, words: readonly string[], options: LayoutOpti
   }
 }
 
-/** No session or machine has such a name: it is a file, not a target. */
+/** No session or machine has such a name: the word is a file, not a target. */
 const PATH = /^(?:~|\.{0,2}\/)/;
 
-/** @throws UsageError for a file in the place of the target */
+/** @throws UsageError for a file in the target's position */
 function fileWords(action: Action, words: readonly string[]) {
   const { target, rest } = wordsOf(action, words, ["a file"]);
   const file = rest[0] ?? "";

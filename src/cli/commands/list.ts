@@ -1,4 +1,4 @@
-/** `wsh list`: shows the sessions of the instance, and what runs in them. */
+/** `wsh list`: shows the sessions of the instance, and the programs in them. */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { agentWords } from "../../protocol/agent.ts";
@@ -15,11 +15,11 @@ import { asJson, findAll, isEnded, type ListedSession } from "../session/listed.
 import { isOrphan } from "../session/orphans.ts";
 
 const columns = ["NAME", "PID", "COMMAND", "SIZE", "CLIENTS", "STATE", "AGENT", "VIEWERS", "WORKTREE", "ENDS", "TAGS"];
-/** Shown only where a session has one. */
+/** Columns shown only if a session has a value. */
 const rare: ReadonlySet<string> = new Set(["AGENT", "VIEWERS", "WORKTREE", "ENDS"]);
 /** Longest command in the table, in cells. */
 const COMMAND_CELLS = 40;
-/** Longest cell of a session of another machine, which may say what it likes. */
+/** Longest cell of another machine's session, whose texts are not trusted. */
 const REMOTE_CELLS = 200;
 
 interface ListOptions {
@@ -65,7 +65,7 @@ export function register(program: Command): void {
     });
 }
 
-/** Of the sessions here, from the registry only: shell completion needs an immediate answer. */
+/** Names of the sessions here, from the registry only: shell completion needs an immediate answer. */
 function namesOf(instance: Instance, all: boolean): string {
   const entries = listSessions(instance).filter((entry) => entry.name !== null && (all || !entry.ended));
   return entries.map(({ name }) => `${name}\n`).join("");
@@ -74,7 +74,7 @@ function namesOf(instance: Instance, all: boolean): string {
 /** A session here, or one of another machine. */
 type ListedAnywhere = ListedSession | { readonly far: string; readonly info: SessionInfo };
 
-/** Complains of machines that do not answer: what they have is not known. */
+/** Lists the sessions of other machines, and complains about machines that do not answer. */
 async function findThere(instance: Instance, server: string | null): Promise<ListedAnywhere[]> {
   const { sessionsThere } = await import("../session/shown-machines.ts");
   const asked = await sessionsThere(instance, server);
@@ -86,11 +86,11 @@ async function findThere(instance: Instance, server: string | null): Promise<Lis
   return asked.flatMap(({ machine: far, sessions }) => sessions.map((info) => ({ far, info })));
 }
 
-/** One that refuses is there, and what to do about it is another thing than about one that is gone. */
+/** A machine that refuses needs other advice than one that is gone. */
 function troubleWords(machine: string, trouble: WshError): string {
   const { code, message, status } = trouble;
   const asTheyWere = "its last known sessions are shown";
-  // It was asked only to tell: nothing of what it may have done is unknown.
+  // The request only reads: its outcome does not matter.
   if (code === "outcome_unknown") return `the list of machine '${machine}' is invalid; ${asTheyWere}: ${message}`;
   if (!isRefusal(status)) return `machine '${machine}' does not answer; ${asTheyWere}: ${message}`;
   return `machine '${machine}' refuses to list its sessions; ${asTheyWere}: ${message}\n${trouble.hintAt("cli")}`;
@@ -132,12 +132,12 @@ function rowOf(info: SessionInfo): string[] {
   ];
 }
 
-/** The pane that the session's name means. */
+/** The pane that the session's name refers to. */
 function paneOf({ windows, pane_id, command }: SessionInfo): Pick<PaneInfo, "command" | "program"> {
   return windows.flatMap(({ panes }) => panes).find(({ id }) => id === pane_id) ?? { command };
 }
 
-/** When it was last known, and what became of it. */
+/** The time of the last checkpoint, and the crash's reason. */
 function crashWords({ saved_at, why }: CrashInfo): string {
   const since = ago(saved_at, Date.now());
   return `crashed: ${why}, saved ${/^\d+[mhd]$/.test(since) ? `${since} ago` : since}`;

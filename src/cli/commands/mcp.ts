@@ -1,4 +1,4 @@
-/** `wsh mcp`: what an AI host starts. A byte pipe between its stdio and the server's MCP socket. */
+/** `wsh mcp`: the command that an AI host starts. It pipes bytes between its stdio and the server's MCP socket. */
 
 import { type Command, Option } from "commander";
 import { withLoginPath } from "../../launch/login-path.ts";
@@ -42,7 +42,7 @@ export function register(program: Command): void {
     });
 }
 
-/** Also the path of one that was deleted: the server says then where it runs commands instead. */
+/** The path may belong to a deleted directory: the server then reports which directory it uses instead. */
 function bridgeDirectory(): string | undefined {
   try {
     return ownDirectory();

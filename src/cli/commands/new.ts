@@ -15,7 +15,7 @@ import { startSession } from "../session/start.ts";
 import { splitAtDashes } from "../shell-words.ts";
 import { parseSize } from "./resize.ts";
 
-/** What `--place` takes where no tag is wanted. */
+/** Value of `--place` for a machine with any tags. */
 const ANYWHERE = "any";
 
 interface NewOptions {
@@ -56,7 +56,7 @@ export function register(program: Command): void {
       "--worktree <branch>",
       "run in a git worktree of this branch, made if missing, removed with the session when clean",
     )
-    .option("--port <free>", "give it a free TCP port of its own, in PORT", freePort)
+    .option("--port <free>", "allocate a free TCP port to it, in PORT", freePort)
     .option("--idle-limit <time>", "end it after so long without use (30m, 12h, 7d): see the manual")
     .option("--owner-bound", "end it a minute after its maker: the agent above this command, or this shell")
     .option("--private", "keep nothing on disk: no command history, no checkpoints")
@@ -104,7 +104,7 @@ export function register(program: Command): void {
   }
 }
 
-/** Starts it on another machine, with the directory and environment that its server has. */
+/** Starts the session on another machine, with the directory and environment of that machine's server. */
 async function newThere(
   instance: ReturnType<typeof instanceOf>,
   machine: string,
@@ -125,7 +125,7 @@ async function newThere(
   return json === true ? printJson(info) : print(`${info.name}\n`);
 }
 
-/** Starts it on a machine that the server here chooses: only a server knows a fleet. */
+/** Starts the session on a machine chosen by the server here: only a server knows a fleet. */
 async function newPlaced(
   instance: ReturnType<typeof instanceOf>,
   place: readonly string[],
@@ -140,7 +140,7 @@ async function newPlaced(
   const tags = place.filter((tag) => tag !== ANYWHERE).map((tag) => checkTag(tag.replace(/^tag=/, "")));
   await startServer(instance);
   const body = { ...create, if_exists: ifExists, place: { tags } };
-  // A request with an id is placed by it instead of by loads: only what is asked again has one.
+  // A request with an id is placed by the id instead of by load, so only a repeated request has one.
   const again = namesRequest() ? { request: nextRequest() } : {};
   const info = v.parse(CreatedSessionSchema, await askServer(instance, "POST", "/sessions", { body, ...again }));
   return json === true ? printJson(info) : print(`${info.name}\n`);

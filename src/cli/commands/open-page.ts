@@ -1,7 +1,7 @@
 /**
- * `wsh open`: the page of the sessions in a browser of this machine, logged in by a code that counts once
- * (docs/security.md, Browsers). Without a display, or with --print, it says where the page is and how it is reached from
- * another machine.
+ * `wsh open`: opens the page of sessions in a browser of this machine, logged in by a single-use code
+ * (docs/security.md, Browsers). Without a display, or with --print, it prints the page's address and how to reach it
+ * from another machine.
  */
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ import { complain, print, printJson } from "../print.ts";
 import { requirePerson } from "../session/client.ts";
 import { tunnelLine } from "../tunnel.ts";
 
-/** Browsers that show a page in a window of its own (`--app`), where no key is the browser's. */
+/** Browsers that show a page in a window of its own (`--app`), where the browser binds no keys. */
 const appBrowsers = [
   "google-chrome",
   "google-chrome-stable",
@@ -28,7 +28,7 @@ const appBrowsers = [
   "brave",
 ];
 const macApps = ["Google Chrome", "Chromium", "Microsoft Edge", "Brave Browser"];
-/** Time in which a browser that cannot start says so, in ms. */
+/** Time in which a browser that cannot start fails, in ms. */
 const START_MS = 300;
 
 const CodeSchema = v.object({
@@ -78,7 +78,7 @@ function sessionNamed(instance: Instance, target: string): string {
 }
 
 async function codeOf(instance: Instance): Promise<v.InferOutput<typeof CodeSchema>> {
-  // A page that has logged in is a person's.
+  // A logged-in page has a person's rights.
   await requirePerson(instance, "wsh open");
   const { startServer } = await import("../../launch/server.ts");
   await startServer(instance);
@@ -116,13 +116,13 @@ function hasDisplay(): boolean {
 
 /** @returns whether a browser was started */
 async function show(instance: Instance, address: string, tab: boolean): Promise<boolean> {
-  // Elsewhere anybody reads arguments, and nothing tells whose a connection is: the address goes by a file of ours.
+  // On macOS anybody can read arguments, and a connection has no known owner: a private file holds the address.
   const shown = isMac() ? redirectFile(instance, address) : address;
   for (const command of commandsFor(shown, tab)) if (await started(command)) return true;
   return false;
 }
 
-/** Ways to show an address, the best first. */
+/** Commands that open an address, the best first. */
 function commandsFor(address: string, tab: boolean): string[][] {
   if (isMac()) {
     const apps = macApps.filter((app) => existsSync(`/Applications/${app}.app`));
@@ -135,7 +135,7 @@ function commandsFor(address: string, tab: boolean): string[][] {
   return [...windows, ...usual, ...(tab ? own.map((name) => [name, address]) : [])];
 }
 
-/** A browser goes on by itself; one that cannot start ends soon, with a failure. */
+/** A browser keeps running; one that cannot start ends soon, with a failure. */
 async function started([program = "", ...args]: readonly string[]): Promise<boolean> {
   try {
     const child = Bun.spawn([program, ...args], { stdio: ["ignore", "ignore", "ignore"], detached: true });
@@ -155,7 +155,7 @@ function redirectFile(instance: Instance, address: string): string {
   return path;
 }
 
-/** The system that does not tell whose a connection is. */
+/** Whether this is the system that does not report a connection's owner. */
 function isMac(): boolean {
   return platform().listeners === null;
 }

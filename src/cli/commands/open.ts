@@ -19,7 +19,9 @@ import { complain, takesColor } from "../print.ts";
 import { requireTerminal } from "../session/require-terminal.ts";
 import { type Started, startSession } from "../session/start.ts";
 
-/** Delay from the first frame to the start of the server, in ms: until its prompt the shell has the processor. */
+/**
+ * Delay from the first frame to the start of the server, in ms: until its first prompt the shell needs the processor.
+ */
 const SERVER_DELAY_MS = 150;
 
 interface OpenFlags {
@@ -90,7 +92,7 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
   return attachTo(instance, { info, socket }, flags);
 }
 
-/** A crashed session that the person wants back instead of a new one; costs one look where none ever crashed. */
+/** Offers to restore a crashed session instead of creating a new one; costs one check if none ever crashed. */
 async function offered(instance: Instance): Promise<Started | null> {
   if (!existsSync(checkpointsDir(instance))) return null;
   const { offerAll } = await import("../session/offer-restore.ts");
@@ -170,11 +172,11 @@ async function warnOfInput(): Promise<void> {
     if (!done && value.length > 0)
       complain("standard input is not passed to the command\n`wsh exec -i -- COMMAND` reads it.");
   } catch {
-    // Closed: nothing is lost.
+    // The stream is closed: nothing is lost.
   }
 }
 
-/** Says in one line that there are sessions to go back to, before another one is opened. */
+/** Reports in one line that other sessions are running, before another one is opened. */
 function sayOthers(instance: Instance): void {
   let others = 0;
   try {
@@ -182,7 +184,7 @@ function sayOthers(instance: Instance): void {
       ({ name, ended, socket }) => name !== null && !ended && processState(socket) === "alive",
     ).length;
   } catch {
-    // Whatever is wrong there is said where the session is started.
+    // The start of the session reports any such error.
   }
   if (others === 0) return;
   const text = others === 1 ? "1 other session is running" : `${others} other sessions are running`;
@@ -197,7 +199,7 @@ function refuseNested({ nested }: OpenFlags): void {
   throw new WshError("nested_session", `this terminal is already in session '${inside}'`);
 }
 
-/** Refuses to start a shell without a terminal to show it: it would be left behind. @throws WshError */
+/** Refuses to start a shell that no terminal would show and that would be left behind. @throws WshError */
 async function startBeside(instance: Instance, { bind, token }: OpenFlags): Promise<void> {
   const { startServer } = await import("../../launch/server.ts");
   await startServer(instance, { bind: bind ?? (await configuredBind(instance)), token });

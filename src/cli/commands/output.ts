@@ -1,4 +1,4 @@
-/** `wsh output`: prints rendered output: the newest lines, a command's, or what came since a cursor. */
+/** `wsh output`: prints rendered output: the newest lines, a command's, or everything after a cursor. */
 
 import type { Command } from "commander";
 import { defined } from "../../protocol/defined.ts";

@@ -50,7 +50,7 @@ export function register(program: Command): void {
 async function open(words: string[], options: PopupOptions, command: Command): Promise<void> {
   const { before, after } = splitAtDashes(words, process.argv);
   if (before.length > 1) throw new UsageError(`unexpected argument '${before[1]}'`, "Write the command after --.");
-  // `wsh popup 'less notes'`: one word alone is the command.
+  // `wsh popup 'less notes'`: a single word is the command.
   const [target, run] = after === null ? [undefined, before] : [before[0], after];
   const { keep, border, print = false, detach = false, json = false, cwd, env, shell, title } = options;
   requireOptions([{ option: "print", excludes: ["detach"] }], options);

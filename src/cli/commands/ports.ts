@@ -1,4 +1,4 @@
-/** `wsh ports`: the programs that listen on TCP ports, and the panes in which they were started. Needs no server. */
+/** `wsh ports`: the programs that listen on TCP ports, and the panes in which they were started. It needs no server. */
 import { type Command, InvalidArgumentError } from "commander";
 import type { PortHolder } from "../../protocol/ports.ts";
 import { visibleCell } from "../../protocol/visible.ts";
@@ -16,7 +16,7 @@ export function register(program: Command): void {
   program
     .command("ports")
     .description(
-      "Print the TCP ports on which programs of sessions listen, with their session and pane. With a port: who has it, " +
+      "Print the TCP ports on which programs of sessions listen, with their session and pane. With a port: its listener, " +
         "in a session or not (exit code 1: nobody).",
     )
     .argument("[port]", "only this port", portNumber)

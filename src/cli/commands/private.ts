@@ -1,4 +1,4 @@
-/** `wsh private`: says whether a session keeps anything on disk, or changes that from now on. */
+/** `wsh private`: prints whether a session keeps anything on disk, or changes that from now on. */
 import type { Command } from "commander";
 import { Argument } from "commander";
 import type { Instance } from "../../instance/paths.ts";
@@ -22,7 +22,7 @@ export function register(program: Command): void {
     .option("--json", "print the answer as JSON")
     .action(
       async (given: string | undefined, state: string | undefined, { json }: { json?: boolean }, command: Command) => {
-        // `wsh private on` speaks of the session around it.
+        // `wsh private on` applies to the session around it.
         const isState = state === undefined && (given === "on" || given === "off");
         const wanted = isState ? given : state;
         const name = isState ? undefined : given;
@@ -41,7 +41,7 @@ export function register(program: Command): void {
     );
 }
 
-/** What was kept all the time is deleted; what a person saved is theirs to delete. */
+/** Automatic records are deleted; a person's labelled checkpoints are left to that person. */
 async function tellNamed(instance: Instance, { id, name }: SessionInfo): Promise<void> {
   const { namedFolders } = await import("../../checkpoints/files/named.ts");
   let labels: string[];

@@ -1,4 +1,4 @@
-/** `wsh prune`: ends the sessions that agents and programs have left, and nobody uses. */
+/** `wsh prune`: ends the unused sessions of agents and programs. */
 import type { Command } from "commander";
 import { WshError } from "../../protocol/errors.ts";
 import { agentOfCaller, isSameOwner, ownerOf } from "../../protocol/owner.ts";
@@ -21,8 +21,8 @@ export function register(program: Command): void {
   program
     .command("prune")
     .description(
-      "End the sessions that agents and programs have made and nobody uses: no terminal or page shows them, nothing " +
-        "runs in them, also not in the background, and nothing has happened there for an hour. Sessions that a person " +
+      "End unused sessions that agents and programs have made: no terminal or page shows them, nothing " +
+        "runs in them, not even in the background, and nothing has happened there for an hour. Sessions that a person " +
         "has made stay. 'wsh list --orphans' shows which would end.",
     )
     .option("--idle <duration>", "end those that have been idle for so long: 30m, 12h, 7d (default: 1h)")
@@ -36,7 +36,7 @@ export function register(program: Command): void {
       const pruned: { readonly id: string; readonly name: string }[] = [];
       for (const info of listed) {
         const { id, name, idle_ms, owner } = info;
-        // An agent tidies up after itself.
+        // An agent cleans up its own sessions.
         const isOthers = isAgent && (owner === undefined || !isSameOwner(owner, ownerOf(cliCaller)));
         if (isOthers || !isOrphan(info, idleMs)) continue;
         try {

@@ -1,4 +1,4 @@
-/** `wsh receipt`: a signed statement of one command, the key that signs it, and what such a statement proves. */
+/** `wsh receipt`: prints a signed statement of one command, prints the key that signs it, and verifies statements. */
 import fs from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Instance } from "../../instance/paths.ts";
@@ -46,10 +46,10 @@ export function register(program: Command): void {
     )
     .option("--session <target>", "the session or pane of the command, if not of this instance")
     .option("--trailer", `print it as a line for git commit --trailer: ${TRAILER}: …`)
-    .option("--key <file>", "verify: keys to trust, one a line (default: that of the living session)")
+    .option("--key <file>", "verify: keys to trust, one a line (default: that of the running session)")
     .option("--command <text>", "verify: this command ran")
     .option("--exit <code>", "verify: it ended with this exit code (default: 0)", wholeNumber(0))
-    .option("--tree <id>", "verify: it ran on the files of this git tree, and left them so")
+    .option("--tree <id>", "verify: it ran on the files of this git tree, and left them unchanged")
     .option("--output <file>", "verify: it printed the text of this file")
     .option("--commits <range>", `verify: every ${TRAILER} of these commits, such as main..HEAD, with its files`)
     .option("--require <text>", "with --commits: the newest has a receipt of this command; repeatable", collect)
@@ -109,7 +109,7 @@ function trusted(file: string): VerifyingKey[] {
   return readKeys(fs.readFileSync(file, "utf8"), file);
 }
 
-/** The key of the session that the receipt names: what it says of itself is trusted, if it lives. */
+/** The key of the session that the receipt names, if the session is running: its own answer is trusted. */
 async function livingKey(instance: Instance, given: string): Promise<VerifyingKey[]> {
   try {
     const statement = unverified(given);

@@ -1,4 +1,4 @@
-/** `wsh restart`: the same program again, in the same session. */
+/** `wsh restart`: starts the same program again, in the same session. */
 import type { Command } from "commander";
 import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";

@@ -1,4 +1,4 @@
-/** `wsh restore`: crashed sessions run again. */
+/** `wsh restore`: restores crashed sessions. */
 import type { Command } from "commander";
 import { defined } from "../../protocol/defined.ts";
 import { UsageError } from "../arguments.ts";

@@ -1,4 +1,4 @@
-/** `wsh run`: types a line and prints its result, when that has an end. */
+/** `wsh run`: types a line and prints its result, if the result has an end. */
 import type { Command } from "commander";
 import * as v from "valibot";
 import { codeOf } from "../../attach/outcome.ts";
@@ -28,7 +28,7 @@ const EndSchema = v.object({
   decided_by: v.optional(v.string()),
 });
 
-/** The result so far in a timeout's error. */
+/** The result so far, in the error of a timeout. */
 const SoFarSchema = v.looseObject({
   output: v.optional(v.string()),
   prompt: v.optional(v.string()),
@@ -71,7 +71,7 @@ export function register(program: Command): void {
       if (options.json === true) await printJson(result);
       else await printRendered(textOf(result));
       if (options.exitCode === true) process.exitCode = codeOfRun(result);
-      // Output printed so far, then the error.
+      // Prints the output so far, then the error.
       if (late !== null && options.exitCode !== true) throw late;
     });
 }

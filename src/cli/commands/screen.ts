@@ -26,7 +26,7 @@ export function register(program: Command): void {
         .default("plain"),
     )
     .option("--tail <n>", "only the last N non-blank rows", wholeNumber(1))
-    .option("--cursor", "say below it where the cursor is and what is selected")
+    .option("--cursor", "print the cursor's position and the selection below it")
     .option("--json", "print all details of the screen as JSON")
     .action(async (name: string, { format, tail, cursor, json }: ScreenOptions, command: Command) => {
       using session = await SessionClient.open(instanceOf(command), name);

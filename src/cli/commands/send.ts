@@ -48,7 +48,7 @@ export function register(program: Command): void {
 
 type InputData = { data?: string; encoding?: "utf8" | "base64" };
 
-/** Standard input may hold any bytes, so it travels as base64. */
+/** Standard input may hold any bytes, so they are sent as base64. */
 async function typed(words: readonly string[], isBase64: boolean): Promise<InputData> {
   if (words.length === 1 && words[0] === "-") {
     if (isBase64) return { data: (await Bun.stdin.text()).replace(/\s+/g, ""), encoding: "base64" };

@@ -121,7 +121,7 @@ async function serve(
       import("../../settings/watch.ts"),
       import("../../settings/settings.ts"),
     ]);
-  // What is bound, opened or limited when the server starts stays; a mistake changes nothing.
+  // Addresses, files and limits applied at the server's start stay; a mistake changes nothing.
   let wanted = loading.wantedOf(settings);
   watchConfig(instance.configFile, () => {
     try {
@@ -171,7 +171,7 @@ async function serve(
   });
 }
 
-/** Keys of the person at terminals in pages: as they are set now. @throws WshError invalid_setting */
+/** The current key settings, for terminals in pages. @throws WshError invalid_setting */
 async function viewKeys(instance: Instance, isTolerant: boolean): Promise<ViewKeys> {
   const [settings, { bindingsOf }, { parsePrefix }, { KeyTables }, { bindingRows }] = await Promise.all([
     settingsOf(instance, {}, isTolerant),
@@ -191,7 +191,7 @@ async function viewKeys(instance: Instance, isTolerant: boolean): Promise<ViewKe
   return { prefix, mode_keys, ...delays, bindings, told: { prefix, tables, word_separators } };
 }
 
-/** A server that stays is what a login or a start of the machine brings back. What fails is tried again for a while. */
+/** A server that stays is started at a login or boot, and restores sessions. Failures are retried for a while. */
 async function restoreAll(instance: Instance): Promise<void> {
   const { restoreAsked } = await import("../../checkpoints/work.ts");
   for (let index = 0; ; index++) {

@@ -102,7 +102,7 @@ async function info(instance: Instance, name: string, json: boolean): Promise<vo
   await print(table(rows));
 }
 
-/** One of the fleet is forgotten by the server, which knows it. */
+/** A machine of the fleet is removed by the server, which knows the fleet. */
 async function remove(instance: Instance, name: string): Promise<void> {
   const machines = await machinesOf(instance);
   if (machines.all.some((each) => each.name === name) || !isServerAlive(instance)) return machines.remove(name);
@@ -110,13 +110,13 @@ async function remove(instance: Instance, name: string): Promise<void> {
   await askServer(instance, "DELETE", `/servers/${encodeURIComponent(name)}`);
 }
 
-/** The server's links, where one runs: ours end with this command. */
+/** Reloads the links of the server, if one runs: this command's own links end with it. */
 async function reload(instance: Instance, json: boolean): Promise<void> {
   const { askServer } = await import("../../registry/server-client.ts");
   try {
     await askServer(instance, "POST", "/servers/reload");
   } catch (thrown) {
-    // One that has ended has no links.
+    // A server that has ended has no links.
     const { code } = WshError.from(thrown);
     if (code !== "server_unavailable" && code !== "outcome_unknown") throw thrown;
   }

@@ -1,6 +1,6 @@
 /**
  * `wsh service`: units with which a system keeps the server running. Sessions are separate processes, so neither unit
- * ends them with the server. Printed, not installed; a comment in the unit names its path.
+ * ends them with the server. The command prints the unit and does not install it; a comment in the unit names its path.
  */
 import type { Command } from "commander";
 import { UsageError } from "../arguments.ts";

@@ -1,6 +1,6 @@
 /**
- * `wsh setup`: writes wsh into the configuration of an AI host, or shows which hosts are here and which know wsh.
- * All decisions are made in setup/; this file parses, calls and prints.
+ * `wsh setup`: adds wsh to the configuration of an AI host, or lists the hosts found here and those set up. All
+ * decisions are made in setup/; this file parses, calls and prints.
  */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
@@ -16,7 +16,7 @@ import { applyHooks, planHooks } from "../setup/hook-change.ts";
 import { launchFor } from "../setup/mcp-command.ts";
 import { type ConfigFile, placeOf } from "../setup/place.ts";
 
-/** Longest wait for a host's answer, in ms: they take a second or two to start. */
+/** Longest wait for a host's answer, in ms: hosts take a second or two to start. */
 const ASK_MS = 10_000;
 
 interface SetupOptions {
@@ -63,7 +63,7 @@ export function register(program: Command): void {
     });
 }
 
-/** Hosts with a place for wsh, for its hooks, or both. */
+/** Hosts that support wsh's server, its hooks, or both. */
 const processIds = [...new Set([...aiHosts, ...hookHosts].map((host) => ("id" in host ? host.id : host.host)))];
 
 async function configureHooks(id: string | undefined, options: SetupOptions, places: Places): Promise<string> {
@@ -113,7 +113,7 @@ const verbs: Readonly<Record<string, string>> = {
   remove: "Removed from",
 };
 
-/** Whether the installed host loads our files; a host whose program is not found does. */
+/** Whether the installed host loads our files; true for a host whose program is not found. */
 async function loadsOwn({ known }: OwnFiles): Promise<boolean> {
   const path = known === undefined ? null : Bun.which(known.program);
   if (known === undefined || path === null) return true;
@@ -127,7 +127,7 @@ async function loadsOwn({ known }: OwnFiles): Promise<boolean> {
   return (await child.exited) === 0 && known.prints.test(text);
 }
 
-/** `wsh mcp` with the options that were given to setup. */
+/** `wsh mcp` with the options given to setup. */
 function argumentsFor(options: SetupOptions): string[] {
   const named = (flag: string, value: string | undefined) => (value === undefined ? [] : [flag, value]);
   return [

@@ -19,9 +19,9 @@ import { requirePerson } from "../session/client.ts";
 import { findAll } from "../session/listed.ts";
 import { tunnelLine } from "../tunnel.ts";
 
-/** How long a link counts, unless something else is said. */
+/** Default lifetime of a link. */
 const USUAL_LIFE = "1h";
-/** Before the number of a link. */
+/** Prefix of a link's number. */
 const PREFIX = "share-";
 
 interface Options {
@@ -86,7 +86,7 @@ async function share(instance: Instance, session: string, options: Options): Pro
   complain(`to revoke it: wsh share --revoke ${name}`);
 }
 
-/** Links are numbered, as far as they count. */
+/** Numbers a link after the valid ones. */
 function nextName(tokens: readonly StoredToken[]): string {
   const numbers = tokens.map(({ name }) => (name.startsWith(PREFIX) ? Number(name.slice(PREFIX.length)) : 0));
   return `${PREFIX}${Math.max(0, ...numbers.filter(Number.isInteger)) + 1}`;
@@ -139,7 +139,10 @@ function isHere(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
 }
 
-/** Two rows of the code's squares for each row of the terminal: light ones are drawn, in white on black where that goes. */
+/**
+ * Prints two rows of the code's squares per terminal row. It draws the light squares, in white on black if colours are
+ * supported.
+ */
 async function picture(address: string): Promise<string> {
   const { renderUnicodeCompact } = await import("uqr");
   const rows = renderUnicodeCompact(address, { ecc: "L", border: 2 }).split("\n");

@@ -1,4 +1,4 @@
-/** `wsh status`: what a session's program is doing and how that is known; without a name, the server's state. */
+/** `wsh status`: the state of a session's program and the evidence for it; without a name, the server's state. */
 import type { Command } from "commander";
 import * as v from "valibot";
 import { outputSchema } from "../../operations/table.ts";

@@ -16,7 +16,7 @@ import { endSession, untilDead } from "../session/end.ts";
 /** Longest time from the request to stop until the server is gone, and the interval between checks, in ms. */
 const GONE_PATIENCE_MS = 10_000;
 const GONE_POLL_MS = 20;
-/** Longest wait for the panes of a session that was killed, in ms: they end two seconds after it. */
+/** Longest wait for the panes of a killed session, in ms: they end two seconds after it. */
 const CARRIER_PATIENCE_MS = 4_000;
 
 export function register(program: Command): void {
@@ -38,7 +38,7 @@ export function register(program: Command): void {
     });
 }
 
-/** One that ends before it has answered does what it was asked, or was killed: whether it is gone is looked at. */
+/** A session that ends before it answers has obeyed, or was killed: a later check finds out. */
 function unlessItEnded(thrown: unknown): void {
   if (WshError.from(thrown).code !== "outcome_unknown") throw thrown;
 }
@@ -56,14 +56,14 @@ async function untilGone(instance: Instance): Promise<void> {
 }
 
 /**
- * Ends sessions that the server did not know of, or could not end, and removes what dead processes have left.
+ * Ends sessions that the server did not know or could not end, and removes files of dead processes.
  * @throws the first session's refusal, after all were asked
  */
 async function endSessions(instance: Instance): Promise<number> {
   const living = listSessions(instance).filter(({ socket }) => processState(socket) !== "dead");
   const ends = await Promise.allSettled(
     living.map(({ id, session }) =>
-      // By the session's own id: its first pane may be gone.
+      // The id is the session's: its first pane may be gone.
       endSession(instance, session === null ? paneId(id) : sessionId(session), "server_stopped"),
     ),
   );
@@ -78,8 +78,8 @@ async function endSessions(instance: Instance): Promise<number> {
 }
 
 /**
- * Processes that only run panes of another session end with that, or a while after it was killed. One that does not is
- * killed, which hangs up its programs.
+ * Processes that only run panes of another session end with that session, or soon after it was killed. A process that
+ * remains is killed, which hangs up its programs.
  */
 async function endCarriers(instance: Instance): Promise<void> {
   const deadline = performance.now() + CARRIER_PATIENCE_MS;
@@ -93,7 +93,7 @@ async function endCarriers(instance: Instance): Promise<void> {
   }
 }
 
-/** Logins by ssh that stay open for the next command. */
+/** Closes ssh connections that stay open for the next command. */
 async function endConnections(instance: Instance): Promise<void> {
   const { endMasters } = await import("../../cluster/ssh/ssh-transport.ts");
   const { values } = await settingsOf(instance);

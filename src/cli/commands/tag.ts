@@ -1,4 +1,4 @@
-/** `wsh tag`: shows a session's tags, or adds and removes some. */
+/** `wsh tag`: shows a session's tags, adds tags and removes them. */
 import type { Command } from "commander";
 import { collect } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";

@@ -1,4 +1,4 @@
-/** `wsh token`: the instance's own token, and the tokens that a person makes for programs. */
+/** `wsh token`: the instance's own token, and tokens that a person creates for programs. */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";

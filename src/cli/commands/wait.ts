@@ -1,4 +1,4 @@
-/** `wsh wait`: waits for a condition and reports the one that held. */
+/** `wsh wait`: waits for conditions and reports the first that holds. */
 import type { Command } from "commander";
 import { type AgentState, agentStates } from "../../protocol/agent.ts";
 import { simpleConditions, type WaitConditionInput } from "../../protocol/conditions.ts";
@@ -10,9 +10,9 @@ import { complain, print, printJson } from "../print.ts";
 import { exitCodeOf, printAnswer } from "../session/answer.ts";
 import { SessionClient } from "../session/client.ts";
 
-/** Exit code when the time ran out first, as in timeout(1). */
+/** Exit code on timeout, as in timeout(1). */
 const TIMED_OUT = 124;
-/** Exit code when the condition cannot hold, or cannot be known. */
+/** Exit code when the condition can never hold, or cannot be known. */
 const NEVER = 1;
 
 interface WaitOptions {

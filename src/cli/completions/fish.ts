@@ -1,7 +1,7 @@
 /** Completions as a fish script. */
 import type { CompletionCommand, CompletionOption, Value } from "./model.ts";
 
-/** Prints the sessions of the instance named by the line so far. */
+/** Prints the sessions of the instance that the command line names. */
 const sessions = `function __wsh_sessions
   set -l words (commandline -opc)
   set -l instance

@@ -1,6 +1,6 @@
 /**
  * The program's description for completion scripts: every subcommand with its options, and the values of each position.
- * Read from the commands themselves, so that a script cannot miss one.
+ * It is derived from the commands themselves, so that a script covers every one.
  */
 import type { Command, Option } from "commander";
 
@@ -53,7 +53,7 @@ function valuesOf({ registeredArguments }: Command): Value[] {
   return registeredArguments.map((argument) => valueNamed(argument.name(), argument.argChoices));
 }
 
-/** The name of a part, then the values that some part takes there. */
+/** The name of a part, then the values that a part takes there. */
 function partValues(parts: readonly Command[]): Value[] {
   if (parts.length === 0) return [];
   const values = parts.map(valuesOf);

@@ -1,6 +1,6 @@
 /**
- * The checks of `wsh doctor`, one function per subject. Each changes nothing and reports in one line what it found and,
- * if something is wrong, what to do.
+ * The checks of `wsh doctor`, one function per subject. A check changes nothing and reports its finding in one line,
+ * with advice if something is wrong.
  */
 import fs from "node:fs";
 import os from "node:os";
@@ -34,7 +34,7 @@ const ok = (subject: string, text: string): Finding => ({ subject, state: "ok", 
 const note = (subject: string, text: string, advice: string): Finding => ({ subject, state: "note", text, advice });
 const wrong = (subject: string, text: string, advice: string): Finding => ({ subject, state: "wrong", text, advice });
 
-/** By subject, which names a check that could not be made. */
+/** By subject; the subject names a check that failed to run. */
 export const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ["system", system],
   ["directories", directories],
@@ -175,7 +175,7 @@ function server(instance: Instance): Finding[] {
   return [ok("server", `process ${info?.pid ?? "unknown"} at ${where}; ${sessions}`)];
 }
 
-/** Who is let in by browsers and links, and where links lead. */
+/** The logged-in browsers, the valid links, and the address of links. */
 function browsers(instance: Instance): Finding[] {
   const now = Date.now();
   const links = readTokens(instance).filter((token) => token.share === true && !hasExpired(token, now));
@@ -216,7 +216,7 @@ function shells(): Finding[] {
   return findings;
 }
 
-/** A login shell that is slow or fails leaves agents' sessions without the person's PATH. */
+/** A slow or failing login shell leaves agents' sessions without the person's PATH. */
 function loginPath(instance: Instance): Finding[] {
   const remembered = readKept(instance);
   if (remembered === null || remembered.path !== null) return [];

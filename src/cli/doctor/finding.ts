@@ -3,6 +3,6 @@ export interface Finding {
   readonly subject: string;
   readonly state: "ok" | "note" | "wrong";
   readonly text: string;
-  /** The way out. */
+  /** How to solve the problem. */
   readonly advice?: string;
 }

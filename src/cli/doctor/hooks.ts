@@ -1,4 +1,4 @@
-/** Hooks of agents that were set up and have never run: a host may wait for trust, or does not find `wsh`. */
+/** Finds agents' hooks that were set up and have never run: a host may wait for trust, or not find `wsh`. */
 
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
@@ -28,7 +28,7 @@ function checkHost(host: HookHost, instance: Instance, places: Places): Finding[
   try {
     files = hookFiles(host, places);
   } catch (thrown) {
-    // In a home that is not this user's, no agent of theirs has any.
+    // Another user's home directory has no agents of this user.
     if (errorCode(thrown) === "EACCES") return [];
     const error = WshError.from(thrown);
     return [{ subject, state: "note", text: error.message, advice: error.hintAt("cli") }];

@@ -1,4 +1,4 @@
-/** What `wsh doctor` finds in sessions' shells and startup files that is known to interfere with integration. */
+/** Finds shells of sessions and startup files known to interfere with integration. */
 import fs from "node:fs";
 import os from "node:os";
 import { basename, join } from "node:path";
@@ -12,7 +12,7 @@ import type { Finding } from "./finding.ts";
 const ANSWER_MS = 2_000;
 /** Limit of sessions asked. */
 const MAX_SESSIONS = 50;
-/** Bytes of a startup file that are read. */
+/** Most bytes read of a startup file. */
 const MAX_FILE = 256 * 1024;
 
 interface Obstacle {
@@ -21,7 +21,7 @@ interface Obstacle {
   readonly advice: string;
 }
 
-/** Before a command of a startup file, as far as one line shows it. */
+/** The start of a command in a startup file, where one line shows it. */
 const START = String.raw`(?:^|[;&|{]|\bthen\b)\s*`;
 const others = "zsh|bash|fish|tmux|screen|zellij|nu|xonsh|elvish";
 
@@ -76,11 +76,11 @@ function uncommented(path: string): string {
     if (!stat.isFile() || stat.size > MAX_FILE) return "";
     return fs.readFileSync(path, "utf8").replace(/^\s*#.*$/gm, "");
   } catch {
-    return ""; // missing or unreadable: then the shell does not read it either
+    return ""; // A missing or unreadable file: the shell does not read it either.
   }
 }
 
-/** Sessions whose shell should report where commands end, and does not. */
+/** Sessions whose shell should report where commands end, but does not. */
 export async function sessionShells(instance: Instance): Promise<Finding[]> {
   const living = listSessions(instance).filter(({ ended }) => !ended);
   const findings = await Promise.all(
@@ -94,7 +94,7 @@ async function sessionShell(instance: Instance, name: string): Promise<Finding[]
   try {
     using session = await SessionClient.open(instance, name);
     const { shell_integration: known, why } = await session.call("status.get", {}, AbortSignal.timeout(ANSWER_MS));
-    // A shell that was never to be integrated needs no report.
+    // A shell without intended integration needs no report.
     const isMeant = known.shell !== null || known.reason?.startsWith("the shell has become") === true;
     if (known.active || !isMeant) return [];
     const text = `'${name}': exec is refused: ${known.reason ?? "its marks are missing"} (${why})`;

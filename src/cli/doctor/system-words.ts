@@ -6,7 +6,7 @@ import type { Finding } from "./finding.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The version that people know: from SystemVersion.plist, which names it "ProductVersion". Empty on other systems. */
+/** The version known to people: from SystemVersion.plist, which names it "ProductVersion". Empty on other systems. */
 export function productVersion(systemVersionPlist: string): string {
   const version = /<key>ProductVersion<\/key>\s*<string>([\d.]+)<\/string>/.exec(systemVersionPlist)?.[1];
   return version === undefined ? "" : `macOS ${version}, `;

@@ -1,4 +1,4 @@
-/** `wsh fleet join` and `leave`: this instance's own credentials, and telling its server of them. */
+/** `wsh fleet join` and `leave`: stores or removes this instance's credentials, and notifies its server. */
 import fs from "node:fs";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
@@ -47,7 +47,7 @@ export async function join(instance: Instance, word: string | undefined, options
   await say(`Joined ${fleet} as machine '${user}', available while a server runs here (wsh server).\n`);
 }
 
-/** @throws WshError machine_conflict when this instance is somebody else already */
+/** @throws WshError machine_conflict when this instance already has another identity */
 function keep(instance: Instance, text: string, { user, settings }: Credentials): void {
   prepareStateDir(instance);
   const path = joinedFile(instance);
@@ -73,7 +73,7 @@ export async function leave(instance: Instance): Promise<void> {
   );
 }
 
-/** A running server reads its credentials again; a machine has one that stays. */
+/** A running server reads its credentials again; a machine gets a server that stays. */
 async function tellServer(instance: Instance, starts: boolean): Promise<void> {
   try {
     if (starts) {
@@ -87,7 +87,7 @@ async function tellServer(instance: Instance, starts: boolean): Promise<void> {
   }
 }
 
-/** The invitation, where it is no word of the command line, which lists of processes show. */
+/** Reads the invitation from standard input: process lists show the words of a command line. */
 async function readLine(): Promise<string> {
   if (process.stdin.isTTY) {
     const lines = createInterface({ input: process.stdin, output: process.stderr });

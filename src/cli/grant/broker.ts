@@ -1,10 +1,11 @@
 /**
- * Serves a grant: a socket at which a sandbox makes the few requests that rules.ts lets through. It owns the socket's
- * directory, the connections, and the list of panes and questions that are the grant's.
+ * Serves a grant: a socket on which a sandbox makes the few requests that rules.ts permits. It owns the socket's
+ * directory, the connections, and the list of the grant's panes and questions.
  *
- * Invariants: what a peer says of itself (caller, access) is never read; each request goes on as this grant, with the
- * access `operate` for one session, and for the program that the pane was made for; no connection is passed on: streams
- * are refused. Who can open the socket has just these rights. At the end nothing more is begun, and questions close.
+ * Invariants: a peer's own statements (caller, access) are never read. Each request is forwarded as this grant's, with
+ * the access `operate` for one session, and for the program that the pane was made for. No connection is forwarded:
+ * streams are refused. Whoever can open the socket has just these rights. At the end no request is accepted, and open
+ * questions close.
  */
 import fs from "node:fs";
 import { dirname, join } from "node:path";
@@ -29,14 +30,14 @@ import { Peer, type PeerHandler, type PeerRequest } from "../../wire/peer.ts";
 import { Wire } from "../../wire/socket.ts";
 import { type GrantedPane, type GrantState, granted } from "./rules.ts";
 
-/** Most connections and most requests without an answer: what a sandbox needs, and no flood. */
+/** Most connections and most unanswered requests: enough for a sandbox, and no flood. */
 const MAX_PEERS = 32;
 const MAX_REQUESTS = 32;
 /** Most panes that a grant makes. */
 const MAX_PANES = 32;
-/** Letters of the directory's name, and of the caller's id. */
+/** Number of letters in the directory's name and in the caller's id. */
 const NAME_LETTERS = 8;
-/** Maximum processes between a hook and the served program. */
+/** Most processes between a hook and the served program. */
 const MAX_DEPTH = 32;
 const DIRECTORY = /^grant\.(\d+)\.\w+$/;
 
@@ -46,7 +47,7 @@ const OpenSchema = v.array(v.looseObject({ ask_id: v.string(), asked_by: v.strin
 
 export class Broker implements AsyncDisposable {
   readonly path: string;
-  /** The socket's own; null: the socket has a place that a person chose. */
+  /** The directory made for the socket; null: a person chose the socket's path. */
   private readonly directory: string | null;
   private readonly id = `grant:${randomToken(NAME_LETTERS)}`;
   private readonly peers = new Set<Peer>();
@@ -100,7 +101,7 @@ export class Broker implements AsyncDisposable {
     }
   }
 
-  /** Asks the process that has the pane now, as this grant. */
+  /** Sends a request to the process that now has the pane, as this grant. */
   private async ask(pane: GrantedPane, op: string, input: object, signal?: AbortSignal): Promise<unknown> {
     const { socket } = findSession(this.instance, parseTarget(pane.id));
     const { connection } = await Connection.open(socket, "cli");
@@ -122,7 +123,7 @@ export class Broker implements AsyncDisposable {
     return { kind: "http", id, name: state.name, connected: true, only: session, via, ...defined({ program }) };
   }
 
-  /** Notes what has become the grant's, and leaves out of an answer what is not. */
+  /** Records new panes and questions of the grant, and filters foreign ones from an answer. */
   private taken(op: string, result: unknown): unknown {
     const { state } = this;
     if (op === "ask") {
@@ -133,14 +134,14 @@ export class Broker implements AsyncDisposable {
     const made = v.parse(ArrangementSchema, result);
     if (op === "pane.split") {
       const info = made.windows.flatMap(({ panes }) => panes).find(({ id }) => id === made.pane);
-      // A program that has ended already is followed by none.
+      // A program that has already ended cannot be identified.
       const program = info?.pid ?? 0;
       state.panes.set(made.pane, { id: made.pane, session: made.session_id, program });
     }
     return { ...made, windows: [] };
   }
 
-  /** The grant's panes as their sessions list them; those that are gone leave. */
+  /** The grant's panes as their sessions list them; forgets those that are gone. */
   private async list(signal: AbortSignal): Promise<unknown[]> {
     const listed: unknown[] = [];
     for (const pane of this.state.panes.values()) {
@@ -152,7 +153,7 @@ export class Broker implements AsyncDisposable {
     return listed;
   }
 
-  /** The process that a hook reports from, where it runs below this one; else what is served. */
+  /** The process that a hook reports for, if it runs below this one; otherwise the served program. */
   private reporterOf(pid: number | null): number {
     const { processes } = platform();
     let at = pid ?? 0;
@@ -178,7 +179,7 @@ export class Broker implements AsyncDisposable {
   }
 }
 
-/** @throws WshError unsafe_path for a directory that others may enter, invalid_request for a path that is in use */
+/** @throws WshError unsafe_path for a directory that others may enter, invalid_request for an existing path */
 function freePlace(path: string): string {
   ensureOwnDir(dirname(path));
   const isDead = platform().sockets.connect(path).kind === "refused" && fs.lstatSync(path).isSocket();
@@ -195,12 +196,12 @@ function sweep({ runtimeDir }: Instance): void {
   }
 }
 
-/** Only the socket and its directory: what else a sandbox has put there stays, and no link is followed. */
+/** Removes only the socket and its directory: other files that a sandbox left there stay, and no link is followed. */
 function removeDirectory(directory: string): void {
   try {
     fs.rmSync(join(directory, "sock"), { force: true });
     fs.rmdirSync(directory);
   } catch {
-    // Something else is in it.
+    // The directory holds other files.
   }
 }

@@ -1,8 +1,8 @@
-/** The command line inside of a sandbox that has a grant: its one socket, and the subcommands that it serves. */
+/** The command line inside a sandbox that has a grant: the grant's socket, and the subcommands served there. */
 import { WshError } from "../../protocol/errors.ts";
 import { GRANT_VARIABLE } from "../../protocol/grants.ts";
 
-/** Stands for the pane that the grant is about, which the broker knows. */
+/** Placeholder for the grant's home pane, which the broker knows. */
 export const GRANTED_PANE = "@1";
 
 const served: ReadonlySet<string> = new Set([

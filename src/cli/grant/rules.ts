@@ -1,7 +1,7 @@
 /**
- * The requests that a grant may make. Pure: each request is rewritten for the grant, or refused. An operation names the
- * right that opens it in its definition; every other one is refused, and every field that a sandbox could reach out by
- * (other panes, views, environments, floats, focus, transcripts) is absent from what is passed on.
+ * The requests that a grant may make. Pure: each request is rewritten for the grant, or refused. An operation's
+ * definition names the right that permits it; every other operation is refused. Forwarded requests lack every field
+ * through which a sandbox could reach outside (other panes, views, environments, floats, focus, transcripts).
  */
 import * as v from "valibot";
 import { findOperation, inputSchema } from "../../operations/table.ts";
@@ -13,24 +13,24 @@ import { quote } from "../../shell/words.ts";
 /** A pane that a grant may act on. */
 export interface GrantedPane {
   readonly id: string;
-  /** Id of the session where the pane was lent or made; once moved elsewhere, the pane no longer belongs to the grant. */
+  /** Id of the session in which the pane was lent or made; a pane that moves elsewhere leaves the grant. */
   readonly session: string;
-  /** The program for which it was made; absent: it was lent, whatever runs in it. */
+  /** The program for which the pane was made; absent: it was lent, whatever runs in it. */
   readonly program?: number;
 }
 
 export interface GrantState {
-  /** How dialogs and messages name it. */
+  /** The grant's name in dialogs and messages. */
   readonly name: string;
   readonly may: ReadonlySet<GrantRight>;
-  /** Pane and session that `ask`, `notify` and `hook` are about, and beside which panes are made. */
+  /** The pane and session of `ask`, `notify` and `hook`; new panes are made beside this pane. */
   readonly home: GrantedPane;
   readonly panes: Map<string, GrantedPane>;
-  /** Questions of this grant. */
+  /** The open questions of this grant. */
   readonly asks: Set<string>;
-  /** The words that run a program in the sandbox; null: no pane can be made. */
+  /** The words that run a program in the sandbox; null: the grant cannot make panes. */
   readonly inside: readonly string[] | null;
-  /** The process that an agent's hook is to stand for. */
+  /** The process that an agent's hook reports for. */
   readonly reporter: number;
 }
 
@@ -42,7 +42,7 @@ interface Granted {
 
 /** Kinds of questions that type nothing and hand over no terminal. */
 const plainKinds: ReadonlySet<string> = new Set(["choice", "text", "confirm"]);
-/** Fields by which a call would make a session. */
+/** Fields by which a call would create a session. */
 const CREATING = ["create", "cwd", "env", "port", "tags", "shell", "name_prefix"];
 
 const WaitSchema = v.looseObject({ any_of: v.array(v.unknown()) });
@@ -85,7 +85,7 @@ export function granted(grant: GrantState, op: string, input: unknown, target: s
       return home({ message: `${grant.name}: ${message}` });
     }
     case "agent.report": {
-      // The line that resumes a conversation would run outside of the sandbox; its transcript is any file's name.
+      // The line that resumes a conversation would run outside of the sandbox; its transcript could name any file.
       const { conversation: _, ...report } = parse(inputSchema("agent.report"), { ...given, pid: grant.reporter });
       return home(report);
     }
@@ -99,35 +99,35 @@ export function granted(grant: GrantState, op: string, input: unknown, target: s
       if (pane === undefined) throw notOwn(target);
       const { length } = CREATING.filter((field) => field in given);
       if (length > 0)
-        throw new WshError("invalid_request", `a grant makes no session: leave out ${CREATING.join(", ")}`);
+        throw new WshError("invalid_request", `a grant cannot make sessions: omit ${CREATING.join(", ")}`);
       if (op === "wait" && namesAnswer(given)) requireOwnQuestions(grant, given);
       return { op, input: given, pane };
     }
   }
 }
 
-/** A new pane's program, inside of the sandbox, whatever shell the person uses. */
+/** The program of a new pane: inside the sandbox, whatever shell the person uses. */
 function splitOf(grant: GrantState, given: object): object {
   const { inside } = grant;
   if (inside === null) {
-    throw new WshError("access_denied", "this grant makes no panes: they would run outside of the sandbox", {
+    throw new WshError("access_denied", "this grant cannot make panes: they would run outside of the sandbox", {
       hint: "Start it with --in 'bwrap …', the words that run a program inside.",
     });
   }
   const { command, cwd, ...rest } = parse(SplitSchema, given);
   const script = `${cwd == null ? "" : `cd -- ${quote(cwd)} && `}${command ?? "exec sh"}`;
   const words = [...withoutRights(grant.name), ...inside, "sh", "-c", script];
-  // The person sees which panes are a sandbox's.
+  // The title shows the person which panes are a sandbox's.
   const title = `${grant.name}: ${rest.title ?? command ?? "sh"}`.slice(0, 256);
   return { ...rest, title, focus: false, float: false, shell: "sh", cwd: "/", command: words.map(quote).join(" ") };
 }
 
-/** Variables by which a program would find wsh's sockets. */
+/** Whether a variable would lead a program to wsh's sockets. */
 export function isOfWsh(name: string): boolean {
   return /^(?:WSH_|TMUX)/.test(name);
 }
 
-/** The words before a pane's program that take what leads to more rights out of its environment. */
+/** The words before a pane's program that remove variables with further rights from its environment. */
 function withoutRights(name: string): string[] {
   const unset = ["WSH_SOCKET", "WSH_PANE", "WSH_SESSION", "WSH_SERVER_NAME", "WSH_CONFIG", "WSH_TOKEN"];
   const gone = [...unset, "TMUX", "TMUX_PANE", "TMUX_TMPDIR"].flatMap((variable) => ["-u", variable]);

@@ -1,7 +1,7 @@
 /**
- * `wsh history --agent`: the conversations of AI agents in sessions, running, crashed or ended, and the messages of
- * their transcripts. Which there are, running sessions, checkpoints and the journal of events say; what was said, the
- * agents' own files.
+ * `wsh history --agent`: the conversations of AI agents in running, crashed and ended sessions, and the messages of
+ * their transcripts. Running sessions, checkpoints and the journal of events list the conversations; the agents' own
+ * files hold the messages.
  */
 import { allCrashed } from "../../checkpoints/find.ts";
 import { eventsDir } from "../../events/segments.ts";
@@ -18,7 +18,7 @@ import { ago } from "./words.ts";
 
 /** Events read at once. */
 const PAGE = 1_000;
-/** Messages found by words, unless -n says otherwise. */
+/** Default limit of messages found by words. */
 const DEFAULT_LIMIT = 20;
 /** Cells of a title, and of a found message. */
 const TITLE_CELLS = 48;
@@ -64,7 +64,7 @@ export async function showConversations(
   return print(table([["WHEN", "SESSION", "AGENT", "WHO", "TEXT"], ...rows.slice(-most)]));
 }
 
-/** The newest last. */
+/** Sorted with the newest last. */
 async function findTalks(instance: Instance): Promise<Talk[]> {
   const talks = new Map<string, Talk>();
   const add = (talk: Talk): void => void talks.set(`${talk.agent} ${talk.conversation.id}`, talk);

@@ -22,9 +22,9 @@ const MAX_QUERY = 1_024;
 
 export interface FilterState {
   readonly query: string;
-  /** Found so far, the newest first. */
+  /** The commands found so far, the newest first. */
   readonly commands: readonly HistoryCommand[];
-  /** Older commands match too. */
+  /** Whether older commands match too. */
   readonly more: boolean;
   readonly chosen: number;
   readonly failedOnly: boolean;
@@ -98,7 +98,7 @@ function move(state: FilterState, to: number): FilterAction {
   return { kind: to > last && state.more ? "more" : "draw", state: { ...state, chosen } };
 }
 
-/** Commands that a screen of this height shows. */
+/** Number of commands on a screen of this height. */
 export function pageOf(rows: number): number {
   return Math.max(1, rows - OTHER_ROWS);
 }
@@ -136,7 +136,7 @@ export function picture(
     .join("\r\n")}\x1b[J\x1b[1;${cursor}H`;
 }
 
-/** When it ran and how it ended, if there is room beside the command. */
+/** The command's time and result, if there is room beside it. */
 function columns(command: HistoryCommand, cols: number, now: number): string {
   const exit = ending(command) === "0" ? "" : ending(command).slice(0, EXIT_CELLS);
   const shown = [ago(command.started_at, now).padStart(WHEN_CELLS), exit.padStart(EXIT_CELLS)];

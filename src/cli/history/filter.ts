@@ -1,7 +1,7 @@
 /**
  * The interactive filter of `wsh history` on a terminal: reads keys, searches as the person types, and gives the chosen
- * line to the session that it runs in, which puts it at the next prompt. Outside any session the line is printed.
- * The terminal is given back on every way out.
+ * line to the session that it runs in, which puts it at the next prompt. Outside any session it prints the line. It
+ * restores the terminal on every exit.
  */
 
 import type { History } from "../../history/ask.ts";
@@ -17,7 +17,7 @@ import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
 import { type FilterAction, type FilterState, pageOf, picture, press } from "./filter-view.ts";
 
-/** Commands that are found at a time: several screens. */
+/** Commands found at a time: several screens. */
 const PAGE = 200;
 const ENTER_SCREEN = "\x1b[?1049h\x1b[?2004h";
 const LEAVE_SCREEN = "\x1b[?2004l\x1b[?1049l";
@@ -40,7 +40,7 @@ export async function filterHistory(history: History, filters: HistorySearchInpu
   }
 }
 
-/** Prints the chosen line as it is, for a shell that puts it into its own editor; the filter is on standard error. */
+/** Prints the chosen line unchanged, for a shell that puts it into its own editor; the filter is on standard error. */
 export async function pickFromHistory(history: History, filters: HistorySearchInput, query: string): Promise<void> {
   const command = await chosenLine(history, filters, query, errorScreen());
   if (command === null) return;

@@ -21,13 +21,13 @@ interface ImportFile {
 
 interface Imported extends ImportFile {
   readonly commands: number;
-  /** Those that were not imported before. */
+  /** The number of commands that were not imported before. */
   readonly imported: number;
   readonly error?: string;
 }
 
 /**
- * @param chosen `SOURCE` or `SOURCE=FILE`; empty: every one that exists at its usual place
+ * @param chosen `SOURCE` or `SOURCE=FILE`; empty: every history that exists at its usual path
  * @throws UsageError
  */
 export function findImports(

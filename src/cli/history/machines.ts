@@ -1,4 +1,4 @@
-/** The history of other machines, each asked by this process itself, so that ssh can ask the person. */
+/** The history of other machines. This process asks each machine itself, so that ssh can ask the person. */
 import { addressedAnswer } from "../../cluster/answer.ts";
 import { historyOfAll } from "../../cluster/history-everywhere.ts";
 import type { History } from "../../history/ask.ts";
@@ -11,7 +11,7 @@ import { linkOf, machinesOf } from "../session/machines.ts";
 import { nextRequest } from "../session/remote-request.ts";
 import { fleetMachines } from "../session/shown-machines.ts";
 
-/** The history of one machine; its answers name everything as callers here name it. */
+/** The history of one machine; its answers use names valid for callers here. */
 export class HistoryThere implements Disposable {
   constructor(
     private readonly instance: Instance,
@@ -54,7 +54,7 @@ export async function searchEverywhere(
     ask: (own: HistorySearchInput) => new HistoryThere(instance, server).search(own),
   }));
   const own = { server: hostname(values.hostname), ask: async (input: HistorySearchInput) => here.search(input) };
-  // Where a person is, ssh may ask for a password.
+  // Where a person is present, ssh may ask for a password.
   const asks = process.stdin.isTTY && process.stderr.isTTY;
   return historyOfAll([own, ...there], search, asks ? Number.POSITIVE_INFINITY : undefined);
 }

@@ -1,4 +1,4 @@
-/** How the history shows times, durations and ends of commands. Pure. */
+/** Formats times, durations and results of commands in the history. Pure. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

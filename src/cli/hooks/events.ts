@@ -1,6 +1,6 @@
 /**
- * What hook events report: the agent's state, its conversation, a submitted prompt, the end of a turn. Pure. The payload
- * is the standard input of the agent's hook: data, of which only the fields named here are read.
+ * Translates hook events into reports: the agent's state, its conversation, a submitted prompt, the end of a turn.
+ * Pure. The payload is the standard input of the agent's hook; only the fields named here are read.
  *
  * An unlisted event reports nothing: hosts add events, and a hook of an older wsh still works.
  */
@@ -15,7 +15,7 @@ import { defined } from "../../protocol/defined.ts";
 
 const text = v.optional(v.fallback(v.optional(v.string()), undefined));
 
-/** Names of the same thing at several hosts: Claude Code, Codex and Gemini CLI; Copilot; Cursor. */
+/** Different hosts' names of the same field: Claude Code, Codex and Gemini CLI; Copilot; Cursor. */
 const PayloadSchema = v.object({
   notification_type: text,
   message: text,
@@ -51,7 +51,7 @@ export interface HookReading extends StateReading {
 
 type Rule = AgentState | ((payload: Payload) => StateReading);
 
-/** Reports the question, as far as the host includes it. */
+/** Reports the question, if the host includes it. */
 const asks = (payload: Payload): StateReading => {
   const { message, title } = payload;
   const tool = payload.tool_name ?? payload.toolName;
@@ -59,7 +59,7 @@ const asks = (payload: Payload): StateReading => {
   return { state: "needs_input", ...defined({ message: words }) };
 };
 
-/** Notifications of a host that has several kinds: only some mean that it waits for an answer. */
+/** For hosts with several kinds of notifications: only some mean that the agent waits for an answer. */
 const notified =
   (asking: ReadonlySet<string>, finished: ReadonlySet<string> = new Set()) =>
   (payload: Payload): StateReading => {
@@ -141,7 +141,7 @@ const moments: Readonly<Record<string, HookReading["moment"]>> = {
   idle: "ended",
 };
 
-/** @param payload as parsed from standard input; anything else than an object says nothing more than the event */
+/** @param payload the parsed standard input; anything but an object adds nothing to the event */
 export function readHook(agent: string, event: string, payload: unknown): HookReading {
   const own = rules[agent];
   const found = own !== undefined && Object.hasOwn(own, event) ? own[event] : undefined;
@@ -162,7 +162,7 @@ export function readHook(agent: string, event: string, payload: unknown): HookRe
   };
 }
 
-/** An id that no command line could take is none; so is a path that names no file. */
+/** Ignores an id that no command line accepts, and a path that names no file. */
 function conversationOf(payload: Payload): ReportedConversation | undefined {
   const { session_id, sessionId, conversation_id, transcript_path, transcriptPath, conversation_title } = payload;
   const id = session_id ?? sessionId ?? conversation_id;

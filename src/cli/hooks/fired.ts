@@ -1,7 +1,7 @@
 /**
- * When a hook last ran in a session, by agent, and whether its report was accepted: the time and the text of a small
- * file in the state directory, for `wsh doctor`. Hosts that ask for trust silently run no hook until they have it; a
- * host that runs hooks in a background process reports from outside of the pane.
+ * Records when a hook last ran in a session, by agent, and whether its report was accepted, in a small file of the
+ * state directory for `wsh doctor`. Hosts that ask for trust silently run no hook until they have it; a host that runs
+ * hooks in a background process reports from outside the pane.
  */
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const OUTSIDE = "outside\n";
 interface Fired {
   /** Unix time in ms. */
   readonly at: number;
-  /** The process that reported belongs to no program of the pane. */
+  /** Whether the reporting process belongs to no program of the pane. */
   readonly isOutside: boolean;
 }
 
@@ -20,18 +20,18 @@ function fileOf({ stateDir }: Instance, agent: string): string {
   return join(stateDir, "hooks", agent);
 }
 
-/** A failure loses the note, and breaks nothing. */
+/** A failure loses only this record. */
 export function noteFired(instance: Instance, agent: string, isOutside: boolean): void {
   const file = fileOf(instance, agent);
   try {
     mkdirSync(join(instance.stateDir, "hooks"), { recursive: true, mode: 0o700 });
     writeFileSync(file, isOutside ? OUTSIDE : "counted\n", { mode: 0o600 });
   } catch {
-    // A state directory that cannot be written to.
+    // The state directory is not writable.
   }
 }
 
-/** Null for never. */
+/** Returns null if none has run. */
 export function lastFired(instance: Instance, agent: string): Fired | null {
   const file = fileOf(instance, agent);
   try {

@@ -1,6 +1,6 @@
 /**
- * Layout files: the windows of a session as a small tree of programs, in TOML or JSON, or a layout as tmux writes it.
- * Read whole and checked before anything starts; a mistake is named with its line and key. Pure but for reading.
+ * Layout files: the windows of a session as a small tree of programs, in TOML or JSON, or a layout in tmux's notation.
+ * The whole file is read and checked before anything starts; an error names line and key. Pure but for reading.
  */
 import fs from "node:fs";
 import os from "node:os";
@@ -26,15 +26,15 @@ import { readTmuxLayout } from "../../session/layout/tmux-layout.ts";
 import { isLeaf, type LayoutNode } from "../../session/layout/tree.ts";
 import { reasonOf } from "../../settings/config-file.ts";
 
-/** A layout as tmux writes it; without its checksum, too, which is then what is missed. */
+/** A layout in tmux's notation. The checksum is optional here, so that the error can report that it is missing. */
 const tmuxPattern = /^([0-9a-f]{4},)?\d+x\d+,\d+,\d+/;
 /** Largest file that is read, in bytes: far more than any layout. */
 const MAX_FILE_BYTES = 1_048_576;
 
-/** The way out of a mistake in a file. */
+/** The hint of every error in a file. */
 const CORRECT = { hint: "Correct the file; nothing was started or changed." };
 
-/** A pane that is to be started. */
+/** A pane to start. */
 export type PlannedPane = PaneProgram & { readonly weight: number; readonly focus?: boolean };
 
 export type PlannedNode =
@@ -42,7 +42,7 @@ export type PlannedNode =
   | { readonly row: readonly PlannedNode[]; readonly weight: number }
   | { readonly column: readonly PlannedNode[]; readonly weight: number };
 
-/** A floating pane that is to be started. */
+/** A floating pane to start. */
 type PlannedFloat = FloatLeaf & { readonly focus?: boolean };
 
 export interface PlannedWindow {
@@ -60,13 +60,13 @@ export function plannedPanes(node: PlannedNode): PlannedPane[] {
 
 type Path = readonly (string | number)[];
 
-/** A file's value, and on which line each key stands. */
+/** A file's value, and the line of each key. */
 interface LayoutSource {
   readonly value: unknown;
   lineOf(path: Path): number | null;
 }
 
-/** What a file says, and what of it may not be meant. */
+/** The parsed file, and warnings about it. */
 interface ReadLayout {
   readonly windows: readonly PlannedWindow[];
   readonly warnings: readonly string[];
@@ -113,7 +113,7 @@ export function readLayout(from: string, cwd: string): ReadLayout {
   return { windows, warnings };
 }
 
-/** What is nested too deep for the reader of its format is no layout either. */
+/** Reports a file nested too deep for the parser of its format as an invalid layout. */
 function notTooDeep<T>(path: string, read: () => T): T {
   try {
     return read();
@@ -127,11 +127,11 @@ function textOf(path: string): string {
   try {
     if (path === "-") return standardInput();
     const found = fs.statSync(path);
-    // A pipe may never end, and one without a writer not even begin.
+    // A pipe may never end, and one without a writer not even open.
     if (!found.isFile()) throw new Error("not a regular file");
     const { size } = found;
     if (size > MAX_FILE_BYTES) throw new Error(`${size} bytes exceed the limit of ${MAX_FILE_BYTES}`);
-    // Editors of some systems begin a file with a byte order mark, which is no part of its text.
+    // Some editors start a file with a byte order mark, which is no part of its text.
     return fs.readFileSync(path, "utf8").replace(/^\ufeff/, "");
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -263,7 +263,7 @@ function readTiled({ name, ...rest }: Table, path: Path, reading: Reading): Plan
   }
 }
 
-/** @param panes programs in the order of the layout; shells where there are none @throws WshError invalid_layout */
+/** @param panes programs in the order of the layout; default: shells @throws WshError invalid_layout */
 function ofTmux(text: string, panes: readonly PlannedPane[]): PlannedNode {
   const read = readTmuxLayout(text);
   if (panes.length > read.panes) {
@@ -329,7 +329,7 @@ function readPane(value: unknown, path: Path, reading: Reading): PlannedPane {
   return planned;
 }
 
-/** Words that a shell knows itself. */
+/** Words that a shell itself implements. */
 const builtins = new Set(
   (
     "alias bg bind break builtin case cd command continue declare echo enable eval exec exit export false fg for " +
@@ -338,7 +338,7 @@ const builtins = new Set(
   ).split(" "),
 );
 
-/** The program that a plain command begins with, where there is none of that name; null where that is not certain. */
+/** The first word of a simple command, if no such program exists; null if that is uncertain. */
 function missingProgram({ command, cwd, env }: PlannedPane, base: string): string | null {
   const word = /^[\w./+-]+(?=\s|$)/.exec(command ?? "")?.[0];
   if (word === undefined || word === "." || builtins.has(word) || env?.PATH !== undefined) return null;

@@ -1,10 +1,13 @@
-/** A session's windows as the text of a layout file: with programs and directories, so that it can be started again. */
+/**
+ * Writes a session's windows as the text of a layout file: with programs and directories, so that they can be started
+ * again.
+ */
 import { basename } from "node:path";
 import type { OperationOutput } from "../../operations/table.ts";
 import { defined, present } from "../../protocol/defined.ts";
 import type { PaneInfo, WindowInfo } from "../../protocol/session.ts";
 
-/** Programs that a pane has without a command. */
+/** Programs of a pane without a command. */
 const shells = new Set(["bash", "zsh", "fish", "sh", "pwsh"]);
 /** Digits of a weight: a share of a large screen to the cell. */
 const WEIGHT_DIGITS = 4;
@@ -26,7 +29,7 @@ interface Saved {
   readonly column?: readonly Saved[];
 }
 
-/** @param ownShell the shell that a pane has when none is named */
+/** @param ownShell the shell of a pane that names none */
 export function savedWindows(
   layout: OperationOutput<"layout.get">,
   windows: readonly WindowInfo[],
@@ -94,7 +97,7 @@ function pairs(node: Saved): string {
 }
 
 function valueText(value: unknown, depth: number): string {
-  // TOML's basic strings are JSON's, but for DEL.
+  // TOML's basic strings are JSON's, except for DEL.
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return inline(value as Saved, depth);
   if (!Array.isArray(value)) return JSON.stringify(value).replaceAll("\x7f", "\\u007f");
   const indent = "  ".repeat(depth);
@@ -106,7 +109,7 @@ function inline(node: Saved, depth: number): string {
   return inner.length === 0 ? "{}" : `{ ${inner.join(", ")} }`;
 }
 
-/** A variable's name may be no bare key. */
+/** A variable's name may not be a valid bare key. */
 function keyText(key: string): string {
   return /^[\w-]+$/.test(key) ? key : JSON.stringify(key);
 }

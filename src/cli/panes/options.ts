@@ -1,4 +1,4 @@
-/** Options that the commands on panes share: what to start, where to put it, and amounts of cells. */
+/** Options that the commands on panes share: program, placement, and numbers of cells. */
 import { type Command, Option } from "commander";
 import { defined } from "../../protocol/defined.ts";
 import type { PaneProgram } from "../../protocol/layout.ts";

@@ -13,18 +13,19 @@ import { print, printJson, say, shorten, table } from "../print.ts";
 /** Longest command and title in a table, in cells. */
 const TEXT_CELLS = 40;
 
-/** The answer to a change: its subject's id, or everything. */
+/** Prints the answer to a change: the id of the changed pane or window, or everything. */
 export function printChange(made: Arrangement, what: "pane" | "window", json: boolean | undefined): Promise<void> {
   return json === true ? printJson(made) : print(`${what === "pane" ? changedPane(made) : made.window}\n`);
 }
 
-/** The answer to a change without new facts. */
+/** Prints the answer to a change that has no new data. */
 export function done(made: object, json: boolean | undefined): Promise<void> {
   return json === true ? printJson(made) : Promise.resolve();
 }
 
 /**
- * The programs that a call has ended, as the end of its message. An older wsh on another machine does not report them.
+ * Lists the programs that a call has ended, for the end of its message. An older wsh on another machine does not report
+ * them.
  */
 export function endedText(ended: readonly RunningProgram[] | undefined): string {
   const programs = programsText(ended ?? []);

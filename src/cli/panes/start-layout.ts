@@ -1,4 +1,4 @@
-/** Starts a layout file's programs: all of them, or none is left. */
+/** Starts a layout file's programs: all of them, or none remains. */
 import type { Instance } from "../../instance/paths.ts";
 import { present } from "../../protocol/defined.ts";
 import type { FloatLeaf, LayoutTree } from "../../protocol/layout.ts";
@@ -8,7 +8,7 @@ import { complain } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { type PlannedNode, type PlannedPane, type PlannedWindow, plannedPanes } from "./layout-file.ts";
 
-/** The pane that a session begins with. @throws UsageError where every pane of the first window is a view */
+/** The program of a session's first pane. @throws UsageError if every pane of the first window is a view */
 export function firstProgram(windows: readonly PlannedWindow[]): PlannedPane {
   const first = windows[0] === undefined ? [] : plannedPanes(windows[0].tree);
   const program = first.find(({ view }) => view == null);
@@ -16,7 +16,7 @@ export function firstProgram(windows: readonly PlannedWindow[]): PlannedPane {
   return program;
 }
 
-/** A tree in the form of a request; existing panes are put in their places. */
+/** A tree in the form of a request; existing panes are inserted in their places. */
 export function treeWith(node: PlannedNode, existing: ReadonlyMap<PlannedPane, string>): LayoutTree {
   const { weight } = node;
   if ("row" in node) return { row: node.row.map((child) => treeWith(child, existing)), weight };
@@ -33,7 +33,7 @@ export function floatsWith(floats: PlannedWindow["floats"]): { floats?: FloatLea
 }
 
 /**
- * Arranges a session that has just been started with the layout's first program. A failure ends the session.
+ * Arranges a session that was started with the layout's first program. A failure ends the session.
  * @throws WshError of the operations
  */
 export async function fillSession(
@@ -69,7 +69,7 @@ async function newWindow(
   return made.pane;
 }
 
-/** @returns the pane that is to have the focus, if one is */
+/** @returns the pane to focus, if the layout names one */
 async function fillWindow(
   instance: Instance,
   own: string,

@@ -1,4 +1,4 @@
-/** The pane, window or session that a command means; without one, the pane around it. */
+/** Resolves the pane, window or session of a command; without one, the pane around the command. */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { UsageError } from "../arguments.ts";
@@ -18,7 +18,7 @@ export function targetOf(command: Command, given: string | undefined): { instanc
   return { instance, target: around.pane };
 }
 
-/** Asks the session of a target, and closes the connection behind it. */
+/** Calls the session of a target, and closes the connection afterwards. */
 export async function atTarget<T>(
   command: Command,
   given: string | undefined,
@@ -29,7 +29,7 @@ export async function atTarget<T>(
   return await act(session);
 }
 
-/** The words of an action with an optional target and the given further words. @throws UsageError */
+/** The words of an action with an optional target and the named further words. @throws UsageError */
 export function wordsOf(
   action: string,
   words: readonly string[],

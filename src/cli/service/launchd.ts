@@ -14,7 +14,7 @@ export interface Agent {
   /** Name of the instance. */
   readonly name: string;
   readonly command: readonly string[];
-  /** The person's environment, from which PATH and LANG are taken. */
+  /** The person's environment, for PATH and LANG. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -64,7 +64,7 @@ ${words}
 `;
 }
 
-/** Directories of a PATH that mean the same from every directory. */
+/** The absolute directories of a PATH. */
 function absolutePath(path: string | undefined): string {
   const directories = (path ?? "").split(":").filter((directory) => directory.startsWith("/"));
   return directories.length === 0 ? SYSTEM_PATH : [...new Set(directories)].join(":");

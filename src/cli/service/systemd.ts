@@ -1,4 +1,7 @@
-/** The systemd user unit of a server. It ends the main process only, and continues when a session is out of memory. */
+/**
+ * The systemd user unit of a server. It ends only the main process, and the unit continues when a session is out of
+ * memory.
+ */
 
 export function systemdUnit(name: string, command: readonly string[]): string {
   const unit = name === "default" ? "wsh.service" : `wsh-${name}.service`;
@@ -20,7 +23,7 @@ WantedBy=default.target
 `;
 }
 
-/** One word of ExecStart: quoted, with the specifiers and variables of systemd.service(5) taken as text. */
+/** One word of ExecStart: quoted, with the specifiers and variables of systemd.service(5) escaped. */
 function systemdWord(word: string): string {
   const literal = word.replaceAll("%", "%%").replaceAll("$", "$$$$");
   return /^[\w@%+=:,./$-]+$/.test(literal) ? literal : `"${literal.replace(/["\\]/g, "\\$&")}"`;

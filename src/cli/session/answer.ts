@@ -1,10 +1,10 @@
-/** Prints how a question to a person ended, and sets the exit code accordingly. */
+/** Prints the result of a question to a person, and sets the exit code accordingly. */
 import type { AskResult } from "../../protocol/ask-result.ts";
 import { complain, say } from "../print.ts";
 
-/** No: to a yes or no, and to the question as a whole. */
+/** The answer is no, or the question was dismissed. */
 const NO = 1;
-/** The time was over first, as in timeout(1). */
+/** The timeout came first, as in timeout(1). */
 const TIMED_OUT = 124;
 
 const ends: Readonly<Record<NonNullable<AskResult["decided_by"]>, string>> = {
@@ -17,7 +17,7 @@ const ends: Readonly<Record<NonNullable<AskResult["decided_by"]>, string>> = {
   session_ended: "the session has ended",
 };
 
-/** The answer on standard output, everything else on standard error. */
+/** Prints the answer on standard output, everything else on standard error. */
 export async function printAnswer(result: AskResult): Promise<void> {
   process.exitCode = exitCodeOf(result);
   const { state, decided_by, ask_id, answer, reason, program_state } = result;

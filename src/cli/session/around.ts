@@ -1,4 +1,6 @@
-/** The session that this process runs in, according to its environment: in any instance, not only the requested one. */
+/**
+ * The session in which this process runs, according to its environment: in any instance, not only the requested one.
+ */
 import { type Instance, resolveInstance } from "../../instance/paths.ts";
 import { GRANT_VARIABLE } from "../../protocol/grants.ts";
 import { GRANTED_PANE } from "../grant/inside.ts";
@@ -11,7 +13,7 @@ interface PaneAround {
   readonly pane: string;
 }
 
-/** Null outside any session. */
+/** Returns null outside any session. */
 export function paneAround(env: Environment): PaneAround | null {
   if (env[GRANT_VARIABLE]) return { instance: resolveInstance({ env }), pane: GRANTED_PANE };
   const { WSH_SOCKET: socket, WSH_PANE: pane = "" } = env;

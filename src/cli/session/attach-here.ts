@@ -29,11 +29,11 @@ export async function attachHere(
     "far" | "person" | "agent" | "watch" | "titles" | "copies" | "around" | "brings" | "again"
   > & {
     readonly name: string;
-    /** The session's number, if it is known. */
+    /** The session's number, if known. */
     readonly session: number | null;
-    /** The prefix key, where a flag names it. */
+    /** The prefix key, if a flag names it. */
     readonly prefixKey?: string | undefined;
-    /** The session's machine, and how to find one of its sessions again. */
+    /** The session's machine, and a function that finds a session of it again. */
     readonly there?: { readonly machine: string; again(switched: number | null): Promise<Dial> };
   },
 ): Promise<AttachEnd> {
@@ -72,7 +72,7 @@ export async function attachHere(
     copies: clipboard_command === "auto",
   });
   const called = name === null ? options.name : formatPlace({ machine: there?.machine ?? null, target: name });
-  // Behind the session's pictures, where they can be read.
+  // Printed after the session's screen has gone, where the person can read it.
   if (terminalTakes) faults.forEach(complain);
   if (terminalTakes) process.stderr.write(`${visible(describeOutcome(outcome, called))}\n`);
   return { outcome, exitCode: exitCodeOf(outcome) };
@@ -80,7 +80,7 @@ export async function attachHere(
 
 /**
  * The person's terminal settings.
- * @param fault takes the faults of keys in the file, which then have no effect
+ * @param fault receives errors of keys in the file, which then have no effect
  * @throws WshError invalid_setting without it
  */
 async function personOf(
@@ -96,12 +96,12 @@ async function personOf(
   return { prefix, modeKeys, repeatMs, escapeMs, keyHelpMs, colors, underlines, bindings };
 }
 
-/** Says how to leave while nothing else is shown. */
+/** Prints how to detach, before anything else is shown. */
 function leaveBy(prefix: Prefix | null): string {
   return prefix === null ? "" : ` (${prefix.label} ${prefix.label} detaches)`;
 }
 
-/** Where a session is served now; null while it is not. */
+/** The socket that now serves a session; null if there is none. */
 async function servedAt(instance: Instance, session: number | null): Promise<string | null> {
   const { listSessions } = await import("../../registry/registry.ts");
   const { processState } = await import("../../registry/liveness.ts");
@@ -109,7 +109,7 @@ async function servedAt(instance: Instance, session: number | null): Promise<str
   return found !== undefined && processState(found.socket) === "alive" ? found.socket : null;
 }
 
-/** The socket of the session that this process runs in; null outside. */
+/** The socket of the session in which this process runs; null outside. */
 async function socketAround(env: Readonly<Record<string, string | undefined>>): Promise<string | null> {
   const around = paneAround(env);
   if (around === null) return null;

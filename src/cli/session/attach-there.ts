@@ -24,7 +24,7 @@ export async function attachThere(
   parseTarget(target);
   const link = await linkOf(instance, machine);
   const called = isAddress(machine) ? parseAddress(machine).host : machine;
-  // Also reports a missing target before the terminal is changed.
+  // Reports a missing target before the terminal is changed.
   using session = await SessionClient.open(instance, formatPlace({ machine, target }));
   const { info } = session;
   const id = info === null ? target : info.id.slice(machine.length + 1);

@@ -1,4 +1,4 @@
-/** What keys do, as the settings have it: checked against the table of operations. */
+/** The key bindings of the settings, checked against the table of operations. */
 
 import type { Instance } from "../../instance/paths.ts";
 import { type Binding, keyLabel } from "../../keys/bindings.ts";
@@ -11,19 +11,19 @@ import type { LoadedSettings } from "../../settings/settings.ts";
 import type { tmuxChanges } from "../../tmux/bindings/changes.ts";
 
 export interface PersonBindings {
-  /** The prefix key: that of `wsh tmux set -g prefix`, over the settings'. */
+  /** The prefix key: that of `wsh tmux set -g prefix`, else that of the settings. */
   readonly prefix: string;
   /** All changes to the default bindings. */
   readonly changes: KeyChanges;
-  /** Those of them that `wsh tmux bind-key` makes, over all others. */
+  /** The changes made by `wsh tmux bind-key`, which take precedence. */
   readonly tmux: KeyChanges;
-  /** Those that the settings' table makes; any other is the preset's. */
+  /** The changes of the settings' table; any other binding is the preset's. */
   readonly configured: KeyChanges;
 }
 
 /**
- * The person's changes to the tables of bindings.
- * @param fault takes what is wrong with an entry, which then has no effect
+ * The person's changes to the key tables.
+ * @param fault receives the error of an entry, which then has no effect
  * @throws WshError invalid_setting without it
  */
 export async function bindingsOf(
@@ -42,7 +42,7 @@ export async function bindingsOf(
   return { prefix: chosen, changes: { ...before, ...tmux }, tmux, configured };
 }
 
-/** What `wsh tmux bind-key` has bound in the instance, and the prefix key that `set -g prefix` has chosen. */
+/** The bindings of `wsh tmux bind-key` in the instance, and the prefix key of `set -g prefix`. */
 async function byTmux(
   instance: Instance,
   around: Parameters<typeof tmuxChanges>[1],
@@ -57,7 +57,7 @@ async function byTmux(
 }
 
 async function configuredIn({ keys }: LoadedSettings, fault?: (message: string) => void): Promise<KeyChanges> {
-  // Loaded only where there is such a table.
+  // Loaded only if there is such a table.
   const [{ configuredBindings }, { TARGET_PARAMETER }, { lineCall, operationNamed, requireTakes }] = await Promise.all([
     import("../../keys/configured.ts"),
     import("../../keys/line.ts"),
@@ -77,7 +77,7 @@ async function configuredIn({ keys }: LoadedSettings, fault?: (message: string) 
   });
 }
 
-/** A binding that is allowed, and may not be meant: one sentence, or none. */
+/** A warning, in one sentence, about a valid binding that may be a mistake; null: none. */
 export function bindingsNote(changes: KeyChanges): string | null {
   const { missed } = new KeyTables(changes);
   if (missed.length === 0) return null;
@@ -88,7 +88,7 @@ async function tmuxPreset(): Promise<Readonly<Record<string, Binding | null>>> {
   return (await import("../../keys/tmux-preset.ts")).tmuxPreset;
 }
 
-/** The prefix key; where the setting is wrong, `fault` takes what is, and it is the default. */
+/** The prefix key; for an invalid setting, reports the error to `fault` and returns the default. */
 export function prefixOf(setting: string, fault: (message: string) => void): Prefix | null {
   try {
     return parsePrefix(setting);
@@ -98,7 +98,7 @@ export function prefixOf(setting: string, fault: (message: string) => void): Pre
   }
 }
 
-/** The answer of an operation that only reads is shown nowhere. @throws WshError invalid_setting */
+/** Refuses an operation that only reads: its answer would be shown nowhere. @throws WshError invalid_setting */
 function requireEffect({ name, access }: { readonly name: string; readonly access: string }): void {
   if (access !== "observe") return;
   throw new WshError("invalid_setting", `the operation '${name}' only reads and cannot be bound to a key`);

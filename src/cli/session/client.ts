@@ -1,6 +1,6 @@
 /**
- * Operations of one session, requested from its process directly: no server of this machine is needed. Input and output are typed by the
- * operation table; the session process validates them.
+ * Operations of one session, requested from its process directly: no server of this machine is needed. Input and output
+ * are typed by the operation table; the session process validates them.
  */
 import * as v from "valibot";
 import { addressedSession } from "../../cluster/addressed.ts";
@@ -31,7 +31,7 @@ const RELEASE_MS = 20;
 
 const agent = agentAbove(process.ppid);
 
-/** How the command line introduces itself to a session process. */
+/** The identity of the command line, as it reports it to a session process. */
 export const cliCaller: Caller = {
   kind: "cli",
   id: `cli:${process.pid}`,
@@ -40,7 +40,10 @@ export const cliCaller: Caller = {
   ...present({ agent }),
 };
 
-/** For what no AI agent may do where agents_may = own, since it reaches beyond its own. @throws WshError access_denied */
+/**
+ * Refuses an AI agent under agents_may = own, for actions that affect more than its own sessions. @throws WshError
+ * access_denied
+ */
 export async function requirePerson(instance: Instance, what: string): Promise<void> {
   const { values } = await settingsOf(instance);
   knowAgents(values.agents);
@@ -50,16 +53,16 @@ export async function requirePerson(instance: Instance, what: string): Promise<v
 export class SessionClient implements Disposable {
   private constructor(
     readonly name: string,
-    /** To the process of the pane that the target means. */
+    /** The connection to the process of the target's pane. */
     public connection: Connection,
-    /** To the process of the session: the same one, unless a view is meant. */
+    /** The connection to the session's process; the same one, unless the target is a view. */
     private whole: Connection,
-    /** The session when the connection opened, with the id of the pane that is meant. */
+    /** The session when the connection opened, with the id of the target's pane. */
     readonly info: SessionInfo | null,
     private readonly target: string,
-    /** How the pane that the target means is named from now on, whatever pane is the oldest by then. */
+    /** The pane's name for further calls, whichever pane is the oldest by then. */
     readonly pane: string,
-    /** The machine that has it; null: this one. */
+    /** The session's machine; null: this one. */
     readonly machine: string | null = null,
     private readonly remote: Link | null = null,
   ) {}
@@ -99,7 +102,7 @@ export class SessionClient implements Disposable {
     return SessionClient.ofPane(where, name, connection, info, target, events);
   }
 
-  /** One request tells which pane of several is meant; that of a view is asked itself. */
+  /** One request resolves which of several panes is the target; for a view its own process is asked. */
   private static async ofPane(
     where: Where,
     name: string,
@@ -123,7 +126,7 @@ export class SessionClient implements Disposable {
     }
   }
 
-  /** The same, with its names as they are said on this machine. */
+  /** A copy with the names used on this machine. */
   private named(machine: string, link: Link): SessionClient {
     const { name, connection, whole, info, target, pane } = this;
     const own = info === null ? null : addressedSession(machine, info);
@@ -162,7 +165,7 @@ export class SessionClient implements Disposable {
     return addressedAnswer(machine, operation, result) as OperationOutput<N>;
   }
 
-  /** A way that was lost is made again, and what was asked over it is asked by its id: it is done once. */
+  /** Reconnects after a lost connection, and repeats the request under its id, so that it is performed once. */
   private async askThere(
     remote: Link,
     operation: OperationName,
@@ -177,7 +180,7 @@ export class SessionClient implements Disposable {
     });
   }
 
-  /** Other connections to the same process; what came over the old ones as events has ended with them. */
+  /** Opens new connections to the same process; events of the old ones have ended. */
   private async reopen(): Promise<void> {
     const { remote } = this;
     if (remote === null) return;
@@ -187,7 +190,7 @@ export class SessionClient implements Disposable {
     this.whole = next.whole;
   }
 
-  /** The session, or the pane where the session may go on without it: what is said to be gone. */
+  /** What is reported as gone: the session, or the pane if the session may continue without it. */
   get whatEnds(): string {
     return this.info !== null && panesOf(this.info).length > 1
       ? `pane '${this.info.pane_id}' of session '${this.name}'`
@@ -200,7 +203,7 @@ export class SessionClient implements Disposable {
   }
 }
 
-/** As findSession; a crashed session gets a process that shows what is left of it. @throws WshError session_not_found */
+/** Like findSession; a crashed session gets a process that shows its remains. @throws WshError session_not_found */
 async function findOrShow(instance: Instance, target: string): Promise<SessionEntry> {
   const parsed = parseTarget(target);
   let missing: unknown;
@@ -224,22 +227,25 @@ function panesOf({ windows }: SessionInfo): readonly unknown[] {
   return windows.flatMap(({ panes }) => panes);
 }
 
-/** Whether another process may have the only pane: a window that came from another session. Its own first pane has its number. */
+/**
+ * Whether another process may have the only pane: a window that came from another session. A session's own first pane
+ * has the session's number.
+ */
 function mayBeElsewhere({ id, pane_id: pane }: SessionInfo): boolean {
   return id.replace("@s", "@") !== pane;
 }
 
 type Opened = ReturnType<typeof Connection.open>;
 
-/** Where the processes of a session and its views are, here or on another machine. */
+/** The processes of a session and its views, here or on another machine. */
 interface Where {
-  /** What messages call the session until its process says its name. */
+  /** The session's name in messages until its process reports its name. */
   readonly called: string;
   first(events: ConnectionEvents): Opened;
-  /** Whether the pane is of the same process. */
+  /** Whether the pane belongs to the same process. */
   isHere(resolved: v.InferOutput<typeof ResolvedSchema>): boolean;
   pane(resolved: v.InferOutput<typeof ResolvedSchema>, events: ConnectionEvents): Opened;
-  /** Why it could not be reached. */
+  /** The error for a session that could not be reached. */
   failure(thrown: unknown): WshError;
 }
 
@@ -287,7 +293,7 @@ function atLink(link: Link, target: string): Where {
   return {
     called: target,
     first: (events) => open(target, events),
-    // Its path is the other machine's: whose pane it is, is found there.
+    // The path is the other machine's: that machine finds the pane's owner.
     isHere: () => false,
     pane: ({ pane }, events) => open(pane, events),
     failure: (thrown) => WshError.from(thrown),

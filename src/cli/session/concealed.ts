@@ -1,4 +1,4 @@
-/** What the AI agent above this command may not know of what is written down or asked of the system. */
+/** The records and system data that the AI agent above this command may not know. */
 import type { Instance } from "../../instance/paths.ts";
 import { type Concealment, concealmentOf } from "../../protocol/concealed.ts";
 import { sessionId } from "../../protocol/names.ts";
@@ -6,7 +6,7 @@ import { agentOfCaller } from "../../protocol/owner.ts";
 import { settingsOf } from "../instance.ts";
 import { cliCaller } from "./client.ts";
 
-/** @returns null: a person, or an agent that a person has allowed everything */
+/** @returns null for a person, or for an agent with a person's full permission */
 export async function concealmentHere(instance: Instance): Promise<Concealment | null> {
   if (agentOfCaller(cliCaller) === null) return null;
   const [{ concealedFrom }, { rememberedPrivate }, { findAll }, { values }] = await Promise.all([

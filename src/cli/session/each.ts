@@ -1,11 +1,11 @@
-/** Commands that take several sessions: one failure does not stop the rest. */
+/** Runs a command on several sessions: one failure does not stop the rest. */
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { agentOfCaller, isSameOwner, ownerOf } from "../../protocol/owner.ts";
 import { cliCaller, SessionClient } from "./client.ts";
 
 /**
- * Of an AI agent nothing is done once it is refused one: sessions that are not its own come first.
+ * An AI agent stops at the first refusal: sessions that are not its own come first.
  * @throws WshError of the first failure, with the messages of all, after every session's turn
  */
 export async function forEachSession(

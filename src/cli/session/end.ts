@@ -23,8 +23,8 @@ interface EndedSession {
 }
 
 /**
- * @throws WshError session_not_found, version_mismatch, what the session process refused; session_unavailable when it does not
- *   answer and its process is not known
+ * @throws WshError session_not_found, version_mismatch, the session process's refusal; session_unavailable when it does
+ * not answer and its process id is unknown
  */
 export async function endSession(
   instance: Instance,
@@ -49,7 +49,7 @@ export async function endSession(
     warn(`session '${called}' did not answer: its process was killed`);
     await untilDead(socket);
     await cleanStale(instance, [id]);
-    // Nothing of it stays, as with any ended session.
+    // Removes all its files, as for any ended session.
     if (number !== null) removeSession(sessionDir(instance, number));
   }
   return { name: called, ended: [] };

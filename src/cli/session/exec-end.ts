@@ -1,4 +1,7 @@
-/** How a command of `wsh exec` ended: asked of its session, printed, and as an exit code; and what to do where that is unknown. */
+/**
+ * The end of a command of `wsh exec`: asks its session, prints the result, sets the exit code, and handles an unknown
+ * result.
+ */
 
 import { codeOf } from "../../attach/outcome.ts";
 import { pause } from "../../base/deadline.ts";
@@ -16,7 +19,7 @@ import type { ExecOptions, PipelineStep } from "./exec-options.ts";
 /** Exit codes besides the command's own, as in timeout(1) and docker. */
 export const TIMED_OUT = 124;
 export const UNKNOWN = 125;
-/** With --until: it ended first, or cannot become ready. */
+/** With --until: the command ended first, or cannot become ready. */
 const NOT_READY = 1;
 
 type Ready = OperationOutput<"exec">;
@@ -31,7 +34,7 @@ export async function sayTyped(result: Ready, { json }: ExecOptions): Promise<vo
   await printRendered(output === "" ? "" : `${output.trimEnd()}\n`);
 }
 
-/** Prints what names a command that runs in the background, or says why it is not ready. */
+/** Prints the identifier of a command that runs in the background, or the reason why it is not ready. */
 export async function sayReady(ready: Ready, { json, until = [] }: ExecOptions, name: string): Promise<void> {
   const { decided_by: by, exit_code, signal, output = "", reason } = ready;
   const runs = ready.state === "running";
@@ -57,7 +60,9 @@ export async function untilFinished(session: SessionClient, id: number, signal: 
   return session.call("commands.get", { id });
 }
 
-/** On another machine the connection may have been lost, not the session: the command and its output continue there. */
+/**
+ * On another machine, the connection may have been lost, not the session: the command and its output continue there.
+ */
 export async function endedAfterLoss(
   session: SessionClient,
   thrown: unknown,
@@ -79,7 +84,7 @@ function isAway(thrown: unknown): boolean {
   return code === "session_unavailable" || code === "machine_unreachable";
 }
 
-/** The same as `exec` would have returned. @param stopped how it was stopped at the deadline */
+/** The result that `exec` would have returned. @param stopped how it was stopped at the deadline */
 export async function resultOf(
   session: SessionClient,
   { id }: Pick<CommandRecord, "id">,
@@ -97,18 +102,18 @@ export async function resultOf(
   return { ...result, session: session.name };
 }
 
-/** The stage whose answer was lost: the request that starts the command, or a later one. */
+/** The stage of the request whose answer was lost: the start of the command, or a later one. */
 export interface StartedExec {
-  /** As the person named the session. */
+  /** The session's name as the person wrote it. */
   readonly name: string;
-  /** Null: whether it was started is not known. */
+  /** Null: it is unknown whether the command was started. */
   readonly id: number | null;
   readonly command: string;
 }
 
 /**
- * On another machine a lost connection leaves open whether the command was started, or how it ended: says that, and how
- * to resume it. Rethrows any other error.
+ * On another machine, a lost connection leaves unknown whether the command was started, or how it ended: prints that,
+ * and how to resume it. Rethrows any other error.
  */
 export async function sayUnknown(
   { name, id, command }: StartedExec,

@@ -9,7 +9,7 @@ export type PipelineStep = Omit<StepResult, "name">;
 
 export interface ExecOptions extends FilterOptions {
   readonly port?: "free";
-  /** The output is printed at the end, as filtered. */
+  /** Whether the output is printed at the end, filtered. */
   readonly isFiltered?: boolean;
   readonly timeout?: number;
   readonly onTimeout: "leave" | "interrupt" | "kill";
@@ -24,15 +24,15 @@ export interface ExecOptions extends FilterOptions {
   readonly cwd?: string;
   readonly env?: readonly string[];
   readonly stdin?: boolean;
-  /** The command's standard input, when it is not read here. */
+  /** Path of the command's standard input, if this process does not read it. */
   readonly stdinPath?: string | undefined;
-  /** Where its standard output goes instead of its terminal. */
+  /** Path for the command's standard output, instead of its terminal. */
   readonly stdoutPath?: string | undefined;
   readonly pipeline?: boolean;
   readonly show?: boolean;
   readonly keep?: "none" | "failed" | "all";
   readonly json?: boolean;
-  /** Takes the result in place of standard output. */
+  /** Receives the result in place of standard output. */
   readonly report?: (result: PipelineStep) => void;
   readonly place?: CreationOptions;
 }

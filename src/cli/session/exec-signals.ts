@@ -18,7 +18,7 @@ export function onInterrupt(first: () => void, next: () => void): Disposable {
 }
 
 /**
- * Sessions or panes started for this process alone end before a signal ends this process, even while they are being
+ * Ends sessions or panes started for this process alone before a signal ends this process, even while they are being
  * started.
  *
  * @param started called only on a signal: the id of the session or the pane, once it exists
@@ -39,7 +39,7 @@ export function endedWithUs(
 function onEndSignal(end: () => Promise<unknown>): Disposable {
   const listeners = (["SIGTERM", "SIGHUP"] as const).map((signal) => {
     const listener = (): void => {
-      // What waits for the session learns of its end as well, and may be done first.
+      // The wait for the session also ends, and may be first.
       process.on("exit", () => {
         process.exitCode = codeOf(null, signal);
       });

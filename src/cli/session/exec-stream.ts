@@ -1,7 +1,7 @@
 /**
- * A command's complete output as it arrives, over a separate connection. While our reader does not read, neither do we,
- * and the session process decides what to do. The stream is opened before the command starts, so that nothing is
- * missed, and then follows the command's id.
+ * A command's complete output as it arrives, over a separate connection. While the reader of the output does not read,
+ * this process does not either, and the session process applies its own policy. The stream is opened before the command
+ * starts, so that nothing is missed, and then follows the command's id.
  */
 
 import * as v from "valibot";
@@ -13,24 +13,24 @@ import { WshError } from "../../protocol/errors.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import { cliCaller, SessionClient } from "./client.ts";
 
-/** Bytes not printed yet at which we stop reading. */
+/** Bytes not printed yet at which reading stops. */
 const ENOUGH_BYTES = 256 * 1024;
 
 const EndedSchema = v.object({ record: CommandRecordSchema, omitted_lines: v.number() });
 
 export class ExecStream implements Disposable {
-  /** Number of lines that were dropped. Known when the command has ended. */
+  /** Number of dropped lines, known when the command has ended. */
   omittedLines = 0;
 
   private client: SessionClient | null = null;
   private queue: Uint8Array[] = [];
   private queued = 0;
   private printing = false;
-  /** Set when the command that is followed is known. */
+  /** Whether the followed command is known. */
   private isOurs = false;
   private record: CommandRecord | null = null;
   private lost = false;
-  /** Bytes that were printed, and those that come again and are not. */
+  /** Bytes printed, and bytes that arrive again and are skipped. */
   private printed = 0;
   private skipped = 0;
   private over = Promise.withResolvers<void>();
@@ -41,7 +41,7 @@ export class ExecStream implements Disposable {
   ) {}
 
   /**
-   * Follows the command that starts next.
+   * Follows the next command.
    * @throws WshError as SessionClient.open; machine_unreachable when the connection there is lost: nothing was started
    */
   static async open(
@@ -71,7 +71,7 @@ export class ExecStream implements Disposable {
       message: (message) => this.receive(message),
       close: () => this.closed(),
     });
-    // A connection lost while this one was made no longer counts.
+    // The earlier connection's loss no longer counts.
     this.over = Promise.withResolvers<void>();
     this.lost = client.connection.isClosed;
     this.client = client;
@@ -84,9 +84,9 @@ export class ExecStream implements Disposable {
   }
 
   /**
-   * Prints what command `id` writes until it has ended.
+   * Prints the output of command `id` until it has ended.
    * @returns its record: ended, or running when it was aborted
-   * @throws WshError session_unavailable when the session or the pane ends under it
+   * @throws WshError session_unavailable when the session or the pane ends meanwhile
    */
   async follow(id: number, signal: AbortSignal): Promise<CommandRecord> {
     await this.ask(id);

@@ -11,7 +11,7 @@ export interface FilterOptions {
   readonly output?: "all" | "on_failure" | "none";
 }
 
-/** Whether the output is printed at the end instead of as it comes. @throws WshError invalid_request */
+/** Whether the output is printed at the end instead of as it arrives. @throws WshError invalid_request */
 export async function checkFilter(options: FilterOptions): Promise<boolean> {
   await stepFilters(options, [{}]);
   const { grep, head, tail, output } = options;

@@ -1,7 +1,6 @@
 /**
- * `wsh attach` typed inside a session: the terminal at which it was typed goes to the other session, in place of showing
- * one session in another. Which terminal that is, and whether a person's key started this process, is what the pane's
- * process knows.
+ * `wsh attach` typed inside a session: switches the person's terminal to the other session, instead of showing one
+ * session inside another. The pane's process knows that terminal, and whether a person's key started this process.
  */
 import tty from "node:tty";
 import * as v from "valibot";
@@ -16,7 +15,7 @@ import { cliCaller } from "./client.ts";
 
 /** Longest wait for the pane's process, in ms. */
 const ANSWER_MS = 2_000;
-/** The pane's process is gone, hangs, or is of a version that leads nobody anywhere. */
+/** Errors of a pane's process that is gone, hangs, or is of a version without switching. */
 const unable: ReadonlySet<string> = new Set([
   "unknown_method",
   "session_not_found",
@@ -25,7 +24,7 @@ const unable: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * @param ways flags that only a terminal of its own takes
+ * @param ways flags that apply only to a newly attached terminal
  * @returns false when this process does not run at a session's own terminal: it attaches as anywhere else
  * @throws WshError nested_session, invalid_request
  */
@@ -35,7 +34,7 @@ export async function goThere(
   ways: readonly string[],
 ): Promise<boolean> {
   const around = paneAround(process.env);
-  // Sessions of another instance are shown inside, as before.
+  // Sessions of another instance are shown inside this one.
   if (around === null || session === null || around.instance.sessionsDir !== instance.sessionsDir || !tty.isatty(0))
     return false;
   const target = parseTarget(around.pane);

@@ -1,4 +1,4 @@
-/** The lines of hooks (`do = "…"`): operations with parameters, as keys are bound to them. */
+/** Parses the lines of hooks (`do = "…"`): operations with parameters, as in key bindings. */
 import { parseCommandLine, TARGET_PARAMETER } from "../../keys/line.ts";
 import { type LineCall, lineCall } from "../../operations/line-input.ts";
 import { WshError } from "../../protocol/errors.ts";

@@ -14,7 +14,7 @@ const COPY_MS = 20 * 60_000;
 /**
  * @param system `uname -s` and `uname -m` there
  * @returns whether it is there now
- * @throws WshError machine_unreachable with what went wrong there
+ * @throws WshError machine_unreachable with the error on that machine
  */
 export async function installThere(system: string, way: SshTransport): Promise<boolean> {
   const program = process.execPath;
@@ -34,7 +34,7 @@ export async function installThere(system: string, way: SshTransport): Promise<b
   throw new WshError("machine_unreachable", `the copy failed: ${answer?.word ?? "no reply"} ${answer?.rest ?? ""}`);
 }
 
-/** Run from its source, this process is Bun. */
+/** When run from source, this process is Bun. */
 function isOurs(program: string): boolean {
   return !/\/bun(-[^/]*)?$/.test(program);
 }

@@ -1,7 +1,7 @@
 /**
- * The sessions of an instance, for `wsh list` and `wsh agents`: from the server if one runs, which knows most of them
- * without waking them. Otherwise the session processes are found and asked all at once, so that no server is needed, and
- * one that hangs delays the rest by at most a second.
+ * The sessions of an instance, for `wsh list` and `wsh agents`. A running server is asked, which knows most of them
+ * without waking their processes. Without a server, all session processes are found and asked at once; one that hangs
+ * delays the rest by at most a second.
  */
 import * as v from "valibot";
 import { hostname } from "../../instance/hostname.ts";
@@ -20,10 +20,10 @@ import { connectFailure } from "./client.ts";
 const HELLO_PATIENCE_MS = 900;
 /** Longest wait for the server, in ms: it waits up to a second for a session process that hangs. */
 const SERVER_PATIENCE_MS = 1_500;
-/** Like HELLO_PATIENCE_MS, for one that the server reports as unresponsive: only the reason is requested. */
+/** Like HELLO_PATIENCE_MS, for a process that the server reports as unresponsive: only the reason is requested. */
 const SILENT_PATIENCE_MS = 150;
 
-/** A session process that answered, or why it did not. */
+/** A session process that answered, or the reason why it did not. */
 export type ListedSession =
   | { readonly entry: SessionEntry; readonly info: SessionInfo }
   | { readonly entry: SessionEntry; readonly trouble: WshError };
@@ -32,7 +32,7 @@ export async function findAll(instance: Instance): Promise<ListedSession[]> {
   const answered = await askAtServer(instance);
   const asked = answered ?? (await Promise.all(listSessions(instance).map((each) => ask(each))));
   const dead = asked.filter((one) => "trouble" in one && one.trouble.code === "session_not_found");
-  // Left behind by session processes that were killed.
+  // Left by session processes that were killed.
   if (dead.length > 0)
     await cleanStale(
       instance,
@@ -42,7 +42,7 @@ export async function findAll(instance: Instance): Promise<ListedSession[]> {
   return answered === null ? [...there, ...(await crashedBeside(instance, there))] : there;
 }
 
-/** Crashed sessions, where no server says which there are. */
+/** Crashed sessions, if no server lists them. */
 async function crashedBeside(instance: Instance, there: readonly ListedSession[]): Promise<ListedSession[]> {
   const { listCrashed } = await import("../../checkpoints/work.ts");
   const ids = there.flatMap((one) => ("info" in one ? one.info.id : sessionId(one.entry.session ?? 0)));
@@ -52,7 +52,7 @@ async function crashedBeside(instance: Instance, there: readonly ListedSession[]
   }));
 }
 
-/** A list is shown whatever is wrong with the settings. */
+/** The list is shown even if the settings are invalid. */
 export function configuredHostname(instance: Instance): string {
   try {
     return hostname(loadSettings(instance, { env: process.env }).values.hostname);
@@ -61,7 +61,7 @@ export function configuredHostname(instance: Instance): string {
   }
 }
 
-/** The server's answer; null when it does not come in time, or not in this version's form. */
+/** The server's answer; null when it is late, or of another version's form. */
 async function askAtServer(instance: Instance): Promise<ListedSession[] | null> {
   const answer = await askServer(instance, "GET", "/sessions?all=true&server=local", {
     patienceMs: SERVER_PATIENCE_MS,
@@ -81,7 +81,7 @@ function entryOf(instance: Instance, { id, pane_id, name, running }: SessionInfo
   if (pane.kind !== "pane") throw new WshError("internal_error", `'${pane_id}' is not a pane id`);
   const own = parseTarget(id);
   const session = own.kind === "session_id" ? own.id : null;
-  // Its first pane may be gone.
+  // The session's first pane may be gone.
   const known = session === null ? undefined : lookUp(listSessions(instance), own);
   const socket = known?.socket ?? sessionSocket(instance, pane.id);
   return { id: pane.id, session, window: null, socket, name, ended: !running, isMember: false };

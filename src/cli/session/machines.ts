@@ -1,4 +1,4 @@
-/** Other machines, as the command line reaches them: directly, and asking the person when ssh or a copy needs it. */
+/** Connects the command line to other machines: directly, and asking the person when ssh or a copy requires it. */
 
 import { hasFleet } from "../../cluster/fleet/creds-file.ts";
 import { ThroughServer } from "../../cluster/fleet/through-server.ts";
@@ -14,7 +14,7 @@ import { complain } from "../print.ts";
 
 const known = new Map<string, Machines>();
 
-/** The machines of an instance; one object for the run of this program, which keeps its links. */
+/** The machines of an instance; one object per run of this program, which keeps its links. */
 export async function machinesOf(instance: Instance): Promise<Machines> {
   const before = known.get(instance.httpSocket);
   if (before !== undefined) return before;
@@ -44,7 +44,7 @@ async function install(system: string, way: SshTransport): Promise<boolean> {
 const ofFleet = new Map<string, Link>();
 
 /**
- * The link to a machine that was added, to an address, or to one of the fleet.
+ * The link to an added machine, to an address, or to a machine of the fleet.
  * @throws WshError machine_not_found, invalid_address
  */
 export async function linkOf(instance: Instance, machine: string): Promise<Link> {

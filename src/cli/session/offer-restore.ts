@@ -1,6 +1,6 @@
 /**
- * Offers to restore crashed sessions where a person comes for one: asked once for each checkpoint, since a no is remembered
- * until the session has run again. Setting `restore` answers in advance.
+ * Offers to restore crashed sessions when a person asks for one. Each checkpoint is asked about once, since a no is
+ * remembered until the session has run again. Setting `restore` answers in advance.
  */
 import fs from "node:fs";
 import { checkpointsDir, declinedFile } from "../../checkpoints/files/places.ts";
@@ -15,7 +15,7 @@ import { confirmed } from "../confirm.ts";
 import { settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
 
-/** Before a session is attached to. @throws WshError session_not_running when it crashed and stays so */
+/** Runs before a session is attached to. @throws WshError session_not_running when it crashed and stays so */
 export async function offerFor(instance: Instance, target: string): Promise<void> {
   const parsed = parseTarget(target);
   const there = lookUp(listSessions(instance), parsed);
@@ -29,7 +29,7 @@ export async function offerFor(instance: Instance, target: string): Promise<void
     crashed = await findReleased(instance, parsed);
   } catch (thrown) {
     if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;
-    // Of a session that nothing is left of, the name is not either.
+    // A session without any remains leaves no name either.
     if (there !== undefined && !there.ended) await cleanStale(instance);
     return;
   }
@@ -45,7 +45,7 @@ export async function offerFor(instance: Instance, target: string): Promise<void
   sayLeftOut(crashed);
 }
 
-/** Before plain `wsh` makes a session. @returns the session to attach to: of those that came back, the one used last */
+/** Runs before plain `wsh` makes a session. @returns the session to attach to: the restored session used last */
 export async function offerAll(instance: Instance): Promise<SessionInfo | null> {
   if (!fs.existsSync(checkpointsDir(instance))) return null;
   const { allCrashed } = await import("../../checkpoints/find.ts");
@@ -72,7 +72,7 @@ export async function offerAll(instance: Instance): Promise<SessionInfo | null> 
   return restored[0] ?? null;
 }
 
-/** Behind a new session of a name that a crashed one has, too: that stays, and is found by its id. */
+/** Runs after a new session got the name of a crashed one: that one stays, and is found by its id. */
 export async function sayStillCrashed(instance: Instance, name: string): Promise<void> {
   if (!fs.existsSync(checkpointsDir(instance))) return;
   const { allCrashed } = await import("../../checkpoints/find.ts");
@@ -110,6 +110,6 @@ function decline({ directory, saved_at }: CrashedSession): void {
   try {
     fs.writeFileSync(declinedFile(directory), String(saved_at), { mode: 0o600 });
   } catch {
-    // It is asked again.
+    // The person will be asked again.
   }
 }

@@ -7,13 +7,13 @@ import { absolute, variables } from "../arguments.ts";
 import { SessionClient } from "./client.ts";
 import { startSession } from "./start.ts";
 
-/** Requested directory and variables: an existing session with others refuses the call. */
+/** Requested directory and variables; an existing session with others refuses the call. */
 export interface CreationOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The session with that name, made with a shell if missing; and the requirements for an existing one. */
+/** The session with that name, created with a shell if missing; and the requirements for an existing one. */
 export async function openOrCreate(
   instance: Instance,
   name: string,
@@ -34,13 +34,13 @@ export async function openOrCreate(
     await make(instance, name, cwd, variablesOf, port);
     return { session: await open(), place: {} };
   } catch (thrown) {
-    // Another caller made it meanwhile.
+    // Another caller created it meanwhile.
     if (!(thrown instanceof WshError) || thrown.code !== "session_name_conflict") throw thrown;
   }
   return { session: await open(), place };
 }
 
-/** Makes the session, with a shell. @throws WshError session_name_conflict and others */
+/** Creates the session, with a shell. @throws WshError session_name_conflict and others */
 async function make(
   instance: Instance,
   name: string,
@@ -57,6 +57,6 @@ async function make(
   }
   const { startThere } = await import("./start-there.ts");
   const place = { ...defined({ cwd, port }), ...present({ env }) };
-  // With a separate request id: the command that follows has the caller's.
+  // Uses a separate request id: the command that follows has the caller's.
   await startThere(instance, machine, { name: target, ...size, ...place });
 }

@@ -1,6 +1,6 @@
 /**
- * Sessions that nobody uses: an agent or a program has made them, no terminal or page shows them, nothing runs in them,
- * also not in the background, and nothing has happened there for a while.
+ * Orphans: sessions made by an agent or a program, with no terminal or page that shows them, no running command, not
+ * even in the background, and no activity for a while.
  */
 import { programsIn } from "../../endpoint/operations/running.ts";
 import type { SessionInfo } from "../../protocol/session.ts";

@@ -9,26 +9,26 @@ import { getOperation, type OperationName } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type RequestMeta, requestKeyOf } from "../../protocol/requests.ts";
 
-/** Names the request that is asked again, after an `outcome_unknown` has named it. */
+/** Id of the request to repeat, as an `outcome_unknown` error has named it. */
 const REQUEST_VARIABLE = "WSH_REQUEST";
-/** An id that says when it was made: the first 48 bits are the Unix time in ms. */
+/** An id that holds its creation time: the first 48 bits are the Unix time in ms. */
 const timed = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 const LOOKED_ONLY = "The request changes nothing there: repeat it when the machine answers (`wsh doctor NAME`).";
 
 let named = process.env[REQUEST_VARIABLE] ?? "";
 
-/** Whether the next change is a request that the person repeats. */
+/** Whether the next change repeats the person's earlier request. */
 export function namesRequest(): boolean {
   return named !== "";
 }
 
-/** The next request that changes something is the one of this id, asked again. */
+/** Makes the next change a repetition of the request with this id. */
 export function resumeRequest(id: string): void {
   named = id;
 }
 
-/** The id of the next change: the one that the person repeats, else a new one. */
+/** The id of the next change: that of the request to repeat, else a new one. */
 export function nextRequest(): LinkRequest {
   const id = named === "" ? Bun.randomUUIDv7() : named;
   const parts = named === "" ? null : timed.exec(named);
@@ -53,7 +53,7 @@ interface RequestTransport {
 }
 
 /**
- * @param ask sends it over the present connections
+ * @param ask sends the request over the current connections
  * @throws WshError outcome_unknown, cancelled, and errors of the operation
  */
 export async function askOverStream(
@@ -70,7 +70,7 @@ export async function askOverStream(
     return requireAnswer({ machine, operation, id: asked.once?.id ?? Bun.randomUUIDv7() }, answer);
   };
   if (isWait(operation)) return waitOverStream(link, { operation, target, input, signal }, checked, way);
-  // The rest of a read is not worth waiting for.
+  // The remaining part of a read is not worth waiting for.
   const isLook = getOperation(operation).access === "observe";
   if (isLook && !endsAlike(operation)) return checked({}, input).catch((thrown) => throwLost(machine, thrown, way));
   const { id, firstAt } = isLook ? { id: Bun.randomUUIDv7(), firstAt: undefined } : nextRequest();
@@ -85,7 +85,10 @@ export async function askOverStream(
   );
 }
 
-/** Asks over the connection, which is reopened if it was lost. @throws ConnectionLost when it is lost, and errors of `ask` */
+/**
+ * Sends a request over the connection, which is reopened if it was lost. @throws ConnectionLost when it is lost, and
+ * errors of `ask`
+ */
 async function over<T>(way: RequestTransport, ask: () => Promise<T>): Promise<T> {
   if (way.isLost()) await way.again().catch(isGone);
   try {
@@ -100,7 +103,10 @@ function isConnectionLost(thrown: unknown, way: Pick<RequestTransport, "isLost">
   return WshError.from(thrown).code === "session_unavailable" && way.isLost();
 }
 
-/** Of what changes nothing: nothing was done, whether it was sent or not. @throws WshError machine_unreachable, or `thrown` */
+/**
+ * For an operation that changes nothing, a lost answer does not matter. @throws WshError machine_unreachable, or
+ * `thrown`
+ */
 export function throwLost(machine: string, thrown: unknown, way: Pick<RequestTransport, "isLost">): never {
   if (!isConnectionLost(thrown, way)) throw thrown;
   const details = { machine, hint: LOOKED_ONLY };

@@ -1,7 +1,6 @@
 /**
- * The process that carries out a script or tests: this executable as the Bun that it contains, with the runtime
- * (src/script) as a file of the state directory. It reaches the sessions through a server, which is started if none
- * runs.
+ * The process that runs a script or tests: this executable as the Bun that it contains, with the runtime (src/script)
+ * as a file of the state directory. It reaches the sessions through a server, which is started if none runs.
  */
 import { join } from "node:path";
 import { connect, type WshClient, WshError } from "../../client/client.ts";
@@ -25,7 +24,7 @@ export async function carryOut(
   const text = await runtimeText();
   const runtime = join(installScripts(instance, [{ name: "wsh.js", text }]), "wsh.js");
   const socket = instance.httpSocket;
-  // A server that was started for us stays while somebody is connected, between two terminals as well.
+  // A server that was started for this process stays while a client is connected, also between two terminals.
   using _connected = await connected(instance);
   const { stdin, ...given } = order(socket);
   const orders = stdin === true ? { ...given, code: await Bun.stdin.text() } : given;
@@ -58,7 +57,7 @@ async function connected(instance: Instance): Promise<WshClient> {
     await startServer(instance);
     try {
       const client = await connect({ socket: instance.httpSocket });
-      // Once it has answered, it stays as long as this connection does.
+      // After its answer, the server stays as long as this connection.
       await client.call("server.info", {});
       return client;
     } catch (thrown) {

@@ -1,6 +1,6 @@
 /**
- * The other machines: the added ones with what they answer now, each asked by this process itself, so that ssh can ask the
- * person, and those of the fleet as the server here knows them.
+ * Lists the other machines: the added ones with their current answers, each asked by this process itself, so that ssh
+ * can ask the person; and those of the fleet as the server here knows them.
  */
 import * as v from "valibot";
 import { orUntil } from "../../base/deadline.ts";
@@ -18,17 +18,17 @@ import { askServer } from "../../registry/server-client.ts";
 import { cliCaller } from "./client.ts";
 import { machinesOf } from "./machines.ts";
 
-/** Longest wait for a machine where nobody is asked anything, in ms: a login by ssh and a server's start. */
+/** Longest wait for a machine when no person is asked, in ms: a login by ssh and a server's start. */
 const PATIENCE_MS = 15_000;
 
 interface MachineSessions {
   readonly machine: string;
-  /** Named as callers here name them; with `as_of`, as it had them when it answered last. */
+  /** Named for callers here; with `as_of`, the state of the machine's last answer. */
   readonly sessions: readonly SessionInfo[];
   readonly trouble: WshError | null;
 }
 
-/** Every machine, the added ones one after another where the person may be asked for a password. */
+/** Every machine. If the person may be asked for a password, the added ones are asked one after another. */
 export async function shownMachines(instance: Instance): Promise<ServerEntry[]> {
   const machines = await machinesOf(instance);
   const added = Promise.all(machines.all.map(({ name }) => shownMachine(instance, name)));
@@ -72,7 +72,7 @@ export async function sessionsThere(instance: Instance, only: string | null): Pr
   return [...(await asked), ...(members.length === 0 ? [] : await sessionsOfFleet(instance, members))];
 }
 
-/** Machines of the fleet that the server here is in; none where no server runs and it would be in none. */
+/** Machines of the fleet of the server here; none if no server runs and none would be in a fleet. */
 export async function fleetMachines(instance: Instance): Promise<ServerEntry[]> {
   if (!hasFleet(instance)) return [];
   await startServer(instance);
@@ -80,7 +80,7 @@ export async function fleetMachines(instance: Instance): Promise<ServerEntry[]> 
   return entries.filter(({ address }) => address === fleetAddress);
 }
 
-/** As the server here has them: those of a machine that does not answer as they were. */
+/** As the server here knows them: a machine that does not answer keeps its last known sessions. */
 async function sessionsOfFleet(instance: Instance, members: readonly ServerEntry[]): Promise<MachineSessions[]> {
   const answer = await askServer(instance, "GET", "/sessions?all_machines=1&all=1");
   const all = Map.groupBy(v.parse(v.array(SessionInfoSchema), answer), ({ server }) => server);
@@ -91,7 +91,7 @@ async function sessionsOfFleet(instance: Instance, members: readonly ServerEntry
   }));
 }
 
-/** Why a machine of the fleet is not asked. */
+/** The error for a machine of the fleet that is not asked. */
 function memberTrouble(machine: string, health: ServerEntry["health"], error: string): WshError {
   if (health !== "rejected") return new WshError("machine_unreachable", error);
   return new WshError("access_denied", error === health ? "the fleet's servers refuse this machine" : error, {

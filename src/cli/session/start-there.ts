@@ -1,4 +1,4 @@
-/** Starting a session on another machine, with the directory and environment that its server has. */
+/** Starts a session on another machine, with the directory and environment of that machine's server. */
 import { addressedSession } from "../../cluster/addressed.ts";
 import type { LinkRequest } from "../../cluster/link.ts";
 import type { Instance } from "../../instance/paths.ts";
@@ -9,7 +9,7 @@ import { cliCaller } from "./client.ts";
 import { linkOf } from "./machines.ts";
 
 /**
- * @param request id under which it can be repeated; without one it gets a new id
+ * @param request id for repeating the request; default: a new id
  * @returns the session by its name here
  * @throws WshError of the operation sessions.create, machine_not_found, machine_unreachable, outcome_unknown
  */

@@ -20,7 +20,7 @@ import { cliCaller } from "./client.ts";
 
 const ReportSchema = v.object({ info: SessionInfoSchema, warnings: v.array(v.string()) });
 
-/** @throws WshError max_sessions_reached: an agent has as many running sessions as one may */
+/** @throws WshError max_sessions_reached: an agent has reached its limit of running sessions */
 async function requireRoom(instance: Instance): Promise<void> {
   if (cliCaller.agent === undefined) return;
   const [{ findAll }, { values }] = await Promise.all([import("./listed.ts"), settingsOf(instance)]);
@@ -30,7 +30,7 @@ async function requireRoom(instance: Instance): Promise<void> {
 
 export interface Started {
   readonly info: SessionInfo;
-  /** Of the session process. */
+  /** Socket of the session process. */
   readonly socket: string;
 }
 
@@ -42,8 +42,8 @@ interface StartOptions {
 }
 
 /**
- * @param options.stdinPath what the program gets as standard input
- * @param options.stdoutPath where its standard output goes instead of its terminal
+ * @param options.stdinPath path of the program's standard input
+ * @param options.stdoutPath path for its standard output, instead of its terminal
  * @param options.opened a person opens it
  * @param options.followed the program's output is held until it is requested with peer.follow
  * @throws WshError of the operation sessions.create
@@ -67,7 +67,7 @@ export async function startSession(
     ...stdin,
     ...stdout,
     env: process.env,
-    // Where the session says where it starts, ours is not needed: it may have been deleted.
+    // With a directory of the session's own, ours is not needed: it may have been deleted.
     cwd: typeof create.cwd === "string" && isAbsolute(create.cwd) ? create.cwd : ownDirectory(),
   };
   const spec = sessionSpecOf(instance, create, starter);

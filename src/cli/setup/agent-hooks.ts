@@ -1,8 +1,8 @@
 /**
- * The hooks with which agents report their state to wsh (`wsh setup HOST --hooks`): each host's place for them and the
- * form of an entry. Data and pure functions only. A host that loads others' plugins, extensions or files gets those;
- * else our entries are merged into its file, and no other entry is changed. Codex takes plugins from marketplaces
- * alone; its `notify` is ignored.
+ * The hooks with which agents report their state to wsh (`wsh setup HOST --hooks`): each host's files for them and the
+ * form of an entry. Data and pure functions only. A host that loads plugins, extensions or files gets those; otherwise
+ * our entries are merged into its file, and no other entry is changed. Codex loads plugins from marketplaces only; its
+ * `notify` is ignored.
  *
  * The command's text is the same in every version of wsh: hosts trust hooks by their content.
  */

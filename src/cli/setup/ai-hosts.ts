@@ -46,7 +46,7 @@ export interface AiHost {
 /** The name of our entry in every host. */
 export const ENTRY_NAME = "wsh";
 
-/** Where applications keep settings: XDG on Linux, the system's own place elsewhere. */
+/** The directory of applications' settings: XDG on Linux, the system's own elsewhere. */
 function applicationData({ home, platform, env }: Places): string {
   if (platform === "darwin") return join(home, "Library", "Application Support");
   if (platform === "win32") return env.APPDATA ?? join(home, "AppData", "Roaming");
@@ -57,7 +57,7 @@ function xdgConfig({ home, env }: Places): string {
   return env.XDG_CONFIG_HOME || join(home, ".config");
 }
 
-/** A variable that moves a host's directory, else the directory in the home. */
+/** The directory that a variable names, else the directory in the home. */
 function movable(places: Places, variable: string, inHome: string): string {
   return places.env[variable] || join(places.home, inHome);
 }

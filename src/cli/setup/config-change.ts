@@ -11,7 +11,7 @@ export interface Change {
   readonly host: AiHost;
   readonly scope: HostScope;
   readonly place: ConfigFile;
-  /** The present entry, undefined without one. */
+  /** The current entry, undefined without one. */
   readonly found: unknown;
   /** Text of the file, undefined when it does not exist. */
   readonly before: string | undefined;
@@ -79,7 +79,7 @@ export function applyChange({ kind, place, before, after }: Change): string | un
   return kind === "none" ? undefined : replaceFile(place, before, after);
 }
 
-/** The lines that differ, with a little around them, for --dry-run. */
+/** The differing lines, with some context, for --dry-run. */
 export function describeDifference(before: string, after: string): string {
   const old = before.split("\n");
   const fresh = after.split("\n");

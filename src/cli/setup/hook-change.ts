@@ -1,6 +1,6 @@
 /**
- * Plans the changes of the files that hold one host's hooks of ours: files of ours alone, or entries merged into one of
- * the host's. Never both: the hooks would run twice. A plan is a value: what each file is and will be.
+ * Plans the changes of the files that hold our hooks of one host: files of ours alone, or entries merged into the
+ * host's file. Never both: the hooks would run twice. A plan is a value: the old and new text of each file.
  */
 import { readdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -15,17 +15,20 @@ interface HookChange {
   readonly place: ConfigFile;
   /** Undefined when the file does not exist. */
   readonly before: string | undefined;
-  /** Undefined when the file goes. */
+  /** Undefined when the file is removed. */
   readonly after: string | undefined;
   readonly kind: "create" | "add" | "update" | "remove" | "none";
   /** The owner of the file. One of ours is removed with its directory, if that is ours too. */
   readonly owner: "host" | { readonly directory: string | null };
 }
 
-/** Where the hooks are to be: in files of ours, in a file of the host's, or nowhere. */
+/** The place of the hooks: files of ours, a file of the host's, or none. */
 type HookTarget = "own" | "merged" | "nowhere";
 
-/** Every file in which they are or will be. @throws WshError invalid_setting naming a file that cannot be understood */
+/**
+ * Every file with hooks of ours, now or afterwards. @throws WshError invalid_setting naming a file that cannot be
+ * understood
+ */
 export function planHooks(host: HookHost, places: Places, wanted: HookTarget): HookChange[] {
   const { own, merged } = host;
   const files = Object.entries(own?.files ?? {}).map(([path, text]): HookChange => {
@@ -69,7 +72,7 @@ function planIn(merged: MergedHooks, places: Places, wanted: boolean): HookChang
   return naming(place, () => planMerged(merged, place, before, wanted));
 }
 
-/** An error about a file's text says which file that is. */
+/** Adds the file's name to an error about its text. */
 function naming<T>({ file }: ConfigFile, read: () => T): T {
   try {
     return read();
@@ -115,7 +118,7 @@ function planMerged(
   return { place, owner: "host", before, after: text, kind };
 }
 
-/** The rest of an item of the host's list: all of it, others' additions to our group, or nothing. */
+/** What remains of an item of the host's list: all of it, others' additions to our group, or nothing. */
 function withoutOurs(item: unknown): unknown {
   if (!isOurs(item)) return item;
   const handlers = at(item, ["hooks"]);
@@ -138,7 +141,7 @@ export function applyHooks({ kind, place, before, after, owner }: HookChange): s
   return undefined;
 }
 
-/** Removes a directory in which nothing is left, and those around it up to the one of that name. */
+/** Removes an empty directory, and its empty parents up to the one of that name. */
 function removeEmpty(directory: string, last: string): void {
   if (readdirSync(directory).length > 0) return;
   rmdirSync(directory);

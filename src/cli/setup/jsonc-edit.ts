@@ -1,6 +1,6 @@
 /**
  * Changes a value in a text of JSON with comments, and no other byte: unchanged parts keep their bytes and comments,
- * down to single items of lists. Changes are made one after the other, each found by comparing the text's tree with the
+ * down to single items of lists. Changes are made one after another, each found by comparing the text's tree with the
  * wanted value. A comment stays unless it is within a removed or replaced part. Pure.
  */
 import { getNodeValue, type Node, parseTree } from "jsonc-parser";
@@ -20,7 +20,7 @@ interface Edit {
   readonly text: string;
 }
 
-/** How new lines of a file look. */
+/** The layout of new lines. */
 interface Style {
   readonly unit: string;
   readonly eol: string;
@@ -59,7 +59,7 @@ function nextAt(text: string, node: Node, path: readonly string[], value: unknow
   return nextAt(text, child, rest, value, style);
 }
 
-/** The next change that brings a value nearer to the wanted one; none when they are equal. */
+/** The next change towards the wanted value; none when they are equal. */
 function next(text: string, node: Node, wanted: unknown, style: Style): Edit[] {
   if (Bun.deepEquals(getNodeValue(node), wanted)) return [];
   if (node.type === "object" && isRecord(wanted)) {
@@ -84,7 +84,7 @@ function nextInList(text: string, list: Node, wanted: readonly unknown[], style:
   for (const [index, item] of items.entries()) {
     const value = wanted[index];
     if (index < wanted.length && Bun.deepEquals(values[index], value)) continue;
-    // It is removed if the wanted item follows it, or if nothing should be here; else it is changed.
+    // The item is removed if the wanted item follows it, or if nothing should be here; otherwise it is changed.
     const isBehind = values.slice(index + 1).some((later) => Bun.deepEquals(later, value));
     return index >= wanted.length || isBehind ? removed(text, list, item) : next(text, item, value, style);
   }
@@ -122,7 +122,7 @@ function added(text: string, holder: Node, key: string | null, value: unknown, s
   }
   const lead = indentAt(text, last.offset);
   const from = lineEnd(text, behind, holder);
-  // A comment between the last one and the rest of its line stays with it.
+  // A comment between the last item and the end of its line stays with that item.
   const put = `${style.eol}${lead}${name}${block(value, lead, style)}`;
   if (comma !== null) return [{ from, to: from, text: `${put},` }];
   if (from === end(last)) return [{ from, to: from, text: `,${put}` }];
@@ -160,7 +160,7 @@ function removed(text: string, holder: Node, child: Node): Edit[] {
   return [...edits, withSpace(text, child.offset, to, least, comma !== null)];
 }
 
-/** Widened to whole lines, or to the blanks on one side. */
+/** Widens the range to whole lines, or to the blanks on one side. */
 function withSpace(text: string, from: number, to: number, least: number, isFollowed: boolean): Edit {
   let start = from;
   while (start > least && /[ \t]/.test(text[start - 1] ?? "")) start--;
@@ -172,7 +172,7 @@ function withSpace(text: string, from: number, to: number, least: number, isFoll
   return { from: start, to, text: "" };
 }
 
-/** Nothing but the child, and perhaps its comma, is in the holder. */
+/** Whether the holder contains only the child and perhaps its comma. */
 function isBare(text: string, holder: Node, child: Node): boolean {
   const before = text.slice(holder.offset + 1, child.offset);
   const after = text.slice(end(child), end(holder) - 1);
@@ -190,20 +190,20 @@ function end({ offset, length }: Node): number {
   return offset + length;
 }
 
-/** The blanks at the beginning of the line that a place is on. */
+/** The blanks at the beginning of the line of an offset. */
 function indentAt(text: string, offset: number): string {
   const start = text.lastIndexOf("\n", offset - 1) + 1;
   return /^[ \t]*/.exec(text.slice(start, offset))?.[0] ?? "";
 }
 
-/** Over several lines, the first of which continues the present line. */
+/** A value over several lines, the first of which continues the current line. */
 function block(value: unknown, indent: string, { unit, eol }: Style): string {
   return JSON.stringify(value, null, unit)
     .split("\n")
     .join(eol + indent);
 }
 
-/** On one line. */
+/** A value on one line. */
 function inline(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(inline).join(", ")}]`;
   if (!isRecord(value)) return JSON.stringify(value);
@@ -211,7 +211,10 @@ function inline(value: unknown): string {
   return inner.length === 0 ? "{}" : `{ ${inner.join(", ")} }`;
 }
 
-/** A byte order mark is kept in the text; the parser must not see it. Same length, so that offsets agree. */
+/**
+ * Replaces a byte order mark, which the parser must not see, by a blank of the same length, so that offsets agree. The
+ * text keeps the mark.
+ */
 export function withoutMark(text: string): string {
   return text.startsWith("\uFEFF") ? ` ${text.slice(1)}` : text;
 }

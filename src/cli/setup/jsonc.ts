@@ -1,8 +1,8 @@
 /**
  * Sets or removes one server in a JSON file with comments. Only the bytes of the entry change (jsonc-edit.ts):
  * comments, order, other keys and the file's own indentation stay. A file that does not parse is refused, never
- * repaired; so is one in which a key of ours occurs twice, of which programs read different ones. The result is parsed
- * again and must contain the intended entry.
+ * repaired, as is a file with a duplicate of one of our keys, since programs disagree on which counts. The result is
+ * parsed again and must contain the intended entry.
  */
 import { type JSONPath, type Node, type ParseError, parse, parseTree, printParseErrorCode } from "jsonc-parser";
 import { WshError } from "../../protocol/errors.ts";

@@ -3,8 +3,8 @@ import { stableCommand } from "../stable-command.ts";
 import type { HostScope, Launch } from "./ai-hosts.ts";
 
 /**
- * For the user: a full path, because programs with windows do not have the shell's PATH.
- * For a project: the bare name, because the file is committed and read on other machines.
+ * For a user's file: a full path, because programs with windows do not have the shell's PATH. For a project: the bare
+ * name, because the file is committed and read on other machines.
  */
 export function launchFor(scope: HostScope): Launch {
   if (scope === "project") return { command: "wsh", args: [] };

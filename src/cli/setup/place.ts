@@ -1,13 +1,15 @@
 /**
- * Where a host's file really is, and its text. A repository may hold symbolic links: below the directory of a project a
- * file or directory is followed only as long as it stays in there; links of the user's own are followed and named.
+ * The real location of a host's file, and its text. A repository may contain symbolic links: within a project's
+ * directory, links are followed only as long as they stay inside it; links of the user's own are followed and named.
  */
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 import { WshError } from "../../protocol/errors.ts";
 import type { HostScope } from "./ai-hosts.ts";
 
-/** Largest file that is read, in bytes: Claude Code keeps histories beside its servers; anything larger is a mistake. */
+/**
+ * Largest file that is read, in bytes: Claude Code keeps histories beside its servers; anything larger is a mistake.
+ */
 const LARGEST_FILE_BYTES = 64 * 1024 * 1024;
 
 export interface ConfigFile {

@@ -1,7 +1,7 @@
 /**
  * Replaces a file completely: a reader sees the old one or the new one. Everything is created under a name that did not
  * exist, never through a link, in the real directory of the file; the old text stays beside it. New files get the owner
- * of the old file, or of the directory: root that sets up a user's hosts takes nothing from the user.
+ * of the old file, or of the directory, so that a user's files stay the user's when root sets up the hosts.
  */
 import { randomUUID } from "node:crypto";
 import {
@@ -25,7 +25,7 @@ import { type ConfigFile, textOf } from "./place.ts";
 
 /** New files hold no secret of ours, but their neighbours often do: owner only. */
 const NEW_FILE_MODE = 0o600;
-/** Maximum copies of older states beside a file before the person must tidy up. */
+/** Maximum copies of older states beside a file before the person must delete some. */
 const MOST_BACKUPS = 100;
 
 /** Owner and mode of a file that is made. */
@@ -61,7 +61,7 @@ export function replaceFile(place: ConfigFile, before: string | undefined, after
   return backup;
 }
 
-/** Makes a directory and those above it that are missing. @returns its owner */
+/** Creates a directory and its missing parents. @returns its owner */
 function makeDirectory(path: string): { readonly uid: number; readonly gid: number } {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found !== undefined) return found;
@@ -95,7 +95,7 @@ function keepCopy(target: string, text: string, attributes: FileAttributes): str
   });
 }
 
-/** O_EXCL refuses existing files, and also links that lead nowhere. */
+/** O_EXCL refuses existing files, and also dangling links. */
 function create(path: string, text: string, { mode, uid, gid }: FileAttributes): void {
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
   const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);

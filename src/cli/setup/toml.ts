@@ -1,7 +1,7 @@
 /**
- * Sets or removes one table in a TOML file without touching the rest: a parser says on which lines each header and each
- * key with its value stands; only those of our table change. What cannot be edited this way (the
- * table written inline or with dotted keys) shows when the result is parsed again, and is refused with the lines to add.
+ * Sets or removes one table in a TOML file without changing the rest: a parser gives the lines of each header and of
+ * each key with its value; only those of our table change. A table that cannot be edited this way (inline, or with
+ * dotted keys) is detected when the result is parsed again, and refused with the lines to add.
  */
 import { parse, TomlError } from "smol-toml";
 import { type AST, parseTOML } from "toml-eslint-parser";
@@ -9,7 +9,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { reasonOf } from "../../settings/config-file.ts";
 import { at, withValue } from "./jsonc.ts";
 
-/** Integers beyond 2^53, which others' settings may hold, are no mistake. */
+/** Integers beyond 2^53 are valid: others' settings may hold them. */
 const PARSE_OPTIONS = { integersAsBigInt: "asNeeded" } as const;
 
 interface Statement {
@@ -20,7 +20,7 @@ interface Statement {
   readonly header: readonly string[] | undefined;
   /** First key of `key = value`. */
   readonly key: string | undefined;
-  /** Where its value stands, in `key = value`. */
+  /** The range of the value in `key = value`. */
   readonly value: readonly [number, number] | undefined;
 }
 
@@ -123,7 +123,7 @@ function verified(text: string, wanted: unknown, toAdd: string | undefined): str
   });
 }
 
-/** Empty tables carry no meaning in these files: a header may stay or go with its last key. */
+/** Removes empty tables, which carry no meaning in these files: a header may stay or go with its last key. */
 function pruned(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const entries = Object.entries(value)
@@ -153,7 +153,7 @@ function quoteKey(key: string): string {
 
 /** Every header and key of the file, each with all of its lines. */
 function statementsOf(text: string): Statement[] {
-  // A byte order mark stays, and means no more than a blank.
+  // A byte order mark stays, and counts as a blank.
   const [top] = parseTOML(text.replace(/^\ufeff/, " ")).body;
   return top.body.flatMap((node) => {
     if (node.type === "TOMLKeyValue") return [keyStatement(text, node)];
@@ -171,7 +171,7 @@ function keysOf({ keys }: AST.TOMLKey): string[] {
   return keys.map((key) => (key.type === "TOMLBare" ? key.name : key.value));
 }
 
-/** The whole lines that a range stands on. */
+/** The whole lines that a range touches. */
 function linesOf(text: string, from: number, to: number): { start: number; end: number } {
   const newline = text.indexOf("\n", to);
   return { start: text.lastIndexOf("\n", from - 1) + 1, end: newline === -1 ? text.length : newline + 1 };

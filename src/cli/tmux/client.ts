@@ -7,7 +7,7 @@ import { print } from "../print.ts";
 import { paneAround } from "../session/around.ts";
 
 export function backendHere(instance: Instance): InstanceBackend {
-  // Programs that it starts act for themselves.
+  // Programs started from here are not started by a key.
   const { [BY_KEY]: byKey, ...env } = process.env;
   return backendOf(instance, {
     env,
@@ -29,7 +29,7 @@ export function backendHere(instance: Instance): InstanceBackend {
   });
 }
 
-/** The pane around this process, where it is one of the instance. */
+/** The pane around this process, if it belongs to the instance. */
 function paneOf(instance: Instance): string | null {
   const around = paneAround(process.env);
   return around !== null && around.instance.httpSocket === instance.httpSocket ? around.pane : null;

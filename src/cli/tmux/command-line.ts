@@ -1,6 +1,6 @@
 /**
- * `wsh tmux ARGS`, read as tmux reads its own arguments: no option of wsh's is looked for behind the word `tmux`. The
- * instance is tmux's: -L names it, -S is the path of its socket, or of any other file, which then stands for it.
+ * `wsh tmux ARGS`, parsed as tmux parses its arguments: after the word `tmux` no option of wsh's is recognised. The
+ * instance is tmux's: -L names it, -S is the path of its socket, or of any other file, which then identifies it.
  */
 import { resolve } from "node:path";
 import { type Instance, resolveInstance } from "../../instance/paths.ts";
@@ -11,7 +11,7 @@ import { complain, print } from "../print.ts";
 /** Names of instances. */
 const plain = /^[A-Za-z0-9_-]{1,32}$/;
 
-/** @param before global options of wsh in front of `tmux` @returns the exit status */
+/** @param before global options of wsh before `tmux` @returns the exit status */
 export async function tmuxCommandLine(args: readonly string[], before: readonly string[]): Promise<number> {
   const { server, socket, shell, file, asks, control, rest, fault } = readFront(args);
   if (fault !== null) {
@@ -47,7 +47,7 @@ type Flags = NonNullable<Parameters<typeof resolveInstance>[0]["flags"]>;
 function flagsOf(server: string | null, socket: string | null, before: readonly string[]): Flags {
   if (socket !== null) {
     const path = resolve(socket);
-    // As TMUX has it: the socket of the instance of DIR/NAME.http.sock is below DIR/NAME/7.tmux.
+    // The form in TMUX: the socket of the instance of DIR/NAME.http.sock is below DIR/NAME/7.tmux.
     const [, own] = /^(.+)\/\d+\.tmux\/tmux-\d+\/default$/.exec(path) ?? [];
     if (own !== undefined) return { socket: `${own}.http.sock` };
     return path.endsWith(".http.sock") ? { socket: path } : { serverName: standIn(path) };
@@ -60,7 +60,7 @@ function flagsOf(server: string | null, socket: string | null, before: readonly 
   return name?.startsWith("-L") === true ? { serverName: name.slice(2) } : {};
 }
 
-/** An instance for a text that cannot be the name of one. */
+/** An instance for a text that is no valid name of one. */
 function standIn(text: string): string {
   return `tmux-${Bun.hash(text).toString(36)}`;
 }

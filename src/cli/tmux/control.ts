@@ -41,7 +41,7 @@ export async function runControl(instance: Instance, words: readonly string[], i
     writing ??= drain();
   }
 
-  /** Writes all that waits, as fast as the reader takes it. */
+  /** Writes all queued output, as fast as the reader reads it. */
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
       const all = Buffer.concat(waiting);
