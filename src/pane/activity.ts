@@ -1,7 +1,7 @@
 /**
- * When something last happened in a pane (docs/protocol.md, Silence): the generation (a change token, +1 per activity)
- * and the time of the last activity. `record` runs per chunk of output and per input, so it only counts and notifies
- * its owner; waits for silence are `Silence`'s.
+ * The last activity of a pane (docs/protocol.md, Silence): the generation (a change token, +1 per activity) and the
+ * time of the last activity. `record` runs per chunk of output and per input, so it only counts and notifies its owner;
+ * `Silence` handles waits for silence.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -12,7 +12,7 @@ export class Activity {
 
   /**
    * @param recorded called on every activity @param first the generation before any
-   * @param isBehind whether output waits to be read: a process that was held up must not take that for silence
+   * @param isBehind whether output waits to be read: a delayed process must not mistake that for silence
    */
   constructor(
     private readonly clock: Clock,

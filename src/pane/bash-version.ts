@@ -5,16 +5,16 @@
 import fs from "node:fs";
 import type { BashVersion } from "../shell/plan.ts";
 
-/** Largest file that is looked through, in bytes: bash has one to two million. */
+/** Largest file that is searched, in bytes: bash has one to two million. */
 const MAX_BYTES = 32 * 1024 * 1024;
 const LINE = "@(#)Bash version ";
-/** Characters after it that contain the version. */
+/** Characters after the marker that contain the version. */
 const VERSION_CHARACTERS = 16;
 
-/** The file that was read last: reading one takes about 1 ms, and a session's shells are one file. */
+/** The file read last: reading one takes about 1 ms, and a session's shells are one file. */
 let last: { readonly file: string; readonly version: BashVersion | null } | null = null;
 
-/** Null for an unreadable file or one without a version, such as a script in front of bash. */
+/** Returns null for an unreadable file or one without a version, such as a script in front of bash. */
 export function bashVersion(path: string): BashVersion | null {
   try {
     const { dev, ino, size, mtimeMs } = fs.statSync(path);

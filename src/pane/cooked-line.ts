@@ -1,7 +1,7 @@
 /**
  * The line that callers type into a program that reads whole lines. The kernel accepts a limited length and silently
  * drops the rest, on macOS including the Enter, after which the program never gets the line: such input is refused
- * before any of it is sent. People's input is not counted, since they see where it stops; their Enter ends the line
+ * before any of it is sent. Input by people is not counted, since they see where it stops; their Enter ends the line
  * too.
  */
 import { platform } from "../platform/platform.ts";
@@ -34,7 +34,7 @@ export class CookedLine {
     throw new WshError("payload_too_large", message, { hint });
   }
 
-  /** Input was sent. */
+  /** Records sent input. */
   sent(bytes: Uint8Array): void {
     if (this.flags()?.canonical !== true) {
       this.open = 0;
@@ -44,12 +44,12 @@ export class CookedLine {
     this.open = last < 0 ? this.open + bytes.length : bytes.length - 1 - last;
   }
 
-  /** Uncounted input was sent, a person's or a key of exec: the line is over if it ends with such a key. */
+  /** Uncounted input was sent by a person or as a key of exec: it ends the line if it ends with such a key. */
   ended(bytes: Uint8Array): void {
     if (this.open > 0 && ENDS.has(bytes[bytes.length - 1] ?? 0)) this.open = 0;
   }
 
-  /** Length of the longest line, the first of which may have been begun before. */
+  /** Length of the longest line; earlier input counts for the first. */
   private longestOf(bytes: Uint8Array): number {
     let most = 0;
     let length = this.open;

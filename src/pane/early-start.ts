@@ -1,7 +1,6 @@
 /**
- * Starts a pane's program before the pane is built: a shell on its way to the prompt and the making of an emulator go
- * on beside each other, which saves 5 ms of a split (m). What it prints meanwhile waits here until the pane asks for
- * its program, which it then has.
+ * Starts a pane's program before the pane is built: the shell reaches its prompt while the emulator is made, which
+ * saves 5 ms of a split (m). The program's early output waits here until the pane takes the program over.
  */
 import type { Pty, PtyEvents, PtyExit, PtySpawn } from "../pty/port.ts";
 import { possibleSize } from "./program.ts";
@@ -12,7 +11,9 @@ export interface EarlyStart extends Pick<PaneOptions, "open" | "keyFile"> {
   discard(): void;
 }
 
-/** @throws WshError when the shell's secret cannot be written; a program that cannot be started fails the pane's start */
+/**
+ * @throws WshError when the shell's secret cannot be written; a program that cannot be started fails the pane's start
+ */
 export function startEarly(spawn: PtySpawn, { open, keyFile }: Pick<PaneOptions, "open" | "keyFile">): EarlyStart {
   const waiting: Uint8Array[] = [];
   let ended: PtyExit | null = null;

@@ -1,6 +1,6 @@
 /**
  * Tracks input at a shell's prompt that may have left its line editor in an unfinished state: an open bracketed paste,
- * or a partial key. Gets all input except a holder's, and the shell's reports.
+ * or a partial key. It receives all input except a holder's, and the shell's reports.
  *
  * An editor that has read the start of a paste accepts no line and no question until the paste ends. bash and zsh drop
  * it with the line (Ctrl+C), so it does not affect the next prompt; fish keeps it. A paste that started while a program
@@ -16,7 +16,7 @@ const ANSWERS = /\x1b(?:\[[\x20-\x3f]*[cnRtyIO~]|[P\]_][^\x07\x1b]*(?:\x07|\x1b\
 /** Trailing characters of the input that are examined: one fewer than a paste marker. */
 const TAIL_CHARS = PASTE_BEGIN.length - 1;
 
-/** Ends of input after which an editor takes the next key for a part of this one; bash and zsh wait indefinitely. */
+/** Ends of input after which an editor reads the next key as a part of this one; bash and zsh wait indefinitely. */
 const halfKeys = {
   /** A sequence, Ctrl+V and Ctrl+Q (quote the next key), Ctrl+] (search for it), Ctrl+X (prefix of two keys). */
   bash: /(?:\x1b\[[\x20-\x3f]*|\x1bO|(?<!\x16)\x16|(?<!\x11)\x11|\x1d|(?<!\x18)\x18)$/,
@@ -36,22 +36,22 @@ export class EditorInput {
   private entered = false;
   private at = Number.NEGATIVE_INFINITY;
 
-  /** A paste has started; its end was not written, and the editor has not dropped it. */
+  /** Whether a paste has started, its end was not written, and the editor has not dropped it. */
   get isPasting(): boolean {
     return this.pasteOf !== null;
   }
 
-  /** Nothing was typed since the last command started: an empty line is then not a command's second line. */
+  /** Whether nothing was typed since the last command started: an empty line is then not a command's second line. */
   get isUntouched(): boolean {
     return this.untouched;
   }
 
-  /** Enter was pressed, and neither has a command begun since nor a prompt been shown. */
+  /** Whether Enter was pressed, and since then no command has begun and no prompt was shown. */
   get isEntered(): boolean {
     return this.entered;
   }
 
-  /** Something was typed since the last key that ends a line, or recalls one. For shells that report no prompts. */
+  /** Whether anything was typed since the last key that ends or recalls a line. For shells that report no prompts. */
   get isLineOpen(): boolean {
     return this.lineOpen;
   }
@@ -110,7 +110,7 @@ export class EditorInput {
     this.restart();
   }
 
-  /** Answers to queries are no keys; a key of the history leaves text. */
+  /** Answers to queries are not keys; a key of the history leaves text. */
   private noteLine(typed: string): void {
     const last = Math.max(...LINE_ENDS.map((key) => typed.lastIndexOf(key)));
     if (last >= 0) this.lineOpen = false;

@@ -15,7 +15,7 @@ interface TargetParts {
   readonly terminal: TerminalModel;
   readonly options: Pick<PaneOptions, "shell">;
   readonly activity: Activity;
-  /** Input is given on behalf of an API. */
+  /** Input is sent for an API. */
   sent(): void;
   /** Both work on the target. */
   commands(): Commands;

@@ -1,6 +1,6 @@
 /**
- * Contains errors of the receivers of a program's output: an error costs one report and is emitted as `crashed`. Most
- * reports come while the emulator parses; it would throw such an error again outside any handler, which would end the
+ * Catches errors of the receivers of a program's output: an error costs one report and is emitted as `crashed`. Most
+ * reports occur while the emulator parses; it would rethrow such an error outside any handler, which would end the
  * process with all of its panes.
  */
 import type { ProgramSink } from "./program.ts";

@@ -1,7 +1,7 @@
 /**
- * The one way to a program's input. Writers (people, calls, answers to queries, reports) take turns; a holder
- * keeps all other bytes back for a moment, in order, and writes alone. Held bytes go out after the
- * holder's own when the last hold ends. They are bounded like all pending input: more is refused with an error.
+ * The only path to a program's input. Writers (people, calls, answers to queries, reports) take turns; a holder keeps
+ * all other bytes back for a moment, in order, and writes alone. Held bytes are written after the holder's own when the
+ * last hold ends. They are bounded like all pending input: further input is refused with an error.
  */
 import { WshError } from "../protocol/errors.ts";
 import { INPUT_LIMIT_BYTES } from "../pty/input-queue.ts";
@@ -27,16 +27,16 @@ export class InputGate {
   private keptBytes = 0;
   /** The input of everyone except a holder. */
   readonly editor = new EditorInput();
-  /** Writes that the kernel has not taken. */
+  /** Writes that the kernel has not accepted. */
   private writing = 0;
 
   constructor(
     private readonly write: (bytes: Uint8Array) => Promise<void>,
-    /** Input other than a holder's goes out now. */
+    /** Called when input other than a holder's is written. */
     private readonly passing: () => void = () => {},
   ) {}
 
-  /** Bytes of earlier writes are still on their way to the kernel. */
+  /** Whether bytes of earlier writes have not reached the kernel. */
   get isWriting(): boolean {
     return this.writing > 0;
   }

@@ -1,8 +1,8 @@
 /**
  * How the program of a pane ends, and how it is restarted. It ends on its own, on request (`end`), or for its successor
  * (`restart`); each end but the last is reported once, after the last output. It also releases a program that is held
- * at its start. The owner of the pane decides how long the result of an ended program is kept, from the events
- * `exited`, `endTold` and `abandoned`.
+ * at its start. The owner of the pane decides how long the result of an ended program stays, by the events `exited`,
+ * `endTold` and `abandoned`.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -29,18 +29,18 @@ export interface LifetimePort {
 }
 
 export class PaneLifetime {
-  /** Until when the result of the ended program is kept, as wall time in ms; set by the owner. Null while it runs. */
+  /** Until when the result of the ended program stays, as wall time in ms; set by the owner. Null while it runs. */
   readableUntil: number | null = null;
   private isReported = false;
   private unfollowed: Disposable | null = null;
-  /** The program was asked to end. */
+  /** Pending requests to end the program. */
   private ending = 0;
-  /** Called instead of reporting the program's end, when another is about to take its place. */
+  /** Called instead of reporting the program's end, when a successor is about to start. */
   private replaced: (() => void) | null = null;
 
   constructor(private readonly port: LifetimePort) {}
 
-  /** The program is being ended or replaced: nothing may delay it. */
+  /** Whether the program is being ended or replaced: nothing may delay it. */
   get isHangingUp(): boolean {
     return this.ending > 0;
   }
@@ -80,13 +80,13 @@ export class PaneLifetime {
     };
   }
 
-  /** The awaited follower reads now, or none is awaited any more. */
+  /** The awaited follower now reads, or none is awaited any more. */
   followed(): void {
     this.unfollowed?.[Symbol.dispose]();
     this.unfollowed = null;
   }
 
-  /** A waiting caller has its answer, which contains the program's end if it has ended. */
+  /** A waiting caller has received its answer, which contains the program's end if it has ended. */
   endTold(): void {
     if (this.port.program.exit === null || this.isReported) return;
     this.isReported = true;
@@ -132,7 +132,7 @@ export class PaneLifetime {
       try {
         this.port.program.signal(name, to);
       } catch {
-        // It has ended meanwhile, or the group has no process left.
+        // The program has ended meanwhile, or the group has no process left.
       }
     }
   }

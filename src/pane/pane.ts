@@ -1,8 +1,8 @@
 /**
  * A pane: one program on one PTY with the emulator that shows it, its output as text, its command records, waits,
  * activity, state and lifetime. It joins these parts in the order of the stream (marks and retired lines while a chunk
- * is parsed, then the chunk) and knows neither the session that shows it nor any transport: what happens is reported
- * by `events`. Its cursors only grow, also when the program is restarted.
+ * is parsed, then the chunk) and does not depend on the session that shows it or on any transport: it reports through
+ * `events`. Its cursors only grow, also when the program is restarted.
  */
 
 import { type Clock, systemClock } from "../base/clock.ts";
@@ -39,7 +39,7 @@ import { Silence } from "./waiting/silence.ts";
 /** Typed input is rarely longer; a paste's answer is not an echo worth waiting for. */
 const KEY_BYTES = 16;
 
-/** ED 2 and home. The person's own scrollback is not the pane's to erase. */
+/** ED 2 and home. The pane must not erase the person's own scrollback. */
 const ERASE_SCREEN = new TextEncoder().encode("\x1b[2J\x1b[H");
 
 export class Pane {
@@ -51,7 +51,7 @@ export class Pane {
   readonly secrets: SecretInput;
   readonly lifetime: PaneLifetime;
   readonly terminal: TerminalModel;
-  /** The AI agent that runs here, if one does. */
+  /** Detects the AI agent that runs here. */
   readonly agent: AgentWatch;
   private readonly clock: Clock;
   private readonly program: Program;
@@ -272,7 +272,7 @@ export class Pane {
     return this.clock.now() - this.typedAt < ms;
   }
 
-  /** The pane is over: pending waits fail with `gone`, the program's terminal is closed. */
+  /** Closes the pane: pending waits fail with `gone`, the program's terminal is closed. */
   release(gone: WshError): void {
     this.lifetime.followed();
     this.silence.dispose(gone);
@@ -282,12 +282,12 @@ export class Pane {
     this.program.dispose();
   }
 
-  /** A place in the output that only grows. */
+  /** The current position in the output; it only increases. */
   get outputCursor(): number {
     return this.terminal.offset;
   }
 
-  /** The same as a cursor for a caller: what changes on the screen from now on counts as output since it. */
+  /** Like outputCursor for a caller: later changes of the screen count as output since that cursor. */
   giveCursor(): number {
     return this.text.give();
   }
@@ -315,7 +315,7 @@ export class Pane {
     return this.exit === null ? this.commands.state().state : this.endedAs;
   }
 
-  /** The name of its end: `crashed` when only a crashed process's remains are shown. */
+  /** How its end is called: `crashed` when only a crashed process's remains are shown. */
   get endedAs(): "exited" | "crashed" {
     return this.options.restored?.hasCrashed === true ? "crashed" : "exited";
   }
@@ -407,7 +407,7 @@ export class Pane {
     });
   }
 
-  /** The shell has just got the terminal back, or hands it over: it has set no modes itself. */
+  /** The shell has just regained the terminal, or hands it over: it has set no modes itself. */
   private betweenCommands(kind: Mark["kind"]): void {
     const { terminal } = this;
     const begins = kind === "C" && this.commands.log.phase !== "running";
@@ -416,7 +416,7 @@ export class Pane {
     if (this.options.resetModes) terminal.tidy();
   }
 
-  /** A shell that edits its line erases too, but no output. */
+  /** A shell that edits its line also erases, but no output. */
   private erasedBelow(top: number): void {
     const { phase } = this.commands.log;
     if (phase !== "running" && phase !== "none") return;

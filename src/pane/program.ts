@@ -27,9 +27,9 @@ export interface ProgramOptions {
   readonly historyLines: number;
   readonly historyBytes: number;
   readonly profile: TerminalProfile;
-  /** Programs' clipboard writes do not reach clients. */
+  /** Whether programs' clipboard writes are kept from clients. */
   readonly hideClipboard: boolean;
-  /** Programs' titles do not reach clients. */
+  /** Whether programs' titles are kept from clients. */
   readonly hideTitles: boolean;
   /** The output cursor before its first byte. */
   readonly firstOffset: number;
@@ -41,7 +41,7 @@ export interface ProgramSink extends TerminalSink {
   exit(exit: PtyExit): void;
   /** The screen is about to be rewrapped, between two chunks. */
   resizing(): void;
-  /** Input is given to the program; not the text of exec. */
+  /** Input is written to the program; exec's text does not count. */
   input(): void;
   /** The next chunk begins with output that every terminal shows unchanged. */
   ahead(bytes: Uint8Array): void;
@@ -50,12 +50,12 @@ export interface ProgramSink extends TerminalSink {
 /** RIS: a restarted program starts on a terminal in its initial state. */
 const RESET = new TextEncoder().encode("\x1bc");
 
-/** The size of a program for a pane of this size. */
+/** The size of a program in a pane of this size. */
 export function possibleSize({ rows, cols }: { readonly rows: number; readonly cols: number }) {
   return { rows: Math.max(MIN_PANE_ROWS, rows), cols: Math.max(MIN_PANE_COLS, cols) };
 }
 
-/** Output that waits. */
+/** A hold on the program's output. */
 export interface OutputHold extends Disposable {
   /** Lets that many bytes through despite the hold. */
   pass(bytes: number): void;
@@ -63,7 +63,7 @@ export interface OutputHold extends Disposable {
 
 export class Program implements ProgramPort {
   readonly terminal: TerminalModel;
-  /** Everything that the program should read goes through here. */
+  /** All input for the program passes through here. */
   readonly input = new InputGate(
     (bytes) => this.write(bytes),
     () => this.sink.input(),
@@ -72,12 +72,12 @@ export class Program implements ProgramPort {
   private ended: PtyExit | null = null;
   private asked: { readonly rows: number; readonly cols: number };
   private size: { readonly rows: number; readonly cols: number };
-  /** Bytes given to the emulator, counted as it does. */
+  /** Bytes passed to the emulator, in its count. */
   private taken: number;
   /** Counts starts, so that a late event of an earlier program is not attributed to the present one. */
   private generation = 0;
   private readonly holds = new Set<object>();
-  /** Parsed but not acknowledged yet, because the program is held. */
+  /** Bytes parsed but not acknowledged yet, because the program is held. */
   private owed = 0;
   /** Whether the last output was, or may have been, the echo of a key. */
   private echoes = true;
@@ -167,8 +167,8 @@ export class Program implements ProgramPort {
   }
 
   /**
-   * A person typed: runs `before` before the program's answer is parsed, while the program works on it. A program
-   * that answers with more than an echo is not awaited: it continues, and is better read when it has come further.
+   * A person typed: runs `before` before the program's answer is parsed, while the program works on it. A program that
+   * answers with more than an echo is not awaited: it continues, and is better read when it has printed more.
    */
   answered(before: () => void): void {
     const answer = this.echoes ? (this.current?.answer() ?? null) : null;
@@ -207,8 +207,8 @@ export class Program implements ProgramPort {
   }
 
   /**
-   * Until disposed, the program's output blocks after at most a quantum more, as on a stopped terminal.
-   * Its end is not reported before its output.
+   * Until disposed, the program's output blocks after at most a quantum more, as on a stopped terminal. Its end is not
+   * reported before its output.
    * @returns `pass` lets that many bytes more through
    */
   hold(): OutputHold {

@@ -1,10 +1,11 @@
 /**
  * Answers to a program's terminal queries, on their way to the program. An ended program reads nothing: its answers
- * would appear as text at the shell's next prompt (`cat` of a binary file leaves them by the dozen). So while a command
- * of the shell runs, answers wait until the program is seen reading or its output has paused. They are dropped if the
- * querying command ends first, and when a terminal that echoes would print them among the output of exec's own command:
- * a program that reads answers switches echo off. When no end will be reported they are sent at once. Invariant:
- * answers keep their order, and none waits after output stops and the program rests, nor longer than ten seconds.
+ * would appear as text at the shell's next prompt (`cat` of a binary file leaves them by the dozen). While a command of
+ * the shell runs, answers therefore wait until the program is seen reading or its output has paused. They are dropped
+ * if the querying command ends first, and when a terminal that echoes would print them among the output of exec's own
+ * command: a program that reads answers switches echo off. When no end will be reported they are sent at once.
+ * Invariant: answers keep their order, and none waits after output stops and the program rests, nor longer than ten
+ * seconds.
  */
 import type { Clock } from "../base/clock.ts";
 import type { PtyFlags } from "../pty/port.ts";
@@ -13,11 +14,14 @@ import type { ProgramState } from "./state/classify.ts";
 /** Time between two checks, in ms: a program that asks and reads is seen reading by the second. */
 const LOOK_MS = 3;
 /**
- * Checks without output in between after which an answer is sent even when the kernel does not show a reader (ssh,
+ * Consecutive checks without output after which an answer is sent even when the kernel does not show a reader (ssh,
  * another user's): about 40 ms. Checks are counted, not time: on a busy machine, output may wait to be read.
  */
 const QUIET_LOOKS = 13;
-/** The same while the kernel shows the program at work: one that waits briefly for a processor does not read. 0.3 s. */
+/**
+ * The same limit while the kernel shows the program at work: one that waits briefly for a processor does not read. 0.3
+ * s.
+ */
 const WORKING_LOOKS = 100;
 /** Longest wait of an answer while output keeps coming, in ms. */
 const LONGEST_MS = 10_000;
@@ -27,11 +31,11 @@ const LIMIT_BYTES = 64 * 1024;
 interface AnswersPort {
   readonly clock: Clock;
   send(bytes: Uint8Array): void;
-  /** A command of the shell runs whose end the shell will report. */
+  /** Whether a command of the shell runs whose end the shell will report. */
   endWillBeTold(): boolean;
   /** The program's present state. Costs reads of /proc. */
   state(): Pick<ProgramState, "settled" | "doing">;
-  /** The terminal would print the answer within the requested output of a command. */
+  /** Whether the terminal would print the answer within the requested output of a command. */
   wouldShow(): boolean;
 }
 
@@ -40,7 +44,10 @@ export class QueryAnswers implements Disposable {
   private bytes = 0;
   private since = 0;
   private quietLooks = 0;
-  /** Seen reading, and nothing was printed since: a shell at its next prompt has said before that it is there. */
+  /**
+   * Whether the program was seen reading, and has printed nothing since; a shell at its next prompt has reported that
+   * prompt before.
+   */
   private isReading = false;
   private timer: Disposable | null = null;
 

@@ -17,7 +17,7 @@ export class SecretInput {
     private readonly state: () => ProgramState,
   ) {}
 
-  /** Null when no program reads a password now, or its group is unknown. */
+  /** Returns null when no program reads a password now, or its group is unknown. */
   prompt(): SecretPrompt | null {
     if (this.program.exit !== null) return null;
     const { state, foreground } = this.state();
@@ -36,7 +36,7 @@ export class SecretInput {
     return this.program.pty?.switchEchoOn() === true;
   }
 
-  /** Types a secret if that program still reads one; overwrites the bytes. @returns whether it got it */
+  /** Types a secret if that program still reads one; overwrites the bytes. @returns whether the program received it */
   async type({ group }: Pick<SecretPrompt, "group">, secret: Uint8Array): Promise<boolean> {
     const { pty, input } = this.program;
     try {

@@ -1,6 +1,6 @@
 /**
  * Converts a caller's request into a start on a PTY: directory, texts and shell are checked here, before anything is
- * claimed or runs. Independent of session and instance: paths of the scripts and the key file are passed in.
+ * reserved or run. Independent of session and instance: paths of the scripts and the key file are parameters.
  */
 import fs from "node:fs";
 import { resolve } from "node:path";
@@ -26,7 +26,7 @@ export interface SpawnRequest {
   readonly command?: string | null | undefined;
   readonly shell?: string | null | undefined;
   readonly cwd?: string | null | undefined;
-  /** Variables over the caller's. */
+  /** Variables that override the caller's. */
   readonly env?: Readonly<Record<string, string>> | null | undefined;
   /** The command's standard input. */
   readonly stdin?: string | undefined;
@@ -68,7 +68,7 @@ function directory(asked: string | null, caller: SpawnRequest["caller"]): string
   throw new WshError("cwd_not_found", `the directory '${shown}' ${fault}`);
 }
 
-/** Why a path cannot be a directory to start in; null if it can. */
+/** Why a path cannot be the start directory; null if it can. */
 function directoryFault(path: string): string | null {
   try {
     const stat = fs.statSync(path, { throwIfNoEntry: false });
@@ -145,8 +145,8 @@ export function planProgram({ command, shell }: SpawnRequest, place: ShellPlace)
 }
 
 /**
- * Room for unknown parts, in bytes: the session's name and pane in the environment, the shell in front of a program
- * with standard input, the path that the kernel adds.
+ * Allowance for unknown parts, in bytes: the session's name and pane in the environment, the shell in front of a
+ * program with standard input, the path that the kernel adds.
  */
 const ADDED_BYTES = 8 * 1024;
 /** A pointer to each string, and the string's NUL. */
@@ -197,7 +197,7 @@ export function programOf(
   return { file: "/bin/sh", args: ["-c", script, "sh", stdin.path, plan.file, ...plan.args] };
 }
 
-/** The program with a file as its standard output; all else is its terminal. */
+/** The program with a file as its standard output; its other streams are its terminal. */
 export function printingTo<P extends { readonly file: string; readonly args: readonly string[] }>(
   path: string | undefined,
   program: P,

@@ -1,6 +1,6 @@
 /**
- * Enter after a text, as a separate key. A program in raw mode takes an Enter together with a text, or soon after it,
- * for a line of a paste, and does not submit (Codex 120 ms after the last of a burst of keys, Gemini CLI 30 ms). So it
+ * Enter after a text, as a separate key. A program in raw mode treats an Enter together with a text, or soon after it,
+ * as a line of a paste, and does not submit (Codex 120 ms after the last of a burst of keys, Gemini CLI 30 ms). So it
  * is pressed once the program has read the text and had time to process it. Two such inputs never mix.
  */
 import type { Clock } from "../base/clock.ts";
@@ -26,7 +26,7 @@ export function joined({ text, enter }: TypedInput): Uint8Array {
 interface SubmitPort {
   readonly clock: Clock;
   flags(): PtyFlags | null;
-  /** The shell's own editor has the terminal: it takes Enter at any time. */
+  /** Whether the shell's own editor is in the foreground: it accepts Enter at any time. */
   isAtPrompt(): boolean;
   /** Bytes of input that the program has not read; null when unknown. */
   unread(): number | null;
@@ -54,7 +54,7 @@ export class Submits {
     return await typed;
   }
 
-  /** The terminal collects input into lines: the program gets a text with its Enter. */
+  /** Whether the terminal collects input into lines: the program receives a text with its Enter. */
   private isLineByLine(): boolean {
     return this.port.flags()?.canonical !== false;
   }

@@ -18,7 +18,7 @@ import type { CursorPlace } from "./text/text.ts";
 /** The program: a shell, or the one command that runs instead of it. */
 export interface PaneShell {
   readonly kind: ShellKind;
-  /** The command that runs instead of a shell, when one does: all its output is that command's. */
+  /** The command that runs instead of a shell, if any: all output is that command's. */
   readonly command: string | null;
   readonly integration: { readonly active: true } | { readonly active: false; readonly reason: string };
 }
@@ -31,17 +31,17 @@ export interface PaneOptions {
   readonly spawn: PtySpawn;
   readonly open: PtyOpen;
   readonly nonce: string | null;
-  /** How the shell learns the nonce; absent without integration. */
+  /** The file by which the shell learns the nonce; absent without integration. */
   readonly keyFile?: { offer(): void; withdraw(): void };
-  /** A key for a shell inside the session's own one; absent without files for shells. */
+  /** Makes the key of an inner shell; absent without files for shells. */
   readonly newKey?: () => ChildKey;
   readonly shell: PaneShell;
   readonly profile: TerminalProfile;
-  /** Programs' clipboard writes do not reach clients. */
+  /** Whether programs' clipboard writes are kept from clients. */
   readonly hideClipboard: boolean;
-  /** Programs' titles do not reach clients. */
+  /** Whether programs' titles are kept from clients. */
   readonly hideTitles: boolean;
-  /** Between two commands of the shell, modes that the first left on are switched off. */
+  /** Whether modes left on by a command are switched off before the shell's next one. */
   readonly resetModes: boolean;
   readonly historyLines: number;
   readonly historyBytes: number;
@@ -51,9 +51,9 @@ export interface PaneOptions {
   readonly commands: CommandLimits;
   /** Storage for requested output that exceeds memory; null: none, as in a private session. */
   readonly spool: SpoolLimits | null;
-  /** An exec requested the pane's single command. */
+  /** Whether an exec requested the pane's single command. */
   readonly isAskedFor?: boolean;
-  /** How long a killed program has between SIGHUP and SIGKILL, in ms. */
+  /** Time of a killed program between SIGHUP and SIGKILL, in ms. */
   readonly killGraceMs: number;
   /** Holds the program's output until a follower reads it, at most this long, in ms. */
   readonly heldMs?: number;
@@ -71,9 +71,9 @@ export interface RestoredPane {
   readonly text: Uint8Array;
   /** Its commands, oldest first, without output. */
   readonly commands: readonly CommandRecord[];
-  /** The numbers that it had issued; null when the checkpoint does not contain them. */
+  /** The numbers issued before; null when the checkpoint does not contain them. */
   readonly numbers?: NumbersBefore | undefined;
-  /** Where some of the cursors from then point. */
+  /** Positions of some earlier cursors. */
   readonly places?: readonly CursorPlace[] | undefined;
   /** No program is started: only the earlier contents are readable. */
   readonly hasCrashed: boolean;
@@ -98,7 +98,7 @@ export interface PaneEvents {
   clipboard: { readonly selection: string; readonly base64: string };
   /** The next chunk has a sequence whose effect is not on the screen. */
   effect: OuterEffect;
-  /** An agent has come, has gone, or does something else now. */
+  /** An agent has started, has ended, or has changed its state. */
   agent: AgentInfo | null;
   reset: Parameters<TerminalSink["reset"]>[0];
   /** A call erased screen and history: their contents must not be kept anywhere. */
@@ -107,10 +107,10 @@ export interface PaneEvents {
   resizing: undefined;
   /** The program has ended, and its last output was parsed; not for a program that its successor replaces. */
   exited: PtyExit;
-  /** A caller that waited for the program's end was notified: the result need not be kept for it any more. */
+  /** A caller that waited for the program's end was notified: the result need not stay for that caller. */
   endTold: undefined;
-  /** The caller that started the program no longer waits for it: its result is kept longer. */
+  /** The caller that started the program no longer waits for it: its result stays longer. */
   abandoned: undefined;
-  /** A piece of output was given up. */
+  /** A piece of output was abandoned after an error. */
   crashed: unknown;
 }

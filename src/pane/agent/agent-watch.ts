@@ -1,6 +1,6 @@
 /**
- * The agent of a pane: finds it among the programs that hold the terminal, stores what is known about it, and reports
- * each change of its state once.
+ * The agent of a pane: finds it among the programs that hold the terminal, stores facts about it, and reports each
+ * change of its state once.
  *
  * The agent is the outermost one in the foreground: agents that it starts change nothing, and neither do reports of
  * processes that only inherited the pane's environment. Knowledge belongs to a process and lasts until that process has
@@ -32,13 +32,13 @@ import {
 } from "./judge.ts";
 import { type AgentProcess, findAgent, type Lineage, lineageOf, reporter } from "./lineage.ts";
 
-/** Time from output to the look that it causes, in ms: an agent is there for minutes. */
+/** Time from output to the check that it causes, in ms: an agent runs for minutes. */
 const LOOK_MS = 500;
 /** Longest interval between checks of the same foreground group without an agent, in ms. */
 const MAX_LOOK_MS = 30_000;
 /** Maximum stored agents that are alive but do not hold the terminal: stopped ones. */
 const MAX_KEPT = 8;
-/** Longest input that may be a report of the terminal and no key, in bytes. */
+/** Longest input that may be a terminal's report and not a key, in bytes. */
 const MAX_REPORT_BYTES = 32;
 /** Bytes that terminals send without user input: focus and mouse reports. */
 const terminalReport = /^(?:\x1b\[[IO]|\x1b\[<[\d;]+[Mm]|\x1b\[M[\s\S]{3})+$/;
@@ -72,7 +72,7 @@ interface AgentWatchPort {
   readonly foreground: () => number | null;
   /** Reads the terminal's holder and calls `observed`. */
   readonly look: () => void;
-  /** The command of a working child of a process; null: none. @param except not this one */
+  /** The command of a working child of a process; null: none. @param except a child to ignore */
   readonly busyChild: (pid: number, except: number) => string | null;
   readonly changed: (agent: AgentInfo | null) => void;
 }
@@ -88,7 +88,7 @@ interface WatchedAgent {
 
 export class AgentWatch {
   private readonly watched = new Map<string, WatchedAgent>();
-  /** Names of agents that the table does not know and that have reported themselves, by pid. */
+  /** Names of agents that the table does not list and that have reported themselves, by pid. */
   private readonly claimed = new Map<number, string>();
   /** The newest announcement of each kind by a program that was not checked yet. */
   private pending: Partial<Record<Attention["kind"], Attention>> = {};
@@ -97,7 +97,7 @@ export class AgentWatch {
   readonly reports = new Emitter<{ report: AgentReport & { readonly agentPid: number } }>();
   /** Counts inputs by anyone, without the terminal's own reports. */
   inputs = 0;
-  /** Keys came since the last Enter: text may stand unsent, though it may have been erased. */
+  /** Whether keys were typed since the last Enter: unsent text may be present, unless it was erased. */
   isTypedInto = false;
   private lastTold = "";
   private readonly alarm: Alarm;
@@ -136,7 +136,7 @@ export class AgentWatch {
     this.alarm.set(now + LOOK_MS);
   }
 
-  /** Input is given to the program. Runs per key. */
+  /** Input is written to the program. Runs per key. */
   input(bytes: Uint8Array): void {
     const { current } = this;
     if (isTerminalReport(bytes)) return;
@@ -148,7 +148,7 @@ export class AgentWatch {
     this.alarm.set(now + LOOK_MS);
   }
 
-  /** The program announced something in its output. Comes while a chunk is parsed. */
+  /** The program announced something in its output. Called while a chunk is parsed. */
   announced(attention: Attention): void {
     const { current } = this;
     const now = this.port.clock.now();
@@ -189,7 +189,7 @@ export class AgentWatch {
     return { accepted: true };
   }
 
-  /** The holder of the terminal was checked; null facts are ignored. Runs per check by any caller. */
+  /** The foreground program was checked; null facts are ignored. Runs per check by any caller. */
   observed(facts: ForegroundFacts | null, state: ProgramState): void {
     const { port } = this;
     const program = port.pid();
@@ -288,7 +288,7 @@ export class AgentWatch {
     this.tell();
   }
 
-  /** Whether the child still works for which the agent counts as busy. */
+  /** Checks whether the child for which the agent counts as busy still works. */
   private lookAtChildren(now: number): void {
     const { current } = this;
     if (current === null || current.known.busy === null || now < this.busyLookAt) return;
@@ -297,7 +297,7 @@ export class AgentWatch {
     current.known = { ...known, busy: this.port.busyChild(process.pid, process.pid) };
   }
 
-  /** Finds out whether the agent rests, once it has been quiet, and rings when time alone may change its state. */
+  /** Checks whether a quiet agent is at rest, and sets a timer if time alone may change its state. */
   private watchRest(current: WatchedAgent, now: number): void {
     const { inputAt, outputAt } = current.known;
     const quietSince = Math.max(inputAt, outputAt);
@@ -360,7 +360,7 @@ function withAttention(known: AgentKnowledge, attention: Attention, at: number):
   return { ...known, progress: { state, at } };
 }
 
-/** As CR, or as kitty's keyboard protocol has it. */
+/** CR, or Enter in kitty's keyboard protocol. */
 function endsInEnter(bytes: Uint8Array): boolean {
   const last = bytes.at(-1);
   return last === 0x0d || (last === 0x75 && /\x1b\[13(?:;1)?u$/.test(String.fromCharCode(...bytes.slice(-8))));

@@ -1,7 +1,7 @@
 /**
- * Reads the box of an agent's screen into which a prompt is typed: by the cursor, which agents keep there for input
- * methods even where they hide it, and by the mark before it. Pure. What cannot be read is `absent`, never `empty`: text
- * of somebody else may stand there, and Enter may answer a question.
+ * Reads the input box of an agent's screen, by its cursor, which agents place there for input methods even if they hide
+ * it, and by the mark before the prompt. Pure. An unreadable box is `absent`, never `empty`: it may hold somebody
+ * else's text, and Enter may answer a question.
  */
 import type { Color, Span } from "../../protocol/screen.ts";
 
@@ -22,11 +22,11 @@ const BOX = /^\s*[┃│▌▐▏](?=\s|$)/u;
 /** Only lines of a box, or nothing. */
 const BORDER = /^[\s\u2500-\u259f]*$/u;
 const RIGHT_BORDER = /[\s│┃▌▐▏]+$/u;
-/** What agents show for a long paste. */
+/** The placeholder that agents show for a long paste. */
 const PASTED = /^\[past[^\]\n]{0,60}\]$/iu;
-/** Rows above a hidden cursor's that may be the box. */
+/** Rows above a hidden cursor that may belong to the box. */
 const NEAR_ROWS = 12;
-/** Letters of a text's end that prove it, where its beginning is scrolled away. */
+/** Letters at a text's end that identify it if its beginning has scrolled away. */
 const TAIL = 64;
 
 export function readComposer(screen: ComposerScreen): Composer {
@@ -45,7 +45,7 @@ export function readComposer(screen: ComposerScreen): Composer {
   return { kind: "absent" };
 }
 
-/** Whether the box holds this text and nothing else: whole, as a paste that is not shown, or its end above the cursor. */
+/** Whether the box holds exactly this text: whole, as a collapsed paste, or its end above the cursor. */
 export function composerHolds(screen: ComposerScreen, text: string): boolean {
   const wanted = lettersOf(text);
   const read = readComposer(screen);
@@ -68,7 +68,7 @@ interface Box {
   readonly mark: RegExp;
 }
 
-/** The first row of the box in which a row is. */
+/** The first row of the box that contains a row. */
 function boxAt({ lines }: ComposerScreen, row: number): Box | null {
   for (let index = row; index >= 0; index--) {
     const line = plain(lines[index]);
@@ -91,7 +91,7 @@ function textBetween({ lines, cursor }: ComposerScreen, { top, mark }: Box, end:
   return texts.join("\n");
 }
 
-/** The text of a row behind its mark, without what an agent shows where nothing is typed. */
+/** The text of a row after its mark, without the hint that an agent shows in an empty box. */
 function withoutHint(line: readonly Span[], from: number, cursor: number | null): string {
   let text = "";
   let offset = 0;
@@ -113,7 +113,7 @@ function isHint({ faint, fg, text }: Span): boolean {
   return text.trim() !== "" && (faint === true || (fg !== undefined && isGrey(fg)));
 }
 
-/** Darker than text: what hints are written in. */
+/** Whether a colour is darker than text, as hints are. */
 function isGrey(color: Color): boolean {
   if ("indexed" in color) return color.indexed === 8 || (color.indexed >= 240 && color.indexed <= 250);
   const { r, g, b } = color.rgb;
@@ -128,7 +128,7 @@ function plain(line: readonly Span[] | undefined): string {
   return (line ?? []).map(({ text }) => text).join("");
 }
 
-/** Letters and digits alone: where a line wraps, and what stands around it, does not count. */
+/** Keeps letters and digits only, so that line wraps and borders do not matter. */
 function lettersOf(text: string): string {
   const letters = text.normalize("NFC").replace(/[^\p{L}\p{N}]+/gu, "");
   return letters === "" ? text.replace(/\s+/g, "") : letters;

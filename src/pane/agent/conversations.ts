@@ -1,13 +1,13 @@
 /**
- * The conversations of one agent process: the one that it has, as its hooks report it, and those that it has left
- * (`/clear`, `/resume`). Hooks run side by side, so a report may come after a later one: a conversation that was left
- * comes back only by being started again or by a prompt. Before the first report the id is the one in its arguments.
+ * The conversations of one agent process: the current one, as its hooks report it, and earlier ones (`/clear`,
+ * `/resume`). Hooks run side by side, so reports may arrive out of order: an earlier conversation returns only by being
+ * started again or by a prompt. Before the first report, the id comes from the process's arguments.
  */
 import type { Conversation, ReportedConversation } from "../../protocol/agent.ts";
 import { defined } from "../../protocol/defined.ts";
 import { resumedId } from "../../shell/agent-resume.ts";
 
-/** Maximum conversations that are remembered as left. */
+/** Maximum number of earlier conversations remembered. */
 const MAX_LEFT = 32;
 
 interface Report {
@@ -25,13 +25,13 @@ export class Conversations {
     this.newest = id === null ? null : { id, started_at: now };
   }
 
-  /** @returns false for a late report of a conversation that the agent has left */
+  /** @returns false for a late report of an earlier conversation */
   take({ conversation, moment }: Report, now: number): boolean {
     if (conversation === undefined) return true;
     const { newest, left } = this;
     if (newest?.id === conversation.id) {
       const { started_at = newest.started_at, title } = conversation;
-      // A later prompt is not what the conversation began with.
+      // A later prompt does not give the title: the conversation did not begin with it.
       const name = moment === "prompted" ? (newest.title ?? title) : (title ?? newest.title);
       this.newest = { ...newest, ...conversation, started_at, ...defined({ title: name }) };
       return true;

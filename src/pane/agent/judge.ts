@@ -10,17 +10,17 @@
  */
 import type { AgentSource, AgentState } from "../../protocol/agent.ts";
 
-/** Output that continues this long after input, or after a pause, is work and not an echo, in ms. */
+/** Duration after input, or after a pause, from which continued output is work and not an echo, in ms. */
 const WORK_MS = 1_500;
-/** Output continues across pauses up to this, in ms: counters of seconds redraw once a second. */
+/** Longest pause within continued output, in ms: counters of seconds redraw once a second. */
 const PAUSE_MS = 1_200;
-/** Silence after which an agent of which only output is known may be at rest, in ms: spinners turn faster. */
+/** Silence after which an agent without hooks may be at rest, in ms: spinners turn faster. */
 export const REST_MS = 3_000;
 /** The same for an agent whose hooks reported work, in ms: input may have interrupted it. */
 const INTERRUPTED_MS = 5_000;
 /** The same without input, in ms: agents that work redraw, and a hook that ends a turn can be lost. */
 const HOOKS_STOPPED_MS = 300_000;
-/** Interval between two looks whether a child of an agent that says it rests still works, in ms. */
+/** Interval between two checks whether a child of a resting agent still works, in ms. */
 export const BUSY_LOOK_MS = 3_000;
 
 /** The last report of an agent's hook, or a conclusion from it. */
@@ -43,9 +43,12 @@ export interface AgentKnowledge {
   readonly outputAt: number;
   /** Start of the current burst of output. */
   readonly burstAt: number;
-  /** The kernel reports that it waits for a key, or hides it; false while it computes or waits for something else. */
+  /**
+   * Whether the kernel reports that it waits for a key, or hides that; false while it computes or waits for something
+   * else.
+   */
   readonly isAtRest: boolean;
-  /** The command of a child that works, though its hooks say that it rests; null: none does. */
+  /** The command of a child that works although the hooks report rest; null: none does. */
   readonly busy: string | null;
 }
 
@@ -65,9 +68,9 @@ export interface Judgement {
   readonly source: AgentSource;
   readonly why: string;
   readonly message?: string | undefined;
-  /** The command of its child that works. */
+  /** The command of its working child. */
   readonly busy?: string;
-  /** When the answer may change though nothing happens; Infinity for never. */
+  /** Time at which the answer may change without an event; Infinity for never. */
   readonly until: number;
 }
 
@@ -77,12 +80,12 @@ export function afterOutput(known: AgentKnowledge, now: number): AgentKnowledge 
   return { ...known, outputAt: now, burstAt: goesOn ? known.burstAt : now };
 }
 
-/** Whether a state says that nothing is being done. */
+/** Whether a state means that the agent does nothing. */
 export function isResting(state: AgentState): boolean {
   return state === "done" || state === "idle";
 }
 
-/** @param was judged by the program alone, the state does not change while its output may be an echo */
+/** @param was the last state; without hooks or announcements it stays while output may be an echo */
 export function judge(known: AgentKnowledge, now: number, was: AgentState): Judgement {
   const judged = judgeItself(known, now, was);
   const { busy } = known;
@@ -100,14 +103,14 @@ function judgeItself(known: AgentKnowledge, now: number, was: AgentState): Judge
   const isNews = announced !== null && announced.at > at;
   switch (state) {
     case "needs_input":
-      // Until work shows that the answer was one: the first key may only have moved the choice.
+      // Valid until work shows that the input was an answer: the first key may only have moved the selection.
       if (known.inputAt > at && worksOn(known, known.inputAt)) {
         return { state: "working", source: "program", why: "it received input and is working", until: Infinity };
       }
       return { ...reported, until: known.inputAt > at ? now + WORK_MS : Infinity };
     case "done":
       if (isNews && announced.state === "working") return announced;
-      // A notification after input means that it asks; otherwise it repeats that the agent has finished.
+      // A notification after input is a question; otherwise it repeats that the agent has finished.
       if (isNews && known.inputAt > at && announced.state === "needs_input") return announced;
       if (known.inputAt > at) return seenTo(known, reported, now);
       return { ...reported, ...(isNews && announced.message ? { message: announced.message } : {}), until: Infinity };
@@ -129,7 +132,7 @@ function judgeItself(known: AgentKnowledge, now: number, was: AgentState): Judge
   }
 }
 
-/** Input to an agent that had finished; its hooks report further work with the next prompt. */
+/** Handles input to an agent that had finished; its hooks report further work with the next prompt. */
 function seenTo(known: AgentKnowledge, judgement: Omit<Judgement, "until">, now: number): Judgement {
   const working = judgeProgram(known, now, "idle");
   if (working.state === "working") return working;
@@ -179,7 +182,7 @@ function judgeProgram(known: AgentKnowledge, now: number, was: AgentState): Judg
   return was === "working" ? working : { state: was, source, why: "it may only be echoing input", until: restAt };
 }
 
-/** Whether output has continued longer than an answer to input does. */
+/** Whether output has continued longer than a response to input does. */
 function worksOn({ burstAt, outputAt }: AgentKnowledge, inputAt: number): boolean {
   return outputAt - Math.max(burstAt, inputAt) >= WORK_MS;
 }

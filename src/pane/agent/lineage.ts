@@ -15,7 +15,7 @@ const shellName = /^-?(?:ba|z|fi|da|a|k|mk)?sh$|^(?:busybox|env|timeout|wsh)$/;
 export interface ProcessIdentity extends ProcessNames {
   readonly pid: number;
   readonly ppid: number;
-  /** The same as long as the process lives, and no other's after it. */
+  /** Constant during the process's life, and never reused by another process. */
   readonly key: string;
 }
 
@@ -28,16 +28,16 @@ export interface AgentProcess {
   readonly key: string;
 }
 
-/** From the pane's program down to the process that reports. */
+/** The processes from the pane's program down to the reporting one. */
 interface Chain {
   readonly processes: readonly ProcessIdentity[];
-  /** The reporter if no process of the chain is a known agent: the nearest that is not a shell. */
+  /** The reporter if no process of the chain is a known agent: the nearest one that is not a shell. */
   readonly unknown: ProcessIdentity | null;
 }
 
 type Match = (process: ProcessNames & { readonly pid: number }) => AgentMatch | null;
 
-/** The agent among the terminal's holders, the pane's own program and the processes between them. */
+/** The agent among the foreground processes, the pane's own program and the processes between them. */
 export function findAgent(
   facts: ForegroundFacts,
   program: number,
@@ -67,10 +67,10 @@ export function lineageOf(lineage: Lineage, pid: number, program: number): Chain
   return null;
 }
 
-/** The agent that a chain's last process reports for; null when none is known on it. */
+/** The agent for which a chain's last process reports; null when the chain has no known agent. */
 export function reporter({ processes }: Chain, match: Match): AgentProcess | "nested" | null {
   let agent: AgentProcess | null = null;
-  /** Whether the process before is that agent and may only wrap it. */
+  /** Whether the previous process is that agent and may only wrap it. */
   let wraps = false;
   for (const process of processes) {
     const found = match(process);

@@ -1,4 +1,4 @@
-/** The agent of a pane, combined with the pane's facts about its program and the kernel's about processes. */
+/** Connects the agent watch to the pane's program and to the kernel's facts about processes. */
 import type { Clock } from "../../base/clock.ts";
 import type { Emitter } from "../../base/emitter.ts";
 import { busyChild } from "../../platform/busy-child.ts";

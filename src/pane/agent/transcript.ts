@@ -1,7 +1,7 @@
 /**
- * Reads the transcript that an agent writes of its conversation, in the forms of Claude Code, Codex, Gemini CLI, Copilot
- * and Cursor. The path comes from a hook, so it may name anything: only a regular file of this user, not a link, is
- * opened, at most its end is read, and only text in the form of a message is given out.
+ * Reads the transcript that an agent writes of its conversation, in the forms of Claude Code, Codex, Gemini CLI,
+ * Copilot and Cursor. The path comes from a hook, so it may name anything: only a regular file of this user, not a
+ * link, is opened, at most its end is read, and only text in the form of a message is returned.
  */
 import fs from "node:fs";
 import * as v from "valibot";
@@ -22,7 +22,7 @@ export interface TranscriptMessage {
 
 export interface Transcript {
   readonly messages: readonly TranscriptMessage[];
-  /** The file is longer than what was read: the oldest messages are missing. */
+  /** Whether the oldest messages are missing, since the file is longer than the part read. */
   readonly isCut: boolean;
 }
 
@@ -32,7 +32,7 @@ interface Beginning {
   readonly started_at?: number;
 }
 
-/** Null when there is nothing to read. */
+/** Returns null when there is nothing to read. */
 export function beginningOf(path: string): Beginning | null {
   const read = readPart(path, BEGINNING_BYTES, "start");
   if (read === null) return null;
@@ -67,7 +67,7 @@ function readPart(path: string, most: number, from: "start" | "end"): { text: st
   if (!isTranscript.test(path)) return null;
   let fd: number;
   try {
-    // Not blocked by a pipe, and not led elsewhere by a link.
+    // Flags that prevent blocking on a pipe, and following a link.
     fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
   } catch {
     return null;
@@ -93,7 +93,7 @@ interface TranscriptEntry {
   readonly title: string | null;
 }
 
-/** Lines of JSON, some with a list of messages; or one such document. Lines that were cut are left out. */
+/** Lines of JSON, some with a list of messages; or one such document. Truncated lines are skipped. */
 function entriesOf(text: string): TranscriptEntry[] {
   const whole = parsed(text);
   const values = whole === null ? text.split("\n").map(parsed) : [whole];
@@ -149,10 +149,10 @@ const EntrySchema = v.looseObject({
   data: v.optional(BodySchema),
 });
 
-/** Begins what a host adds to the conversation by itself, as its environment. */
+/** The start of a text that a host itself adds to the conversation, such as its environment. */
 const ADDED = /^<[a-z_-]+>/;
 
-/** Names of the two sides in the hosts' forms. */
+/** Names of the two roles in the hosts' forms. */
 const roles: Readonly<Record<string, TranscriptMessage["role"]>> = {
   user: "user",
   "user.message": "user",

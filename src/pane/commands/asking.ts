@@ -1,5 +1,5 @@
 /**
- * Notices that a program asks its user for something and gets no answer: it has waited for input, without output or
+ * Detects that a program asks its user for something and gets no answer: it has waited for input, without output or
  * input, for a while. Checks only while requested; owned by the call that waits for the program.
  */
 import { Alarm } from "../../base/alarm.ts";
@@ -10,7 +10,7 @@ import type { StateObserver } from "../state/observer.ts";
 /** Delay of the first check, in ms: most commands have ended by then and are never checked. */
 const FIRST_LOOK_MS = 1_000;
 
-/** The input that a running command waits for; `prompt`: it is a shell that shows its own prompt. */
+/** The input that a running command waits for; `prompt`: it is a shell at its own prompt. */
 type AwaitedInput = "waiting_for_input" | "password" | "fullscreen" | "prompt";
 
 /** The input that the program waits for; null when it does not wait for its user. */

@@ -18,10 +18,10 @@ export interface ChildShell {
   readonly pid: number | null;
 }
 
-/** How a child learns its secret: one file for one child. */
+/** The file through which one child shell learns its secret. */
 export interface ChildKey {
   readonly nonce: string;
-  /** The file, which the script empties. */
+  /** Path of the file, which the script empties. */
   readonly path: string;
   /** The script that the shell sources. */
   script(kind: IntegratedShell): string;
@@ -63,7 +63,7 @@ export class ChildShells {
     for (const { child } of [...this.known.values()]) this.remove(child);
   }
 
-  /** Runs per mark. */
+  /** Finds the shell with this secret. Runs per mark. */
   find(nonce: string | null): ChildShell | null {
     return nonce === null ? null : (this.known.get(nonce)?.child ?? null);
   }

@@ -1,8 +1,8 @@
 /**
- * Determines how the running command of a shell ends. D reports the end, and counts once the shell's line editor shows
- * the next prompt, which the terminal's mode reveals: a command can print D too, and the last one counts. For a shell
- * without a line editor, or without room for its prompt, reading its terminal decides, and the record is not verified.
- * Marks without a secret end a command at once.
+ * Determines how the running command of a shell ends. The mark D reports an end, and is valid once the shell's line
+ * editor shows the next prompt, which the terminal's mode reveals: a command can print D too, so the last one counts.
+ * For a shell without a line editor, or without room for its prompt, a read of its terminal is the evidence, and the
+ * record is not verified. Marks without a secret end a command at once.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { CommandState } from "../../protocol/commands.ts";
@@ -33,10 +33,10 @@ export interface CommandEndsPort {
   shellReads?(child: ChildShell | null): boolean | null;
 }
 
-/** The log's actions on a certain end. */
+/** The log's actions on a confirmed end. */
 interface EndSink {
   end(ending: Ending, state: Exclude<CommandState, "running">): void;
-  /** The shell takes input. */
+  /** The shell accepts input. */
   prompt(): void;
   /** The running command's output ends there, unless a later end is reported. */
   ending(id: number, outputEnd: TextPosition): void;
@@ -66,7 +66,7 @@ export class CommandEnds {
     shell.phase = "ended";
   }
 
-  /** A, while the shell itself holds the terminal. */
+  /** Mark A, while the shell itself is in the foreground. */
   promptBegins(shell: ShellLevel, mark: ShellMark): void {
     shell.prompted = null;
     if (shell.running !== null && !mark.verified) this.sink.end(this.at(shell, mark), "finished");
@@ -75,7 +75,7 @@ export class CommandEnds {
     if (shell.phase !== "running") shell.phase = "drawing";
   }
 
-  /** B. */
+  /** Mark B. */
   promptEnds(shell: ShellLevel, mark: ShellMark): void {
     if (shell.running === null || !mark.verified) this.atPrompt(shell);
     else if (shell.ending !== null) {
@@ -84,7 +84,10 @@ export class CommandEnds {
     }
   }
 
-  /** Once all output is parsed, the terminal's mode shows whose prompt it is: earlier it may be of a later moment. */
+  /**
+   * Decides whose prompt is shown, by the terminal's mode, once all output is parsed: before that, the mode may be of a
+   * later moment.
+   */
   private settle(shell: ShellLevel, prompted: number): void {
     const { ending } = shell;
     if (shell.prompted !== prompted || ending === null) return;
@@ -99,7 +102,7 @@ export class CommandEnds {
     this.atPrompt(shell);
   }
 
-  /** A line typed ahead is run before its prompt was seen. @returns whether no command runs any more */
+  /** A line typed ahead runs before its prompt was seen. @returns whether no command runs any more */
   nextBegins(shell: ShellLevel, number: number | null): boolean {
     const { running, ending } = shell;
     if (running === null) return true;
@@ -115,7 +118,7 @@ export class CommandEnds {
     return true;
   }
 
-  /** An end here and now. */
+  /** Ends the command at the current position. */
   at(
     { running }: ShellLevel,
     { position, offset }: MarkPosition,

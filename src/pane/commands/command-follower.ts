@@ -1,6 +1,6 @@
 /**
- * A reader that follows one command: the next one that starts, or one named by id that may be running or over. It gets
- * the output from the first byte, then the record; lines already dropped when following began are counted.
+ * A reader that follows one command: the next one that starts, or one named by id that may be running or finished. It
+ * receives the output from the first byte, then the record. Lines dropped before the following began are counted.
  */
 
 import type { CommandRecord } from "../../protocol/commands.ts";
@@ -59,7 +59,7 @@ export class CommandFollower {
       return;
     }
     this.output = new OutputFollower(options.text, running.end, (text) => sink.text(text));
-    // Behind that end a prompt may stand already.
+    // A prompt may already be on the screen after that end.
     if (running.told !== null) this.output.freeze(running.told);
   }
 

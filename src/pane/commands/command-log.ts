@@ -1,6 +1,5 @@
 /**
- * The commands that ran at the shell's prompt: when each began and ended, how, and its output (docs/protocol.md,
- * Commands).
+ * The commands that ran at the shell's prompt: begin, end, result and output of each (docs/protocol.md, Commands).
  *
  * Fed in stream order with the shell's marks, with lines that leave the emulator's hot window, and with the program's
  * end. Only D ends a command (`command-ends.ts`); a prompt without D, while the shell's own group holds the terminal,
@@ -52,7 +51,7 @@ const CUT_OFF = "the shell was killed while the command was running: the exit co
 interface CommandLogPort extends CommandEndsPort {
   /** Directory of the shell, if known. */
   cwd(): string | null;
-  /** Whether the process group of a shell (null: the session's own) holds the terminal; null when unknown. */
+  /** Whether the process group of a shell (null: the session's own) is in the foreground; null when unknown. */
   shellHoldsTerminal(child: ChildShell | null): boolean | null;
   /** Storage for requested output beyond what memory keeps; null or absent: none. */
   readonly spools?: Spools | null;
@@ -92,7 +91,7 @@ export class CommandLog {
     return this.shells.top;
   }
 
-  /** The shell that phase, prompts and the running command belong to; null: the session's own. */
+  /** The shell of `phase`, prompts and the running command; null: the session's own. */
   get child(): ChildShell | null {
     return this.shell.child;
   }
@@ -117,17 +116,17 @@ export class CommandLog {
     return this.shell.phase !== "none";
   }
 
-  /** Where the newest prompt began. */
+  /** Position of the newest prompt's start. */
   get promptStart(): TextPosition | null {
     return this.shell.promptBegin;
   }
 
-  /** The newest D and its position: a shell sends one without a command for text that it refused. */
+  /** The newest D and its position: a shell sends one without a command for text that it rejected. */
   get lastStatus(): ShellStatus | null {
     return this.shell.status;
   }
 
-  /** Whether the shell's own process group holds the terminal; null when unknown. */
+  /** Whether the shell's own process group is in the foreground; null when unknown. */
   shellHoldsTerminal(): boolean | null {
     return this.port.shellHoldsTerminal(this.shell.child);
   }
@@ -160,7 +159,7 @@ export class CommandLog {
     return this.records.nextId;
   }
 
-  /** Where a command came from; null when its record was dropped, or it ran before the session was restored. */
+  /** A command's origin; null when its record was dropped, or it ran before the session was restored. */
   origin(id: number): CommandOrigin | null {
     const entry = this.records.get(id);
     return entry?.isRestored === true ? null : entry;
@@ -173,7 +172,7 @@ export class CommandLog {
     return output instanceof PackedLines ? output.lines() : output.collect(end ?? this.port.text.position());
   }
 
-  /** The same including the spool, to be disposed of. */
+  /** Like output, including the spool; the caller disposes of it. */
   stored(id: number): StoredOutput | null {
     const entry = this.records.get(id);
     return entry && storedOutput(entry, this.port.text);
@@ -184,7 +183,7 @@ export class CommandLog {
     this.shells.chunk(hidesInput);
   }
 
-  /** The running command's complete lines, the place after them, and its reported end; null: it does not run. */
+  /** The running command's complete lines, the position after them, and its reported end; null: it does not run. */
   soFar(id: number): (ReturnType<RunningOutput["completeLines"]> & { readonly told: TextPosition | null }) | null {
     const output = this.records.get(id)?.output;
     if (!(output instanceof RunningOutput)) return null;
@@ -202,13 +201,13 @@ export class CommandLog {
     this.expected = sent;
   }
 
-  /** Known facts about the command that ran, besides the text that exec sent. */
+  /** Compares the command that ran with the text that exec sent. */
   comparison(id: number): Comparison {
     const entry = this.records.get(id);
     return entry === null ? { kind: "same" } : compare(entry);
   }
 
-  /** A mark in the stream, once everything before it has been parsed. */
+  /** Handles a mark in the stream, once everything before it has been parsed. */
   mark(mark: ShellMark): void {
     if (mark.verified) this.enter(mark.child ?? null, mark);
     const { shell } = this;
@@ -244,7 +243,7 @@ export class CommandLog {
     this.shells.retired(lines);
   }
 
-  /** The cursor may move up, or lines be moved. Runs while output is parsed. */
+  /** The cursor may move up, or lines may move. Runs while output is parsed. */
   displacing(): void {
     if (this.phase === "running") this.shells.displacing();
   }
@@ -275,7 +274,9 @@ export class CommandLog {
     this.emit((listener) => listener.exited?.());
   }
 
-  /** The shell's process runs another program: its command has no end, and marks of another shell count from now on. */
+  /**
+   * The shell's process runs another program: its command has no end, and marks of another shell are valid from now on.
+   */
   replaced(): void {
     this.leaveTo(1);
     const { shell } = this;
@@ -294,7 +295,7 @@ export class CommandLog {
     if (depth > 1) this.leaveTo(depth - 1);
   }
 
-  /** The shell whose mark came runs commands now: those above it have ended, or it is a new one. */
+  /** Makes the shell of a mark the current one: shells above it have ended, or it is a new one. */
   private enter(child: ChildShell | null, mark: ShellMark): void {
     if (child === this.shell.child) return;
     const depth = this.shells.depthOf(child);
@@ -315,7 +316,7 @@ export class CommandLog {
 
   private promptBegins(mark: ShellMark): void {
     const { shell } = this;
-    // A prompt while something else holds the terminal is not the shell's: a program printed it.
+    // A prompt while another program is in the foreground is not the shell's: a program printed it.
     if (shell.running !== null && this.shellHoldsTerminal() === false) return;
     this.ends.promptBegins(shell, mark);
     shell.promptBegin = mark.position;
@@ -326,7 +327,7 @@ export class CommandLog {
   private begin(mark: ShellMark): void {
     // A pasted block runs several commands without a prompt between them: it is one command until the next D.
     const { shell } = this;
-    // Other scripts' hooks (iTerm2's) take startup files, and what draws the first prompt, for commands.
+    // Other scripts' hooks (iTerm2's) report startup files, and the drawing of the first prompt, as commands.
     if (!mark.verified && shell.phase === "none") return;
     const number = Number(mark.params?.id ?? Number.NaN);
     if (!this.ends.nextBegins(shell, Number.isNaN(number) ? null : number)) return;

@@ -11,9 +11,9 @@ import { type CommandEntry, GONE, restoredEntry } from "./log-entry.ts";
 export interface CommandLogLimits {
   /** Maximum records. */
   readonly records: number;
-  /** Bytes of output that one record keeps, half from its start and half from its end. */
+  /** Bytes of output retained per record, half from its start and half from its end. */
   readonly recordBytes: number;
-  /** Bytes of output that all records keep together. */
+  /** Bytes of output retained in all records together. */
   readonly totalBytes: number;
 }
 
@@ -65,14 +65,14 @@ export class CommandRecords {
     return [...this.entries.values()].map((entry) => entry.record);
   }
 
-  /** The entry has the next id. */
+  /** Adds an entry, which has the next id. */
   add(entry: CommandEntry): void {
     this.lastId = entry.record.id;
     this.entries.set(this.lastId, entry);
     this.limit();
   }
 
-  /** The command has ended with this output. */
+  /** Stores the output of an ended command. */
   pack(entry: CommandEntry, kept: RetainedLines): void {
     const packed = new PackedLines(kept);
     entry.output = packed;
@@ -95,7 +95,7 @@ export class CommandRecords {
   }
 }
 
-/** The newest ended command's entry in lists. */
+/** The newest ended command, as lists show it. */
 export function lastExit(last: CommandRecord | null): { readonly last_exit_code?: number } {
   return last === null || last.exit_code === null ? {} : { last_exit_code: last.exit_code };
 }

@@ -13,7 +13,7 @@ const KEPT = 64;
 
 export class CommandStarts {
   private readonly moments = new Map<number, Moment>();
-  /** Time of the first prompt after the last command: a redrawn prompt may come after the next command has begun. */
+  /** Time of the first prompt after the last command: a redrawn prompt may follow the next command's start. */
   private atPrompt: Moment | null = null;
 
   constructor(

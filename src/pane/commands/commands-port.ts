@@ -1,4 +1,4 @@
-/** What a pane's commands are made of: its terminal, its program, and their limits. */
+/** The dependencies of a pane's commands: its terminal, its program, and their limits. */
 import type { Clock } from "../../base/clock.ts";
 import type { AgentInfo } from "../../protocol/agent.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
@@ -13,7 +13,7 @@ import { type CommandLogLimits, defaultCommandLogLimits } from "./command-record
 export interface CommandLimits extends CommandLogLimits {
   /** Pending waits. */
   readonly waiters: number;
-  /** Whose lines of exec and run the shell's own history keeps. */
+  /** Callers whose lines of exec and run stay in the shell's own history. */
   readonly execHistory?: "people" | "all" | "none";
 }
 
@@ -31,7 +31,7 @@ export interface CommandsPort {
   readonly limits?: CommandLimits;
   /** Storage for output that a caller requested; null or absent: none. */
   readonly spool?: SpoolLimits | null;
-  /** The program itself is a command that a caller requested. */
+  /** Whether the program itself is a command that a caller requested. */
   readonly isAskedFor?: boolean;
   /** File of the integrated shell that was started; null or absent when the program is not one. */
   readonly shellFile?: string | null;
@@ -41,7 +41,7 @@ export interface CommandsPort {
   readonly restored?: readonly CommandRecord[];
   /** The id before the first command's; default 0. */
   readonly lastCommandId?: number;
-  /** Kept equal to the secrets of shells inside. */
+  /** Always equal to the secrets of shells inside. */
   readonly childNonces?: Set<string>;
   /** The agent in the foreground, as last seen. */
   readonly agent?: () => AgentInfo | null;

@@ -1,7 +1,7 @@
 /**
- * A pane's knowledge of its program's commands, in one place. It owns the command records, the echo of input, the
- * observer of the program's state, the waits, exec and run; the pane feeds it events in stream order: marks and retired
- * lines while a chunk is parsed, then `chunk`. Input is announced before it is written.
+ * Tracks the commands of a pane's program. It owns the command records, the echo of input, the observer of the
+ * program's state, the waits, exec and run; the pane feeds it events in stream order: marks and retired lines while a
+ * chunk is parsed, then `chunk`. Input is announced before it is written.
  */
 
 import { readTerminalReader, type TerminalReader } from "../../platform/foreground.ts";
@@ -43,7 +43,9 @@ import { LostEcho } from "./lost-echo.ts";
 import { type RunOutcome, type RunRequest, Runs } from "./run.ts";
 import type { Leader, Stop } from "./stop.ts";
 
-/** Checks of a running command for having replaced the shell, in ms after the previous one: most do so at once. */
+/**
+ * Times of checks whether a running command has replaced the shell, in ms after the previous check: most do so at once.
+ */
 const CHECK_MS = [50, 250, 1_000, 5_000] as const;
 
 /**
@@ -168,17 +170,17 @@ export class Commands {
     this.runs = new Runs({ ...parts, type: (input) => this.submits.type(input, write), flags, isLineEntered });
   }
 
-  /** A caller's command runs, or may begin: what it writes is kept byte for byte. */
+  /** Whether a caller's command runs, or may begin: its output is kept byte for byte. */
   get wantsRaw(): boolean {
     return this.raw.isOpen || this.log.expected !== null || this.port.isAskedFor === true || this.runs.isPending;
   }
 
-  /** The shell's own editor has the terminal. */
+  /** Whether the shell's own line editor is in the foreground. */
   get isAtPrompt(): boolean {
     return this.log.phase === "prompt" && this.log.shellHoldsTerminal() !== false;
   }
 
-  /** A mark of the shell integration, after everything before it was parsed. */
+  /** Handles a mark of the shell integration, after everything before it was parsed. */
   mark(mark: ShellMark): void {
     const isOwn = mark.verified && (mark.child ?? null) === null;
     if (isOwn) this.image.shown();
@@ -193,7 +195,7 @@ export class Commands {
     if (mark.kind !== "L") this.log.mark(mark);
     // A shell that has our integration without this session's nonce still answers; its marks are never verified.
     else if (mark.verified || !this.log.verified) this.editor.answered(mark);
-    // Its last marks may be read after the shell that printed them is gone: the commands they start are over.
+    // Its last marks may be read after the shell that printed them is gone: the commands they start have ended.
     if (isOwn && this.image.replacedBy !== null) this.log.replaced();
   }
 
@@ -257,7 +259,7 @@ export class Commands {
     this.waiters.exited();
   }
 
-  /** The pane is going away. */
+  /** The pane is being closed. */
   dispose(reason: WshError): void {
     this.waiters.dispose(reason);
     this.spools?.dispose();
@@ -269,17 +271,17 @@ export class Commands {
     return this.waiters.count;
   }
 
-  /** Calls back once the program has waited for input for so long, in ms, without getting any. */
+  /** Calls back once the program has waited for input this long, in ms, without receiving any. */
   whenAsking(ms: number, asked: () => void): Disposable {
     return new Asking(this.port.clock, this.observer, ms, asked);
   }
 
-  /** The program's present state; scans /proc. */
+  /** The program's current state; scans /proc. */
   state(): ProgramState {
     return this.observer.observe();
   }
 
-  /** The program's present state, and how long it lasts unless an event ends it. */
+  /** The program's current state, and how long it lasts unless an event ends it. */
   stateLasting(): ReturnType<StateObserver["observeLasting"]> {
     return this.observer.observeLasting();
   }
@@ -292,7 +294,7 @@ export class Commands {
   /** Our script's reason for being inactive in this shell; null without one, or when other marks followed. */
   get inactiveReason(): string | null {
     const { replacedBy } = this.image;
-    // A script in front of bash execs bash by the same call as bash would exec another shell.
+    // A script in front of bash execs bash by the same call by which bash would exec another shell.
     const isGone = replacedBy !== null && shellKind(replacedBy) !== "bash";
     return this.log.active || isGone ? null : this.inactive;
   }
@@ -303,12 +305,12 @@ export class Commands {
     return (pid === null ? null : platform().processes.cwd(pid)) ?? this.port.cwd();
   }
 
-  /** The shell inside that runs commands now; null: the session's own does. */
+  /** The inner shell that runs commands now; null: the session's own does. */
   get child(): ChildShell | null {
     return this.log.child;
   }
 
-  /** The shell inside whose secret this is. Runs per mark. */
+  /** The inner shell with this secret. Runs per mark. */
   childOf(nonce: string | null): ChildShell | null {
     return this.shells.find(nonce);
   }
@@ -344,20 +346,20 @@ export class Commands {
   }
 
   /**
-   * Puts a line at the prompt without running it: at once, or, while a command runs, when that has ended.
+   * Puts a line at the prompt without running it: at once, or after the running command.
    * @throws WshError as offerLine
    */
   offer(offer: LineOffer): Promise<void> {
     return offerLine(this.offers, offer);
   }
 
-  /** Whether the shell's own history leaves out what this caller runs. */
+  /** Whether the shell's own history omits this caller's commands. */
   hides(caller: Caller): boolean {
     const { execHistory = "people" } = this.port.limits ?? {};
     return execHistory === "people" ? agentOfCaller(caller) !== null : execHistory === "none";
   }
 
-  /** Call before a caller's input is typed: if that is a line for the shell's prompt, its history leaves it out. */
+  /** Call before a caller's input is typed: a line for the shell's prompt is kept out of the shell's history. */
   async hide(caller: Caller, input: Uint8Array): Promise<void> {
     const { target } = this.port;
     if (target.shell === null || !this.isAtPrompt || !this.log.verified || !isLine(input) || !this.hides(caller))
@@ -408,7 +410,7 @@ export class Commands {
     this.cookedLine.sent(bytes);
     const { offset } = this.port.text;
     await write(bytes);
-    // The kernel has the input only now: the program's time starts here, unless it has answered already.
+    // The kernel receives the input only now: the program's time starts here, unless it has already answered.
     if (this.port.text.offset === offset) this.observer.input();
   }
 }

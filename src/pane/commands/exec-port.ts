@@ -20,7 +20,10 @@ export interface ExecRequest extends LineRequest {
   /** Time for all steps together. */
   readonly maxWaitMs: number;
   readonly onTimeout: OnTimeout;
-  /** Leaves the command as at the deadline once it has waited for input for so long, in ms; absent: not before. */
+  /**
+   * Stops waiting, as at the deadline, once the command has waited for input this long, in ms; absent: not before the
+   * deadline.
+   */
   readonly askingMs?: number | undefined;
   /** Returns as soon as the (only) command has started. */
   readonly background: boolean;
@@ -28,15 +31,15 @@ export interface ExecRequest extends LineRequest {
   readonly until?: readonly Condition[] | undefined;
   /** Types into a shell without integration, of this kind. */
   readonly typed?: TypedShell | undefined;
-  /** Gives the present shell, of this kind, our integration first. */
+  /** Gives the current shell, of this kind, our integration first. */
   readonly integrate?: IntegratedShell | undefined;
-  /** Whether an agent or a script over an API asks, not a person at a command line. */
+  /** Whether an agent or a script calls through an API, not a person at a command line. */
   readonly byProgram: boolean;
   /** Keep the lines out of the shell's own history. */
   readonly hidden?: boolean;
   /** UTF-8 bytes of output per step. */
   readonly outputLimit: number;
-  /** The same of a command that is ready and runs on, of which the end is shown. */
+  /** The same for a command that is ready and still runs; the end of its output is shown. */
   readonly readyLimit: number;
 }
 
@@ -46,6 +49,6 @@ export interface ExecPort extends LinePort, ResultsPort {
   wait(request: WaitRequest): Promise<WaitOutcome>;
   /** The terminal's flags now; null when unknown. */
   flags(): PtyFlags | null;
-  /** Writes exec's text past the held input; the echo mask knows it as input. */
+  /** Writes exec's text past the held input; the echo mask recognises it as input. */
   send(bytes: Uint8Array, hold: InputHold): Promise<void>;
 }

@@ -1,5 +1,5 @@
 /**
- * Runs shell commands at the shell's prompt, one after the other, and knows how each ended (docs/protocol.md,
+ * Runs shell commands at the shell's prompt, one after the other, and determines each result (docs/protocol.md,
  * Commands).
  *
  * Only an empty prompt of the pane's own shell is typed into; everything else is refused by name. A step lasts from the
@@ -24,7 +24,7 @@ import { STUCK_MS, type StepEnd, StepWatch } from "./step-watch.ts";
 import { type Stop, stopCommand } from "./stop.ts";
 import { TypedExec } from "./typed-exec.ts";
 
-/** How long a command may take to start, so that a caller that does not wait still learns its id, in ms. */
+/** How long a command may take to start, in ms, so that a caller that does not wait still learns its id. */
 const BEGIN_MS = 1_000;
 /** How long a typed line is followed after its caller has left, in ms. */
 const SETTLE_MS = 10_000;
@@ -38,7 +38,7 @@ export interface ExecOutcome {
 
 export class Exec {
   private busy: string | null = null;
-  /** A typed line that was neither run nor given up when its caller left. */
+  /** A typed line that had neither run nor been cleared when its caller left. */
   private unsettled: Promise<void> | null = null;
   private decision: WaitOutcome | null = null;
   private readonly line: PromptLine;
@@ -86,7 +86,7 @@ export class Exec {
         // No step begins once the caller is gone, even if the one before ended at that moment.
         if (request.signal?.aborted === true) throw new WshError("cancelled", "the caller is gone");
         this.busy = step.command;
-        // A command begun in time is continued.
+        // A command started in time is continued.
         const { inTime, ...rest } = request;
         const result = await this.step(step, index === 0 ? request : rest, deadline, warnings).catch(
           (error: unknown) => {
@@ -112,7 +112,10 @@ export class Exec {
     return { steps, warnings, decision: this.decision };
   }
 
-  /** The result of a command that a caller has followed itself. @param state how an ended one ended, by its deadline */
+  /**
+   * The result of a command that the caller has followed itself. @param state how an ended command ended, by its
+   * deadline
+   */
   async result(record: CommandRecord, state: ExecState, limit: number): Promise<StepResult> {
     if (record.state === "running") return this.results.ofRecord({}, "running", record, limit);
     return this.resultOf({}, record, limit, state);
@@ -161,19 +164,19 @@ export class Exec {
     }
   }
 
-  /** The caller would have to answer the command's question, but waits for the command to end. */
+  /** Stops waiting when the command asks: the caller would have to answer, but waits for the command to end. */
   private leaveWhenAsked(watch: StepWatch, { askingMs, onTimeout, background }: ExecRequest): Asking | null {
     if (askingMs === undefined || onTimeout !== "leave" || background) return null;
     return new Asking(this.port.clock, this.port.observer, askingMs, () => watch.leave());
   }
 
-  /** The session's own shell, which can be asked, shows its prompt. */
+  /** Whether the session's own shell, which can be queried, shows its prompt. */
   private get isAtOwnPrompt(): boolean {
     const { target, log } = this.port;
     return target.shell !== null && log.phase === "prompt" && log.shellHoldsTerminal() !== false;
   }
 
-  /** Another program than the shell that answers queries has the terminal, or there is no such shell. */
+  /** Whether another program than the shell that answers queries is in the foreground, or there is no such shell. */
   private get isInside(): boolean {
     const { target, log } = this.port;
     if (this.isAtOwnPrompt) return false;
@@ -182,7 +185,7 @@ export class Exec {
     return log.phase === "running" || (log.phase === "none" && !hasShell);
   }
 
-  /** Types the line into the empty editor. A line sent only in part is given up before anything follows it. */
+  /** Types the line into the empty editor. A partly sent line is cleared before anything follows it. */
   private async type(before: string, line: Uint8Array, hold: InputHold): Promise<void> {
     const bytes = before === "" ? line : new Uint8Array(Buffer.concat([Buffer.from(before), line]));
     try {
@@ -193,7 +196,7 @@ export class Exec {
     }
   }
 
-  /** A typed line whose caller has left is followed until it starts or is cleared. */
+  /** Follows a typed line whose caller has left, until it starts or is cleared. */
   private async settle(watch: StepWatch, hold: InputHold): Promise<void> {
     const { log } = this.port;
     try {
@@ -240,7 +243,7 @@ export class Exec {
     }
   }
 
-  /** Waits for a command in the background to be ready, or to end before that. */
+  /** Waits for a background command to be ready, or to end before that. */
   private async untilReady(
     step: Step,
     request: ExecRequest,
@@ -268,7 +271,7 @@ export class Exec {
       return this.results.ofRecord(step, endedBy(stopped.by), stopped.record, outputLimit);
     }
     const record = log.get(id);
-    if (record === null) throw new WshError("command_not_found", `the record of command ${id} is no longer kept`);
+    if (record === null) throw new WshError("command_not_found", `the record of command ${id} is no longer stored`);
     if (record.state !== "running") return this.resultOf(step, record, outputLimit);
     await drained(() => this.port.text.offset);
     return this.results.ofReady(step, record, request.readyLimit);

@@ -1,11 +1,11 @@
 /**
  * Asks the shell's line editor for its contents, and types into it only directly after an answer.
  *
- * The screen is no evidence of a line: it shows text that is not in the line, and the other way round. So the editor
- * itself is asked, by a private key that our shell integration has bound; it answers with a mark that carries the
- * pane's nonce. A key is sent only while all other input is held back and the shell reads with nothing unread: all
- * earlier input has been read by then, and nothing can come between the answer and the text typed after it. Keys are
- * numbered, so that a late answer is not mistaken for the answer to a later question.
+ * The screen is no evidence of a line: it shows text that is not in the line, and the other way round. A private key,
+ * bound by our shell integration, asks the editor itself; it answers with a mark that has the pane's nonce. The key is
+ * sent only while all other input is held back and the shell reads with nothing unread. All earlier input has been read
+ * by then, and nothing can come between the answer and the text typed after it. Keys are numbered, so that a late
+ * answer is not mistaken for the answer to a later question.
  */
 
 import { pause, Wait } from "../../base/deadline.ts";
@@ -38,10 +38,10 @@ const TYPING_MS = 100;
 const PASTE_MS = 1_000;
 
 const encoder = new TextEncoder();
-/** Places in `ask`. */
+/** Indexes into `ask`. */
 const keyNumbers = [0, 1];
 /**
- * Keys that the scripts bind: `ask`, in turn; `clear` empties the line; `hide` keeps what is entered next out of the
+ * Keys that the scripts bind: `ask`, used alternately; `clear` empties the line; `hide` keeps the next line out of the
  * shell's own history.
  */
 interface PrivateKeys {
@@ -58,7 +58,7 @@ const keys: Readonly<Record<IntegratedShell, PrivateKeys>> = {
 /** Switches bash's vi command mode back to inserting; the other shells' scripts do that themselves. */
 const INSERT = "i";
 
-/** `before` is to be typed before a command. `oneLine`: the editor runs no line that has a newline in it. */
+/** `before` must be typed before a command. `oneLine`: the editor cannot run a line that contains a newline. */
 export interface EmptyLine {
   readonly kind: "empty";
   readonly before: string;
@@ -106,7 +106,7 @@ export class LineEditor {
     this.answer?.(mark);
   }
 
-  /** Waits briefly until input being typed is whole, before input is held back. Null when it is. */
+  /** Waits briefly until input being typed is whole, before input is held back. Returns null when it is. */
   async unfinished(shell: IntegratedShell): Promise<Unfinished | null> {
     const { typed } = this.port.target;
     for (const began = performance.now(); ; await pause(LOOK_MS)) {
@@ -196,7 +196,7 @@ export class LineEditor {
     return await wait.promise;
   }
 
-  /** Null as soon as the shell reads and has read everything; else its state. */
+  /** Returns null as soon as the shell reads and has read everything; else its state. */
   private async untilReading(): Promise<LineState | null> {
     const { log } = this.port;
     const began = performance.now();
@@ -218,7 +218,7 @@ export class LineEditor {
   }
 }
 
-/** Before a line for a shell that has our integration: it stays out of that shell's history. */
+/** The key before a line for a shell with our integration: it keeps the line out of that shell's history. */
 export function hideKey(shell: IntegratedShell): Uint8Array {
   return encoder.encode(keys[shell].hide);
 }

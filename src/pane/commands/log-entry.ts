@@ -14,7 +14,7 @@ import type { ChildShell } from "./child-shells.ts";
 /** Maximum characters of a stored command line. */
 export const MAX_COMMAND_LINE = 65_536;
 
-/** Counts of output that was not shown as printed, until the command began. */
+/** Counters of output that is not shown as printed, at the command's start. */
 interface Counters {
   readonly scrolledAway: number;
   readonly replacedParts: number;
@@ -37,20 +37,20 @@ export interface CommandEntry extends Counters {
   readonly indented: boolean;
   /** The shell's report with C about its own history. */
   readonly history: ShellHistoryParams;
-  /** The number that the shell gave it; null without one. */
+  /** The command's number in the shell; null without one. */
   readonly number: number | null;
   /** The shell that ran it; null: the session's own. */
   readonly shell: ChildShell | null;
-  /** Whether its marks were trusted, and each came in time. */
+  /** Whether its marks were trusted, and each arrived in time. */
   verified: boolean;
-  /** Reasons why its result is not exact, as they become known. */
+  /** Reasons why its result is not exact, in the order of their discovery. */
   readonly doubts: string[];
   /** Its output while it runs; afterwards the retained part. */
   output: RunningOutput | PackedLines;
   /** Takes output beyond memory's limit; null when that is lost. */
   readonly spool: Spool | null;
   readonly gaps: OutputGaps;
-  /** Only its record was restored with the session. */
+  /** Whether only its record was restored with the session. */
   readonly isRestored?: true;
 }
 
@@ -136,7 +136,7 @@ export function startedRecord(
   };
 }
 
-/** A command of which only the record was restored. */
+/** A command whose record alone was restored. */
 export function restoredEntry(record: CommandRecord): CommandEntry {
   const { command, verified, output_lines: omitted } = record;
   return {
@@ -186,7 +186,7 @@ export function doubt(entry: CommandEntry, why: string): void {
   entry.record = { ...entry.record, verified: false };
 }
 
-/** Why the screen does not show everything that a command printed. */
+/** Reasons why the screen does not show everything that a command printed. */
 export function doubtsOf(
   { scrolledAway, replacedParts, doubts: known, output }: Counters & Pick<CommandEntry, "doubts" | "output">,
   text: TerminalText,
@@ -225,7 +225,7 @@ function isSame(line: string, ran: string): boolean {
   return line.replace(blanks, " ").trim() === ran.replace(blanks, " ").trim();
 }
 
-/** The same for text on the terminal, where lines are wrapped and tabs are blanks. */
+/** Like isSame for text on the terminal, where lines are wrapped and tabs are blanks. */
 function isShown(line: string, shown: string | null): boolean {
   const blanks = /\s+/g;
   return shown !== null && line.replace(blanks, "") === shown.replace(blanks, "");

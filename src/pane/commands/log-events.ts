@@ -6,11 +6,11 @@ export interface CommandLogEvents {
   /** C: a command started, by a caller or not; then the shell names it. */
   started(record: CommandRecord, isAskedFor: boolean): void;
   named(record: CommandRecord): void;
-  /** The shell reports that the command has ended, with its output here; final if a prompt follows. */
+  /** The shell reports that the command has ended, with its output up to here; final if a prompt follows. */
   ending(id: number, outputEnd: TextPosition): void;
-  /** The command ended, was lost, or the program ended under it. */
+  /** The command ended, was lost, or the program ended during it. */
   finished(record: CommandRecord): void;
-  /** B: the shell takes input. */
+  /** B: the shell accepts input. */
   prompt(): void;
   /** The pane's program has ended, and its last command with it. */
   exited(): void;

@@ -1,23 +1,23 @@
 /**
- * Whether the terminal was left without echo at the prompt of bash, whose line editor then draws nothing: readline keeps
- * the terminal as commands have it, and follows its echo. The editors of zsh and fish draw always, and give commands
- * their echo back.
+ * Detects that a command left the terminal without echo at the prompt of bash, whose line editor then draws nothing:
+ * readline keeps the terminal's flags as commands left them, and follows its echo. The editors of zsh and fish always
+ * draw, and restore the echo for commands.
  *
- * At the prompt flags are the editor's own. So they are looked at while a command runs; where those show no echo, a
- * private key is pressed at the next prompt: the editor that echoes draws its prompt again.
+ * At the prompt the flags are the editor's own, so they are read while a command runs. If those show no echo, a private
+ * key is pressed at the next prompt: an editor with echo redraws its prompt.
  */
 import { pause, Wait } from "../../base/deadline.ts";
 import { isSecret, type PtyFlags } from "../../pty/port.ts";
 import type { ExecTarget } from "../ports.ts";
 import { clearKey, hideKey, type LineEditorPort } from "./line-editor.ts";
 
-/** How long bash may take to draw its prompt again, once it reads and has read the key, in ms. */
+/** How long bash may take to redraw its prompt, once it reads and has read the key, in ms. */
 const DRAWN_MS = 50;
-/** Bytes by which bash clears the line that it does not show; other editors (ble.sh) draw more, or nothing. */
+/** Most bytes with which bash clears the invisible line; other editors (ble.sh) draw more, or nothing. */
 const MAX_CLEARED = 8;
-/** How long it may take to read the key, and for the prompt after the command that mends, in ms. */
+/** How long it may take to read the key, and to show the prompt after the repair, in ms. */
 const READ_MS = 2_000;
-/** Interval between looks, in ms. */
+/** Interval between checks, in ms. */
 const LOOK_MS = 10;
 const MEND = new TextEncoder().encode("stty echo\r");
 
@@ -26,9 +26,9 @@ interface LostEchoPort extends Omit<LineEditorPort, "target"> {
 }
 
 export class LostEcho {
-  /** Known to be so at this prompt. */
+  /** Whether echo is known to be lost at this prompt. */
   isLost = false;
-  /** The terminal did not echo while the newest command ran, which may be its own doing. */
+  /** Whether the terminal did not echo while the newest command ran, which may be the command's intention. */
   private wasSilent = false;
   private looking: Promise<void> | null = null;
 
@@ -52,7 +52,7 @@ export class LostEcho {
     return flags;
   }
 
-  /** Makes bash echo again, if it does not. @returns whether it was mended */
+  /** Makes bash echo again, if it does not. @returns whether it was repaired */
   async mend(): Promise<boolean> {
     await this.look();
     if (!this.isLost || !this.isAtEmptyPrompt) return false;
@@ -66,7 +66,7 @@ export class LostEcho {
     return target.shell === "bash" && log.phase === "prompt" && target.typed.isUntouched;
   }
 
-  /** Asks the editor, if its line is certainly empty. */
+  /** Queries the editor, if its line is certainly empty. */
   private look(): Promise<void> {
     if (!this.isAtEmptyPrompt) return Promise.resolve();
     this.wasSilent = false;
@@ -77,7 +77,7 @@ export class LostEcho {
     return this.looking;
   }
 
-  /** @returns whether a prompt is drawn once bash has read these keys; null where that does not show */
+  /** @returns whether a prompt is drawn once bash has read these keys; null if that is not visible */
   private async press(keys: readonly Uint8Array[], isCommand: boolean): Promise<boolean | null> {
     const { log, target, reader, quietMs, offset } = this.port;
     const before = offset();
@@ -87,11 +87,11 @@ export class LostEcho {
     try {
       const hold = target.hold();
       const written = keys.map((key) => hold.write(key));
-      // Nobody who types next finds the input held.
+      // A caller that types next finds no input held.
       hold[Symbol.dispose]();
       await Promise.all(written);
     } catch {
-      // A caller types there, or the program has ended.
+      // Another caller types there, or the program has ended.
       return null;
     }
     while (!wait.isOver) {

@@ -1,6 +1,6 @@
 /**
- * The line at the shell's prompt, as exec needs it: shown by the pane's own shell, reported empty by its editor, and
- * protected from all other input. Other text there is refused by name, or discarded on request.
+ * The line at the shell's prompt in the state that exec needs: shown by the pane's own shell, reported empty by its
+ * editor, and protected from all other input. Other text there is refused with its name, or discarded on request.
  */
 
 import type { Clock } from "../../base/clock.ts";
@@ -35,7 +35,7 @@ export interface LineRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The hold, while the line is empty or ours, and how a command is typed into it. */
+/** The hold, which lasts while the line is empty or ours, and how a command is typed into it. */
 interface HeldLine extends Omit<EmptyLine, "kind"> {
   readonly hold: InputHold;
 }
@@ -58,9 +58,7 @@ export class PromptLine {
     if (await prompt) this.port.target.typed.givenUp();
   }
 
-  /**
-   * Holds all other input back and makes sure that the editor reports the line at the shell's prompt empty.
-   */
+  /** Holds all other input back and verifies that the editor reports the line at the shell's prompt empty. */
   async empty(request: LineRequest, deadline: number): Promise<HeldLine> {
     const { editor, target, log } = this.port;
     for (;;) {
@@ -89,7 +87,7 @@ export class PromptLine {
     }
   }
 
-  /** Empties the line with the editor's own key; interrupts if that is not enough. */
+  /** Empties the line with the editor's own key; interrupts if that does not suffice. */
   private async cleared(hold: InputHold, shell: IntegratedShell, line: LineState): Promise<LineState> {
     const { editor } = this.port;
     let now = line;
@@ -145,7 +143,7 @@ export class PromptLine {
     }
   }
 
-  /** Waits until the pane's shell shows its prompt; refuses when something else is there. */
+  /** Waits until the pane's shell shows its prompt; refuses when another program is in the foreground. */
   private async atPrompt(deadline: number, signal: AbortSignal | undefined): Promise<IntegratedShell> {
     const { target, log, clock, observer } = this.port;
     observer.requireRunning();
@@ -174,7 +172,7 @@ export class PromptLine {
     throw new WshError("no_shell_integration", `'${target.replacedBy}' is not a shell with a line editor to query`);
   }
 
-  /** The next prompt, or false at the deadline, at the program's end, or when the caller is gone. */
+  /** Waits for the next prompt; false at the deadline, at the program's end, or when the caller is gone. */
   promptComes(until: number, signal: AbortSignal | undefined): Promise<boolean> {
     const { log, clock } = this.port;
     const left = until - clock.now();

@@ -1,7 +1,7 @@
 /**
- * Explains why a pane's shell will show no prompt, if visible: it has become another program, its startup files run
- * something that waits, or the terminal has no room for it. Without this check an exec would wait for a prompt as long
- * as a slow start may take.
+ * Explains why a pane's shell will show no prompt, if visible: it has become another program, its startup files run a
+ * program that waits, or the terminal has no room for a prompt. Without this check an exec would wait for a prompt as
+ * long as a slow start may take.
  */
 
 import type { Clock } from "../../base/clock.ts";
@@ -12,8 +12,8 @@ import type { StateObserver } from "../state/observer.ts";
 import type { CommandLog } from "./command-log.ts";
 
 /**
- * How long something must wait before the first prompt to count as an obstacle, in ms: startup files also ask the
- * terminal questions, and read its answers at once.
+ * Wait before the first prompt from which a program counts as an obstacle, in ms: startup files also ask the terminal
+ * questions, and read its answers at once.
  */
 const STANDING_MS = 500;
 
@@ -24,7 +24,7 @@ interface ObstaclePort {
   readonly target: ExecTarget;
 }
 
-/** The error to refuse with; null while a prompt may still come. */
+/** The error for the caller; null while a prompt may still appear. */
 export function obstacleTo(port: ObstaclePort, state: ProgramState): WshError | null {
   const { log, target } = port;
   if (log.active) return readsUnseen(log, state) ? noPromptDrawn(target.shell) : null;

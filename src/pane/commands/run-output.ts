@@ -1,7 +1,7 @@
 /**
  * Output after a run's input: everything new on the normal screen, without the echo of the input and the prompts around
- * it. For shell commands that the input started, their own output. The line in which a program that waits for input has
- * left the cursor is its prompt, not output.
+ * it. For shell commands started by the input, it is their own output. The cursor's line of a program that waits for
+ * input is its prompt, not output.
  */
 
 import { isSecret, type PtyFlags } from "../../pty/port.ts";
@@ -19,7 +19,7 @@ export interface OutputRequest {
   readonly input: Uint8Array;
   /** An output cursor: everything after it counts, including this input's echo. Default: output after the input. */
   readonly since?: number | undefined;
-  /** Input typed at that cursor whose echo is not output: the line that has started a dialog. */
+  /** Input typed at that cursor whose echo is not output: the line that started a dialog. */
   readonly begunBy?: Uint8Array | undefined;
   /** UTF-8 bytes. */
   readonly outputLimit: number;
@@ -38,7 +38,7 @@ interface RunText {
   readonly prompt: string | null;
 }
 
-/** Made before the input is sent. */
+/** Created before the input is sent. */
 export class RunOutput {
   /** The cursor at which the output begins. */
   readonly from: number;
@@ -93,7 +93,7 @@ export class RunOutput {
     return { output: cutOutput(kept, outputLimit), prompt };
   }
 
-  /** The input is before the cursor, like text that was typed and not entered. */
+  /** Whether the input is before the cursor, like text typed without Enter. */
   get standsAtCursor(): boolean {
     const { text } = this.port;
     const { line, index } = text.position();
@@ -101,7 +101,7 @@ export class RunOutput {
     return !text.alternate && typed !== "" && (text.line(line) ?? "").padEnd(index).slice(0, index).endsWith(typed);
   }
 
-  /** Rows that are in no output: they left a scroll region. */
+  /** Rows missing from every output: they left a scroll region. */
   get lostRows(): number {
     return this.port.text.scrolledAway - this.scrolledAway;
   }
@@ -131,7 +131,7 @@ export class RunOutput {
       : { head: shown, tail: withoutBlankEnd(kept.tail), omitted: kept.omitted };
   }
 
-  /** Where the output ends: before the prompt that follows it. */
+  /** The end of the output: before the prompt that follows it. */
   private end(state: ProgramState): { readonly end: TextPosition; readonly prompt: string | null } {
     const { text, log } = this.port;
     const { phase, lastStatus, promptStart } = log;

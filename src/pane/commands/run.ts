@@ -2,8 +2,9 @@
  * Types input into any program, and returns when the activity that it started has ended (docs/protocol.md, Commands).
  *
  * An end is, in this order: a shell command finished; the program waits for input again after reading the input; or
- * silence, and then only if nothing is known to be working, unless the caller has said how long it has to last: without
- * that a quiet `sleep` is awaited until the deadline. All of it counts from the moment the input was taken, so the answer never shows the screen from before.
+ * silence. Silence counts only if no program is known to be working, unless the caller specified its length: otherwise
+ * a quiet `sleep` is awaited until the deadline. All conditions count from the moment the program received the input,
+ * so the answer never shows the earlier screen.
  */
 
 import { Alarm } from "../../base/alarm.ts";
@@ -34,8 +35,8 @@ const COMMAND_MS = 500;
 export interface RunRequest extends Omit<OutputRequest, "input"> {
   readonly input: TypedInput;
   /**
-   * Silence that ends it, also while the program works, in ms; 0 returns at the first activity. Absent: the usual
-   * silence, of a program that is not known to work.
+   * Length of silence that ends the run, even while the program works, in ms; 0 returns at the first activity. Absent:
+   * the usual silence, of a program not known to work.
    */
   readonly timeoutMs?: number | undefined;
   readonly maxWaitMs: number;
@@ -64,11 +65,11 @@ export interface RunPort extends OutputPort {
   readonly observer: StateObserver;
   /** Writes the caller's input. */
   type(input: TypedInput): Promise<void>;
-  /** A line was entered at the prompt, and nothing has begun. */
+  /** Whether a line was entered at the prompt, and no command has begun. */
   isLineEntered(): boolean;
 }
 
-/** Lines of an input that a shell would take as commands. */
+/** Lines of an input that a shell would run as commands. */
 function commandLines(input: Uint8Array): number {
   const lines = new TextDecoder().decode(input).split(/[\r\n]/);
   return lines.slice(0, -1).filter((line) => line.trim() !== "").length;
@@ -131,7 +132,7 @@ export class Runs {
     }
   }
 
-  /** A prompt that is about to be shown, or a command that was entered, belongs to the input before. */
+  /** Waits for a prompt that is about to be shown, or a command just entered: they belong to earlier input. */
   async promptShown(signal: AbortSignal | undefined): Promise<void> {
     const { log, clock } = this.port;
     const isComing = log.phase === "prompt" && log.verified && this.port.isLineEntered();
@@ -159,7 +160,7 @@ class Run implements Disposable {
   private watch: Disposable | null = null;
   private command: CommandRecord | null = null;
   private endedAt: number | null = null;
-  /** Ids of the started commands: of a single line, the newest, since others may have entered theirs before. */
+  /** Ids of the started commands; for a single line the newest, since others may have entered theirs before. */
   private started: number[] = [];
   private deadline = 0;
   private sentAt = Number.POSITIVE_INFINITY;
@@ -308,7 +309,7 @@ class Run implements Disposable {
     if (this.silenceMs === 0) this.alarm.set(this.deadline);
     else if (quiet < this.silenceMs) this.alarm.set(Math.min(this.deadline, now + this.silenceMs - quiet));
     else {
-      // Longer silence is the watch's to judge: it checks again now and then.
+      // The watch handles longer silence: it checks again at intervals.
       this.stateSeen(observer.observe());
       this.alarm.set(this.deadline);
     }

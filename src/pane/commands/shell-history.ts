@@ -17,12 +17,12 @@ import type { CommandOrigin } from "./log-entry.ts";
 
 /** Texts remembered to distinguish a repetition from an excluded command. */
 const MAX_KNOWN = 1_000;
-/** Shells whose last command may wait for their next one: an ended one never reports it. */
+/** Shells whose last command may still be reported by the next; an ended shell never reports it. */
 const MAX_SHELLS = 32;
 
 export interface KeptCommand {
   readonly record: CommandRecord;
-  /** An agent or a script requested it. */
+  /** Whether an agent or a script requested it. */
   readonly byProgram: boolean;
 }
 
@@ -30,15 +30,15 @@ interface ShellHistoryPort {
   /** Whether a person gave the newest input, at a command's start. */
   typedByPerson(): boolean;
   isPrivate(): boolean;
-  /** A command to be kept has started. Not called when that is decided later. */
+  /** A command for the history has started. Not called if that is decided later. */
   begun(command: KeptCommand): void;
-  /** A command to be kept has ended. Called once for each. */
+  /** A command for the history has ended. Called once for each. */
   ended(command: KeptCommand): void;
-  /** A command reported as begun is not to be kept after all. */
+  /** A command reported as begun does not belong to the history after all. */
   left(id: number): void;
 }
 
-/** A command that runs, or has ended and is not decided. */
+/** A running command, or an ended one that is not decided. */
 interface RunningEntry {
   readonly id: number;
   readonly byProgram: boolean;
@@ -51,7 +51,7 @@ export class ShellHistory implements Disposable {
   private readonly listener: Disposable;
   /** One for each shell inside another. */
   private open: RunningEntry[] = [];
-  /** Waits for its shell's report with the next C. */
+  /** Commands to be decided by their shell's report with the next C. */
   private readonly later = new Map<ChildShell | null, KeptCommand>();
 
   constructor(
@@ -139,7 +139,7 @@ export class ShellHistory implements Disposable {
   private add(command: KeptCommand): void {
     const { command: text } = command.record;
     if (text === null) return;
-    // The newest last, so that the oldest goes first.
+    // Moves the newest to the end, so that the oldest is removed first.
     this.known.delete(text);
     this.known.add(text);
     if (this.known.size > MAX_KNOWN)

@@ -1,7 +1,6 @@
 /**
- * The state of each shell, by its marks: the session's own at the bottom, above it the shells inside that have a
- * secret, each in the running command of the one below. All running commands collect output; only the newest gets
- * marks.
+ * The state of each shell, by its marks: the session's own at the bottom, above it the inner shells that have a secret,
+ * each in the running command of the one below. All running commands collect output; only the newest receives marks.
  */
 import type { ShellPhase } from "../state/shell-phase.ts";
 import { RunningOutput } from "../text/running-output.ts";
@@ -11,12 +10,12 @@ import type { CommandEntry, ShellStatus } from "./log-entry.ts";
 
 const TYPED_INTO = "input was typed during the command: the output may contain its echo";
 
-/** The end that a command's D reports; it counts once the shell's line editor is back: a command can print D too. */
+/** The end that a command's D reports; it is valid once the shell's line editor is back: a command can print D too. */
 export interface Ending {
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly offset: number;
-  /** Where the output ends. */
+  /** Position of the output's end. */
   readonly outputEnd: TextPosition;
   /** By the monotonic and by the wall clock. */
   readonly at: number;
@@ -27,10 +26,12 @@ export interface Ending {
 /** One shell. Data only: the log changes it. */
 export class ShellLevel {
   phase: ShellPhase = "none";
-  /** Of a shell inside its running command, by marks that are not trusted. */
+  /** The phase of a shell inside its running command, by marks that are not trusted. */
   inner: ShellPhase = "none";
   sawVerified: boolean;
-  /** Another program runs in its process: until that shows a prompt, marks belong to the last line that was run. */
+  /**
+   * Whether another program runs in its process: until that shows a prompt, marks belong to the last line that was run.
+   */
   isReplaced = false;
   promptBegin: TextPosition | null = null;
   promptEnd: TextPosition | null = null;
@@ -40,7 +41,7 @@ export class ShellLevel {
   ending: Ending | null = null;
   /** Output up to the prompt after that end, which may or may not be the shell's. */
   prompted: number | null = null;
-  /** The terminal reads lines at its prompts: it has no line editor. */
+  /** Whether the terminal reads lines at its prompts: the shell has no line editor. */
   readsLines = false;
 
   /** @param child null: the session's own shell */

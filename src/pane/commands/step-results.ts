@@ -26,7 +26,7 @@ export class StepResults {
     return skippedStep(step, this.port.text.offset);
   }
 
-  /** @param state how it ended, if the record says only that it has */
+  /** @param state how the command ended, if the record only says that it has ended */
   ofRecord(step: Pick<Step, "name">, state: ExecState, record: CommandRecord, limit: number): StepResult {
     const kept = this.port.log.output(record.id) ?? { head: [], tail: [], omitted: record.output_lines };
     const doubts = doubtsOfRecord(record);
@@ -43,7 +43,7 @@ export class StepResults {
       command_id: record.id,
       output_cursor: record.output_end ?? this.port.text.offset,
       ...(doubts.length === 0 ? {} : { warnings: doubts }),
-      // Of another command, which ran in its place, nothing is the command's.
+      // Another command ran instead: its results are not the sent command's.
       ...(isOther ? { state: "lost", exit_code: null, signal: null, ran: record.command ?? "" } : {}),
     };
   }

@@ -42,7 +42,7 @@ export class StepWatch implements Disposable {
   constructor(
     private readonly port: WatchPort,
     background: boolean,
-    /** The shell runs the line or has discarded it: nothing can join it any more. */
+    /** The shell runs the line or has discarded it: no other input can join it. */
     private readonly accepted: () => void,
   ) {
     const { log, clock } = port;
@@ -81,7 +81,7 @@ export class StepWatch implements Disposable {
     this.after(STUCK_MS, check);
   }
 
-  /** The command has not started, and may still start. */
+  /** Whether the command has not started, and may still start. */
   get isOpen(): boolean {
     return this.record === null && this.ended === null;
   }
@@ -97,12 +97,12 @@ export class StepWatch implements Disposable {
     return this.ended ?? { kind: signal?.aborted === true ? "cancelled" : "timeout" };
   }
 
-  /** Ends the wait for the command's end as its deadline does, once it runs. */
+  /** Stops waiting for the command's end, as its deadline does, once it runs. */
   leave(): void {
     if (this.record !== null) this.notify?.();
   }
 
-  /** Once it has started or ended without starting, or at a deadline. */
+  /** Waits until the command has started, has ended without starting, or the time is up. */
   async begun(ms: number, signal: AbortSignal | undefined): Promise<StepEnd> {
     const listener = this.port.log.on({ started: () => this.notify?.() });
     const end = await this.end(this.port.clock.now() + ms, signal);

@@ -5,7 +5,7 @@
  * The line is typed without Enter; Enter follows only when its echo is before the cursor, else Ctrl+U. From then on
  * only marks with the line's secret count, which its shell prints before and after the command. The result is never
  * verified: the secret was shown on the terminal. One typed command at a time; one whose caller left is followed until
- * its mark, the end of its shell, or until a caller gives it up.
+ * its mark, the end of its shell, or until a caller abandons it.
  */
 import { Wait } from "../../base/deadline.ts";
 import { platform } from "../../platform/platform.ts";
@@ -23,7 +23,7 @@ import { CTRL_C } from "./prompt-line.ts";
 import { type PromptScreen, refusalAt } from "./typed-prompt.ts";
 import { type TypedEnd, TypedRun } from "./typed-run.ts";
 
-/** How long a prompt may take to come, in ms. */
+/** How long a prompt may take to appear, in ms. */
 const PROMPT_MS = 5_000;
 /** How long the echo of the line may take, in ms: a slow connection's worst round trip. */
 const ECHO_MS = 5_000;
@@ -49,7 +49,7 @@ export class TypedExec {
     const { run } = this;
     run?.mark(mark);
     if (run?.isOver !== true) return;
-    // Its output belongs to its caller, if there is still one.
+    // Its output belongs to its caller, if that is still waiting.
     run[Symbol.dispose]();
     this.run = null;
   }

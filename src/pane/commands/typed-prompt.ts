@@ -1,6 +1,6 @@
 /**
- * Decides whether a line may be typed at the visible prompt of a shell that wsh cannot query: judged by the program's
- * state, earlier input, and the text before the cursor. Pure; a doubt is a refusal.
+ * Decides whether a line may be typed at the visible prompt of a shell that wsh cannot query, by the program's state,
+ * earlier input, and the text before the cursor. Pure; refuses in case of doubt.
  */
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -8,10 +8,10 @@ import type { ProgramState } from "../state/classify.ts";
 
 /** Silence after which a terminal relayed elsewhere counts as at rest, in ms: a slow connection's round trip. */
 const REST_MS = 300;
-/** A second prompt of a shell, which takes the line for a part of the one before: `> ` of sh, `dquote> ` of zsh. */
+/** Continuation prompts, at which a shell appends the line to the previous one: `> ` of sh, `dquote> ` of zsh. */
 const continuation =
   /^\s*(?:(?:[bd]?quote|heredocd?|pipe|cmdsubst|cmdor|cmdand|subsh|cursh|braceparam|mathsubst|math|array|for|foreach|while|until|repeat|select|if|then|elif|else|case|function|errexit)[a-z ]*)?>\s*$/;
-/** Prompts of programs that are no shell: Python, IPython, debuggers, `mysql>` and its like. */
+/** Prompts of programs that are no shell: Python, IPython, debuggers, `mysql>` and similar. */
 const interpreter = /^\s*(?:>>>|\.\.\.|In ?\[\d+\]:|\((?:gdb|lldb|Pdb|[\w-]*db)\)|[\w()-]+(?:[=-][#>]|>))\s*$/;
 const secret = /pass(?:word|phrase|code)|\bPIN\b|\bOTP\b/i;
 /** The last characters of most shell prompts. */

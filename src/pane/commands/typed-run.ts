@@ -1,6 +1,6 @@
 /**
- * One typed command from its Enter on: its marks, the output between them, and the end of its shell. It is over with
- * its second mark, or when its shell is gone; later output does not belong to it.
+ * One typed command from its Enter on: its marks, the output between them, and the end of its shell. It ends with its
+ * second mark, or with its shell; later output does not belong to it.
  */
 import { Wait } from "../../base/deadline.ts";
 import { platform } from "../../platform/platform.ts";
@@ -69,7 +69,7 @@ export class TypedRun implements Disposable {
     ];
   }
 
-  /** It was interrupted: a prompt is then its end, even if only the screen shows it. */
+  /** The command was interrupted: a prompt is then its end, even if only the screen shows it. */
   interrupted(): void {
     this.isInterrupted = true;
   }
@@ -78,7 +78,7 @@ export class TypedRun implements Disposable {
     return this.end !== null;
   }
 
-  /** From mark to mark; null when one is missing. */
+  /** Time from mark to mark; null when one is missing. */
   get durationMs(): number | null {
     return this.startedAt === null || this.endedAt === null ? null : Math.round(this.endedAt - this.startedAt);
   }
@@ -142,7 +142,7 @@ export class TypedRun implements Disposable {
     await wait.promise;
   }
 
-  /** Whether its shell is still there, and still the same program. */
+  /** Checks whether its shell still runs, as the same program. */
   private look(state: ProgramState): void {
     const { shell } = this;
     if (this.end === null && this.printed !== null && this.isBackAt(state)) {

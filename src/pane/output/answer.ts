@@ -10,7 +10,7 @@ import type { LineRange } from "./stored-output.ts";
 
 export interface AnswerText {
   readonly text: string;
-  /** Requested lines or matches that are omitted, and their bytes as far as they were read. */
+  /** Requested lines or matches that are omitted, and their bytes where read. */
   readonly omittedLines: number;
   readonly omittedBytes: number;
   /** Number of lines that match; null without a pattern. */
@@ -21,15 +21,15 @@ export interface AnswerText {
 interface Hit {
   /** Number of its first line. */
   readonly first: number;
-  /** Which of its lines it is. */
+  /** Index of the matching line among its lines. */
   readonly at: number;
   readonly lines: string[];
   bytes: number;
 }
 
-/** A matching line of more than this share of the limit is shown around its match, */
+/** A matching line longer than this fraction of the limit (a quarter) is shown around its match only: */
 const LONG_SHARE = 4;
-/** by this many characters before and after its beginning. */
+/** this many characters before and after the match's start. */
 const EXCERPT_BEFORE = 150;
 const EXCERPT_AFTER = 250;
 
@@ -45,14 +45,14 @@ export class Answer {
   private backStart = 0;
   private backBytes = 0;
   private droppedBytes = 0;
-  /** Left out of lines that are shown in part. */
+  /** Bytes omitted from lines shown in part. */
   private excerptBytes = 0;
-  /** Lines without a pattern of which only the ends are shown. */
+  /** Number of lines without a pattern of which only the ends are shown. */
   private partial = 0;
   private hits = 0;
-  /** The last hit, while the lines that come are its context. */
+  /** The last hit, while following lines are its context. */
   private open: Hit | null = null;
-  /** Lines that come before the next hit. */
+  /** Lines that may become context before the next hit. */
   private before: string[] = [];
 
   /** @param limit UTF-8 bytes of the text */
@@ -63,7 +63,7 @@ export class Answer {
     this.isFrontOpen = query.test === null || query.head !== null || query.tail === null;
   }
 
-  /** The next line that was read. */
+  /** Adds the next line read. */
   add(number: number, line: string): void {
     const { test, context } = this.query;
     if (test === null) {
@@ -106,7 +106,7 @@ export class Answer {
     return { text, omittedLines, omittedBytes: left + this.excerptBytes, matches };
   }
 
-  /** Lines of the answer if there were no limit: matches, or all. */
+  /** Number of lines of the answer without a limit: matches, or all. */
   private asked(ranges: readonly LineRange[]): number {
     const { test, head, tail } = this.query;
     if (test === null) return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
@@ -131,7 +131,7 @@ export class Answer {
     this.trim();
   }
 
-  /** A long line around its match, and how much is left out: `range` shows all of it. */
+  /** A long line around its match, with the number of omitted bytes: `range` shows all of it. */
   private excerpt(line: string): string {
     const isLong = this.query.start !== null && this.limit > 0 && line.length * LONG_SHARE > this.limit;
     if (!isLong || line.length <= 2 * (EXCERPT_BEFORE + EXCERPT_AFTER)) return line;

@@ -1,9 +1,9 @@
 /**
- * Text that a program printed and wrote over after a carriage return, such as the states of a progress line: no screen
- * or history shows it, but searches and waits find it. The newest is kept, within MOST_TEXTS and MOST_CHARS.
+ * Text that a program printed and overwrote after a carriage return, such as the states of a progress line: no screen
+ * or history shows it, but searches and waits find it. The newest texts are stored, within MOST_TEXTS and MOST_CHARS.
  *
- * Of commands, and only of programs whose terminal collects lines: editors of a line write over their own echo. Not while
- * a password is asked for, and not on the alternate screen.
+ * Only for commands, and only while the terminal collects lines: line editors write over their own echo. Not while a
+ * password is requested, and not on the alternate screen.
  */
 import { isSecret, type PtyFlags } from "../../pty/port.ts";
 import type { ShellPhase } from "../state/shell-phase.ts";
@@ -16,14 +16,14 @@ const DROPPED_AT_ONCE = 64;
 const LONGEST = 2_048;
 
 interface OverwrittenText {
-  /** Grows by one with each. */
+  /** Increases by one with each text. */
   readonly number: number;
-  /** Output parsed when it was printed, at least. */
+  /** A lower bound of the output parsed when it was printed. */
   readonly offset: number;
-  /** The logical line that it stood in. */
+  /** Its logical line. */
   readonly line: number;
   readonly text: string;
-  /** It begins with text that stood there before, at these places of the line. */
+  /** Whether it begins with text that was already at its positions in the line. */
   readonly isStanding: boolean;
 }
 
@@ -46,17 +46,17 @@ export class Overwritten {
 
   constructor(private readonly port: OverwrittenPort) {}
 
-  /** Number of the newest. */
+  /** Number of the newest text. */
   get newest(): number {
     return this.last;
   }
 
-  /** The slice is about to be parsed. @param end offset at its end */
+  /** A slice is about to be parsed. @param end offset at its end */
   parsing(slice: Uint8Array, end: number): void {
     const { text, flags, log } = this.port;
     const modes = flags();
     if (isSecret(modes)) return;
-    // A quick command's terminal is the shell's again when its output is read.
+    // By the time a quick command's output is read, the terminal is the shell's again.
     if (modes?.canonical === false && log.shellHoldsTerminal() === false) return;
     let isOutput = log.phase === "running" || (log.phase === "none" && modes?.canonical !== false);
     const { line: first, index } = text.position();
@@ -77,12 +77,12 @@ export class Overwritten {
     }
   }
 
-  /** Those printed after an offset, oldest first. */
+  /** Texts printed after an offset, oldest first. */
   since(offset: number): readonly OverwrittenText[] {
     return this.texts.length === 0 ? NONE : this.texts.filter((each) => each.offset > offset);
   }
 
-  /** Those with a greater number. */
+  /** Texts with a greater number. */
   after(number: number): readonly OverwrittenText[] {
     if (number >= this.last) return NONE;
     return this.texts.filter((each) => each.number > number);
@@ -100,7 +100,7 @@ export class Overwritten {
   }
 }
 
-/** Text alone: without escape sequences and controls. */
+/** Strips escape sequences and control characters. */
 function plain(text: string): string {
   return text.replace(
     /\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g,
@@ -108,7 +108,7 @@ function plain(text: string): string {
   );
 }
 
-/** Texts that were written over, by the number of their line in an output that begins at line `first`. */
+/** Overwritten texts by the number of their line in an output that begins at line `first`. */
 export function byLine(texts: readonly OverwrittenText[], first: number): ReadonlyMap<number, readonly string[]> {
   const found = new Map<number, string[]>();
   for (const { line, text } of texts) {

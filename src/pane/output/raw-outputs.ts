@@ -1,23 +1,24 @@
 /**
- * What commands that callers started have written, byte for byte: from the mark of their begin to that of their end. What
- * the terminal adds, a CR before each LF, is taken away again.
+ * The exact bytes that callers' commands wrote: from the mark of their begin to that of their end. The CR that the
+ * terminal adds before each LF is removed.
  *
- * Bounded: of one command MOST_BYTES, of all ALL_BYTES, and the newest stay. What is not whole is not kept: the reason is.
+ * Bounded: MOST_BYTES per command, ALL_BYTES in all; the newest stay. An incomplete output is dropped; the reason is
+ * stored.
  */
 import { WshError } from "../../protocol/errors.ts";
 import { isSecret, type PtyFlags } from "../../pty/port.ts";
 import type { CommandLog } from "../commands/command-log.ts";
 
-/** Bytes of one command's output, and of all of a pane. */
+/** Most bytes of one command's output, and of all of a pane's. */
 const MOST_BYTES = 1024 * 1024;
 const ALL_BYTES = 4 * MOST_BYTES;
-/** Commands of which it is known. */
+/** Commands whose outputs or reasons are stored. */
 const MOST_COMMANDS = 64;
-/** Bytes of a mark that names a command, at most, with a title of fish. */
+/** Most bytes of a mark that names a command, with a title of fish. */
 const LONGEST_NAME = 600_000;
 const CR = 0x0d;
 const LF = 0x0a;
-/** Begin of our script's mark for a command's end. */
+/** Start of our script's mark for a command's end. */
 const END_MARK = Buffer.from("\x1b]133;D");
 
 interface Capture {
@@ -27,16 +28,16 @@ interface Capture {
   to: number | null;
   parts: Uint8Array[];
   bytes: number;
-  /** Why it is not known; null: it is whole so far. */
+  /** The reason why the output is incomplete; null: it is complete so far. */
   lost: string | null;
-  /** Whether the terminal has added CRs; null before anything was written. */
+  /** Whether the terminal has added CRs; null before any output. */
   addsCr: boolean | null;
   isNamed: boolean;
 }
 
 export class RawOutputs {
   private readonly captures = new Map<number, Capture>();
-  /** Those whose end was not told, or not read. */
+  /** Captures whose end was not reported, or not read. */
   private open: Capture[] = [];
   /** Offset up to which output was read. */
   private read = 0;
@@ -53,7 +54,7 @@ export class RawOutputs {
     return this.open.length > 0;
   }
 
-  /** The shell's script has named the command behind the mark of its begin: that is not the command's. */
+  /** The shell's script names the command after the mark of its begin: the name is not part of the output. */
   private named(id: number): void {
     const capture = this.captures.get(id);
     if (capture !== undefined) capture.isNamed = true;
@@ -66,7 +67,9 @@ export class RawOutputs {
     if (this.captures.size > MOST_COMMANDS) this.captures.delete(this.captures.keys().next().value ?? id);
   }
 
-  /** It is known only behind the prompt that follows. @param isMarked the shell told the end, in time */
+  /**
+   * The end is known only after the prompt that follows. @param isMarked whether the shell reported the end, in time
+   */
   private ended(id: number, to: number, isMarked: boolean): void {
     const capture = this.open.find((each) => each.id === id);
     if (capture === undefined) return;
@@ -78,7 +81,7 @@ export class RawOutputs {
   /**
    * A chunk was read. Runs per chunk.
    * @param end offset at its end
-   * @param flags of the terminal, asked only where a command runs that is captured
+   * @param flags the terminal's flags, read only while a captured command runs
    */
   chunk(raw: Uint8Array | null, end: number, flags: () => PtyFlags | null): void {
     this.read = end;
@@ -99,7 +102,7 @@ export class RawOutputs {
       else if (capture.bytes + part.length > MOST_BYTES) lose(capture, `it printed more than ${MOST_BYTES} bytes`);
       else {
         capture.addsCr = addsCr;
-        // The memory of a chunk is used again.
+        // The memory of a chunk is reused.
         capture.parts.push(new Uint8Array(part));
         capture.bytes += part.length;
       }
@@ -116,7 +119,7 @@ export class RawOutputs {
     this.open = this.open.filter(({ to }) => to === null || to > this.read);
   }
 
-  /** @throws WshError invalid_request while it runs and where it is not known */
+  /** @throws WshError invalid_request while the command runs, or if its output is incomplete */
   of(id: number): Uint8Array {
     const capture = this.captures.get(id);
     const lost =
@@ -127,7 +130,7 @@ export class RawOutputs {
           : capture.lost;
     if (capture === undefined || lost !== null)
       throw new WshError("invalid_request", `the bytes that command ${id} wrote are not known: ${lost}`);
-    // What the prompt printed before the end was known is not the command's.
+    // Output of the prompt before the end was known is not the command's.
     const all = Buffer.concat(capture.parts).subarray(0, (capture.to ?? 0) - capture.from);
     const mark = all.lastIndexOf(END_MARK);
     const written = (mark < 0 ? all : all.subarray(0, mark)).subarray(capture.isNamed ? beginOf(all) : 0);
@@ -135,7 +138,10 @@ export class RawOutputs {
   }
 }
 
-/** Length of our script's mark that names the command, with its secret, and of what fish then sends before a command. */
+/**
+ * Length of our script's mark that names the command, with its secret, and of the text that fish then sends before a
+ * command.
+ */
 function beginOf(bytes: Buffer): number {
   const head = bytes.toString("latin1", 0, LONGEST_NAME);
   const name = /^\x1b\]633;E;[^\x07]*;[A-Za-z0-9+/=_-]{16,64}\x07/.exec(head)?.[0] ?? "";
@@ -149,7 +155,7 @@ function lose(capture: Capture, why: string): void {
   capture.bytes = 0;
 }
 
-/** Each LF had a CR put before it. */
+/** Removes the CR before each LF. */
 function withoutAddedCr(bytes: Uint8Array): Uint8Array {
   return bytes.filter((byte, index) => byte !== CR || bytes[index + 1] !== LF);
 }

@@ -24,8 +24,8 @@ export interface OutputReading extends AnswerText {
 }
 
 /**
- * @param limit UTF-8 bytes of the text; past it the beginning and the end are kept
- * @param overwritten text by line that was printed there and written over: a pattern finds it, too
+ * @param limit UTF-8 bytes of the text; beyond it the beginning and the end remain
+ * @param overwritten overwritten text by line: a pattern finds it too
  * @throws WshError regex_too_slow, cancelled
  */
 export async function readOutput(
@@ -40,7 +40,7 @@ export async function readOutput(
   const answer = new Answer(query, limit);
   const addOverwritten = (number: number, line: string): void => {
     for (const text of overwritten.get(number) ?? []) {
-      // What is shown now is found there.
+      // The loop below finds text that is still visible.
       if (!line.startsWith(text) && query.test?.(text) === true) answer.add(number, text);
     }
   };
@@ -53,14 +53,14 @@ export async function readOutput(
       }
     }
   }
-  // Lines at the end that were written over by blanks are no lines of the output.
+  // Lines at the end that were overwritten by blanks are not part of the output.
   const isToEnd = (query.lines?.to ?? Number.POSITIVE_INFINITY) > output.total;
   for (const number of isToEnd ? overwritten.keys() : []) if (number > output.total) addOverwritten(number, "");
   const missing = ranges.map((range) => output.missing(range)).find((part) => part !== null) ?? null;
   return { ...answer.result(ranges), totalLines: output.total, missing };
 }
 
-/** The time that a reading takes, in slices. */
+/** The time spent on one read, in slices. */
 class Work {
   private began = performance.now();
   private spent = 0;
@@ -71,7 +71,7 @@ class Work {
     return performance.now() - this.began >= SLICE_MS;
   }
 
-  /** Lets everything else run. @throws WshError regex_too_slow, cancelled */
+  /** Lets other work run. @throws WshError regex_too_slow, cancelled */
   async pause(): Promise<void> {
     this.spent += performance.now() - this.began;
     if (this.spent > MAX_WORK_MS) {

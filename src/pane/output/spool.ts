@@ -14,7 +14,7 @@ import type { LineSource, Overflow } from "../text/retained-lines.ts";
 
 /** Bytes gathered before a write, and read back at once, unless one line is longer. */
 const BLOCK_BYTES = 64 * 1024;
-/** A disk on which the write of a block takes this long, in ms, would hold up the terminal. */
+/** Duration of a block's write, in ms, from which a disk would delay the terminal. */
 const SLOW_MS = 500;
 /** Open files of a pane: far more large outputs than anyone returns to, far fewer than a process may open. */
 const MAX_FILES = 32;
@@ -41,7 +41,7 @@ export interface SpoolBlock {
 
 /** The spools of a pane. */
 export class Spools {
-  /** Those with a file, oldest first. */
+  /** Spools with a file, oldest first. */
   private readonly held = new Set<Spool>();
 
   constructor(readonly limits: SpoolLimits) {}
@@ -50,7 +50,7 @@ export class Spools {
     return new Spool(this);
   }
 
-  /** Evicts others for more of a spool. @returns false when there is no room */
+  /** Evicts other spools to extend one. @returns false when there is no room */
   reserve(spool: Spool, bytes: number): boolean {
     this.held.add(spool);
     const isOver = (): boolean => {
@@ -86,7 +86,7 @@ export class Spool implements Overflow {
   private pendingBytes = 0;
   private pendingFirst = 0;
   private pendingCount = 0;
-  /** Why it stopped taking lines. */
+  /** The reason why it stopped taking lines. */
   private stopped: string | null = null;
   private readers = 0;
   private dropped = false;
@@ -192,7 +192,7 @@ export class Spool implements Overflow {
     if (performance.now() - began > SLOW_MS) this.stop("the disk is too slow");
   }
 
-  /** Blocks that were written early, for a reader, are joined with the next. */
+  /** Joins blocks that were written early, for a reader, with the next. */
   private joinLast(): void {
     const [before, last] = this.blocks.slice(-2);
     if (before === undefined || last === undefined || before.first + before.count !== last.first) return;
@@ -222,7 +222,7 @@ export class SpoolView implements Disposable {
   constructor(
     private readonly descriptor: number | null,
     readonly blocks: readonly SpoolBlock[],
-    /** Why it stopped taking lines; null while it does not. */
+    /** The reason why it stopped taking lines; null while it takes them. */
     readonly stopped: string | null,
     private readonly done: () => void,
   ) {}

@@ -23,9 +23,9 @@ interface OutputPart {
   readonly lines: readonly string[];
 }
 
-/** Parts that a reading could not see. */
+/** Parts that a read could not see. */
 export interface Missing {
-  /** The lines that were there, as in `1–3000, 45161–60000 of 60000`. */
+  /** The available lines, as in `1–3000, 45161–60000 of 60000`. */
   readonly searched: string;
   readonly because: string;
 }

@@ -1,6 +1,6 @@
 /**
  * A program's state, judged from known facts (docs/architecture.md, State of a program). Pure: the same facts give the
- * same answer, and the answer names its source.
+ * same answer, and the answer names its evidence.
  *
  * In order: an ended program; a prompt by the shell's marks; the alternate screen; a password (lines without echo); the
  * kernel's facts about every member of the foreground group; without those, flags and silence. `settled` is the
@@ -21,7 +21,7 @@ const REST_MS = 300;
 export interface ProgramKnowledge {
   /** Null when the kernel does not reveal them. */
   readonly facts: ForegroundFacts | null;
-  /** The innermost terminal behind relaying programs, if the kernel reveals it; else null or absent. */
+  /** The innermost terminal behind relaying programs, if the kernel reveals it; otherwise null or absent. */
   readonly carried?: CarriedTerminal | null;
   /** Null when the terminal does not reveal them. */
   readonly flags: PtyFlags | null;
@@ -33,14 +33,14 @@ export interface ProgramKnowledge {
   readonly isElsewhere?: boolean;
   /** Age of the last output or input in ms. */
   readonly quietMs: number;
-  /** The shell reports its prompts, and has shown none so far: its reads are not at a prompt. */
+  /** Whether the shell reports its prompts, and has shown none so far: its reads are not at a prompt. */
   readonly awaitsPrompt?: boolean;
   readonly exited: boolean;
 }
 
 /**
- * ready: waits for input. working: on a processor, in disk wait, asleep until a time, or waiting for a process that is
- * not known. waiting: for something that may never come (a server). unknown: nothing can be said.
+ * ready: waits for input. working: on a processor, in disk wait, asleep until a time, or waiting for an unknown
+ * process. waiting: for something that may never happen (a server). unknown: no evidence.
  */
 type Doing = "ready" | "working" | "waiting" | "unknown";
 
@@ -93,7 +93,7 @@ const shells: ReadonlySet<string> = new Set([
   "csh",
   "pwsh",
 ]);
-/** Shells that edit no line: at their prompt the terminal is in canonical mode. */
+/** Shells without a line editor: at their prompt the terminal is in canonical mode. */
 const plainShells: ReadonlySet<string> = new Set(["sh", "dash", "ash"]);
 
 /** Options of shells that take the next argument as their value. */
@@ -108,14 +108,14 @@ const valued: ReadonlySet<string> = new Set([
   "+O",
 ]);
 
-/** A shell that was started to be typed into: no script, no -c. */
+/** A shell started for interactive use: no script, no -c. */
 export function isInteractiveShell({ name, args }: ProcessFacts): boolean {
   if (!shells.has(name)) return false;
   const options = args.slice(1).filter((_, n) => !valued.has(args[n] ?? ""));
   return options.every((arg) => /^[-+]/.test(arg) && !/^-[a-z]*c$/.test(arg));
 }
 
-/** A shell to be typed into that leaves editing and echo to the terminal. */
+/** An interactive shell that leaves editing and echo to the terminal. */
 export function isPlainShell(process: ProcessFacts): boolean {
   return plainShells.has(process.name) && isInteractiveShell(process);
 }
@@ -287,7 +287,7 @@ function byKernel(
   return { ...base, state: "running", why, decidedFrom: "kernel", doing: does, settled: false };
 }
 
-/** A shell without marks that reads as at its prompt: a line editor in raw mode, or a shell without one. */
+/** Whether a shell without marks reads as at its prompt: a line editor in raw mode, or a shell without one. */
 function atOwnPrompt(known: ProgramKnowledge, facts: ForegroundFacts, reader: ProcessFacts): boolean {
   if (known.phase === "running" && facts.group === facts.shellGroup) return false;
   if (known.awaitsPrompt === true && facts.group === facts.shellGroup) return false;

@@ -1,6 +1,6 @@
 /**
- * How long a program's state lasts unless an event ends it. Pure. A holder of a copy must know what could change the
- * state without an event: one that depends on processes lasts until one of them runs.
+ * How long a program's state lasts unless an event ends it. Pure. A copy of the state is valid only until something may
+ * change it without an event: a state that depends on processes lasts until one of them runs.
  */
 import type { SessionState } from "../../protocol/session.ts";
 import type { ProgramKnowledge } from "./classify.ts";
@@ -14,7 +14,7 @@ export type StateLasting = "reported" | number | null;
 
 export function lastingOf({ exited, facts, phase, carried }: ProgramKnowledge, state: SessionState): StateLasting {
   if (exited) return "reported";
-  // It rests on other processes than those that hold our terminal.
+  // The state depends on other processes than those in our foreground.
   if (carried) return null;
   // A shell at its prompt is known by its marks when the kernel does not reveal what it waits for.
   const members = facts?.members ?? [];

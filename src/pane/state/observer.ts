@@ -17,18 +17,18 @@ import { carrierOf, classify, type ProgramKnowledge, type ProgramState } from ".
 import { lastingOf, type StateLasting } from "./lasting.ts";
 import type { ShellPhase } from "./shell-phase.ts";
 
-/** Silence after the last output or input before a look, in ms: longer than a program takes between two writes. */
+/** Silence between the last output or input and a check, in ms: longer than a program takes between two writes. */
 const PAUSE_MS = 30;
 /**
  * How long a program may leave input unanswered before it still counts as at rest, in ms. On a busy machine the kernel
  * delivers input late, and until then the program appears to wait for it as before.
  */
 const ANSWER_MS = 300;
-/** Time in which output that was written before a look arrives, in ms: a few turns of the event loop. */
+/** Time in which output written before a check arrives, in ms: a few turns of the event loop. */
 const CONFIRM_MS = 10;
-/** Longest time between two looks while nothing changes, in ms: how late a silent change can be noticed. */
+/** Longest time between two checks while nothing changes, in ms: the delay until a silent change is noticed. */
 const MAX_INTERVAL_MS = 1_000;
-/** Terminals inside terminals that are looked through (script in script); deeper nesting is not. */
+/** Nested terminals that are examined (script in script); deeper ones are not. */
 const MAX_CARRIERS = 4;
 
 export interface ObserverPort {
@@ -40,11 +40,11 @@ export interface ObserverPort {
   readonly clock: Clock;
   /** Whether the last input still has no echo; null when none can be expected. */
   echoPending(): boolean | null;
-  /** Sees whether the program is still the shell that was started. Called before each look. */
+  /** Checks whether the program is still the shell that was started. Called before each check. */
   readonly checkShell?: () => void;
   /** Whether the program is a shell that reports prompts, and has shown none so far. */
   readonly awaitsPrompt?: () => boolean;
-  /** Each look ends here. */
+  /** Called at the end of each check. */
   readonly observed?: (facts: ForegroundFacts | null, state: ProgramState) => void;
   /** Replaced by tests. */
   readonly readFacts?: (pid: number) => ForegroundFacts | null;
@@ -54,7 +54,7 @@ export class StateObserver {
   private readonly watchers = new Set<(state: ProgramState) => void>();
   private readonly alarm: Alarm;
   private lastTouch: number;
-  /** When input was last sent, and whether any output has come since. */
+  /** When input was last sent, and whether any output has followed it. */
   private inputAt = Number.NEGATIVE_INFINITY;
   private outputSince = true;
   private interval = PAUSE_MS;
@@ -79,7 +79,7 @@ export class StateObserver {
     this.touched();
   }
 
-  /** Something may have changed. */
+  /** The state may have changed. */
   touched(): void {
     this.lastTouch = this.port.clock.now();
     this.interval = PAUSE_MS;
@@ -104,21 +104,21 @@ export class StateObserver {
     return this.port.program.isBehind ? 0 : this.port.clock.now() - this.lastTouch;
   }
 
-  /** The program's present state. */
+  /** The program's current state. */
   observe(): ProgramState {
     return this.judge(this.known());
   }
 
   private judge(known: ProgramKnowledge): ProgramState {
     const judged = classify(known);
-    // Where this process was held up, the kernel speaks of now and marks and screen of before.
+    // If this process was delayed, the kernel's facts are newer than marks and screen.
     const isStale = judged.settled && judged.state !== "exited" && this.port.program.isBehind;
     const state = isStale ? { ...judged, settled: false } : judged;
     this.port.observed?.(known.facts, state);
     return state;
   }
 
-  /** The same, and how long it lasts unless an event ends it. */
+  /** Like observe, with how long the state lasts unless an event ends it. */
   observeLasting(): { readonly state: ProgramState; readonly lasting: StateLasting } {
     const known = this.known();
     const state = this.judge(known);
@@ -201,7 +201,7 @@ export class StateObserver {
     const confirmed = same && this.seen?.touch === this.lastTouch;
     this.seen = { state, touch: this.lastTouch };
     if (state.settled && state.decidedFrom === "kernel" && !confirmed) {
-      // The kernel may know that a program waits before its last output has come here.
+      // The kernel may report that a program waits before its last output has arrived here.
       this.alarm.set(now + CONFIRM_MS);
       return;
     }

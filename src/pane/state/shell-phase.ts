@@ -1,4 +1,4 @@
-/** Where a shell is between its prompt and the end of a command, according to its integration's marks. */
+/** The phase of a shell between its prompt and the end of a command, by its integration's marks. */
 import type { ShellMark } from "../ports.ts";
 
 /** Phase of the pane's own shell, by its marks. `drawing`: a prompt has begun and its end was not seen yet. */

@@ -1,7 +1,7 @@
 /**
  * A program's changes on the normal screen since one moment, and its output below: lines that differ now, and every
- * line after them. Lines that history drops meanwhile are taken first. A line is new completely, or from the cursor's
- * former position; never from a column that merely looked free.
+ * line after them. Lines that history drops meanwhile are stored first. A line is new completely, or from the cursor's
+ * former position; never from a column that merely looked empty.
  */
 
 import { trimSpaces } from "../../terminal/rows/row-text.ts";
@@ -12,7 +12,7 @@ import type { RetiredLines, ScreenBefore, TerminalText, TextPosition } from "./t
 
 interface NewLines {
   readonly kept: RetainedLines;
-  /** Which of them continues the line of the cursor, from there on; null when none does. */
+  /** Index of the line that continues the cursor's line; null when none does. */
   readonly cursor: number | null;
 }
 
@@ -64,7 +64,7 @@ export class Changes {
     return { kept: all.retained(), cursor };
   }
 
-  /** Lines of the earlier screen that differ. One that was only erased is a blank between others, else ignored. */
+  /** Lines of the earlier screen that differ. A line that was only erased is a blank between others, else ignored. */
   private changed(end: TextPosition): { lines: string[]; cursor: number | null } {
     const { before, text, gone } = this;
     const [first] = before.lines.keys();

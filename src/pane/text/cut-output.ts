@@ -1,12 +1,12 @@
 /**
- * Kept lines as a reader receives them: everything within a limit of bytes, or head and tail with a count of the lines
- * between. Pure functions; characters and lines stay whole wherever possible.
+ * Retained lines in the form for a reader: everything within a limit of bytes, or head and tail with a count of the
+ * lines between. Pure functions; characters and lines stay whole wherever possible.
  */
 import { cost, type RetainedLines } from "./retained-lines.ts";
 
 export interface CutOutput {
   readonly text: string;
-  /** Lines left out between head and tail, or of which only the ends are shown. */
+  /** Lines omitted between head and tail, or of which only the ends are shown. */
   readonly omittedLines: number;
 }
 
@@ -66,7 +66,7 @@ export function cutToEnd(lines: RetainedLines, limit: number): CutOutput {
 
 interface FittedLine {
   readonly text: string;
-  /** Only its ends are there. */
+  /** Whether only its ends are included. */
   readonly isPartial: boolean;
 }
 
@@ -75,7 +75,7 @@ const SMALLEST_SHARED = 256;
 /** Bytes of the text between the two ends of a line, at most. */
 const MARK_BYTES = 48;
 
-/** A line that is longer than the whole limit as its two ends, in half of it. */
+/** A line longer than the whole limit as its two ends, in half of the limit. */
 export function fitted(line: string, limit: number): FittedLine {
   if (limit < SMALLEST_SHARED || Buffer.byteLength(line) <= limit) return { text: line, isPartial: false };
   return { text: clipEnds(line, limit / 2 - MARK_BYTES), isPartial: true };

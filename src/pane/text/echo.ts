@@ -44,7 +44,7 @@ type EchoMask = Mask & { readonly text: string };
 /** One line of typed input as a terminal shows it. */
 export interface TypedLine {
   readonly text: string;
-  /** Nothing follows that shows as something else (Tab, an escape sequence). */
+  /** Whether no key follows that shows as something else (Tab, an escape sequence). */
   readonly whole: boolean;
 }
 
@@ -89,7 +89,7 @@ export class EchoTracker {
   /** How much of the first expected line has been echoed. */
   private partial: { readonly line: number; readonly mask: Mask } | null = null;
   private readonly decoder = new TextDecoder();
-  /** Whether the last input shows at all, if known. */
+  /** Whether the last input is displayed at all, if known. */
   private shows = false;
 
   constructor(
@@ -102,7 +102,7 @@ export class EchoTracker {
     return this.shows ? this.expected.length > 0 : null;
   }
 
-  /** Call before the bytes are written. `flags` are the present ones, null when unknown. */
+  /** Call before the bytes are written. `flags` are the current ones, null when unknown. */
   typed(bytes: Uint8Array, flags: PtyFlags | null, running: boolean): void {
     this.shows = !this.text.alternate && (flags?.canonical !== true || flags.echo);
     if (!this.shows) return;

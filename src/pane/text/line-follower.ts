@@ -22,20 +22,20 @@ interface Reached {
 export class OutputFollower {
   private readonly text: TerminalText;
   private readonly print: (text: string) => void;
-  /** The next line, and how much of the rest of it was passed on. */
+  /** The next line, and the index up to which it was passed on. */
   private line: number;
   private index: number;
   /** Cells of that line that were passed on as pieces while it was being written. */
   private settled = 0;
   /** Pieces of that line that history has dropped. */
   private pieces = "";
-  /** Part of the line was passed on: it gets a newline, however it ends. */
+  /** Whether part of the line was passed on: it gets a newline, however it ends. */
   private begun = false;
   private out = "";
   /** The rest to print if the output ends at the last reported end, and the state to continue from otherwise. */
   private held: { readonly text: string; readonly from: Reached } | null = null;
 
-  /** @param print takes text in whole lines, except a line that is too long to wait for */
+  /** @param print receives text in whole lines, except a line that is too long to wait for */
   constructor(text: TerminalText, start: TextPosition, print: (text: string) => void) {
     this.text = text;
     this.line = start.line;
@@ -92,7 +92,7 @@ export class OutputFollower {
     this.out = "";
   }
 
-  /** The command has ended at this place. */
+  /** The command has ended at this position. */
   finish(end: TextPosition): void {
     if (this.held === null) this.takeTo(end);
     else this.out = this.held.text;

@@ -1,11 +1,11 @@
 /**
- * Notices when lines of an output were overprinted, moved or erased: the cursor went up, and the text there has changed
+ * Detects when lines of an output were overprinted, moved or erased: the cursor went up, and the text there has changed
  * since. Lines above the output's beginning count too: text printed there belongs to no output. Costs nothing while the
  * cursor only moves down; a picture that is redrawn repeatedly is compared once.
  */
 import type { TerminalText } from "./text.ts";
 
-/** Pictures taken of the screen; a program that goes up more often without overprinting is not followed. */
+/** Most snapshots of the screen; a program that goes up more often without overprinting is not followed. */
 const MAX_PICTURES = 1_000;
 
 export class Overprints {
@@ -20,7 +20,7 @@ export class Overprints {
     private readonly first: number,
   ) {}
 
-  /** The cursor may move up, or lines be moved. Runs while output is parsed. */
+  /** The cursor may move up, or lines may move. Runs while output is parsed. */
   displacing(): void {
     const { text } = this;
     if (this.found) return;

@@ -12,7 +12,7 @@ export interface RetainedLines {
   readonly omitted: number;
 }
 
-/** Takes the lines that fall between head and tail, in order; numbers count the lines of the output from 1. */
+/** Receives the lines that fall between head and tail, in order; numbers count the lines of the output from 1. */
 export interface Overflow {
   line(number: number, text: string): void;
   run(number: number, source: LineSource, from: number, count: number): void;
@@ -60,7 +60,7 @@ type TailPart = string | { readonly source: LineSource; readonly from: number; r
 interface TailEntry {
   readonly part: TailPart;
   readonly bytes: number;
-  /** It does not go to the overflow. */
+  /** Whether it is kept out of the overflow. */
   readonly isWithheld: boolean;
 }
 
@@ -76,7 +76,7 @@ export class HeadTail {
   private headBytes = 0;
   private tailBytes = 0;
   private dropped = 0;
-  /** The head is full: lines from now on belong to the tail. */
+  /** Whether the head is full: further lines belong to the tail. */
   private closed = false;
 
   /** @param budget bytes of UTF-8, half for the head and half for the tail */
@@ -95,12 +95,12 @@ export class HeadTail {
     return this.headBytes + this.tailBytes;
   }
 
-  /** Lines from now on may be dropped. */
+  /** Whether further lines may be dropped. */
   get isPastHead(): boolean {
     return this.closed;
   }
 
-  /** @param isWithheld it never goes to the overflow */
+  /** @param isWithheld whether it is kept out of the overflow */
   push(line: string, isWithheld = false): void {
     const bytes = cost(line);
     if (!this.closed && this.headBytes + bytes <= this.budget / 2) {

@@ -9,7 +9,7 @@ import { Overprints } from "./overprints.ts";
 import { HeadTail, type Overflow, type RetainedLines } from "./retained-lines.ts";
 import type { RetiredLines, TerminalText, TextPosition } from "./text.ts";
 
-/** Times that a command asks for a password; after the last, everything counts as private. */
+/** Most times that a command asks for a password; after the last, everything counts as private. */
 const MAX_PRIVATE = 64;
 
 interface OpenLine {
@@ -22,7 +22,7 @@ interface OpenLine {
 export interface OutputGaps {
   /** Number of lines too long to be stored completely. */
   cutLines: number;
-  /** Lines were printed while a password was requested. */
+  /** Whether lines were printed while a password was requested. */
   isPrivate: boolean;
 }
 
@@ -31,10 +31,10 @@ export class RunningOutput {
   private readonly taken: HeadTail;
   /** Id of the next line to take. */
   private next: number;
-  /** A line of which pieces have left history, while the rest may still come. */
+  /** A line of which pieces have left history, while the rest may still follow. */
   private open: { readonly id: number; readonly text: string } | null = null;
 
-  /** Lines that do not go to the overflow, by id. */
+  /** Lines that are kept out of the overflow, by id. */
   private readonly withheld: { readonly from: number; to: number }[] = [];
   private isPrivate = false;
   /** Output bytes parsed by the last chunk. */
@@ -82,12 +82,12 @@ export class RunningOutput {
     this.next = top;
   }
 
-  /** The cursor may move up, or lines be moved. Runs while output is parsed. */
+  /** The cursor may move up, or lines may move. Runs while output is parsed. */
   displacing(): void {
     if (this.frozen === null) this.overprints.displacing();
   }
 
-  /** Whether lines that it had printed, or lines above it, have changed since. */
+  /** Whether its own lines, or lines above it, have changed since. */
   isPrintedOver(): boolean {
     return this.overprints.look();
   }
@@ -117,7 +117,7 @@ export class RunningOutput {
     return { head, tail: [...tail, ...this.left(end).map(({ text }) => text)], omitted };
   }
 
-  /** The command ends at `end`, unless a later end is reported: a prompt may be drawn over the present text. */
+  /** The command ends at `end`, unless a later end is reported: a prompt may overwrite the current text. */
   freeze(end: TextPosition): void {
     this.frozen = null;
     this.frozen = { end, rest: this.rest(end) };

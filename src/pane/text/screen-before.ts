@@ -14,7 +14,7 @@ const MAX_GIVEN = 16;
 /** Characters of the stored screens: each 50 rows of 160 columns, or fewer of larger ones; none with a line of megabytes. */
 const MAX_CHARACTERS = 131_072;
 
-/** The present screen. Call between chunks. */
+/** The current screen. Call between chunks. */
 export function screenNow(text: TerminalText): ScreenBefore {
   const position = text.position();
   const last = Math.max(position.line, text.lastLine());
@@ -26,7 +26,7 @@ export function screenNow(text: TerminalText): ScreenBefore {
   return { offset: text.offset, at: position, lines, stood, last, rows: text.alternateRows() };
 }
 
-/** Whether a line shows something else than before. */
+/** Whether a line's text differs from before. */
 export function isNew(before: ScreenBefore, { id, text }: RenderedLine): boolean {
   const was = before.lines.get(id);
   return was === undefined || trimSpaces(was) !== text;
@@ -43,7 +43,7 @@ export function newPart(before: ScreenBefore, id: number, text: string): string 
 /** Screens at the cursors that were given to callers. */
 export class GivenCursors {
   private readonly given: ScreenBefore[] = [];
-  /** Characters of them. */
+  /** Total characters of these screens. */
   private size = 0;
 
   constructor(private readonly text: TerminalText) {}
@@ -67,7 +67,7 @@ export class GivenCursors {
     }
   }
 
-  /** The screen when this cursor was given; null when it is not known. */
+  /** The screen at this cursor; null when it is not known. */
   at(offset: number): ScreenBefore | null {
     return this.given.findLast((screen) => screen.offset === offset) ?? null;
   }

@@ -29,7 +29,7 @@ export class PaneText implements TerminalText {
   readonly first: number;
   readonly start: number;
 
-  /** @param before of a pane that was lost: its lowest cursor, and places of some of those from then, in order */
+  /** @param before data of the lost pane: its lowest cursor, and some positions from then, in order */
   constructor(
     private readonly terminal: TerminalModel,
     before: { readonly first: number; readonly places: readonly CursorPlace[] } | null = null,
@@ -60,7 +60,7 @@ export class PaneText implements TerminalText {
     this.note(this.terminal.offset, this.terminal.position());
   }
 
-  /** Where the cursor was at a place inside the chunk being parsed, such as a mark; in order. */
+  /** Notes the cursor's position inside the chunk being parsed, such as at a mark; in order. */
   note(offset: number, { line, col }: Position): void {
     const at = this.noted % REMEMBERED;
     this.offsets[at] = offset;
@@ -193,7 +193,7 @@ export class PaneText implements TerminalText {
     return Math.max(0, this.noted - REMEMBERED);
   }
 
-  /** As positionAt, in cells. */
+  /** Like positionAt, in cells. */
   placeAt(offset: number): Position | null {
     if (offset >= this.offset) return this.terminal.position();
     const after = this.firstAfter(offset);

@@ -17,7 +17,7 @@ export interface TextPosition {
 
 export interface RenderedLine {
   readonly id: number;
-  /** Trailing blanks cut. */
+  /** Without trailing blanks. */
   readonly text: string;
 }
 
@@ -37,12 +37,12 @@ export interface ScreenBefore {
   readonly last: number;
   /** Rows of the alternate screen; none while it was not shown. */
   readonly rows: readonly string[];
-  /** Of a match's end, where lines hold what was searched of them: what else the next search begins with. */
+  /** For a match's end: text of searched lines with which the next search begins. */
   readonly rest?: SearchRest;
 }
 
 export interface SearchRest {
-  /** Number of a text that was written over, and how far it was searched. */
+  /** Number of the last overwritten text searched, and how far it was searched. */
   readonly overwritten: number;
   readonly index: number;
   /** How far a row of the alternate screen was searched, if the match was there. */
@@ -58,7 +58,7 @@ export interface TerminalText {
   readonly offset: number;
   /** The pane's lowest cursor: lower ones belong to another pane, except 0, which means the same. */
   readonly first: number;
-  /** The offset before any output of this process: cursors below it were given before the pane was lost. */
+  /** The offset before any output of this process: lower cursors were issued before the pane was lost. */
   readonly start: number;
   /** Whether the alternate screen is shown. */
   readonly alternate: boolean;
@@ -91,13 +91,13 @@ export interface TerminalText {
   alternateRows(): readonly string[];
   /** Cursor's place when `offset` bytes had been parsed, or the nearest earlier one known; null when too long ago. */
   positionAt(offset: number): TextPosition | null;
-  /** The same, the line alone. */
+  /** Like positionAt, the line only. */
   lineAt(offset: number): number | null;
   /** The output so far as a cursor for a caller: the screen is stored for its `since`. Call between chunks. */
   give(): number;
-  /** A cursor of a match's end, after another one: what follows it in the same piece of output is since it. */
+  /** A cursor at a match's end, after another one: text after the match in the same piece of output is since it. */
   giveAt(screen: Omit<ScreenBefore, "offset">, after: number): number;
-  /** The screen when a caller was given this cursor; null when it is not known. */
+  /** The screen at an issued cursor; null when it is not known. */
   givenAt(offset: number): ScreenBefore | null;
 }
 

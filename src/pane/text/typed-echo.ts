@@ -14,13 +14,13 @@ interface OutputLines {
   readonly cursor: number | null;
   /** The text before the cursor in that line. */
   readonly prompt: string;
-  /** The terminal itself echoes: a line that is only the echo may be anywhere. */
+  /** Whether the terminal itself echoes: a line that is only the echo may be anywhere. */
   readonly kernelEchoes: boolean;
 }
 
 /** Longest text before an echo that is taken for a prompt not seen before, in characters. */
 const MAX_PROMPT = 24;
-/** A new prompt: a mark at its end, and a blank. */
+/** The end of a new prompt: a mark and a blank. */
 const PROMPT_END = /(^|[^\p{L}\p{N}\s])\s+$/u;
 
 export function withoutEcho(

@@ -21,27 +21,27 @@ const LONG_LINE = 65_536;
 const GOES_ON = ["x", "0", " ", "."];
 
 export interface ScanMatch extends PatternMatch {
-  /** The cursor of its end. */
+  /** The cursor at its end. */
   readonly cursor: number;
   /** Null on the alternate screen. */
   readonly line: number | null;
 }
 
-/** The output as a scan reads it; `masks` are the places that are echo. */
+/** The output as a scan reads it; `masks` are the parts that are echo. */
 interface ScanSource {
   readonly text: TerminalText;
   readonly overwritten: Pick<Overwritten, "newest" | "after" | "since">;
   masks(line: number, shown: string): readonly Mask[];
 }
 
-/** Where output starts to count, and how the screen looked there: fixed at once, even if the pattern loads later. */
+/** The start of the counted output, and the screen at that moment: fixed at once, even if the pattern loads later. */
 interface ScanOrigin {
   readonly since: TextPosition;
-  /** Lines of the screen that were there before. */
+  /** Lines of the screen at that moment. */
   readonly before: ReadonlyMap<number, string>;
   /** ScreenBefore's. */
   readonly stood: ReadonlyMap<number, string>;
-  /** Rows of the alternate screen that were there before. */
+  /** Rows of the alternate screen at that moment. */
   readonly rows: readonly string[];
   readonly rest?: SearchRest | undefined;
 }
@@ -62,16 +62,16 @@ export function scanOrigin(text: TerminalText, since: number, alternateFrom: num
 export class OutputScan {
   /** The last seen text of each line of the screen. */
   private readonly seen: Map<number, string>;
-  /** Of lines that stood there before: their text, without what something else was printed over. */
+  /** For lines that were there before: their text, without overprinted parts. */
   private readonly standing: Map<number, string>;
   private since: TextPosition;
   private rows: readonly string[];
-  /** Number of the last text that was searched of those written over, and how far the next one was. */
+  /** Number of the last overwritten text searched, and how far the next one was searched. */
   private overwritten: number;
   private searchedOf = 0;
   /** How far a row of the alternate screen was searched whose rest is new. */
   private row: SearchRest["row"] = null;
-  /** There is a match that more text in the cursor's line may end or change. */
+  /** Whether a match exists that more text in the cursor's line may end or change. */
   isOpen = false;
   private isAtRest = false;
   /** Offset up to which the output was searched without a match. */
@@ -118,7 +118,7 @@ export class OutputScan {
     return match;
   }
 
-  /** Texts that stood in lines until `last` and were written over. */
+  /** Searches overwritten texts in lines up to `last`. */
   private scanOverwritten(last: number): ScanMatch | null {
     const { overwritten } = this.source;
     if (overwritten.newest === this.overwritten) return null;
@@ -139,13 +139,13 @@ export class OutputScan {
     return null;
   }
 
-  /** Where new text of the first line begins. */
+  /** Position where new text of the first line begins. */
   private get unseen(): TextPosition {
     const { line, index } = this.since;
     return { line, index: this.rewritten ? 0 : index };
   }
 
-  /** A match, with the cursor of its end. @param position the place of its end */
+  /** Makes a match, with the cursor at its end. @param position the position of its end */
   private found(
     match: PatternMatch,
     line: number | null,
@@ -154,7 +154,7 @@ export class OutputScan {
   ) {
     const { text } = this.source;
     const lines = new Map([...this.seen].sort(([one], [other]) => one - other));
-    // A prompt in which the match is stands there, as on a screen that is looked at.
+    // The match is in a current prompt, as when a person looks at the screen.
     const isPrompt = line === text.cursorLine && text.cursorCell > 0;
     const stood = isPrompt ? new Map([...lines].filter(([id]) => id <= position.line)) : this.standing;
     const last = Math.max(position.line, ...lines.keys());
@@ -163,7 +163,7 @@ export class OutputScan {
     return { ...match, line, cursor };
   }
 
-  /** A match in a line, which was seen until its end. */
+  /** A match in a line that was searched up to the match's end. */
   private foundIn(line: number, text: string, match: PatternMatch): ScanMatch {
     const index = endOf(match, text);
     this.seen.set(line, text.slice(0, index));
@@ -230,7 +230,7 @@ export class OutputScan {
     const start = line === this.since.line && !this.rewritten ? this.since.index : 0;
     const found = this.tryFind(end, Math.max(0, start - from), end.length);
     if (found === null || this.mayChange(line, end, found)) return null;
-    // Where the end of a line matches, the whole line says what the match is: `^` is not where its end begins.
+    // Where the end of a line matches, the whole line determines the match: `^` does not mean the start of that end.
     const whole = this.source.text.line(line) ?? end;
     const match = this.tryFind(whole, start, whole.length);
     return match === null || this.mayChange(line, whole, match) ? null : this.foundIn(line, whole, match);
@@ -251,7 +251,7 @@ export class OutputScan {
     return null;
   }
 
-  /** Whether a match at the cursor is another one, or none, as soon as its line goes on: `$`, `\d+`. */
+  /** Whether a match at the cursor changes or vanishes as soon as its line continues: `$`, `\d+`. */
   private mayChange(id: number, line: string, { start, text }: PatternMatch): boolean {
     const end = start + text.length;
     if (this.isAtRest || id !== this.source.text.cursorLine || end !== line.length) return false;
@@ -280,7 +280,7 @@ export class OutputScan {
     return null;
   }
 
-  /** A match of text that stood at the same place before, such as a prompt that is drawn again, is not new. */
+  /** A match of text that was at the same position before, such as a redrawn prompt, is not new. */
   private findNew(id: number, line: string, from: number, to: number): PatternMatch | null {
     const stood = this.standing.get(id);
     for (let start = from; ; ) {
@@ -296,12 +296,14 @@ export class OutputScan {
   }
 }
 
-/** Where the search goes on after a match; behind an empty one it would find that again. */
+/**
+ * Position at which the search continues after a match; one further after an empty match, which would be found again.
+ */
 function endOf({ start, text }: PatternMatch, line: string): number {
   return Math.min(line.length, start + Math.max(1, text.length));
 }
 
-/** What a line still shows of an earlier text: blanks count as erased, and what is erased may be drawn again. */
+/** The remaining part of an earlier text in a line: blanks count as erased, and erased text may be drawn again. */
 function stillStanding(stood: string, line: string): string {
   if (line.startsWith(stood)) return stood;
   let standing = "";
@@ -312,7 +314,7 @@ function stillStanding(stood: string, line: string): string {
   return standing;
 }
 
-/** Lines, the cursor's with the blanks before it, with which a prompt such as "Continue? " ends. */
+/** Lines with the cursor's blanks, with which a prompt such as "Continue? " ends. */
 function shownLines(
   text: TerminalText,
   first: number,

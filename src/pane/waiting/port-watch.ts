@@ -9,9 +9,9 @@ import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
 import { KnownProcesses, type PortAnchor, type PortLook, type PortOwner, PortScan } from "../../platform/listening.ts";
 
-/** Interval between looks, in ms: no caller notices that delay, and a look takes about 1 ms. */
+/** Interval between checks, in ms: no caller notices that delay, and a check takes about 1 ms. */
 const LOOK_MS = 100;
-/** Share of a processor that looks may take: their interval is as many times as long as the last took. */
+/** The interval between checks is at least this many times the last check's duration. */
 const SHARE = 20;
 /** How long another process's listener must persist before it counts as occupying the port, in ms. */
 const STANDING_MS = 1_000;
@@ -26,7 +26,7 @@ export type PortFinding =
   | { readonly kind: "port" | "port_in_use"; readonly port: number; readonly owner: PortOwner }
   | { readonly kind: "unsupported"; readonly port: number; readonly reason: string };
 
-/** How the system is asked; tests replace it. */
+/** How the system is queried; tests replace it. */
 export type LookAt = (scan: PortScan, known: KnownProcesses, port: number, anyOwner: boolean) => PortLook;
 
 const lookAt: LookAt = (scan, known, port, anyOwner) => scan.look(known, port, anyOwner);
@@ -80,7 +80,7 @@ export class PortWatch implements Disposable {
     this.known = new KnownProcesses(anchor);
   }
 
-  /** The present outcome. @param last the wait ends: another process's listener counts at any age */
+  /** The current result. @param last whether the wait ends: another process's listener then counts at any age */
   find(last: boolean, scan = new PortScan()): PortFinding | null {
     let finding: PortFinding | null = null;
     const unseen = new Set<string>();

@@ -12,7 +12,7 @@ export interface WaitRequest {
   readonly commandId?: number | undefined;
   /** An output cursor; edge conditions count events after it. Default: now. */
   readonly since?: number | undefined;
-  /** 0 answers at once with the present state. */
+  /** 0 answers at once with the current state. */
   readonly maxWaitMs: number;
   /** The owner: when it aborts, the wait is over. */
   readonly signal?: AbortSignal | undefined;

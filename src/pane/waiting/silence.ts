@@ -21,14 +21,14 @@ interface IdleRequest {
   readonly maxWaitMs: number;
   /** If this is the current generation, something new must happen first. */
   readonly lastGeneration?: number | undefined;
-  /** Silence counts from the request on at the earliest, unless something is happening. Overrides lastGeneration. */
+  /** Silence counts from the request at the earliest, unless the pane is active. Overrides lastGeneration. */
   readonly fresh?: boolean | undefined;
   /** The owner: when it aborts, the wait is over. */
   readonly signal?: AbortSignal | undefined;
 }
 
 interface IdleOutcome {
-  /** `exited`: the program has ended; nothing more will come. */
+  /** `exited`: the program has ended; nothing more will happen. */
   readonly decided: "idle" | "timeout" | "exited" | "cancelled";
   readonly generation: number;
 }
@@ -47,7 +47,7 @@ interface IdleWait {
 export class Silence {
   private readonly waits = new Set<IdleWait>();
   private readonly alarm: Alarm;
-  /** Waits that cannot start to count before something happens. */
+  /** Waits that start to count only after an activity. */
   private blocked = 0;
   private over = false;
 

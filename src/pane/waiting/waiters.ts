@@ -66,16 +66,18 @@ interface Waiter {
   readonly states: ReadonlySet<DecidedBy>;
   /** Null without a condition on a port, and once it is known that none can be answered. */
   ports: PortWatch | null;
-  /** There is a match that its line may change as it goes on: it counts at rest. */
+  /** Whether a match exists that its line may change as it continues: it counts at rest. */
   isOpen: boolean;
-  /** Looks at states until the wait ends. */
+  /** Checks states until the wait ends. */
   readonly watchState: () => void;
   readonly warnings: string[];
   readonly settle: (decidedBy: DecidedBy, extra?: Partial<WaitOutcome>) => void;
   readonly fail: (reason: unknown) => void;
 }
 
-/** Silence after which an unended line counts as ended, though nothing says that its program waits for input, in ms. */
+/**
+ * Silence after which an unfinished line counts as finished, without evidence that its program waits for input, in ms.
+ */
 const LINE_REST_MS = 300;
 
 const stateConditions: ReadonlySet<string> = new Set(["prompt", "waiting_for_input", "password", "fullscreen"]);
@@ -170,7 +172,7 @@ export class Waiters {
     }
   }
 
-  /** The agent in the foreground does something else, or is another. */
+  /** The agent in the foreground has changed its state, or is another. */
   agentChanged(agent: AgentInfo | null): void {
     for (const waiter of agent === null ? [] : [...this.waiters]) {
       const { anyOf } = waiter.request;
@@ -234,7 +236,7 @@ export class Waiters {
     return ending.promise;
   }
 
-  /** Whether a condition already holds: events after `since`, and present states. */
+  /** Checks whether a condition already holds: events after `since`, and current states. */
   private judgeNow(waiter: Waiter): void {
     const { log, observer, activity } = this.port;
     const { commandId, anyOf } = waiter.request;
@@ -289,7 +291,7 @@ export class Waiters {
     ending.own(waiter.ports);
   }
 
-  /** Looks at the ports of a wait. @returns whether that ended it */
+  /** Checks the ports of a wait. @returns whether that ended it */
   private portNow(waiter: Waiter, last: boolean, command?: CommandRecord): boolean {
     const finding = waiter.ports?.find(last) ?? null;
     if (finding === null) return false;
@@ -360,7 +362,7 @@ export class Waiters {
     this.alarm.set(next);
   }
 
-  /** The line of an open match does not go on. @returns whether that ended the wait */
+  /** The line of an open match does not continue. @returns whether that ended the wait */
   private lineEnded(waiter: Waiter): boolean {
     if (waiter.isOpen) this.scan(waiter, (scan) => scan.scan(true));
     return !this.waiters.has(waiter);
