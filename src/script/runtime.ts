@@ -11,7 +11,7 @@ import { printedText } from "../client/terminal/brief.ts";
 import { type Call, language, TerminalFailure } from "../client/terminal/language.ts";
 import { besides } from "./beside-panes.ts";
 import { ORDERS_VARIABLE, type Orders, type ScriptOrders } from "./orders.ts";
-import { testModule } from "./testing.ts";
+import { testCount, testModule } from "./testing.ts";
 import { Trace } from "./trace.ts";
 
 const orders: Orders = JSON.parse(process.env[ORDERS_VARIABLE] ?? "{}");
@@ -58,7 +58,13 @@ Bun.plugin({
 });
 
 if (orders.kind === "script") await runScript(orders);
-else onSignal((_, number) => void wsh.closeAll().finally(() => process.exit(128 + number)));
+else {
+  const { afterAll } = await import("bun:test");
+  afterAll(() => {
+    if (testCount() === 0) throw new Error("no tests: the files import wsh/test and call no test(…)");
+  });
+  onSignal((_, number) => void wsh.closeAll().finally(() => process.exit(128 + number)));
+}
 
 /** Runs the script to its end. A failure is printed with its line, and the process exits with 1. */
 async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): Promise<void> {

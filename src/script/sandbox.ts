@@ -77,7 +77,7 @@ const prelude = `
   const fail = async (error) => {
     if (isFailing) return;
     isFailing = true;
-    await wsh.closeAll().catch(() => {});
+    await closeAll().catch(() => {});
     const isError = error instanceof Error;
     end("", error instanceof TerminalFailure ? error.message : printedText(error), isError ? error.stack ?? "" : "");
   };
@@ -98,7 +98,7 @@ const prelude = `
   };
   globalThis.wsh = language(call, { watch, doubt: (text) => print("warning: " + text) });
   for (const name in wsh) wsh[name] = noted(wsh[name]);
-  Object.assign(wsh, { wsh, TerminalFailure });
+  const { closeAll } = Object.assign(wsh, { wsh, TerminalFailure });
   Object.defineProperty(globalThis, "__noted", { value: noted });
   Native.prototype.then = noted(then);
   Object.defineProperty(Native.prototype, "constructor", {
@@ -118,7 +118,7 @@ const prelude = `
     try {
       if (session !== "") globalThis.t = await wsh.open(session);
       const value = await main();
-      await wsh.closeAll();
+      await closeAll();
       finished = printedJson({ value });
     } catch (error) {
       await fail(error);

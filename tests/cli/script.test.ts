@@ -96,13 +96,15 @@ test("a refused call names the option as it was written, and shows no screen; a 
     await attempt(() => t.resize({ cols: NaN, rows: 2 }));
     await attempt(() => t.waitFor({ idle: NaN }));
     await attempt(() => open({ timeout: NaN }));
+    await attempt(() => t.expect(""));
+    await attempt(() => t.waitFor({ text: 5 }));
     await attempt(() => t.expect(/(?=x)/));
     await t.exec("clear; seq 20");
     await attempt(() => t.expect("never", { timeout: 1 }));
     print(JSON.stringify(said));`;
   const said = JSON.parse(await wsh.ok("script", "-e", code));
   const wrong = (name: string, value: string) => `'${name}' must be a finite number from 0, not ${value}`;
-  expect(said.slice(0, 7)).toEqual([
+  expect(said.slice(0, 9)).toEqual([
     `expect("x"): ${wrong("timeout", "NaN")} (invalid_request)`,
     `waitFor("x"): ${wrong("timeout", "Infinity")} (invalid_request)`,
     `ended(): ${wrong("timeout", '"5"')} (invalid_request)`,
@@ -110,9 +112,11 @@ test("a refused call names the option as it was written, and shows no screen; a 
     `resize({"cols":"NaN","rows":2}): ${wrong("cols", "NaN")} (invalid_request)`,
     `waitFor({"idle":"NaN"}): ${wrong("idle", "NaN")} (invalid_request)`,
     wrong("timeout", "NaN"),
+    'expect(""): give a text or a regular expression, not an empty text (invalid_request)',
+    'waitFor({"text":5}): give a text or a regular expression, not 5 (invalid_request)',
   ]);
-  expect(said[7]).toMatch(/^expect\(.*\(invalid_request\)[^\n]*$/);
-  const rows = said[8].split("\n").slice(3);
+  expect(said[9]).toMatch(/^expect\(.*\(invalid_request\)[^\n]*$/);
+  const rows = said[10].split("\n").slice(3);
   expect(rows).toEqual(["[… 9 rows]", ...Array.from({ length: 11 }, (_, n) => `│ ${n + 10}`), "│ $"]);
 });
 
@@ -262,6 +266,9 @@ test("fails", { timeout: 200 }, async (t) => {
   expect(differs.stderr).toContain(`Trace: ${join(wsh.dir, "test-results/some.test.ts-fails-80x24-xterm.html")}`);
   expect(fs.existsSync(join(wsh.dir, "test-results/some.test.ts-fails-80x24-xterm.cast"))).toBe(true);
   expect(fs.readFileSync(join(wsh.dir, "out.xml"), "utf8")).toContain("<testsuites");
+  written("none.test.ts", 'import { test } from "wsh/test";\nexport const own = test;\n');
+  const none = await wsh.run("test", "none.test.ts");
+  expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining("no tests: the files import wsh/test") });
 }, 60_000);
 
 test("an editor finds the language's types", async () => {

@@ -55,6 +55,8 @@ test("a failure says the line, the reason and the screen, also in TypeScript", a
   const odd =
     "print(10n, Symbol('s')); throw { get message() { throw 1; }, toString() { throw 2; }, toJSON() { throw 3; } }";
   const said = { state: "failed", error: "(a value that cannot be printed)", output: "10 Symbol(s)" };
+  const lost = await run({ code: "globalThis.wsh = null;\nthrow new Error('after')" });
+  expect(lost.value).toEqual({ state: "failed", line: 2, error: "Error: after" });
   expect((await run({ code: odd })).value).toEqual(said);
 });
 

@@ -1,6 +1,7 @@
 /** Conditions that `waitFor` takes, in a program's form and in the operations' form. Pure. */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { ConditionInput } from "../../protocol/conditions.ts";
+import { WshError } from "../../protocol/errors.ts";
 import { printedAs } from "./brief.ts";
 import { requireNumber } from "./options.ts";
 import type { Screen } from "./screen.ts";
@@ -28,7 +29,12 @@ export interface Awaited {
 /** A match with its groups, like a RegExp's. */
 export type Matched = (string | null)[] & { readonly text: string; readonly cursor: number };
 
+/** @throws WshError invalid_request: it is no text or pattern to wait for */
 export function conditionOf(what: string | RegExp) {
+  if (!(what instanceof RegExp) && (typeof what !== "string" || what === "")) {
+    const given = what === "" ? "an empty text" : String(what);
+    throw new WshError("invalid_request", `give a text or a regular expression, not ${given}`, { hint: "" });
+  }
   if (typeof what === "string") return { type: "text" as const, text: what };
   const flags = what.flags.replace(/[^imsu]/g, "");
   return { type: "regex" as const, pattern: what.source, ...(flags === "" ? {} : { flags }) };
@@ -48,7 +54,7 @@ export function conditionsOf(wanted: Awaited): ConditionInput[] {
     ...(wanted.input === true ? (["waiting_for_input"] as const) : []),
     ...(wanted.password === true ? (["password"] as const) : []),
     ...(wanted.fullscreen === true ? (["fullscreen"] as const) : []),
-    ...(text === undefined ? [] : [{ type: "text" as const, text }]),
+    ...(text === undefined ? [] : [conditionOf(text)]),
     ...(regex === undefined ? [] : [conditionOf(new RegExp(regex))]),
     ...(idle === undefined ? [] : [{ type: "idle" as const, ms: idle }]),
     ...(port === undefined ? [] : [{ type: "port" as const, port }]),
