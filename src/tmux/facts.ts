@@ -52,7 +52,6 @@ export async function gatherFacts(
     controlled: Object.values(state.clients).flatMap(({ pid: client, session }) =>
       backend.isAlive(client) ? [session] : [],
     ),
-    attached: model.sessions.filter(({ info }) => info.attached > 0),
   };
 }
 

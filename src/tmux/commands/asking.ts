@@ -4,7 +4,7 @@
  */
 import type { OperationInput } from "../../operations/table.ts";
 import { TmuxError } from "../error.ts";
-import type { Session } from "../model.ts";
+import { placeOf, type Session } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { clientFor, terminalFor } from "./client-list.ts";
@@ -100,7 +100,7 @@ async function confirm(run: Run, args: Arguments): Promise<void> {
   const key = args.get("c");
   if (key !== undefined && !/^[!-~]$/.test(key)) throw new TmuxError("invalid confirm key");
   const usual = `Confirm '${text.trim().split(/\s/)[0]}'?`;
-  const question = await run.format(args.get("p") ?? usual, placeIn(session));
+  const question = await run.format(args.get("p") ?? usual, placeOf(session));
   // The person types the key that confirms.
   const answer =
     key === undefined
@@ -111,7 +111,7 @@ async function confirm(run: Run, args: Arguments): Promise<void> {
           ...(args.has("y") ? { default: key } : {}),
         });
   if (answer !== true && (key === undefined || answer !== key)) run.status = 1;
-  else await runText(run, text, placeIn(session));
+  else await runText(run, text, placeOf(session));
 }
 
 async function prompt(run: Run, args: Arguments): Promise<void> {
@@ -125,10 +125,10 @@ async function prompt(run: Run, args: Arguments): Promise<void> {
   const prompts = args.get("p")?.split(",") ?? [template === undefined ? ":" : `(${template})`];
   const inputs = args.get("I")?.split(",") ?? [];
   let text = template ?? "%1";
-  if (args.has("F")) text = await run.format(text, placeIn(session));
+  if (args.has("F")) text = await run.format(text, placeOf(session));
   for (const [i, each] of prompts.entries()) {
-    const question = (await run.format(each, placeIn(session))) || ":";
-    const prepared = await run.format(inputs[i] ?? "", placeIn(session));
+    const question = (await run.format(each, placeOf(session))) || ":";
+    const prepared = await run.format(inputs[i] ?? "", placeOf(session));
     const answer = await ask(run, session, {
       question,
       kind: "text",
@@ -143,12 +143,12 @@ async function prompt(run: Run, args: Arguments): Promise<void> {
         state.prompts[type] = [...(state.prompts[type] ?? []), answer].slice(-MOST_ANSWERS);
       });
   }
-  await runText(run, text, placeIn(session));
+  await runText(run, text, placeOf(session));
 }
 
 async function menu(run: Run, args: Arguments): Promise<void> {
   const session = await terminalFor(run, args.get("c"));
-  const place = args.has("t") ? await run.place(args, "pane") : placeIn(session);
+  const place = args.has("t") ? await run.place(args, "pane") : placeOf(session);
   const items: (readonly [string, string])[] = [];
   for (let at = 0; at < args.words.length; at += 3) {
     const name = await run.format(args.words[at] ?? "", place);
@@ -184,7 +184,7 @@ export async function offer(
     return inBackground(run, ["display-menu", ...to, "-T", escaped(title || "wsh"), ...words]);
   }
   const chosen = await choice(run, session, title, items);
-  if (chosen !== null) await runText(run, filled(template, chosen, 1), placeIn(session));
+  if (chosen !== null) await runText(run, filled(template, chosen, 1), placeOf(session));
 }
 
 /** Escapes a text so that formats leave it unchanged. */
@@ -222,10 +222,6 @@ function filled(template: string, answer: string, index: number): string {
     isDone ||= isFirst;
     return what.length === 2 ? quoted : answer;
   });
-}
-
-function placeIn(session: Session) {
-  return { session, window: session.current, pane: session.current.active };
 }
 
 function flagsOf(args: Arguments, flags: string): string[] {

@@ -30,6 +30,11 @@ export function amount(what: string, text: string, most = 2_147_483_647, least =
   return isShare ? { percent: Number(digits) } : { cells: Number(digits) };
 }
 
+/** An amount of a room that has so many cells. */
+export function cellsOf(given: Amount, room: number): number {
+  return "cells" in given ? given.cells : Math.floor((room * given.percent) / 100);
+}
+
 /** @throws TmuxError */
 export function wholeNumber(what: string, text: string, least: number, most: number): number {
   const wrong = numberFault(text, least, most);

@@ -5,7 +5,7 @@ import { TmuxError } from "../error.ts";
 import type { Place } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
-import { amount, type Command, command } from "./command.ts";
+import { amount, type Command, cellsOf, command } from "./command.ts";
 
 type Preset = (typeof layoutPresetNames)[number];
 
@@ -32,9 +32,8 @@ async function sizeMain(run: Run, preset: string, { session, window }: Place): P
   const [main] = shown?.panes ?? [];
   if (set === undefined || shown === undefined || main === undefined) return;
   const room = axis === "vertical" ? shown.info.cols : shown.info.rows;
-  const size = amount(name, set);
   // The other panes keep one cell, and the border takes one.
-  const cells = Math.min("cells" in size ? size.cells : Math.floor((room * size.percent) / 100), room - 2);
+  const cells = Math.min(cellsOf(amount(name, set), room), room - 2);
   if (cells < 1) return;
   const input = axis === "vertical" ? { cols: cells } : { rows: cells };
   await run.backend.call("pane.resize", input, main.target);

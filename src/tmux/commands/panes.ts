@@ -8,7 +8,7 @@ import { optionAt } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { around, neighbour } from "../targets.ts";
-import { type Amount, amount, type Command, command, wholeNumber } from "./command.ts";
+import { type Amount, amount, type Command, cellsOf, command, wholeNumber } from "./command.ts";
 import { respawn } from "./respawn.ts";
 import { freeIndex, movesFocus, programOf, takesFocus } from "./start.ts";
 import { nameWindow, printMade } from "./windows.ts";
@@ -36,12 +36,7 @@ export const paneCommands: readonly Command[] = [
     async (run, args) => respawn(run, args, await run.place(args, "pane")),
   ),
   command("select-pane selectp", "DgLlMmP:RT:t:UZ", [0, 0], "[-DLlMmRUZ] [-T title] [-t target-pane]", selectPane),
-  command("last-pane lastp", "t:Z", [0, 0], "[-Z] [-t target-window]", async (run, args) => {
-    const { window } = await run.place(args, "window");
-    const last = window.panes.find((each) => each.info.last === true);
-    if (last === undefined) throw new TmuxError("no last pane");
-    await select(run, last, await run.place(args, "window"));
-  }),
+  command("last-pane lastp", "t:Z", [0, 0], "[-Z] [-t target-window]", selectLastPane),
   command(
     "resize-pane resizep",
     "DLRUx:y:t:Z",
@@ -110,13 +105,15 @@ async function split(run: Run, args: Arguments): Promise<void> {
   await printMade(run, args, made.pane, focus);
 }
 
+async function selectLastPane(run: Run, args: Arguments): Promise<void> {
+  const place = await run.place(args, "window");
+  const last = place.window.panes.find((each) => each.info.last === true);
+  if (last === undefined) throw new TmuxError("no last pane");
+  await select(run, last, place);
+}
+
 async function selectPane(run: Run, args: Arguments): Promise<void> {
-  if (args.has("l")) {
-    const { window } = await run.place(args, "window");
-    const last = window.panes.find((each) => each.info.last === true);
-    if (last === undefined) throw new TmuxError("no last pane");
-    return select(run, last, await run.place(args, "window"));
-  }
+  if (args.has("l")) return selectLastPane(run, args);
   const place = await run.place(args, "pane");
   const { window, pane } = place;
   if (args.has("m") || args.has("M")) {
@@ -138,12 +135,12 @@ async function selectPane(run: Run, args: Arguments): Promise<void> {
     await run.backend.call("pane.update", { title: (await run.format(title, place)).slice(0, 256) }, pane.target);
     return;
   }
-  const side = sideOf(args);
+  const side = directionOf(args);
   const to = side === null ? pane : neighbour(window, pane, side);
   if (to !== null) await select(run, to, place);
 }
 
-function sideOf(args: Arguments): (typeof sides)[keyof typeof sides] | null {
+function directionOf(args: Arguments): (typeof sides)[keyof typeof sides] | null {
   for (const flag of ["L", "R", "U", "D"] as const) if (args.has(flag)) return sides[flag];
   return null;
 }
@@ -169,19 +166,18 @@ async function resizePane(run: Run, args: Arguments): Promise<void> {
   }
   const [width, height] = [args.get("x"), args.get("y")];
   if (width !== undefined)
-    await run.backend.call("pane.resize", { cols: cellsOf("width", width, window.info.cols) }, pane.target);
+    await run.backend.call("pane.resize", { cols: sideOf("width", width, window.info.cols) }, pane.target);
   if (height !== undefined)
-    await run.backend.call("pane.resize", { rows: cellsOf("height", height, window.info.rows) }, pane.target);
-  const direction = sideOf(args);
+    await run.backend.call("pane.resize", { rows: sideOf("height", height, window.info.rows) }, pane.target);
+  const direction = directionOf(args);
   const by = args.word(0);
   const step = by === undefined ? 1 : wholeNumber("adjustment", by, 1, 2_147_483_647);
   if (direction !== null) await run.backend.call("pane.resize", { direction, by: capped(step) }, pane.target);
 }
 
 /** @throws TmuxError `width invalid` */
-function cellsOf(what: string, text: string, room: number): number {
-  const given = amount(what, text, 2_147_483_647, 0);
-  return capped("cells" in given ? given.cells : Math.floor((room * given.percent) / 100));
+function sideOf(what: string, text: string, room: number): number {
+  return capped(cellsOf(amount(what, text, 2_147_483_647, 0), room));
 }
 
 function capped(cells: number): number {

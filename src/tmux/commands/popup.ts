@@ -2,10 +2,11 @@
 import { constants } from "node:os";
 import { WshError } from "../../protocol/errors.ts";
 import { TmuxError } from "../error.ts";
+import { signalNumber } from "../formats/variables.ts";
 import type { Place } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
-import { type Amount, amount, type Command, command } from "./command.ts";
+import { type Amount, amount, type Command, cellsOf, command } from "./command.ts";
 import { givenVariables } from "./start.ts";
 
 /** Status of a popup that was closed with its program running: that of a shell after SIGHUP. */
@@ -47,7 +48,8 @@ async function displayPopup(run: Run, args: Arguments): Promise<void> {
   };
   try {
     const { exit_code: code, signal } = await backend.call("popup.open", input, place.pane.target);
-    run.status = signal == null ? (code ?? HUNG_UP) : numberOf(signal);
+    // tmux passes the number of a signal on unchanged.
+    run.status = signalNumber(signal) ?? code ?? HUNG_UP;
   } catch (thrown) {
     throw WshError.from(thrown).code === "no_viewer" ? new TmuxError("no current client") : thrown;
   }
@@ -78,8 +80,7 @@ function boundsOf(args: Arguments, { window, pane }: Place) {
 /** @throws TmuxError `width too large` */
 function sizeOf(what: string, text: string | undefined, room: number): number {
   const given: Amount = text === undefined ? { percent: 50 } : amount(what, text, room, 0);
-  const cells = "cells" in given ? given.cells : Math.floor((room * given.percent) / 100);
-  return Math.max(1, cells);
+  return Math.max(1, cellsOf(given, room));
 }
 
 /** As in tmux, anything but a number means 0. */

@@ -11,7 +11,7 @@ import { commandTable } from "../commands/table.ts";
 import type { InstanceBackend } from "../instance/backend.ts";
 import { Model, placeOf } from "../model.ts";
 import { splitWords } from "../parse/commands.ts";
-import { Run } from "../run.ts";
+import { messageOf, Run } from "../run.ts";
 import { emptyState } from "../state.ts";
 import { type ModelState, notificationsOf } from "./changes.ts";
 import { ClientFlags } from "./flags.ts";
@@ -346,8 +346,4 @@ export class ControlMode implements ControlClient {
     const resolve = (): void => this.over.resolve(end);
     void this.list(null).then(resolve, resolve);
   }
-}
-
-function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
 }

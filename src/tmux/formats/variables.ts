@@ -75,9 +75,7 @@ function attachedTo({ info, target }: Session, { controlled }: FormatFacts): num
   return info.attached + controlled.filter((each) => each === target).length;
 }
 
-type InWindow = Place;
-
-const ofWindow: Values<InWindow> = {
+const ofWindow: Values<Place> = {
   window_id: ({ window }) => window.id,
   window_name: ({ window }) => window.name,
   window_index: ({ window }) => window.index,
@@ -135,7 +133,7 @@ const ofPane: Values<Place> = {
   pane_path: () => "",
   pane_dead: ({ pane }) => pane.info.state === "exited",
   pane_dead_status: ({ pane }) => (pane.info.state === "exited" ? (pane.info.exit_code ?? "") : ""),
-  pane_dead_signal: ({ pane }) => signalNumber(pane.info.state === "exited" ? pane.info.signal : null),
+  pane_dead_signal: ({ pane: { info } }) => signalNumber(info.state === "exited" ? info.signal : null) ?? "",
   pane_input_off: () => false,
   pane_marked: ({ pane }, { marked }) => pane.target === marked,
   pane_marked_set: (_, { marked }) => marked !== null,
@@ -194,8 +192,8 @@ function flagsOf({ session, window }: InWindow, { marked }: FormatFacts): string
   ].join("");
 }
 
-function signalNumber(signal: string | null | undefined): number | string {
-  return Object.entries(constants.signals).find(([name]) => name === signal)?.[1] ?? signal ?? "";
+export function signalNumber(signal: string | null | undefined): number | undefined {
+  return Object.entries(constants.signals).find(([name]) => name === signal)?.[1];
 }
 
 function commandName({ info }: Pane): string {
