@@ -35,12 +35,6 @@ const UNCHANGED = "!#()+,-.0123456789:;<=>'\r\t\x7f`/";
 /** The input of one argument of `send-keys`: a key of wsh, or text. */
 export type KeyOrText = { readonly key: string } | { readonly text: string };
 
-/** @returns a text for anything but a key */
-export function typedBy(argument: string): KeyOrText {
-  const key = keyNamed(argument);
-  return key ?? { text: argument };
-}
-
 /** Returns null for a name that tmux does not know. */
 export function keyNamed(argument: string): KeyOrText | null {
   const [, hex] = /^0x([0-9a-f]+)$/i.exec(argument) ?? [];

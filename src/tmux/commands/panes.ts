@@ -83,7 +83,7 @@ function sizeOf(args: Arguments, room: number): { readonly cells?: number } {
         : null;
   if (given === null) return {};
   // tmux clamps an impossible size.
-  return { cells: capped("cells" in given ? given.cells : Math.floor((room * given.percent) / 100)) };
+  return { cells: capped(cellsOf(given, room)) };
 }
 
 async function split(run: Run, args: Arguments): Promise<void> {

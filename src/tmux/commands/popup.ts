@@ -48,16 +48,11 @@ async function displayPopup(run: Run, args: Arguments): Promise<void> {
   };
   try {
     const { exit_code: code, signal } = await backend.call("popup.open", input, place.pane.target);
-    // tmux passes the number of a signal on unchanged.
+    // tmux returns the number of a signal unchanged.
     run.status = signalNumber(signal) ?? code ?? HUNG_UP;
   } catch (thrown) {
     throw WshError.from(thrown).code === "no_viewer" ? new TmuxError("no current client") : thrown;
   }
-}
-
-/** tmux returns the number of a signal unchanged. */
-function numberOf(signal: string): number {
-  return Object.entries(constants.signals).find(([name]) => name === signal)?.[1] ?? HUNG_UP;
 }
 
 /** By default half of the window, centred. @throws TmuxError */

@@ -20,7 +20,6 @@ export interface FormatFacts {
   /** Layouts by window id, in tmux's notation. */
   readonly layouts: ReadonlyMap<string, string>;
   readonly historyLimit: number;
-  readonly attached: readonly Session[];
   /** Sessions that clients in control mode show; one entry per client. */
   readonly controlled: readonly string[];
 }
@@ -184,7 +183,7 @@ function zoomedLayout({ info, active }: Window): string {
 }
 
 /** `*` the current window, `-` the last one, `M` the window of the marked pane, `Z` zoomed. */
-function flagsOf({ session, window }: InWindow, { marked }: FormatFacts): string {
+function flagsOf({ session, window }: Place, { marked }: FormatFacts): string {
   return [
     session.current === window ? "*" : window.info.last === true ? "-" : "",
     window.panes.some(({ target }) => target === marked) ? "M" : "",
