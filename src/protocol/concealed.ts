@@ -44,11 +44,11 @@ export function isConcealed(
 /** A session in the form that an agent may see. @param agent null: another caller, who sees everything */
 export function asSeenBy(info: SessionInfo, agent: Owner | null): SessionInfo {
   if (agent === null) return info;
-  const { id, name, server, running, created_at, windows } = info;
+  const { id, pane_id, name, server, running, created_at, windows } = info;
   if (!isConcealed(info, agent)) return windows.some(hasConcealed) ? withoutConcealed(info) : info;
   return {
     id,
-    pane_id: id.replace("@s", "@"),
+    pane_id,
     name,
     server,
     ...emptySession,
