@@ -27,6 +27,13 @@ export function allCrashed(instance: Instance, living: ReadonlySet<number> = new
   });
 }
 
+/** What is said behind a new session of a name that a crashed one has, too: that one stays. Null: there is none. */
+export function crashedNamesake(instance: Instance, name: string): string | null {
+  const crashed = allCrashed(instance).findLast(({ session }) => session.name === name);
+  if (crashed === undefined) return null;
+  return `an earlier session '${name}' crashed: \`wsh restore @s${crashed.number} --as NAME\` brings it back`;
+}
+
 /**
  * Starts a process that shows the crashed session or pane that a target names.
  * @param only id of the only session that the caller may use

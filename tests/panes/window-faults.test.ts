@@ -1,5 +1,5 @@
 /**
- * kill -9 at every moment of a window's way to another session, of either process, both, or the server: after a restore
+ * kill -9 at every moment of a window's way to another session, of either process, or both: after a restore
  * one session has the window, whole, and so it is with the one that it was exchanged for. WSH_TEST_SEED repeats a run.
  */
 import { expect, test } from "bun:test";

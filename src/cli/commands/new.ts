@@ -1,6 +1,8 @@
 /** `wsh new`: starts a session in the background. */
+import fs from "node:fs";
 import { type Command, Option } from "commander";
 import * as v from "valibot";
+import { checkpointsDir } from "../../checkpoints/files/places.ts";
 import { defined, present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName, checkTag, paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
@@ -9,7 +11,7 @@ import { findSession, listSessions, lookUp } from "../../registry/registry.ts";
 import { shellText } from "../../shell/words.ts";
 import { absolute, collect, freePort, requireOptions, UsageError, variables } from "../arguments.ts";
 import { instanceOf, warn } from "../instance.ts";
-import { print, printJson } from "../print.ts";
+import { complain, print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { startSession } from "../session/start.ts";
 import { splitAtDashes } from "../shell-words.ts";
@@ -93,7 +95,9 @@ export function register(program: Command): void {
             return quicker;
           }));
       await (options.json === true ? printJson(info) : print(`${info.name}\n`));
-      if (name !== undefined) await (await import("../session/offer-restore.ts")).sayStillCrashed(instance, info.name);
+      if (name === undefined || !fs.existsSync(checkpointsDir(instance))) return;
+      const crashed = (await import("../../checkpoints/find.ts")).crashedNamesake(instance, info.name);
+      if (crashed !== null) complain(crashed);
     });
 
   async function find(instance: ReturnType<typeof instanceOf>, name: string): Promise<SessionInfo | null> {

@@ -72,15 +72,6 @@ export async function offerAll(instance: Instance): Promise<SessionInfo | null> 
   return restored[0] ?? null;
 }
 
-/** Runs after a new session got the name of a crashed one: that one stays, and is found by its id. */
-export async function sayStillCrashed(instance: Instance, name: string): Promise<void> {
-  if (!fs.existsSync(checkpointsDir(instance))) return;
-  const { allCrashed } = await import("../../checkpoints/find.ts");
-  const crashed = allCrashed(instance).findLast(({ session }) => session.name === name);
-  if (crashed === undefined) return;
-  complain(`an earlier session '${name}' crashed: \`wsh restore @s${crashed.number} --as NAME\` brings it back.`);
-}
-
 function sayLeftOut({ left_out, session }: CrashedSession): void {
   for (const { pane, why } of left_out)
     complain(`session '${session.name}' is restored without pane ${paneId(pane)}: ${why}`);

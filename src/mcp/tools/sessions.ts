@@ -1,5 +1,6 @@
 /** Tools on whole sessions: creating, listing, ending and changing them. */
 import * as v from "valibot";
+import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { described, optional } from "../../protocol/fields.ts";
 import { CreateSessionSchema } from "../../protocol/session.ts";
@@ -52,10 +53,11 @@ const creating = {
     cols: v.number(),
     tags: v.array(v.string()),
     output_cursor: v.number(),
+    warnings: v.optional(v.array(v.string())),
   }),
   run: async (parameters, ask) => {
-    const { id, name, pid, rows, cols, tags, output_cursor } = await ask("sessions.create", parameters);
-    return { session: name, id, name, pid, rows, cols, tags, output_cursor };
+    const { id, name, pid, rows, cols, tags, output_cursor, warnings } = await ask("sessions.create", parameters);
+    return { session: name, id, name, pid, rows, cols, tags, output_cursor, ...defined({ warnings }) };
   },
 } as const satisfies Parameters<typeof tool<typeof CreateParameters>>[0];
 

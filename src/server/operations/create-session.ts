@@ -1,6 +1,7 @@
 /** Creates a session with a gateway caller's environment and directory, or finds the existing one. */
 import os from "node:os";
 import * as v from "valibot";
+import { crashedNamesake } from "../../checkpoints/find.ts";
 import { type ReadyReport, readyTimeoutMs } from "../../launch/launch.ts";
 import type { StepFiles } from "../../launch/pipeline.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
@@ -74,13 +75,14 @@ export async function createSession(
   const info = v.parse(SessionInfoSchema, ready.info);
   if (create.owner_bound === true && context.process === undefined) proxies.bound.add(context.caller.id, info.id);
   await proxies.find(info.id);
+  const warnings: string[] = [];
+  if (create.cwd == null && context.cwd !== undefined && !isDirectory(context.cwd))
+    warnings.push(`the caller's directory '${context.cwd}' does not exist; the session starts in the home directory`);
+  const crashed = create.name === undefined ? null : crashedNamesake(state.instance, info.name);
+  if (crashed !== null) warnings.push(crashed);
   // The caller has read no output yet, whatever the shell has already printed.
-  const lost = create.cwd == null && context.cwd !== undefined && !isDirectory(context.cwd) ? context.cwd : null;
-  const warnings =
-    lost === null
-      ? {}
-      : { warnings: [`the caller's directory '${lost}' does not exist; the session starts in the home directory`] };
-  return { ...info, output_cursor: firstCursor(info.pane_id), ...warnings };
+  const created = { ...info, output_cursor: firstCursor(info.pane_id) };
+  return warnings.length === 0 ? created : { ...created, warnings };
 }
 
 /** The session created earlier for this request. @throws WshError outcome_unknown if it is no longer remembered */

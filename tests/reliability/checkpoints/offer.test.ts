@@ -82,7 +82,7 @@ test("restore = never asks nobody; auto asks nobody either, and a server that st
 
 test("an agent sees what is lost, reads it, and restores it", async () => {
   await using wsh = new McpInstance();
-  await lose(wsh, "a");
+  await lose(wsh, "a", "b");
   const client = await wsh.client();
   const call = async (name: string, args: Record<string, unknown>) =>
     JSON.stringify(await client.callTool({ name, arguments: args }));
@@ -90,5 +90,17 @@ test("an agent sees what is lost, reads it, and restores it", async () => {
   expect(await call("wsh_get_screen", { session: "a" })).toContain("in a");
   expect(await call("wsh_send_input", { session: "a", text: "x" })).toContain("wsh_checkpoint restore");
   expect(await call("wsh_checkpoint", { session: "a", action: "restore" })).toContain("restored");
-  expect((await wsh.list()).map(({ name, running }) => [name, running])).toEqual([["a", true]]);
+  expect((await wsh.list("--all")).map(({ name, running }) => [name, running])).toEqual([
+    ["a", true],
+    ["b", false],
+  ]);
+  // A new session of that name: the crashed one stays, and each way says so.
+  const said = /an earlier session 'b' crashed: `wsh restore @s2 --as NAME` brings it back/;
+  expect(await call("wsh_create_session", { name: "b" })).toMatch(said);
+  await wsh.ok("kill", "b");
+  const headers = { "Content-Type": "application/json" };
+  const response = await wsh.fetch("/sessions", { method: "POST", body: JSON.stringify({ name: "b" }), headers });
+  expect(await response.json()).toMatchObject({ warnings: [expect.stringMatching(said)] });
+  await wsh.ok("kill", "b");
+  expect((await wsh.run("new", "b")).stderr).toMatch(said);
 });
