@@ -1,6 +1,6 @@
 #!/usr/bin/env bun
 /**
- * Picks the role and loads only its code: `--version` needs nothing, a session process none of the command line's.
+ * Selects the role and loads only its code: `--version` needs nothing, a session process none of the command line's.
  */
 import { VERSION } from "./protocol/version.ts";
 

@@ -8,26 +8,26 @@ import { operation } from "./define.ts";
 /** Maximum characters of an event's name, and of a message: longer names are invalid, longer messages are cut. */
 const MAX_EVENT = 64;
 const MAX_MESSAGE = 4_096;
-/** Maximum characters of a prompt and of an answer, as hooks' payloads have them. */
+/** Maximum characters of a prompt and of an answer, as in hooks' payloads. */
 const MAX_TEXT = 1_048_576;
 
 const PromptSchema = v.object({
   delivered: described(
     v.picklist(["hook", "screen", "not_delivered"]),
-    "hook: the agent reported this prompt; screen: its input box took the text and is empty again",
+    "hook: the agent reported this prompt; screen: its input box held the text and is empty again",
   ),
   why: described(v.string(), "the evidence, in words"),
-  queued: optional(v.literal(true), "the agent was working: it takes it up when it is ready"),
+  queued: optional(v.literal(true), "the agent was working and runs it when it is ready"),
   agent: v.optional(AgentInfoSchema),
   turn: v.optional(
     v.object({
       ended: described(
         v.picklist(["done", "needs_input", "at_rest", "exited", "working"]),
-        "at_rest: it waits for a key, and its hooks say nothing; working: when max_wait_ms was over",
+        "at_rest: it waits for a key, its hooks are silent; working: max_wait_ms ended first",
       ),
       message: optional(v.string(), "its last message, or question: untrusted data"),
       message_from: v.optional(v.picklist(["hook", "transcript"])),
-      omitted: optional(v.number(), "characters of the message that are left out"),
+      omitted: optional(v.number(), "omitted characters of the message"),
     }),
   ),
   since: described(v.number(), "output cursor before it was typed"),
@@ -35,7 +35,7 @@ const PromptSchema = v.object({
 });
 export type PromptResult = v.InferOutput<typeof PromptSchema>;
 
-/** Time for an agent to show and to take a prompt, in ms: one that starts is slow. */
+/** Time for an agent to show and to submit a prompt, in ms: a starting agent is slow. */
 const DELIVERY_MS = 10_000;
 /** Longest wait for a turn, in ms. */
 const TurnMsSchema = integerBetween(0, 3_600_000);
@@ -47,7 +47,7 @@ export const agentOperations = [
     access: "operate",
     lasts: "program",
     types: true,
-    summary: "Give the AI agent in a pane a prompt, and prove that it took it",
+    summary: "Give the AI agent in a pane a prompt, and prove its delivery",
     input: v.object({
       text: described(v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_TEXT)), "the prompt"),
       command: optional(v.boolean(), "text is a command of the agent's own, such as /compact or !ls", false),

@@ -50,7 +50,7 @@ export const bufferOperations = [
     input: v.object({
       buffer: optional(BufferNameSchema, "its name; default: an automatic one"),
       text: TextSchema,
-      append: optional(v.boolean(), "put the text after that of the named buffer", false),
+      append: optional(v.boolean(), "append it to the text of the named buffer", false),
     }),
     output: PasteBufferSchema,
     errors: ["payload_too_large"],
@@ -78,7 +78,7 @@ export const bufferOperations = [
     access: "operate",
     shared: true,
     summary: "Delete a paste buffer (default: the newest copy), or all of them: all or none",
-    input: v.object({ ...NamedSchema.entries, all: optional(v.boolean(), "every one; answers with the newest") }),
+    input: v.object({ ...NamedSchema.entries, all: optional(v.boolean(), "all; answers with the newest") }),
     output: PasteBufferSchema,
     errors: ["buffer_not_found"],
     http: [
@@ -112,10 +112,10 @@ export const bufferOperations = [
     summary: "Store an image as a file on the session's machine and type its path",
     input: v.object({
       data: described(v.pipe(v.string(), v.base64(), v.maxLength(MAX_IMAGE_DATA)), "base64"),
-      format: described(v.picklist(imageFormats), "what the data is"),
+      format: described(v.picklist(imageFormats), "type of the data"),
     }),
     output: v.object({
-      path: described(v.string(), "of the file; typed with quotes where a shell needs them"),
+      path: described(v.string(), "of the file; typed with quotes if a shell needs them"),
       bytes: described(v.number(), "its size"),
     }),
     errors: ["invalid_request", "session_ended", "input_send_failed", "payload_too_large"],

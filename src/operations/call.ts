@@ -1,4 +1,4 @@
-/** How a transport calls an operation, whichever process handles it. */
+/** Types of calls to operations, independent of transport and handling process. */
 
 import type { Acting } from "../protocol/caller.ts";
 import type { WaitsForPerson } from "../protocol/control.ts";
@@ -18,27 +18,27 @@ export interface ReachedSession {
 
 export interface CallContext extends Acting {
   readonly signal: AbortSignal;
-  /** Aborts when the token of the caller ends, together with its requests and streams; absent: it does not end. */
+  /** Aborts when the caller's token expires, together with its requests and streams; absent: it does not expire. */
   readonly ended?: AbortSignal;
   /** The caller's own directory and environment, for the programs it starts. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** The caller's process, on this machine: what is bound to its owner ends with it. */
+  /** The caller's process on this machine; sessions bound to their owner end with it. */
   readonly process?: OwnerProcess;
-  /** The machine whose server is asked, if the target does not name it; absent: this one. */
+  /** The machine whose server is called, if the target does not name it; absent: this one. */
   readonly machine?: string;
-  /** The request has an id: it is executed once, however often it is repeated. */
+  /** The request's id: the request is executed once, however often it is repeated. */
   readonly once?: RequestKey;
-  /** Unix time in ms by this machine's clock after which it is not begun. */
+  /** Latest start of the call, as Unix time in ms by this machine's clock. */
   readonly deadline?: number;
-  /** The call comes from another machine's server, which may start sessions here only if `accept` permits it. */
+  /** Set for a call from another machine's server, which may start sessions here only if `accept` permits it. */
   readonly fromMachine?: true;
   /**
-   * Takes the result as JSON instead, if the operation already has it in that form: lists of thousands. Its return
-   * value is then empty.
+   * Receives the result as JSON instead, if the operation already has it in that form: lists of thousands. The call's
+   * return value is then empty.
    */
   readonly json?: (text: string) => void;
-  /** Called when the call waits for a person's leave. */
+  /** Called when the call waits for a person's permission. */
   readonly waits?: (waiting: WaitsForPerson) => void;
   /** Receives the session of the call as soon as it is known: at the end its name may belong to another session. */
   readonly reached?: (ids: ReachedSession) => void;
@@ -64,7 +64,7 @@ export function parseInput<N extends OperationName>(operation: Operation<N>, inp
   return parsed;
 }
 
-/** Also for input that is forwarded unread. @throws WshError invalid_request naming the field */
+/** Also applies to input that is forwarded unread. @throws WshError invalid_request naming the field */
 export function requireUsable(input: unknown): void {
   const found = unusable(input);
   if (found !== null) throw fieldError(found.path, `: ${found.why}`);

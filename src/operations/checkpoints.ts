@@ -18,15 +18,15 @@ const LabelSchema = described(v.string(), "label of a saved checkpoint");
 const SessionSchema = described(v.pipe(v.string(), v.minLength(1)), "name or id of the session");
 
 const FailureSchema = v.object({
-  session: described(v.string(), "its name, or its id where the name cannot be read"),
+  session: described(v.string(), "its name; its id if the name cannot be read"),
   label: optional(v.string(), "label of a saved checkpoint"),
   code: described(v.string(), "error code"),
-  message: described(v.string(), "what was wrong"),
+  message: described(v.string(), "the error"),
 });
 
 const LeftOutSchema = v.object({
-  session: described(v.string(), "name of the session, which runs without it"),
-  pane_id: described(v.string(), "as it had it"),
+  session: described(v.string(), "name of the session, restored without it"),
+  pane_id: described(v.string(), "as before"),
   message: described(v.string(), "why it was not restored"),
 });
 
@@ -44,7 +44,7 @@ const NamedSchema = v.object({
   note: NoteSchema,
   cwd: described(v.nullable(v.string()), "directory of its first pane"),
   git: GitSchema,
-  command: described(v.string(), "what its first pane ran"),
+  command: described(v.string(), "program of its first pane"),
   agents: described(v.array(v.string()), "AI agents that ran in it"),
 });
 
@@ -55,7 +55,7 @@ const MatchSchema = v.object({
   pane_id: described(v.nullable(v.string()), "null: not of one pane"),
   in: described(
     v.picklist(["name", "label", "note", "directory", "command", "line"]),
-    "what has it; a command line or a line of text is of the pane",
+    "the matching part; command lines and text are the pane's",
   ),
   excerpt: described(v.string(), "text around the match, on one line"),
 });
@@ -74,13 +74,13 @@ const ShownPaneSchema = v.object({
   title: v.string(),
   cwd: v.nullable(v.string()),
   git: GitSchema,
-  agent: described(v.nullable(v.string()), "AI agent that ran in it"),
+  agent: described(v.nullable(v.string()), "its AI agent"),
   rows: v.number(),
   cols: v.number(),
-  program: described(v.string(), "what the pane was started with"),
+  program: described(v.string(), "its start command"),
   running: described(v.nullable(v.string()), "the running command line; null: at its prompt"),
   screen: described(v.array(v.string()), "lines, without styles"),
-  lines_above: described(v.number(), "how many lines above the screen are kept"),
+  lines_above: described(v.number(), "number of stored lines above the screen"),
 });
 
 const MomentSchema = v.object({
@@ -106,8 +106,8 @@ export const checkpointOperations = [
     output: v.object({
       crashed: described(v.array(SessionInfoSchema), "their last saved state"),
       named: described(v.array(NamedSchema), "by session, then by label"),
-      matches: optional(v.array(MatchSchema), "with search: where, newest checkpoint first, at most 5 of each"),
-      incomplete: optional(v.boolean(), "with search: not everything was searched (5 s, or removed meanwhile)"),
+      matches: optional(v.array(MatchSchema), "with search: matches, newest checkpoint first, at most 5 of each"),
+      incomplete: optional(v.boolean(), "with search: the search is incomplete (5 s, or removed meanwhile)"),
       unreadable: described(v.array(FailureSchema), "damaged ones, and those of a later version"),
     }),
     http: [{ method: "GET", path: "/checkpoints" }],
@@ -129,7 +129,7 @@ export const checkpointOperations = [
     }),
     output: v.object({
       restored: described(v.array(SessionInfoSchema), "the sessions, running again"),
-      left_out: described(v.array(LeftOutSchema), "panes that did not come back with their session"),
+      left_out: described(v.array(LeftOutSchema), "panes not restored with their session"),
       failed: described(v.array(FailureSchema), "with all: those that could not be restored"),
     }),
     errors: [
@@ -177,12 +177,12 @@ export const checkpointOperations = [
     summary: "Content of a checkpoint: windows, and the directory, program and screen of each pane",
     input: v.object({
       session: SessionSchema,
-      label: optional(v.string(), "absent: what is kept all the time"),
+      label: optional(v.string(), "absent: the automatic one"),
     }),
     output: v.object({
       session: v.string(),
       id: v.string(),
-      label: described(v.nullable(v.string()), "null: what is kept all the time"),
+      label: described(v.nullable(v.string()), "null: the automatic one"),
       saved_at: described(v.number(), "Unix time in ms"),
       note: NoteSchema,
       bytes: described(v.number(), "size on disk"),
@@ -210,15 +210,15 @@ export const checkpointOperations = [
     output: v.object({
       session: v.string(),
       id: v.string(),
-      from: described(MomentSchema, "what was compared"),
-      to: described(MomentSchema, "with what it was compared"),
+      from: described(MomentSchema, "the checkpoint"),
+      to: described(MomentSchema, "the other side"),
       changes: described(
         v.array(
           v.object({
             of: described(v.nullable(v.string()), "a window or pane; null: the session"),
-            what: described(v.string(), "name, tags, size, layout, cwd, program and the like"),
-            before: described(v.nullable(v.string()), "null: it was not there"),
-            after: described(v.nullable(v.string()), "null: it is not there any more"),
+            what: described(v.string(), "name, tags, size, layout, cwd, program …"),
+            before: described(v.nullable(v.string()), "null: absent before"),
+            after: described(v.nullable(v.string()), "null: absent now"),
           }),
         ),
         "of names, places and programs",
@@ -231,7 +231,7 @@ export const checkpointOperations = [
             more: described(v.number(), "omitted older changes"),
           }),
         ),
-        "what panes show",
+        "texts of panes",
       ),
     }),
     errors: [...notFound, "checkpoint_refused"],
@@ -248,7 +248,7 @@ export const checkpointOperations = [
     output: v.object({
       session: v.string(),
       label: LabelSchema,
-      bytes: described(v.number(), "size of what was deleted"),
+      bytes: described(v.number(), "size of the deleted files"),
     }),
     errors: notFound,
     http: [{ method: "DELETE", path: "/checkpoints/named" }],
@@ -268,8 +268,8 @@ export const checkpointOperations = [
         v.array(
           v.object({
             id: described(v.string(), "of the session"),
-            name: described(v.nullable(v.string()), "null where it cannot be read"),
-            bytes: described(v.number(), "size of what was deleted"),
+            name: described(v.nullable(v.string()), "null: unreadable"),
+            bytes: described(v.number(), "size of the deleted files"),
             labels: described(v.array(v.string()), "of its named checkpoints"),
           }),
         ),

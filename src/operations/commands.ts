@@ -33,15 +33,15 @@ import { FormatField, TailField } from "./terminal.ts";
 export const CommandIdSchema = described(integerFrom(1), "id of a command of the pane");
 const RawField = optional(
   v.boolean(),
-  "of a command that exec or run started, in place of text: what it wrote, as base64; at most 1 MiB",
+  "of a command that exec or run started, instead of text: its bytes, as base64; at most 1 MiB",
 );
 const MaxBytesField = optional(
   OutputLimitSchema,
-  "longest output, at most 1048576; past it head and tail are kept",
+  "longest output, at most 1048576; past it head and tail remain",
   DEFAULT_OUTPUT_LIMIT,
 );
 
-/** Makes a session for the call if it does not exist. */
+/** Creates a session for the call if it does not exist. */
 const creationFields = {
   port: FreePortField,
   create: optional(v.boolean(), "create the session, with a shell, if it does not exist", false),
@@ -49,7 +49,7 @@ const creationFields = {
   env: optional(v.record(v.string(), v.string()), "with create: variables of the new session"),
 };
 
-/** The outcome of a background command's wait (`until`). */
+/** The result of a background command's wait (`until`). */
 const untilFields = v.partial(v.object(decisionFields)).entries;
 const ExecOutputSchema = v.object({ ...ExecResultSchema.entries, ...untilFields });
 
@@ -61,11 +61,7 @@ export const commandOperations = [
     summary: "Put a line at the shell's prompt without running it",
     input: v.object({
       text: described(v.string(), "the line, without Enter"),
-      after_command: optional(
-        v.boolean(),
-        "answer at once, and put it there when the running command has ended",
-        false,
-      ),
+      after_command: optional(v.boolean(), "answer at once, and put it there after the running command", false),
     }),
     output: v.object({
       state: described(
@@ -102,7 +98,7 @@ export const commandOperations = [
       ),
       output_limit: optional(
         OutputLimitSchema,
-        "bytes of output, at most 1048576; past it head and tail are kept",
+        "bytes of output, at most 1048576; past it head and tail remain",
         DEFAULT_OUTPUT_LIMIT,
       ),
       since: optional(OutputCursorSchema, "an output_cursor: return all later output, including echo"),
@@ -110,7 +106,7 @@ export const commandOperations = [
         RunStepsSchema,
         "a dialog {expect?: text or condition, input?, keys?, submit?}: each is typed when its expect appears",
       ),
-      include: optional(v.pipe(v.array(v.picklist(["output", "screen"])), v.minLength(1)), "what the result holds", [
+      include: optional(v.pipe(v.array(v.picklist(["output", "screen"])), v.minLength(1)), "contents of the result", [
         "output",
         "screen",
       ]),
@@ -194,7 +190,7 @@ export const commandOperations = [
         "in panes beside the most recently active person, whose focus stays; parallel, or a single command",
         false,
       ),
-      beside: optional(v.string(), "with show: the pane or session beside which they open"),
+      beside: optional(v.string(), "with show: open beside this pane or session"),
       keep: optional(
         v.picklist(["none", "failed", "all"]),
         "with show: panes to keep after their command has ended",
@@ -223,7 +219,7 @@ export const commandOperations = [
       on_timeout: execFields.on_timeout,
       until: execFields.until,
       ...shownFields,
-      extend: optional(v.boolean(), "keep the ended session for longer when the answer leaves output out", true),
+      extend: optional(v.boolean(), "keep the ended session longer if the answer omits output", true),
     }),
     output: v.object({ ...StepResultSchema.entries, ...untilFields, warnings: ExecResultSchema.entries.warnings }),
   }),
@@ -232,7 +228,7 @@ export const commandOperations = [
     scope: "pane",
     access: "observe",
     grant: "own-panes",
-    summary: "The result of one command, as exec gives it to a caller that has waited",
+    summary: "The result of one command, as exec returns it to a caller that waits",
     // `stopped`: how the caller stopped it at its deadline.
     input: v.object({
       id: CommandIdSchema,
@@ -298,7 +294,7 @@ export const commandOperations = [
       raw: RawField,
       max_bytes: MaxBytesField,
       format: optional(v.picklist(["plain", "styled"]), "plain text, or spans with colours", "plain"),
-      wait_ms: optional(WaitMsSchema, "with since: wait this long for something to read", 0),
+      wait_ms: optional(WaitMsSchema, "with since: wait this long for output", 0),
     }),
     rules: outputRules,
     output: OutputResultSchema,

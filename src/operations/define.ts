@@ -1,7 +1,7 @@
 /**
  * Defines an operation: its name, scope, required access, input, output, errors, and the transports it is bound to.
  * Transports (HTTP, WebSocket, MCP, session process sockets) are tables over these definitions, and handlers are typed
- * by them. Definitions only: nothing here acts.
+ * by them. Definitions only, no behaviour.
  */
 
 import type * as v from "valibot";
@@ -40,29 +40,39 @@ export interface Operation<
   readonly name: N;
   readonly scope: S;
   readonly access: Access;
-  /** It may last as long as a program. A `wait` changes nothing: it is repeated after a lost connection. */
+  /** The call may last as long as a program. A `wait` changes nothing: it is repeated after a lost connection. */
   readonly lasts?: "wait" | "program";
-  /** It types into the program of a pane. */
+  /** The operation types into a pane's program. */
   readonly types?: true;
-  /** It starts sessions, whose processes know the request for which they were started. */
+  /** The operation starts sessions, whose processes record the request that started them. */
   readonly makesSessions?: true;
-  /** Of the server, but open to a token for one session: the answer is about that session alone. */
+  /** A server operation that is open to a token for one session: the answer concerns that session only. */
   readonly forOneSession?: true;
-  /** It concerns what all sessions share: a token for one session may not use it. */
+  /** The operation concerns data shared by all sessions: a token for one session may not call it. */
   readonly shared?: true;
-  /** Where its input names another machine, besides the target. `nowhere`: it always concerns the server that is asked. */
+  /**
+   * The input field that names another machine, besides the target. `nowhere`: the operation always concerns the server
+   * that is called.
+   */
   readonly machineIn?: "server" | "session" | "nowhere";
-  /** Its output is a session, a list of sessions, or a page of the history's commands, which are of one machine. */
+  /**
+   * The output's type: a session, a list of sessions, or a page of the history's commands, which belong to one machine.
+   */
   readonly gives?: "sessions" | "commands";
-  /** Of the server, but open to AI agents. `own`: it only reaches what it makes; `stored`: a stored session's owner may. */
+  /**
+   * A server operation that is open to AI agents. `own`: it only affects what it creates; `stored`: the owner of a
+   * stored session may call it.
+   */
   readonly forAgents?: "own" | "stored";
-  /** The right of `wsh grant` that opens it, for what is the grant's (cli/grant/rules.ts). Without one, no grant does. */
+  /**
+   * The right of `wsh grant` that permits it, within the grant (cli/grant/rules.ts). Without one, no grant permits it.
+   */
   readonly grant?: GrantRight;
   /** One line for lists. */
   readonly summary: string;
-  /** Input without the session target, which is sent beside it. */
+  /** Input without the session target, which is sent separately. */
   readonly input: I;
-  /** Which fields of the input exclude or need others. */
+  /** Rules on fields that exclude or require others. */
   readonly rules?: readonly OptionRule[];
   readonly output: O;
   /** Errors beyond those of every operation (auth, invalid_request, session_not_found for session scope). */
@@ -75,7 +85,7 @@ export interface Operation<
 type Lists = "errors" | "http" | "ws";
 type WithoutEmpty<O extends Operation> = Omit<O, Lists> & Partial<Pick<O, Lists>>;
 
-/** Lists that are left out are empty. */
+/** Omitted lists are empty. */
 export function operation<
   const N extends string,
   I extends v.GenericSchema,

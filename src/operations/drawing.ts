@@ -44,10 +44,7 @@ const InputModeSchema = v.object({
   lease_ms: v.optional(v.number()),
 });
 
-/**
- * Makes the operations that overlays and panels share, under the same names: from their schemas and the words that
- * differ.
- */
+/** Makes the operations common to overlays and panels, from their schemas and the differing words. */
 function drawnOperations<
   const K extends "overlay" | "panel",
   C extends v.GenericSchema,

@@ -1,4 +1,4 @@
-/** Reading the events that the instance has recorded (docs/protocol.md, Recorded events). */
+/** Reads the events recorded by the instance (docs/protocol.md, Recorded events). */
 import { EventsPageSchema, ReadEventsSchema } from "../protocol/recorded-events.ts";
 import { operation } from "./define.ts";
 

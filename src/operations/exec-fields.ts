@@ -13,14 +13,14 @@ import { optional } from "../protocol/fields.ts";
 import { filterFields, OutputModeField } from "../protocol/output-filter.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/wait-times.ts";
 
-/** The shown part of a command's output. */
+/** Fields that select the shown part of a command's output. */
 export const shownFields = {
   ...filterFields,
   output: OutputModeField,
   output_limit: optional(
     OutputLimitSchema,
     `bytes of output per command, at most 1048576 (default ${DEFAULT_OUTPUT_LIMIT}; for a command that \`until\` leaves ` +
-      `running, its last ${READY_OUTPUT_LIMIT}); past it head and tail are kept`,
+      `running, its last ${READY_OUTPUT_LIMIT}); past it head and tail remain`,
   ),
 };
 
@@ -40,7 +40,7 @@ export const execFields = {
   until: optional(AnyOfSchema, "background: answer when the first of these holds, or the command ends"),
   asking_ms: optional(
     WaitMsSchema,
-    "answer, as at the end of the wait, when the command has waited for input for so long, in ms",
+    "answer, as at the end of the wait, when the command has waited this long for input, in ms",
   ),
   on_timeout: optional(OnTimeoutSchema, "action on the command when the wait ends", "leave"),
   ...shownFields,

@@ -1,4 +1,4 @@
-/** Operations on the history of commands (docs/protocol.md, History): of all sessions, living and ended. */
+/** Operations on the history of commands (docs/protocol.md, History): of all running and ended sessions. */
 import * as v from "valibot";
 import { described, optional } from "../protocol/fields.ts";
 import { operation } from "./define.ts";
@@ -20,7 +20,7 @@ const count = (most: number) =>
     v.maxValue(most),
   );
 
-/** Whether the date is valid: another machine may send anything. */
+/** Whether the date is valid: another machine may send any value. */
 const isTime = (ms: number): boolean => !Number.isNaN(new Date(ms).getTime());
 
 /** Filters of a search. */
@@ -38,9 +38,9 @@ const filters = {
 
 const HistoryCommandSchema = v.object({
   id: v.number(),
-  command: described(v.string(), "of one longer than 16384 characters, its beginning"),
+  command: described(v.string(), "truncated after 16384 characters"),
   cwd: v.nullable(v.string()),
-  /** Unix time in ms; null where an imported history did not say. */
+  /** Unix time in ms; null if an imported history does not contain it. */
   started_at: v.nullable(v.pipe(v.number(), v.check(isTime))),
   duration_ms: v.nullable(v.number()),
   exit_code: v.nullable(v.number()),
@@ -50,7 +50,7 @@ const HistoryCommandSchema = v.object({
   pane_id: v.nullable(v.string()),
   shell: v.nullable(v.string()),
   by: described(v.picklist(["person", "agent", "import"]), "who ran it"),
-  server: optional(v.string(), "the machine it ran on, where other machines were asked"),
+  server: optional(v.string(), "its machine, if other machines were asked"),
   /** With output: the stored part of it; null when none was stored. */
   output: v.optional(v.nullable(v.string())),
 });
@@ -61,7 +61,7 @@ export const HistorySearchSchema = v.object({
   limit: optional(v.pipe(count(MAX_PAGE), v.minValue(1)), "most commands of this page", 20),
   before: optional(count(Number.MAX_SAFE_INTEGER), "id: only older commands; the next page"),
   output: optional(flag, "include their output, if kept", false),
-  all_machines: optional(flag, "of this machine, the added ones and those of the fleet, merged by time", false),
+  all_machines: optional(flag, "of this machine, the added ones and the fleet's, merged by time", false),
 });
 export type HistorySearchInput = v.InferOutput<typeof HistorySearchSchema>;
 
@@ -96,7 +96,7 @@ export const historyOperations = [
     access: "observe",
     machineIn: "session",
     gives: "commands",
-    summary: "Commands of all sessions, living and ended, newest first",
+    summary: "Commands of all sessions, running and ended, newest first",
     input: HistorySearchSchema,
     output: HistoryPageSchema,
     errors: ["history_unavailable", "unsafe_path"],

@@ -42,7 +42,7 @@ export function lineCall(
       return [field, schema === undefined ? jsonOrText(text) : fieldValue(schema as unknown as Node, text)];
     }),
   );
-  // A person who starts something beside the active pane wants to use it: it gets the focus by default.
+  // A person who starts a program beside the active pane wants to use it: it gets the focus by default.
   if (target === undefined && Object.hasOwn(entries, "focus")) input.focus ??= true;
   requireTakes(operation, input);
   return { operation: operation.name, input, ...(isAbout ? { target } : {}) };
@@ -82,7 +82,7 @@ function fieldValue(schema: Node, text: string, nullable = false): unknown {
   return jsonOrText(text);
 }
 
-/** Numbers, true, false, lists and tables are what JSON says, all else is text. */
+/** Numbers, true, false, lists and tables are parsed as JSON, any other value is text. */
 function jsonOrText(text: string): unknown {
   if (!/^(-?\d|true$|false$|null$|[[{])/.test(text)) return text;
   try {

@@ -19,15 +19,15 @@ const place = {
   from_line: optional(index, "id of a line: return rows from there"),
   from_col: optional(index, "cell of that line, from 0", 0),
   before_line: optional(index, "id of a line: return rows above it"),
-  before_col: optional(index, "cell of that line, from 0: what stands before it, too", 0),
+  before_col: optional(index, "cell of that line, from 0: includes cells before it", 0),
 };
 const rules = [{ option: "from_line", excludes: ["before_line"] }];
 const limited = (most: number) => v.pipe(index, v.minValue(1), v.maxValue(most));
 
 const PlaceSchema = v.object({ line: v.number(), col: v.number() });
-/** Properties of the whole text in every answer. */
+/** Fields about the whole text, in every answer. */
 const extent = {
-  first_line: described(v.number(), "id of the oldest line that is kept"),
+  first_line: described(v.number(), "id of the oldest stored line"),
   last_line: described(v.number(), "id of the newest line"),
 };
 
@@ -49,17 +49,17 @@ export const lineOperations = [
       alternate_active: v.boolean(),
       ...extent,
       screen: described(PlaceSchema, "start of the normal screen; rows above no longer change"),
-      styles: described(v.array(WireStyleSchema), "looks that runs name by number, from 1; 0 is plain"),
+      styles: described(v.array(WireStyleSchema), "styles that runs number from 1; 0 is plain"),
       rows: v.array(
         v.object({
           line: described(v.number(), "id of the logical line that the row belongs to"),
           col: described(v.number(), "cell of that line at which the row begins"),
-          wrapped: optional(v.literal(true), "the line goes on in the next row"),
+          wrapped: optional(v.literal(true), "the line continues in the next row"),
           runs: described(WireLineSchema, "cells of one style each; without blanks at the end"),
         }),
       ),
-      more_above: described(v.boolean(), "there are rows above these"),
-      next: described(v.nullable(PlaceSchema), "where the row below these begins; null at the end"),
+      more_above: described(v.boolean(), "rows above these exist"),
+      next: described(v.nullable(PlaceSchema), "start of the row below these; null at the end"),
     }),
     errors: ["parser_unavailable"],
     http: [{ method: "GET", path: "/sessions/:name/lines" }],
@@ -81,7 +81,7 @@ export const lineOperations = [
     rules,
     output: v.object({
       ...extent,
-      total: described(v.number(), "matches in all lines that are kept"),
+      total: described(v.number(), "matches in all stored lines"),
       first: described(v.number(), "number of matches before this page"),
       matches: described(
         v.array(

@@ -1,7 +1,7 @@
 /**
- * Finds what JSON permits and schemas miss: arrays in place of objects (`[]` would be an object without fields, and its
- * items silently lost), infinite numbers (`1e999` is read as infinity and sent on as null), and excessive nesting.
- * Pure; each function walks the input once.
+ * Finds inputs that JSON permits and schemas accept wrongly: arrays in place of objects (`[]` would be an object
+ * without fields, and its items silently lost), infinite numbers (`1e999` is parsed as infinity and forwarded as null),
+ * and excessive nesting. Pure; each function walks the input once.
  */
 import type * as v from "valibot";
 import { isSchema } from "./unknown-fields.ts";
@@ -33,7 +33,7 @@ const MAX_DEPTH = 64;
 const takenKeys: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 /**
- * Finds a value that no operation accepts, and its path: an infinite number, too many levels, a map's key that schemas
+ * Finds a value that no operation accepts, and its path: an infinite number, too deep nesting, a map's key that schemas
  * drop; null without one.
  */
 export function unusable(input: unknown): { readonly path: string; readonly why: string } | null {
@@ -59,7 +59,7 @@ export function unusable(input: unknown): { readonly path: string; readonly why:
     if (depth >= MAX_DEPTH) return { path: "", why: `nested deeper than ${MAX_DEPTH} levels` };
     for (const [name, inner] of Object.entries(value)) {
       const inside = { value: inner, name, parent: part, depth: depth + 1 };
-      // An unknown field beside an operation's own is ignored, as always.
+      // An unknown field of an operation is ignored, as always.
       if (depth > 0 && takenKeys.has(name))
         return { path: pathOf(inside), why: "not allowed as a key (a session has an id)" };
       if (typeof inner !== "string") waiting.push(inside);

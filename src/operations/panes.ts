@@ -112,7 +112,7 @@ export const paneOperations = [
     access: "operate",
     summary: "Make a pane float above the tiled ones, or tile it; move, hide or show a floating pane",
     input: v.object({
-      on: optional(v.boolean(), "float or tile it; absent: toggle, or as the rest says"),
+      on: optional(v.boolean(), "float or tile it; absent: toggle, or by the rest"),
       ...BoundsFields,
       hidden: optional(v.boolean(), "hide it; its program continues"),
       direction: optional(side, "move it in this direction"),

@@ -10,11 +10,11 @@ export interface Parameter {
   readonly description: string;
   /** All its values; empty if they cannot be listed. */
   readonly values: readonly string[];
-  /** It takes a number or true and false, and no text. */
+  /** Whether it takes a number or true and false, not a text. */
   readonly isPlain: boolean;
 }
 
-/** In the order of the schema, those that must be given first. */
+/** In the order of the schema, required ones first. */
 export function parametersOf({ input }: Pick<Operation, "input">): Parameter[] {
   const schema = inputJsonSchema(input);
   const required = Array.isArray(schema.required) ? schema.required : [];

@@ -1,4 +1,4 @@
-/** Receipts: what a session process has witnessed of a command, signed (docs/receipts.md). */
+/** Receipts: signed statements by a session process about a command (docs/receipts.md). */
 import * as v from "valibot";
 import { EnvelopeSchema, ReceiptKeySchema } from "../protocol/receipt.ts";
 import { CommandIdSchema } from "./commands.ts";
@@ -21,7 +21,7 @@ export const receiptOperations = [
     name: "receipt.key",
     scope: "pane",
     access: "observe",
-    summary: "The public key by which receipts of the session's commands are signed",
+    summary: "The public key that verifies receipts of the session's commands",
     input: NothingSchema,
     output: ReceiptKeySchema,
     http: [{ method: "GET", path: "/sessions/:name/receipt-key" }],

@@ -1,9 +1,9 @@
 /**
- * A caller's rights: the only place that decides, for calls, for streams, and for operations by a key, a click or a
- * line of the palette at an attached terminal.
+ * A caller's rights, decided only here: for calls, for streams, and for operations by a key, a click or a line of the
+ * palette at an attached terminal.
  *
  * Invariant: access and the one session of a token come from the caller's admission, and travel with it
- * (protocol/caller.ts). They are checked against the present session of the subject, in the process that has it, and
+ * (protocol/caller.ts). They are checked against the current session of the subject, in the process that has it, and
  * again when the subject moves to another session (endpoint/limited-callers.ts). Pure, and without the schemas: a
  * session that only a person uses loads none of them.
  */
@@ -16,9 +16,9 @@ import type { Operation } from "./define.ts";
 type RequestedOperation = Pick<Operation, "name" | "access" | "scope" | "forOneSession" | "shared">;
 
 /**
- * Requests to a session's process besides operations, and the access that each takes, for callers outside this account.
- * All other requests are for processes of this account. A request that changes something also checks whether the
- * stream's terminal is read-only.
+ * Requests to a session's process besides operations, and the access that each requires, for callers outside this
+ * account. All other requests are for processes of this account. A request that changes something also checks whether
+ * the stream's terminal is read-only.
  */
 export const streamRequests: ReadonlyMap<string, Access> = new Map([
   ...[
@@ -48,15 +48,16 @@ const readingRequests: ReadonlySet<string> = new Set([
   ...["peer.subscribe", "peer.follow", "peer.window", "peer.terminal", "peer.checkpoint"],
 ]);
 const changingRequests: ReadonlySet<string> = new Set(["peer.attach", "peer.raw", "peer.end", "peer.leave"]);
-/** Those that neither show nor change what is somebody else's, or concern a stream that has begun. */
+/** Requests that neither show nor change others' data, or concern a stream that is already open. */
 const harmlessRequests: ReadonlySet<string> = new Set([
   ...[...streamRequests.keys()].filter((name) => !readingRequests.has(name) && !changingRequests.has(name)),
   ...["peer.shown_in", "peer.keys", "peer.watch", "peer.go"],
 ]);
 
 /**
- * What a request besides operations takes of an AI agent, which may read what is not private.
- * @returns null: nothing; `observe`: a person's leave in a private session; `operate`: in any that is not its own
+ * The permission that a request besides operations requires for an AI agent, which may read what is not private.
+ * @returns null: none; `observe`: a person's permission in a private session; `operate`: that permission in any session
+ * not its own
  * @throws WshError access_denied for a request between processes
  */
 export function leaveFor({
@@ -77,13 +78,13 @@ function isSet(input: unknown, field: string): boolean {
   return typeof input === "object" && input !== null && Reflect.get(input, field) === true;
 }
 
-/** Whether it has all rights: then nothing must be looked up. */
+/** Whether the caller has all rights: then no check is needed. */
 export function isUnlimited({ access, caller }: Acting): boolean {
   return access === "admin" && caller.only === undefined;
 }
 
 /**
- * @param session id of the session that has the subject now; null: the server, or a missing session
+ * @param session id of the subject's current session; null: the server, or a missing session
  * @throws WshError access_denied, session_not_found for another session than its own
  */
 export function requireMay(by: Acting, asked: RequestedOperation, session: string | null, input?: unknown): void {
@@ -93,7 +94,7 @@ export function requireMay(by: Acting, asked: RequestedOperation, session: strin
   if (asked.shared === true) throw moreThanOne(asked.name, only);
   if (session !== null) requireOwnSession(by, session);
   else if (asked.forOneSession !== true) throw moreThanOne(asked.name, only);
-  // Whether a name is free would reveal other sessions.
+  // An answer whether a name is free would reveal other sessions.
   if (asked.name === "session.update" && typeof input === "object" && input !== null && "name" in input) {
     throw new WshError("access_denied", "a token for one session cannot rename it");
   }
@@ -109,7 +110,7 @@ export function may(by: Acting, asked: RequestedOperation, session: string | nul
   }
 }
 
-/** A request of a stream, or between processes. @throws WshError as requireMay */
+/** Checks a request of a stream, or between processes. @throws WshError as requireMay */
 export function requireMayStream(by: Acting, name: string, session: string): void {
   if (isUnlimited(by)) return;
   const access = streamRequests.get(name);
@@ -117,7 +118,7 @@ export function requireMayStream(by: Acting, name: string, session: string): voi
   requireMay(by, { name, access, scope: "session" }, session);
 }
 
-/** Events of a subscription, to a session here or on another machine. @throws WshError access_denied */
+/** Checks a subscription to events, of a session here or on another machine. @throws WshError access_denied */
 export function requireMayHear({ access }: Pick<Acting, "access">, events: readonly string[]): void {
   if (events.includes("input")) requireAccess({ name: "subscribe to keys of people", access: "operate" }, access);
 }
@@ -128,7 +129,7 @@ export function requireOwnSession({ caller: { only } }: Pick<Acting, "caller">, 
   throw new WshError("session_not_found", "the named object is outside the only session of this token");
 }
 
-/** A call that reaches other sessions or machines. @throws WshError access_denied */
+/** Checks a call that affects other sessions or machines. @throws WshError access_denied */
 export function requireAllSessions(
   { caller: { only } }: { readonly caller: Pick<Caller, "only"> },
   what: string,
@@ -137,7 +138,7 @@ export function requireAllSessions(
 }
 
 /**
- * Subjects in a call's input, besides its target, that must be in the caller's one session: a view would show them, a
+ * Objects in a call's input, besides its target, that must be in the caller's one session: a view would show them, a
  * move would change them. Empty for a caller of all sessions.
  */
 export function targetsIn(
@@ -148,7 +149,7 @@ export function targetsIn(
   return only === undefined || scope !== "layout" ? [] : othersIn(name, input);
 }
 
-/** Targets in a layout operation's input: panes that a view would show, the place that a pane moves to. */
+/** Targets in a layout operation's input: panes that a view would show, and a pane's destination. */
 export function othersIn(operation: string, input: unknown): string[] {
   if (!/^(pane|popup|window|layout)\./.test(operation) || typeof input !== "object" || input === null) return [];
   const isMove = operation === "pane.move" || operation === "window.move";
@@ -157,12 +158,12 @@ export function othersIn(operation: string, input: unknown): string[] {
   return operation.startsWith("window.") ? named.filter((target) => !isWithinSession(target)) : named;
 }
 
-/** A window as `window.move` and `window.swap` name one of the same session. */
+/** Whether `window.move` or `window.swap` names a window of the same session. */
 export function isWithinSession(text: string): boolean {
   return /^(\d+|next|previous|last)$/.test(text);
 }
 
-/** Targets that a pane is to show. */
+/** Targets of views in the input. */
 function viewsIn(input: unknown): unknown[] {
   if (typeof input !== "object" || input === null) return [];
   const own = "view" in input ? [input.view] : [];

@@ -15,7 +15,7 @@ export function isForPane(operation: string, target?: string): boolean {
   return !whole.test(operation);
 }
 
-/** The target of an operation that an event triggers: the pane or window that the event names, or else its session. */
+/** The target of an operation that an event triggers: the event's pane or window, or else its session. */
 export function subjectOf(
   operation: string,
   {

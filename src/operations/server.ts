@@ -15,7 +15,7 @@ export const serverOperations = [
     access: "observe",
     machineIn: "nowhere",
     forOneSession: true,
-    summary: "The servers whose sessions this one reaches: itself, and the machines that were added",
+    summary: "The servers whose sessions this one reaches: itself, and the added machines",
     input: NothingSchema,
     output: v.array(ServerEntrySchema),
     http: [{ method: "GET", path: "/servers" }],
@@ -37,7 +37,7 @@ export const serverOperations = [
     scope: "server",
     access: "admin",
     machineIn: "nowhere",
-    summary: "Add another machine; the answer says whether it could be reached",
+    summary: "Add another machine; the answer says whether it is reachable",
     input: v.object({
       address: described(
         v.pipe(v.string(), v.maxLength(2048)),

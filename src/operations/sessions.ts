@@ -1,4 +1,4 @@
-/** Operations on whole sessions: making, listing, renaming, ending (docs/protocol.md, Sessions). */
+/** Operations on whole sessions: create, list, rename, end (docs/protocol.md, Sessions). */
 import * as v from "valibot";
 import { CopyModeActSchema } from "../protocol/copy-mode.ts";
 import { described, optional } from "../protocol/fields.ts";
@@ -70,7 +70,7 @@ export const sessionOperations = [
     summary: "Start a program in a new terminal",
     input: v.object({
       ...CreateSessionSchema.entries,
-      on: optional(HooksSchema, "what runs when something happens in it; gone with it"),
+      on: optional(HooksSchema, "hooks on its events; removed with it"),
     }),
     output: CreatedSessionSchema,
     errors: [
@@ -104,7 +104,7 @@ export const sessionOperations = [
     name: "session.environment",
     scope: "session",
     access: "operate",
-    summary: "Variables that the terminal attached last has brought; null: it has none",
+    summary: "Variables of the terminal attached last; null: it has none",
     input: NothingSchema,
     output: v.object({
       variables: described(v.record(v.string(), v.nullable(v.string())), "those of update_environment"),
@@ -140,7 +140,7 @@ export const sessionOperations = [
     name: "session.clients",
     scope: "session",
     access: "observe",
-    summary: "The attached terminals, in the order in which they came",
+    summary: "The attached terminals, in the order of attaching",
     input: NothingSchema,
     output: v.array(
       v.object({
@@ -149,10 +149,10 @@ export const sessionOperations = [
         page: described(v.nullable(v.string()), "name of a terminal in a page"),
         rows: v.number(),
         cols: v.number(),
-        read_only: described(v.boolean(), "it cannot type"),
+        read_only: described(v.boolean(), "it is read-only"),
         used: described(v.boolean(), "it attached, typed or changed its size last"),
         since: described(v.number(), "Unix time in ms"),
-        last_key: described(v.nullable(v.number()), "Unix time in ms; null: nothing was typed"),
+        last_key: described(v.nullable(v.number()), "Unix time in ms; null: no input yet"),
       }),
     ),
     http: [{ method: "GET", path: "/sessions/:name/clients" }],
@@ -162,9 +162,9 @@ export const sessionOperations = [
     name: "session.detach",
     scope: "session",
     access: "operate",
-    summary: "Disconnect attached terminals; the session lives on",
+    summary: "Disconnect attached terminals; the session continues",
     input: v.object({
-      which: optional(v.picklist(["all", "used", "others"]), "used: the one in which was typed last", "all"),
+      which: optional(v.picklist(["all", "used", "others"]), "used: the one used last", "all"),
       client: optional(v.pipe(v.number(), v.integer()), "only this one of session.clients"),
     }),
     output: v.object({ detached: v.number() }),
@@ -184,7 +184,7 @@ export const sessionOperations = [
       view: v.optional(v.picklist(["windows", "sessions", "agents", "copy_mode", "go"]), "windows"),
       target: optional(v.string(), "go: the session, window or pane"),
       client: optional(v.pipe(v.number(), v.integer()), "only this one of session.clients"),
-      act: optional(CopyModeActSchema, "copy_mode: an action of copy mode that is on"),
+      act: optional(CopyModeActSchema, "copy_mode: an action of active copy mode"),
       message: optional(v.pipe(v.string(), v.maxLength(MAX_MESSAGE)), "in place of a view"),
     }),
     output: v.object({ terminals: described(v.number(), "terminals that showed it") }),
@@ -247,7 +247,7 @@ export const sessionOperations = [
     name: "session.reset",
     scope: "pane",
     access: "operate",
-    summary: "Mend a broken terminal: switch off the modes that a program left on; text and program stay",
+    summary: "Repair a terminal: switch off modes that a program left on; text and program stay",
     input: NothingSchema,
     output: v.object({
       mended: described(v.array(v.string()), "modes that made the screen wrong"),

@@ -41,9 +41,9 @@ type All = (typeof all)[number];
 export type OperationName = All["name"];
 type Named<N extends OperationName> = Extract<All, { readonly name: N }>;
 
-/** The input that a caller may write (defaults left out). */
+/** The input that a caller may write; defaults may be omitted. */
 export type OperationInput<N extends OperationName> = v.InferInput<Named<N>["input"]>;
-/** A handler's input: validated, defaults filled in. */
+/** A handler's input: validated, with defaults. */
 export type ParsedInput<N extends OperationName> = v.InferOutput<Named<N>["input"]>;
 export type OperationOutput<N extends OperationName> = v.InferInput<Named<N>["output"]>;
 

@@ -39,7 +39,7 @@ const SendInputSchema = v.object({
   data: optional(v.string(), "text to type, unchanged; no newline is added"),
   encoding: optional(v.picklist(["utf8", "base64"]), "of data", "utf8"),
   keys: optional(v.array(v.string()), 'named keys pressed after data: ["Ctrl+C", "Up", "F5", "Alt+x"]'),
-  submit: optional(v.boolean(), "press Enter afterwards, as an event of its own", false),
+  submit: optional(v.boolean(), "press Enter afterwards, as a separate event", false),
   paste: optional(v.boolean(), "mark data as pasted when the program asked for bracketed paste", false),
 });
 

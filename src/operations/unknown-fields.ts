@@ -1,6 +1,6 @@
 /**
- * Finds input fields that the schema does not know. They are ignored, and named in the answer: a misspelt option must
- * not seem to have worked. Pure; walks the input once, beside the schema.
+ * Finds input fields that the schema does not know. They are ignored, and named in the answer, so that a misspelt
+ * option does not seem to work. Pure; walks the input once, beside the schema.
  */
 import * as v from "valibot";
 
@@ -30,7 +30,7 @@ export function unknownFields(schema: v.GenericSchema, input: unknown, path = ""
     const { item } = schema;
     return input.flatMap((value, index) => unknownFields(item, value, at(String(index))));
   }
-  // A loose object takes any field.
+  // A loose object accepts any field.
   if (schema.type !== "object" && schema.type !== "intersect") return [];
   const entries = entriesOf(schema);
   if (entries === null) return [];

@@ -27,7 +27,7 @@ const WindowNameSchema = described(
   ),
   "name of the window, 1 to 64 characters without : / ~",
 );
-const MakeRoomField = optional(v.boolean(), "windows from that number on go one further, as far as they touch", false);
+const MakeRoomField = optional(v.boolean(), "adjacent windows from that number on move up by one", false);
 
 export const windowOperations = [
   operation({
@@ -105,7 +105,7 @@ export const windowOperations = [
     name: "window.move",
     scope: "layout",
     access: "operate",
-    summary: "Give a window another number, or move it to another session; the only window of a session ends that",
+    summary: "Give a window another number, or move it to another session; a session's only window ends it",
     input: v.object({
       to: optional(v.nullable(v.string()), "a number, a session, or session:number; absent: this session"),
       index: optional(WindowIndexSchema, "its number there; absent: the first free one"),
@@ -136,7 +136,7 @@ export const windowOperations = [
     access: "operate",
     summary: "Hide or show all floating panes of a window",
     input: v.object({
-      shown: optional(v.boolean(), "absent: the other state"),
+      shown: optional(v.boolean(), "absent: toggle"),
       focus: FocusField,
     }),
     output: ArrangementSchema,
@@ -161,10 +161,7 @@ export const windowOperations = [
     summary: "Arrange a window: moves existing panes, starts new ones, closes none unless requested",
     input: v.object({
       tree: v.optional(LayoutTreeSchema),
-      floats: optional(
-        v.pipe(v.array(FloatLeafSchema), v.maxLength(256)),
-        "floating panes; absent: those that there are",
-      ),
+      floats: optional(v.pipe(v.array(FloatLeafSchema), v.maxLength(256)), "floating panes; absent: the existing ones"),
       tmux: optional(v.string(), "a layout in tmux's format, for the tiled panes in order"),
       close_others: optional(v.boolean(), "close the panes of the window that the tree omits", false),
       focus: FocusField,
