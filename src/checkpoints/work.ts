@@ -52,7 +52,7 @@ export async function listAll(
 ): Promise<OperationOutput<"checkpoint.list">> {
   const { named, unreadable: broken } = allNamed(instance, session);
   const target = session === undefined ? null : parseTarget(session);
-  const found = allCrashed(instance).filter((crashed) => target === null || isMeant(crashed, target));
+  const crashedSessions = allCrashed(instance).filter((crashed) => target === null || isMeant(crashed, target));
   const damaged = crashedNumbers(instance, new Set()).flatMap((number) => {
     const crashed = readCrashed(instance, number);
     if (crashed === null || !("trouble" in crashed)) return [];
@@ -61,14 +61,14 @@ export async function listAll(
     return isAsked ? [{ session: sessionId(number), code, message }] : [];
   });
   const searched = [
-    ...found.map((kept) => ({ kept, label: null })),
+    ...crashedSessions.map((kept) => ({ kept, label: null })),
     ...named.map(({ kept, folder }) => ({ kept, label: folder.label })),
   ];
   const matching = search === undefined ? null : await searchAll(searched, search);
   const shown = matching === null ? searched : searched.filter((each) => matching.found.has(each));
   const isShown = (of: CrashedSession): boolean => shown.some(({ kept }) => kept === of);
   return {
-    crashed: found.filter(isShown).map((crashed) => crashInfo(crashed, hostname)),
+    crashed: crashedSessions.filter(isShown).map((crashed) => crashInfo(crashed, hostname)),
     named: named.filter(({ kept }) => isShown(kept)).map((each) => listed(instance, each)),
     ...(matching === null ? {} : { matches: [...matching.found.values()].flat(), incomplete: matching.incomplete }),
     unreadable: [
@@ -126,7 +126,7 @@ export async function restoreAsked(
   };
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, os.availableParallelism() + 1) }, next));
   // In the order of the crashes, not of the restores.
-  for (const told of done) told?.();
+  for (const report of done) report?.();
   return { restored, left_out, failed };
 }
 
@@ -158,13 +158,13 @@ export async function forgetAsked(
   for (const number of all ? goneNumbers(instance) : [numberOf(instance, session ?? "")]) {
     const named = allNamed(instance, sessionId(number)).named.filter(({ folder }) => folder.number === number);
     const crashed = readCrashed(instance, number);
-    const known = crashed === null || "trouble" in crashed ? null : crashed;
+    const readable = crashed === null || "trouble" in crashed ? null : crashed;
     // A process that shows it to readers has its contents in memory.
-    if (known !== null) await makeRoomFor(instance, known);
+    if (readable !== null) await makeRoomFor(instance, readable);
     let bytes = removeSession(sessionDir(instance, number));
     const folders = namedFolders(instance, number);
     for (const { label } of folders) bytes += removeNamed(instance, number, label);
-    const name = (known ?? named[0]?.kept)?.session.name ?? null;
+    const name = (readable ?? named[0]?.kept)?.session.name ?? null;
     forgotten.push({ id: sessionId(number), name, bytes, labels: folders.map(({ label }) => label) });
   }
   return { forgotten };

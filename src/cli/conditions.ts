@@ -7,16 +7,16 @@ const port = wholeNumber(1);
 
 /** @throws UsageError */
 export function agentState(text: string): AgentState {
-  const found = agentStates.find((state) => state === text);
-  if (found === undefined)
+  const agent = agentStates.find((state) => state === text);
+  if (agent === undefined)
     throw new UsageError(`'${text}' is not a state of an agent`, `States are ${agentStates.join(", ")}.`);
-  return found;
+  return agent;
 }
 
 /** @throws UsageError */
 export function conditionOf(word: string): ConditionInput {
-  const known = simpleConditions.find((condition) => condition === word);
-  if (known !== undefined) return known;
+  const simple = simpleConditions.find((condition) => condition === word);
+  if (simple !== undefined) return simple;
   const equals = word.indexOf("=");
   const value = word.slice(equals + 1);
   switch (equals < 0 ? "" : word.slice(0, equals)) {

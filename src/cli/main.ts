@@ -39,8 +39,8 @@ async function run(args: readonly string[]): Promise<number> {
       await (await openProgram()).parseAsync([...args], { from: "user" });
     } else {
       // An unknown command is refused by its name, whatever follows it, even --help.
-      const known = word === "help" || findEntry(word) !== undefined;
-      await (await fullProgram(word)).parseAsync(known ? [...args] : args.slice(0, at + 1), { from: "user" });
+      const isCommand = word === "help" || findEntry(word) !== undefined;
+      await (await fullProgram(word)).parseAsync(isCommand ? [...args] : args.slice(0, at + 1), { from: "user" });
     }
     return typeof process.exitCode === "number" ? process.exitCode : 0;
   } catch (thrown) {

@@ -61,11 +61,11 @@ function base(): Command {
 
 /** -L and --socket; `hidden` when the program's own are already shown. */
 function addGlobalFlags(command: Command, hidden = false): Command {
-  const known = new Set(command.options.map((option) => option.attributeName()));
+  const optionNames = new Set(command.options.map((option) => option.attributeName()));
   const flags = [
     new Option("-L, --server-name <name>", "instance to use (WSH_SERVER_NAME; default: default)"),
     new Option("--socket <path>", "its HTTP socket, DIR/NAME.http.sock, instead of -L (WSH_SOCKET)"),
   ];
-  for (const flag of flags) if (!known.has(flag.attributeName())) command.addOption(flag.hideHelp(hidden));
+  for (const flag of flags) if (!optionNames.has(flag.attributeName())) command.addOption(flag.hideHelp(hidden));
   return command;
 }

@@ -7,6 +7,6 @@ import { brewLinks, linkTo } from "../launch/own-program.ts";
 
 export function stableCommand(args: readonly string[]): string[] {
   const [own = process.execPath, ...before] = selfCommand([]);
-  const known = before.length > 0 ? null : linkTo(own, [Bun.which("wsh"), ...brewLinks(own)]);
-  return [known ?? own, ...before, ...args];
+  const link = before.length > 0 ? null : linkTo(own, [Bun.which("wsh"), ...brewLinks(own)]);
+  return [link ?? own, ...before, ...args];
 }

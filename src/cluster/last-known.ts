@@ -64,11 +64,11 @@ function readAll(instance: Instance): Record<string, Known> {
     if (!checkOwnFile(path) || fs.statSync(path).size > MAX_BYTES) return {};
     const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), FileSchema), fs.readFileSync(path, "utf8"));
     // An invalid entry does not affect other machines.
-    const known = Object.entries(parsed.success ? parsed.output : {}).flatMap(([name, value]): [string, Known][] => {
+    const entries = Object.entries(parsed.success ? parsed.output : {}).flatMap(([name, value]): [string, Known][] => {
       const one = v.safeParse(KnownSchema, value);
       return one.success ? [[name, one.output]] : [];
     });
-    return Object.fromEntries(known);
+    return Object.fromEntries(entries);
   } catch {
     return {}; // another user's, or removed meanwhile
   }

@@ -98,8 +98,8 @@ export class Machines {
   linkOf(machine: string): Link {
     if (!isAddress(machine)) return this.link(machine);
     parseAddress(machine);
-    const known = this.all.find(({ address }) => address === machine);
-    return known === undefined ? this.linkTo({ name: machine, address: machine }) : this.link(known.name);
+    const machineEntry = this.all.find(({ address }) => address === machine);
+    return machineEntry === undefined ? this.linkTo({ name: machine, address: machine }) : this.link(machineEntry.name);
   }
 
   /**

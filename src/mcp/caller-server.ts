@@ -258,9 +258,9 @@ function machineOf(tool: Tool, args: unknown): string | undefined {
 /** Some hosts send null for omitted parameters, and add their own. */
 function sortParameters(tool: Tool, args: unknown): { parameters: Record<string, unknown>; unknown: string[] } {
   const given = typeof args === "object" && args !== null ? Object.entries(args) : [];
-  const known = given.filter(([name, value]) => tool.parameterNames.has(name) && value !== null);
+  const parameters = given.filter(([name, value]) => tool.parameterNames.has(name) && value !== null);
   return {
-    parameters: Object.fromEntries(known),
+    parameters: Object.fromEntries(parameters),
     unknown: given.map(([name]) => name).filter((name) => name !== "server" && !tool.parameterNames.has(name)),
   };
 }

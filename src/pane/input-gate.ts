@@ -48,10 +48,10 @@ export class InputGate {
       const message = `input was not sent: ${this.keptBytes} bytes are already queued; the limit is ${INPUT_LIMIT_BYTES}`;
       return Promise.reject(new WshError("input_send_failed", message));
     }
-    const done = Promise.withResolvers<void>();
-    this.held.push({ bytes: new Uint8Array(bytes), done });
+    const written = Promise.withResolvers<void>();
+    this.held.push({ bytes: new Uint8Array(bytes), done: written });
     this.keptBytes += bytes.length;
-    return done.promise;
+    return written.promise;
   }
 
   /** Keeps all other input back until disposed. One at a time. @throws WshError prompt_not_empty */

@@ -34,8 +34,8 @@ export function agentAbove(pid: number): string | null {
   let named: string | null = null;
   for (let stat = first, depth = 0; stat !== null && stat.pid > 1 && depth < MAX_DEPTH; depth++) {
     const args = processes.args(stat.pid);
-    const found = match({ name: stat.name, args });
-    if (found !== null) return found.name;
+    const agentMatch = match({ name: stat.name, args });
+    if (agentMatch !== null) return agentMatch.name;
     if (isOurs(stat.pid, args)) return null;
     const env = listeners?.environment(stat.pid) ?? [];
     const owner = ownerIn(env);
@@ -75,8 +75,8 @@ function agentInPaneOf({ pid, tty }: Stat, listeners: Listeners): string | null 
   const left = [top];
   for (let at = 0; at < left.length && at < MAX_PROCESSES; at++) {
     const each = left[at] ?? 0;
-    const found = match({ name: processes.stat(each)?.name ?? "", args: processes.args(each) });
-    if (found !== null) return found.name;
+    const agentMatch = match({ name: processes.stat(each)?.name ?? "", args: processes.args(each) });
+    if (agentMatch !== null) return agentMatch.name;
     left.push(...listeners.children(each));
   }
   return null;

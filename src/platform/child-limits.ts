@@ -46,8 +46,8 @@ export function startedIn(pid: number): StartedIn | null {
 
 /** A process of wsh that was started in a pane is not the pane's. */
 export function leavePane(): void {
-  const known = limitsOf(RLIMIT_LOCKS);
-  if (known !== null) libc().setrlimit(RLIMIT_LOCKS ?? 0, new BigUint64Array([known.hard, known.hard]));
+  const lockLimits = limitsOf(RLIMIT_LOCKS);
+  if (lockLimits !== null) libc().setrlimit(RLIMIT_LOCKS ?? 0, new BigUint64Array([lockLimits.hard, lockLimits.hard]));
 }
 
 function markOf({ WSH_PANE = "", WSH_AGENT }: Started["env"]): number | null {
@@ -58,14 +58,14 @@ function markOf({ WSH_PANE = "", WSH_AGENT }: Started["env"]): number | null {
 
 /** Runs `spawn` with a soft limit, or with ours if there is none or it is not possible. */
 function withSoft<T>(limit: number | null, soft: number | null, isLower: boolean, spawn: () => T): T {
-  const known = soft === null ? null : limitsOf(limit);
-  if (soft === null || known === null || BigInt(soft) >= (isLower ? known.soft : known.hard)) return spawn();
+  const current = soft === null ? null : limitsOf(limit);
+  if (soft === null || current === null || BigInt(soft) >= (isLower ? current.soft : current.hard)) return spawn();
   const { setrlimit } = libc();
-  if (setrlimit(limit ?? 0, new BigUint64Array([BigInt(soft), known.hard])) !== 0) return spawn();
+  if (setrlimit(limit ?? 0, new BigUint64Array([BigInt(soft), current.hard])) !== 0) return spawn();
   try {
     return spawn();
   } finally {
-    setrlimit(limit ?? 0, new BigUint64Array([known.soft, known.hard]));
+    setrlimit(limit ?? 0, new BigUint64Array([current.soft, current.hard]));
   }
 }
 

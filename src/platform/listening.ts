@@ -77,10 +77,10 @@ export class PortScan {
     const sockets = [...tree.namespaces].flatMap(([namespace, pid]) => this.tableOf(namespace, pid) ?? []);
     const ports = new Map(sockets.map(({ id, port }) => [id, port]));
     const ids = new Set(ports.keys());
-    const found = new Map<number, string>();
+    const programByPort = new Map<number, string>();
     for (const { pid, name } of ids.size === 0 ? [] : tree.members)
-      for (const id of heldBy(pid, ids) ?? []) found.set(ports.get(id) ?? 0, name);
-    return found;
+      for (const id of heldBy(pid, ids) ?? []) programByPort.set(ports.get(id) ?? 0, name);
+    return programByPort;
   }
 
   private treeOf(known: KnownProcesses): Tree | null {
@@ -206,9 +206,9 @@ export class KnownProcesses {
     }
     let first: PortHolder | null = null;
     for (const pid of platform().listeners?.all() ?? []) {
-      const found = this.holding(pid, ids, tree);
-      if (found?.isOwn === true) return found;
-      first ??= found;
+      const owner = this.holding(pid, ids, tree);
+      if (owner?.isOwn === true) return owner;
+      first ??= owner;
     }
     this.holder = first === null ? null : { of, pid: first.stat.pid, started: first.stat.started };
     return first;

@@ -44,8 +44,8 @@ function setSlice(ns: bigint): void {
   const attr = new DataView(new ArrayBuffer(ATTR_BYTES));
   const bytes = new Uint8Array(attr.buffer);
   if (Number(syscall(calls.sched_getattr, 0, bytes, ATTR_BYTES, 0)) !== 0) return;
-  const known = attr.getBigUint64(RUNTIME, true) > 0n;
-  if (!known || attr.getUint32(POLICY, true) !== USUAL_POLICY || attr.getInt32(NICE, true) < 0) return;
+  const hasRuntime = attr.getBigUint64(RUNTIME, true) > 0n;
+  if (!hasRuntime || attr.getUint32(POLICY, true) !== USUAL_POLICY || attr.getInt32(NICE, true) < 0) return;
   attr.setBigUint64(FLAGS, attr.getBigUint64(FLAGS, true) | NOT_INHERITED, true);
   attr.setBigUint64(RUNTIME, ns, true);
   syscall(calls.sched_setattr, 0, bytes, 0, 0);

@@ -232,8 +232,8 @@ export class WshError extends Error {
   static fromBody(body: { code?: unknown; message?: unknown }): WshError {
     const { code, message, ...details } = body;
     const named = typeof code === "string" ? (formerCodes.get(code) ?? code) : "";
-    const known = Object.hasOwn(kinds, named) ? (named as ErrorCode) : "internal_error";
-    return new WshError(known, typeof message === "string" ? message : "unknown error", details);
+    const knownCode = Object.hasOwn(kinds, named) ? (named as ErrorCode) : "internal_error";
+    return new WshError(knownCode, typeof message === "string" ? message : "unknown error", details);
   }
 
   /** Converts anything thrown into the error that a transport replies with. */

@@ -102,8 +102,8 @@ class StyleNumbers {
   readonly #byText = new Map<string, number>();
 
   indexOf(style: Style): number {
-    const known = this.#byObject.get(style);
-    if (known !== undefined) return known;
+    const existing = this.#byObject.get(style);
+    if (existing !== undefined) return existing;
     const index = isPlain(style) ? 0 : this.#add(style);
     this.#byObject.set(style, index);
     return index;
@@ -118,8 +118,8 @@ class StyleNumbers {
       ...defined({ ul: style.underlineStyle, ulColor: style.underlineColor }),
     };
     const key = JSON.stringify(wire);
-    const known = this.#byText.get(key);
-    if (known !== undefined) return known;
+    const index = this.#byText.get(key);
+    if (index !== undefined) return index;
     this.styles.push(wire);
     this.#byText.set(key, this.styles.length);
     return this.styles.length;

@@ -150,8 +150,8 @@ export type Arrangement = v.InferOutput<typeof ArrangementSchema>;
  */
 export function changedPane({ session, pane, windows }: Arrangement): string {
   for (const window of windows) {
-    const found = window.panes.find(({ id, view }) => id === pane && view !== undefined);
-    if (found !== undefined) return `${session}:${window.index}.${found.index}`;
+    const viewPane = window.panes.find(({ id, view }) => id === pane && view !== undefined);
+    if (viewPane !== undefined) return `${session}:${window.index}.${viewPane.index}`;
   }
   return pane;
 }

@@ -45,9 +45,9 @@ export function refusedPort(output: string, command: string): number | null {
   const at = output.search(about);
   if (at < 0) return null;
   // The text after such a message first: the text before it may be a line of the program's source.
-  const found = portIn.exec(output.slice(at, at + AROUND)) ?? portIn.exec(output.slice(Math.max(0, at - AROUND), at));
+  const match = portIn.exec(output.slice(at, at + AROUND)) ?? portIn.exec(output.slice(Math.max(0, at - AROUND), at));
   const named = [...new Set(command.match(/(?<![\d.])\d{4,5}(?![\d.])/g) ?? [])];
-  const port = Number(found?.[1] ?? (named.length === 1 ? named[0] : Number.NaN));
+  const port = Number(match?.[1] ?? (named.length === 1 ? named[0] : Number.NaN));
   return port >= 1 && port <= 65_535 ? port : null;
 }
 

@@ -31,13 +31,13 @@ export function selectedPart(rows: Rows, cursor: Cursor): DialogRow | null {
   const lines = rows.map(runsOf);
   const runs = lines.flat().filter(({ text }) => text !== "");
   const inverse = runs.filter(({ style }) => style.inverse === true);
-  const found =
+  const line =
     checkedItem(lines) ??
     nearest(inverse, cursor) ??
     nearest(listItems(lines), cursor) ??
     nearest(rarest(runs.filter(({ style }) => style.bg !== undefined)), cursor);
-  if (found === null) return null;
-  const { text, row, col, width, style } = found;
+  if (line === null) return null;
+  const { text, row, col, width, style } = line;
   return { text, row, col, width, style };
 }
 

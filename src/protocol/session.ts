@@ -69,8 +69,8 @@ export const EndedField = described(
 
 /** `'vim', 'sleep' in the background`; empty: none. */
 export function programsText(programs: readonly RunningProgram[]): string {
-  const said = programs.map(({ program, background }) => `'${program}'${background ? " in the background" : ""}`);
-  return [...new Set(said)].join(", ");
+  const list = programs.map(({ program, background }) => `'${program}'${background ? " in the background" : ""}`);
+  return [...new Set(list)].join(", ");
 }
 
 /** The name of a window without a given one: its active pane's program; if unknown, that of its command. */
@@ -231,10 +231,10 @@ export function requirePane(info: Pick<SessionInfo, "id" | "name" | "windows">, 
   }
   const { window: wanted, pane } = target;
   if (wanted === undefined || wanted === "") return;
-  const meant = meantWindow(info.windows, target, { automatic: ({ name }) => name, id: ({ id }) => id });
-  if (meant !== undefined && (meant.pane === undefined || meant.window.panes.some(({ index }) => index === meant.pane)))
+  const match = meantWindow(info.windows, target, { automatic: ({ name }) => name, id: ({ id }) => id });
+  if (match !== undefined && (match.pane === undefined || match.window.panes.some(({ index }) => index === match.pane)))
     return;
-  const what = meant === undefined ? `window '${wanted}'` : `pane ${pane} in window '${wanted}'`;
+  const what = match === undefined ? `window '${wanted}'` : `pane ${pane} in window '${wanted}'`;
   throw new WshError("session_not_found", `no session '${formatTarget(target)}': '${info.name}' has no ${what}`);
 }
 

@@ -54,8 +54,8 @@ export function sgrParameters(
 }
 
 function attributeParameters(flags: number): string {
-  const known = ofFlags[flags];
-  if (known !== undefined) return known;
+  const cached = ofFlags[flags];
+  if (cached !== undefined) return cached;
   const codes = attributes.map(([flag, code]) => ((flags & flag) === 0 ? "" : code)).join("");
   ofFlags[flags] = codes;
   return codes;

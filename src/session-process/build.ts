@@ -117,9 +117,9 @@ async function build(options: BuildOptions, worktree: Worktree | null): Promise<
     listener = server.listen(path);
   };
   requireInTime(spec.deadline);
-  const asked = await claimRequest(instance, spec.once);
+  const claimed = await claimRequest(instance, spec.once);
   const claim = await claimFor(spec, instance, settings, bind).catch((thrown) => {
-    asked?.undone();
+    claimed?.undone();
     for (const { planned } of first) planned.discard();
     throw thrown;
   });
@@ -129,11 +129,11 @@ async function build(options: BuildOptions, worktree: Worktree | null): Promise<
   }
   try {
     const built = await assemble(options, claim, tags, first, worktree);
-    asked?.made(built.sessionProcess.session.info());
+    claimed?.made(built.sessionProcess.session.info());
     return built;
   } catch (error) {
     stopListening(listener);
-    asked?.undone();
+    claimed?.undone();
     await releaseSession(instance, claim.id).catch(() => {});
     claim.life.discard();
     for (const { planned } of first) planned.discard();

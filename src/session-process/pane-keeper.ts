@@ -56,8 +56,8 @@ export interface PaneKeeperPort {
 
 /** Id of the window that contains a pane; null: none. */
 function windowWith({ windows }: Windows, pane: string): string | null {
-  const found = windows.find((window) => contains(window, pane));
-  return found === undefined ? null : windowId(found.id);
+  const holder = windows.find((window) => contains(window, pane));
+  return holder === undefined ? null : windowId(holder.id);
 }
 
 const nothing = async (): Promise<void> => {};

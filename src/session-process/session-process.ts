@@ -248,18 +248,18 @@ export class SessionProcess implements SessionParts, Served {
         dispose: () => {},
       };
     }
-    const found =
+    const match =
       state.windows.find(({ id }) => windowId(id) === target) ??
       meantWindow(
         state.windows,
         { kind: "session", name: this.session.name, window: target },
         { automatic: (each) => content.nameOf(each), id: ({ id }) => windowId(id) },
       )?.window;
-    if (found === undefined) throw new WshError("pane_not_found", `the session has no window '${target}'`);
-    const view = new WindowView(arrangement, arrangement.sizeOf(found), content, null, found.id);
+    if (match === undefined) throw new WshError("pane_not_found", `the session has no window '${target}'`);
+    const view = new WindowView(arrangement, arrangement.sizeOf(match), content, null, match.id);
     return {
       get id() {
-        return now().windows.some(({ id }) => id === found.id) ? windowId(found.id) : null;
+        return now().windows.some(({ id }) => id === match.id) ? windowId(match.id) : null;
       },
       shown: view,
       dispose: () => view.dispose(),
@@ -312,8 +312,8 @@ export class SessionProcess implements SessionParts, Served {
   elsewhere(pane: string, target: string | undefined): WshError {
     const { link: placed } = this.arrangement.paneOf(pane);
     if (placed === undefined) return new WshError("pane_not_found", `the session has no pane '${pane}'`);
-    const said = target === undefined ? "the session" : `'${target}'`;
-    return new WshError("moved", `${said} is a view of '${placed.shows}', which belongs to another process`, {
+    const subject = target === undefined ? "the session" : `'${target}'`;
+    return new WshError("moved", `${subject} is a view of '${placed.shows}', which belongs to another process`, {
       pane: placed.shows,
       socket: placed.socket,
     });

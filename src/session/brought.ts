@@ -25,10 +25,10 @@ export class Brought {
     let isChanged = false;
     for (const name of names) {
       const now = brought[name] ?? null;
-      const known = this.values.get(name);
-      if (known === undefined && now === null) continue;
-      const value = known ?? { now: null, given: [] };
-      isChanged ||= value.now !== now || known === undefined;
+      const before = this.values.get(name);
+      if (before === undefined && now === null) continue;
+      const value = before ?? { now: null, given: [] };
+      isChanged ||= value.now !== now || before === undefined;
       value.now = now;
       if (now !== null && !value.given.includes(now)) value.given.push(now);
       if (value.given.length > MAX_VALUES) value.given.shift();

@@ -118,11 +118,11 @@ export class Lifetime {
     const { pane, events, registry, viewers } = this.port;
     events.emit("ending", undefined);
     pane.silence.dispose(this.gone()); // viewers lose the session at once, even if its program ends later
-    const left = registry.leave(this.port.name()).catch(() => {}); // tried again when the session has ended
+    const leaving = registry.leave(this.port.name()).catch(() => {}); // tried again when the session has ended
     for (const viewer of viewers.all) viewer.end({ reason: reason === "server_stopped" ? reason : "killed" });
     await this.restarting?.catch(() => {});
     await pane.lifetime.end(reason);
-    await left;
+    await leaving;
     this.destroy(reason);
   }
 

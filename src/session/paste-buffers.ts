@@ -50,8 +50,8 @@ export class PasteBuffers {
 
   /** The newest copy without a given name; null: there is none. */
   get newest(): string | null {
-    const found = this.found();
-    return found === undefined ? null : this.textOf(found);
+    const buffers = this.found();
+    return buffers === undefined ? null : this.textOf(buffers);
   }
 
   /** Stores a text; without a name, a text equal to the newest is not added. @throws WshError payload_too_large */
@@ -97,10 +97,10 @@ export class PasteBuffers {
 
   /** @param name absent: the newest one without a given name @throws WshError buffer_not_found */
   get(name?: string): PasteBuffer & { readonly text: string } {
-    const found = this.find(name);
-    const text = this.textOf(found);
+    const buffer = this.find(name);
+    const text = this.textOf(buffer);
     if (text === null) throw notFound(name);
-    return { ...shown(found), text };
+    return { ...shown(buffer), text };
   }
 
   /** The owner of a buffer; null: a copy without a recorded owner; undefined: the buffer does not exist. */
@@ -110,21 +110,21 @@ export class PasteBuffers {
 
   /** Replaces another buffer with the new name. @throws WshError buffer_not_found */
   rename(name: string | undefined, to: string): PasteBuffer {
-    const found = this.find(name);
-    for (const other of this.entries()) if (other !== found && nameOf(other) === to) this.drop(other);
-    const { bytes, at, owner } = found;
+    const buffer = this.find(name);
+    for (const other of this.entries()) if (other !== buffer && nameOf(other) === to) this.drop(other);
+    const { bytes, at, owner } = buffer;
     const head: BufferHead = { name: to, bytes, at, owner };
-    if (found.text === undefined) {
-      if (this.files?.describe(found.number, head) !== true) throw notFound(name);
-    } else this.own = this.own.map((each) => (each === found ? { ...each, ...head } : each));
-    return shown({ ...found, ...head });
+    if (buffer.text === undefined) {
+      if (this.files?.describe(buffer.number, head) !== true) throw notFound(name);
+    } else this.own = this.own.map((each) => (each === buffer ? { ...each, ...head } : each));
+    return shown({ ...buffer, ...head });
   }
 
   /** @throws WshError buffer_not_found */
   remove(name?: string): PasteBuffer {
-    const found = this.find(name);
-    this.drop(found);
-    return shown(found);
+    const buffer = this.find(name);
+    this.drop(buffer);
+    return shown(buffer);
   }
 
   /** @returns the newest @throws WshError buffer_not_found */
@@ -140,8 +140,8 @@ export class PasteBuffers {
   }
 
   private find(name?: string): BufferEntry {
-    const found = this.found(name);
-    if (found !== undefined) return found;
+    const files = this.found(name);
+    if (files !== undefined) return files;
     throw notFound(name);
   }
 

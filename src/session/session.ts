@@ -362,8 +362,8 @@ export class Session<P extends PaneRef = PaneRef> {
     if (change.private !== undefined) this.setPrivate(change.private);
     for (const tag of adding) this.tagSet.add(tag);
     if (adding.length > 0) this.events.emit("tagged", { added: adding, removed: [], tags: this.tags });
-    const gone = removing.filter((tag) => this.tagSet.delete(tag));
-    if (gone.length > 0) this.events.emit("tagged", { added: [], removed: gone.sort(), tags: this.tags });
+    const removed = removing.filter((tag) => this.tagSet.delete(tag));
+    if (removed.length > 0) this.events.emit("tagged", { added: [], removed: removed.sort(), tags: this.tags });
     this.events.emit("info", undefined);
   }
 
@@ -427,8 +427,8 @@ export class Session<P extends PaneRef = PaneRef> {
   /** Disconnects attached terminals; a number selects one. @returns how many @throws WshError client_not_found */
   detach(which: "all" | "used" | "others" | number): number {
     const { all, inUse } = this.viewers;
-    const meant = typeof which === "number" ? which : inUse;
-    const detached = which === "all" ? all : all.filter(({ id }) => (id === meant) === (which !== "others"));
+    const terminalId = typeof which === "number" ? which : inUse;
+    const detached = which === "all" ? all : all.filter(({ id }) => (id === terminalId) === (which !== "others"));
     if (typeof which === "number" && detached.length === 0)
       throw new WshError("client_not_found", `terminal ${which} is not attached to the session`);
     for (const viewer of detached) viewer.end({ reason: "detached" });

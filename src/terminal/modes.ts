@@ -112,26 +112,26 @@ export class ModeTracker {
   }
 
   get modes(): TerminalModes {
-    const known = this.terminal.modes;
+    const current = this.terminal.modes;
     return {
-      bracketedPaste: known.bracketedPasteMode,
-      applicationCursor: known.applicationCursorKeysMode,
-      applicationKeypad: known.applicationKeypadMode,
-      mouseTracking: known.mouseTrackingMode,
+      bracketedPaste: current.bracketedPasteMode,
+      applicationCursor: current.applicationCursorKeysMode,
+      applicationKeypad: current.applicationKeypadMode,
+      mouseTracking: current.mouseTrackingMode,
       mouseEncoding: this.encoding,
-      focusEvents: known.sendFocusMode,
+      focusEvents: current.sendFocusMode,
       cursorVisible: this.visible,
       cursorChosen: this.style !== 0,
       cursorShape: this.style === 3 || this.style === 4 ? "underline" : this.style >= 5 ? "bar" : "block",
       cursorBlink: this.style === 0 ? this.terminal.options.cursorBlink === true : this.style % 2 === 1,
       kittyFlags: this.active.kitty.at(-1) ?? 0,
       modifyOtherKeys: this.otherKeys,
-      wrap: known.wraparoundMode,
-      reverseWrap: known.reverseWraparoundMode,
-      origin: known.originMode,
-      insert: known.insertMode,
+      wrap: current.wraparoundMode,
+      reverseWrap: current.reverseWraparoundMode,
+      origin: current.originMode,
+      insert: current.insertMode,
       newLine: this.terminal.options.convertEol === true,
-      synchronizedOutput: known.synchronizedOutputMode,
+      synchronizedOutput: current.synchronizedOutputMode,
       reverseVideo: this.extra.get(5) ?? false,
       alternateScroll: this.extra.get(1007) ?? false,
       schemeUpdates: this.extra.get(2031) ?? false,

@@ -30,20 +30,20 @@ export const defaultProfile: TerminalProfile = {
 /** The profile with what a terminal reported of itself; a light background makes the scheme light. */
 export function withColors(
   profile: TerminalProfile,
-  told: { readonly [K in "foreground" | "background" | "cursor"]?: Rgb | undefined } & {
+  outer: { readonly [K in "foreground" | "background" | "cursor"]?: Rgb | undefined } & {
     readonly kitty?: boolean | undefined;
     readonly cell?: TerminalProfile["cell"] | undefined;
   },
 ): TerminalProfile {
-  const background = told.background ?? profile.background;
+  const background = outer.background ?? profile.background;
   return {
     ...profile,
-    kitty: told.kitty ?? false,
-    ...(told.cell === undefined ? {} : { cell: told.cell }),
+    kitty: outer.kitty ?? false,
+    ...(outer.cell === undefined ? {} : { cell: outer.cell }),
     scheme: isLight(background) ? "light" : "dark",
-    foreground: told.foreground ?? profile.foreground,
+    foreground: outer.foreground ?? profile.foreground,
     background,
-    cursor: told.cursor ?? told.foreground ?? profile.cursor,
+    cursor: outer.cursor ?? outer.foreground ?? profile.cursor,
   };
 }
 

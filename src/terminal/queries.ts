@@ -223,11 +223,13 @@ export class QueryResponder {
 
   private capabilities(data: string): boolean {
     for (const hex of data.split(";", MAX_NAMES)) {
-      const known = /^(?:[0-9a-fA-F]{2})+$/.test(hex)
+      const capability = /^(?:[0-9a-fA-F]{2})+$/.test(hex)
         ? CAPABILITIES[Buffer.from(hex, "hex").toString("latin1")]
         : undefined;
       // A denial does not repeat the name: it is the program's text.
-      this.reply(known === undefined ? "\x1bP0+r\x1b\\" : `\x1bP1+r${hex}=${Buffer.from(known).toString("hex")}\x1b\\`);
+      this.reply(
+        capability === undefined ? "\x1bP0+r\x1b\\" : `\x1bP1+r${hex}=${Buffer.from(capability).toString("hex")}\x1b\\`,
+      );
     }
     return true;
   }

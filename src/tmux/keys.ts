@@ -48,8 +48,8 @@ export function keyNamed(argument: string): KeyOrText | null {
     modifiers.add("C");
     rest = rest.slice(1);
   }
-  for (let found = /^([CMS])-/i.exec(rest); found !== null; found = /^([CMS])-/i.exec(rest)) {
-    modifiers.add((found[1] ?? "").toUpperCase());
+  for (let modifier = /^([CMS])-/i.exec(rest); modifier !== null; modifier = /^([CMS])-/i.exec(rest)) {
+    modifiers.add((modifier[1] ?? "").toUpperCase());
     rest = rest.slice(2);
   }
   if (rest === "" || (rest.length > 1 && rest[1] === "-")) return null;
@@ -69,10 +69,10 @@ function character(char: string, modifiers: ReadonlySet<string>): KeyOrText | nu
 }
 
 function withModifiers(name: string, modifiers: ReadonlySet<string>): string {
-  const said = { C: "Ctrl+", M: "Alt+", S: "Shift+" };
+  const modifierNames = { C: "Ctrl+", M: "Alt+", S: "Shift+" };
   const isShifted = name.length === 1 && !/[a-z]/i.test(name);
   return `${(["C", "M", "S"] as const)
     .filter((each) => modifiers.has(each) && !(each === "S" && isShifted))
-    .map((each) => said[each])
+    .map((each) => modifierNames[each])
     .join("")}${name}`;
 }

@@ -121,6 +121,6 @@ function windowOf(info: WindowInfo, state: State): Window | null {
 }
 
 function shownName(state: State, id: string, name: string): string {
-  const known = state.names[id];
-  return known?.own === name ? known.shown : name;
+  const storedName = state.names[id];
+  return storedName?.own === name ? storedName.shown : name;
 }

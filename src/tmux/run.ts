@@ -121,11 +121,11 @@ export class Run {
   commandNamed(name: string): Command {
     const exact = this.table.find((each) => each.name === name || each.alias === name);
     if (exact !== undefined) return exact;
-    const found = this.table.filter((each) => each.name.startsWith(name));
-    const [only] = found;
+    const matches = this.table.filter((each) => each.name.startsWith(name));
+    const [only] = matches;
     if (name === "" || only === undefined) throw new TmuxError(`unknown command: ${name}`);
-    if (found.length === 1) return only;
-    throw new TmuxError(`ambiguous command: ${name}, could be: ${found.map((each) => each.name).join(", ")}`);
+    if (matches.length === 1) return only;
+    throw new TmuxError(`ambiguous command: ${name}, could be: ${matches.map((each) => each.name).join(", ")}`);
   }
 
   private async command(words: readonly string[]): Promise<void> {
@@ -208,8 +208,8 @@ export class Run {
   /** Runs the hooks of the event for which wsh started this process. */
   async event(): Promise<void> {
     this.isOwn = true;
-    const { WSH_EVENT: event = "", WSH_EVENT_KEPT, ...said } = this.backend.env;
-    const { WSH_EVENT_SESSION_ID: id = "", WSH_EVENT_WINDOW: shown, WSH_EVENT_PANE: pane } = said;
+    const { WSH_EVENT: event = "", WSH_EVENT_KEPT, ...variables } = this.backend.env;
+    const { WSH_EVENT_SESSION_ID: id = "", WSH_EVENT_WINDOW: shown, WSH_EVENT_PANE: pane } = variables;
     const { model, state } = await this.load();
     const session = model.sessions.find(({ target }) => target === id);
     const window = session?.windows.find(({ target }) => target === shown) ?? session?.current;

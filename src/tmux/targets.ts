@@ -87,8 +87,8 @@ export class Targets {
       if (index < 0) throw new TmuxError(`can't find window: ${name}`);
       return { session, index, window: session.windows.find((each) => each.index === index) ?? null };
     }
-    const found = windowIn(session, written.window);
-    if (found !== null) return { session, index: found.index, window: found };
+    const match = windowIn(session, written.window);
+    if (match !== null) return { session, index: match.index, window: match };
     if (/^\d+$/.test(name)) return { session, index: Number(name), window: null };
     const other = written.isWindowOnly ? null : this.sessionOrNull(written.window);
     if (other !== null) return { session: other, index: null, window: null };
@@ -111,39 +111,39 @@ export class Targets {
 
   private written({ session, window, pane, isWindowOnly, isPaneOnly }: Written): Place {
     if (session !== "") {
-      const found = this.session(session);
-      const inside = window === "" ? found.current : windowIn(found, window);
+      const owner = this.session(session);
+      const inside = window === "" ? owner.current : windowIn(owner, window);
       if (inside === null) throw new TmuxError(`can't find window: ${exactness(window).name}`);
-      return pane === "" ? placeOf(found, inside) : this.paneOf(found, inside, pane);
+      return pane === "" ? placeOf(owner, inside) : this.paneOf(owner, inside, pane);
     }
     if (window !== "") {
-      const found = this.window(window, isWindowOnly);
-      return pane === "" ? found : this.paneOf(found.session, found.window, pane);
+      const match = this.window(window, isWindowOnly);
+      return pane === "" ? match : this.paneOf(match.session, match.window, pane);
     }
     if (pane === "") return this.here;
     if (pane.startsWith("%")) {
-      const found = this.model.places.find((place) => place.pane.id === pane);
-      if (found === undefined) throw new TmuxError(`can't find pane: ${pane}`);
-      return found;
+      const byId = this.model.places.find((place) => place.pane.id === pane);
+      if (byId === undefined) throw new TmuxError(`can't find pane: ${pane}`);
+      return byId;
     }
     const { here } = this;
-    const found = paneIn(here.window, pane, here);
-    if (found !== null) return { ...here, pane: found };
+    const besides = paneIn(here.window, pane, here);
+    if (besides !== null) return { ...here, pane: besides };
     const there = isPaneOnly ? null : this.windowOrNull(pane, false);
     if (there === null) throw new TmuxError(`can't find pane: ${inBraces(paneWords, pane)}`);
     return there;
   }
 
   private paneOf(session: Session, window: Window, pane: string): Place {
-    const found = paneIn(window, pane, this.current);
-    if (found === null) throw new TmuxError(`can't find pane: ${inBraces(paneWords, pane)}`);
-    return { session, window, pane: found };
+    const match = paneIn(window, pane, this.current);
+    if (match === null) throw new TmuxError(`can't find pane: ${inBraces(paneWords, pane)}`);
+    return { session, window, pane: match };
   }
 
   private window(name: string, isOnly: boolean): Place {
-    const found = this.windowOrNull(name, isOnly);
-    if (found === null) throw new TmuxError(`can't find window: ${exactness(inBraces(windowWords, name)).name}`);
-    return found;
+    const match = this.windowOrNull(name, isOnly);
+    if (match === null) throw new TmuxError(`can't find window: ${exactness(inBraces(windowWords, name)).name}`);
+    return match;
   }
 
   private windowOrNull(name: string, isOnly: boolean): Place | null {
@@ -161,9 +161,9 @@ export class Targets {
   }
 
   private session(name: string): Session {
-    const found = this.sessionOrNull(name);
-    if (found === null) throw new TmuxError(`can't find session: ${exactness(name).name}`);
-    return found;
+    const match = this.sessionOrNull(name);
+    if (match === null) throw new TmuxError(`can't find session: ${exactness(name).name}`);
+    return match;
   }
 
   private sessionOrNull(written: string): Session | null {
@@ -234,8 +234,8 @@ function windowIn(session: Session, written: string): Window | null {
 /** The only match of one test, or else of the next; null for none or several. */
 function onlyOne<T>(all: readonly T[], ...tests: readonly ((each: T) => boolean)[]): T | null {
   for (const test of tests) {
-    const found = all.filter(test);
-    if (found.length > 0) return found.length === 1 ? (found[0] ?? null) : null;
+    const matches = all.filter(test);
+    if (matches.length > 0) return matches.length === 1 ? (matches[0] ?? null) : null;
   }
   return null;
 }
@@ -308,7 +308,7 @@ export function neighbour(window: Window, pane: Pane, side: string): Pane | null
   const isUpright = side === "up" || side === "down";
   const edge = { up: own.top === 0 ? rows : own.top - 1, down: own.bottom + 1 >= rows ? 0 : own.bottom + 2 };
   const wide = { left: own.left === 0 ? cols : own.left - 1, right: own.right + 1 >= cols ? 0 : own.right + 2 };
-  const found = window.panes.filter((each) => {
+  const neighbours = window.panes.filter((each) => {
     if (each === pane || each.info.hidden === true) return false;
     const box = boxOf(each);
     const touches = isUpright
@@ -323,5 +323,5 @@ export function neighbour(window: Window, pane: Pane, side: string): Pane | null
       : box.top <= own.bottom + 1 && box.bottom + 1 >= own.top;
     return touches && overlaps;
   });
-  return found.find((each) => each.info.active) ?? found[0] ?? null;
+  return neighbours.find((each) => each.info.active) ?? neighbours[0] ?? null;
 }

@@ -63,15 +63,15 @@ export function readBlocks(bytes: Uint8Array): { readonly blocks: StoredBlock[];
   let offset = 0;
   let good = 0;
   while (offset < buffer.length) {
-    const found = buffer.indexOf(MAGIC, offset);
-    if (found < 0) break;
-    const block = blockAt(buffer, found);
+    const index = buffer.indexOf(MAGIC, offset);
+    if (index < 0) break;
+    const block = blockAt(buffer, index);
     if (block === null) {
-      offset = found + 1;
+      offset = index + 1;
       continue;
     }
-    if (found > good) damaged++;
-    blocks.push({ ...block.block, bytes: block.end - found });
+    if (index > good) damaged++;
+    blocks.push({ ...block.block, bytes: block.end - index });
     offset = block.end;
     good = offset;
   }

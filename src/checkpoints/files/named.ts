@@ -57,7 +57,7 @@ export function namedFolders(instance: Instance, only?: number): NamedFolder[] {
 /** Like namedFolders, including replaced ones that are not removed yet, each before its replacement. */
 function everyFolder(instance: Instance, only?: number): (NamedFolder & { readonly replaced: number })[] {
   if (!checkOwnDir(checkpointsDir(instance))) return [];
-  const found = fs.readdirSync(checkpointsDir(instance)).flatMap((name) => {
+  const entries = fs.readdirSync(checkpointsDir(instance)).flatMap((name) => {
     const [, session, encoded, replaced = 0] = namedPattern.exec(name) ?? [];
     const number = Number(session);
     if (encoded === undefined || (only !== undefined && number !== only)) return [];
@@ -67,7 +67,7 @@ function everyFolder(instance: Instance, only?: number): (NamedFolder & { readon
     if (fs.lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
     return [{ number, label, directory, bytes: bytesIn(directory), replaced: Number(replaced) }];
   });
-  return found.sort(
+  return entries.sort(
     (a, b) => a.number - b.number || (a.label === b.label ? a.replaced - b.replaced : a.label < b.label ? -1 : 1),
   );
 }

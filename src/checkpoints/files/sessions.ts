@@ -208,10 +208,10 @@ export function findCrashed(
   living: ReadonlySet<number> = new Set(),
 ): CrashedSession {
   const claims = new Claims(instance);
-  const found = crashedNumbers(instance, living).flatMap((number) => readCrashed(instance, number, claims) ?? []);
-  const unreadable = found.find((one) => "trouble" in one && isNumber(target, one.number));
+  const sessions = crashedNumbers(instance, living).flatMap((number) => readCrashed(instance, number, claims) ?? []);
+  const unreadable = sessions.find((one) => "trouble" in one && isNumber(target, one.number));
   if (unreadable !== undefined && "trouble" in unreadable) throw unreadable.trouble;
-  const named = found.filter((one): one is CrashedSession => !("trouble" in one) && isMeant(one, target));
+  const named = sessions.filter((one): one is CrashedSession => !("trouble" in one) && isMeant(one, target));
   const newest = named.sort((a, b) => a.saved_at - b.saved_at).at(-1);
   if (newest !== undefined) return newest;
   throw new WshError(

@@ -56,8 +56,8 @@ export function findNamed(instance: Instance, target: string, label: string): Na
   const number = runningSession(instance, target)?.number;
   const fitting = named.filter(({ folder }) => folder.label === label);
   const own = fitting.filter(({ folder }) => folder.number === number);
-  const found = (own.length > 0 ? own : fitting).sort((a, b) => a.kept.saved_at - b.kept.saved_at).at(-1);
-  if (found !== undefined) return found;
+  const candidates = (own.length > 0 ? own : fitting).sort((a, b) => a.kept.saved_at - b.kept.saved_at).at(-1);
+  if (candidates !== undefined) return candidates;
   const broken = unreadable.find((each) => each.label === label);
   if (broken !== undefined) throw broken.trouble;
   throw new WshError("checkpoint_not_found", `session '${target}' has no checkpoint '${label}'`);

@@ -14,10 +14,10 @@ export interface RunningSession {
 /** The running session that a target names, also by one of its panes. */
 export function runningSession(instance: Instance, target: string): RunningSession | null {
   const all = listProcesses(instance).filter(({ ended, socket }) => !ended && processState(socket) !== "dead");
-  const found = lookUp(all, parseTarget(target));
-  if (found?.session == null) return null;
-  const serves = lookUp(all, { kind: "session_id", id: found.session });
-  return serves === undefined ? null : { number: found.session, socket: serves.socket };
+  const entry = lookUp(all, parseTarget(target));
+  if (entry?.session == null) return null;
+  const serves = lookUp(all, { kind: "session_id", id: entry.session });
+  return serves === undefined ? null : { number: entry.session, socket: serves.socket };
 }
 
 /** Whether a process serves a session, or writes its checkpoint. */

@@ -46,10 +46,10 @@ export async function saveNamed(
 
 /** The repositories of the panes that are in one. */
 async function repositoriesOf(panes: readonly PaneRecord[]): Promise<CheckpointFacts["git"]> {
-  const known = new Map([...new Set(panes.map(({ cwd }) => cwd))].map((cwd) => [cwd, repositoryOf(cwd)]));
+  const repositories = new Map([...new Set(panes.map(({ cwd }) => cwd))].map((cwd) => [cwd, repositoryOf(cwd)]));
   const git: Record<string, Repository> = {};
   for (const { pane, cwd } of panes) {
-    const repository = await known.get(cwd);
+    const repository = await repositories.get(cwd);
     if (repository != null) git[pane] = repository;
   }
   return git;

@@ -41,12 +41,12 @@ export async function searchAll<T extends Searched>(
     throw new WshError("invalid_request", `a text to search for has 1 to ${MAX_TEXT} characters`);
   }
   const end = performance.now() + ms;
-  const found = new Map<T, Match[]>();
+  const matchesOf = new Map<T, Match[]>();
   let incomplete = false;
   for (const each of all.toSorted((a, b) => b.kept.saved_at - a.kept.saved_at)) {
     // Lets other requests run in between.
     await new Promise(setImmediate);
-    if (performance.now() > end) return { found, incomplete: true };
+    if (performance.now() > end) return { found: matchesOf, incomplete: true };
     const matches: Match[] = [];
     try {
       for (const match of matchesIn(each, text.toLowerCase())) {
@@ -55,9 +55,9 @@ export async function searchAll<T extends Searched>(
     } catch {
       incomplete = true; // removed meanwhile
     }
-    if (matches.length > 0) found.set(each, matches);
+    if (matches.length > 0) matchesOf.set(each, matches);
   }
-  return { found, incomplete };
+  return { found: matchesOf, incomplete };
 }
 
 function* matchesIn({ kept, label }: Searched, text: string): Generator<Match> {

@@ -67,8 +67,8 @@ function lineOf(cells: readonly string[], widths: readonly number[], cols: numbe
     (cell, column) => cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - Bun.stringWidth(cell))),
   );
   const line = `${isSelected ? ">" : " "} ${padded.join("  ")}`;
-  const left = cols - Bun.stringWidth(line) - 2;
-  return shorten((left < MESSAGE_CELLS ? line : `${line}  ${shorten(rest, left)}`).trimEnd(), cols);
+  const room = cols - Bun.stringWidth(line) - 2;
+  return shorten((room < MESSAGE_CELLS ? line : `${line}  ${shorten(rest, room)}`).trimEnd(), cols);
 }
 
 /** Shortens a path at its start: its end names the project. */

@@ -77,10 +77,10 @@ export function register(program: Command): void {
         ],
         max_wait_ms: START_MS,
       });
-      const found = ready.agent;
-      if (options.json === true) await printJson({ session: info, agent: found ?? null, decided_by: ready.decided_by });
-      else await print(`${info.name}: ${found === undefined ? ready.decided_by : `${found.name} ${found.state}`}\n`);
-      if (found === undefined) process.exitCode = ready.decided_by === "timeout" ? STILL_WORKING : 1;
+      const agent = ready.agent;
+      if (options.json === true) await printJson({ session: info, agent: agent ?? null, decided_by: ready.decided_by });
+      else await print(`${info.name}: ${agent === undefined ? ready.decided_by : `${agent.name} ${agent.state}`}\n`);
+      if (agent === undefined) process.exitCode = ready.decided_by === "timeout" ? STILL_WORKING : 1;
     });
   agent
     .command("prompt <name> [text]")

@@ -59,11 +59,11 @@ async function changeAllowed(
   if (allow !== undefined || forget !== undefined) await requirePerson(instance, "wsh agents --allow");
   if (forget !== undefined) await forgetAgent(instance, forget);
   if (allow !== undefined) await allowAgent(instance, allow);
-  const known = allowedAgents.read(instance);
-  if (json) return printJson(known);
-  if (known.length === 0) return say("No agent may change what it has not made.\n");
+  const allowed = allowedAgents.read(instance);
+  if (json) return printJson(allowed);
+  if (allowed.length === 0) return say("No agent may change what it has not made.\n");
   const day = (since: number) => new Date(since).toISOString().slice(0, 10);
-  return print(table([["AGENT", "SINCE"], ...known.map(({ name, since }) => [name, day(since)])]));
+  return print(table([["AGENT", "SINCE"], ...allowed.map(({ name, since }) => [name, day(since)])]));
 }
 
 async function find(instance: Instance): Promise<AgentRow[]> {

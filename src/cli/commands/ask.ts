@@ -104,12 +104,12 @@ async function ask(instance: Instance, input: OperationInput<"ask">, options: As
   using session = await sessionOf(instance, options, input.kind === "secret");
   if (session === null) return { session: null, state: "closed", decided_by: "nobody_attached" };
   const until = performance.now() + (options.wait ?? Number.POSITIVE_INFINITY);
-  const left = (): number => Math.max(0, Math.min(MAX_WAIT_MS, Math.round(until - performance.now())));
-  let result = await session.call("ask", { ...input, max_wait_ms: left() });
-  while (result.state === "pending" && result.ask_id !== undefined && left() > 0) {
+  const remainingMs = (): number => Math.max(0, Math.min(MAX_WAIT_MS, Math.round(until - performance.now())));
+  let result = await session.call("ask", { ...input, max_wait_ms: remainingMs() });
+  while (result.state === "pending" && result.ask_id !== undefined && remainingMs() > 0) {
     const waited = await session.call("wait", {
       any_of: [{ type: "answer", ask_id: result.ask_id }],
-      max_wait_ms: left(),
+      max_wait_ms: remainingMs(),
     });
     result = waited.ask ?? result;
   }
@@ -151,14 +151,21 @@ async function openSessions(instance: Instance): Promise<SessionClient[]> {
 
 async function list(instance: Instance, { session: name, json }: AskOptions): Promise<void> {
   const sessions = name === undefined ? await openSessions(instance) : [await SessionClient.open(instance, name)];
-  const found = [];
+  const questions = [];
   for (const session of sessions) {
     using open = session;
-    for (const each of await open.call("ask.list", {}).catch(() => [])) found.push({ session: open.name, ...each });
+    for (const each of await open.call("ask.list", {}).catch(() => [])) questions.push({ session: open.name, ...each });
   }
-  if (json === true) return printJson(found);
-  if (found.length === 0) return say("no open questions\n");
-  const rows = found.map((each) => [each.session, each.kind, each.state, each.asked_by, each.ask_id, each.question]);
+  if (json === true) return printJson(questions);
+  if (questions.length === 0) return say("no open questions\n");
+  const rows = questions.map((each) => [
+    each.session,
+    each.kind,
+    each.state,
+    each.asked_by,
+    each.ask_id,
+    each.question,
+  ]);
   return print(table([["SESSION", "KIND", "STATE", "ASKED BY", "ASK_ID", "QUESTION"], ...rows]));
 }
 
@@ -169,11 +176,11 @@ async function answer(
   text: string | undefined,
   { choice = [] }: AskOptions,
 ): Promise<AskResult> {
-  const asked = (await session.call("ask.list", {})).find((each) => each.ask_id === ask_id);
+  const question = (await session.call("ask.list", {})).find((each) => each.ask_id === ask_id);
   const given = text === undefined ? choice : [text, ...choice];
   if (given.length === 0) throw new UsageError("the answer is missing");
-  const isList = asked?.kind === "choice" && asked.multiple === true;
-  const prepared = isList ? [...given] : preparedOf(asked?.kind, given);
+  const isList = question?.kind === "choice" && question.multiple === true;
+  const prepared = isList ? [...given] : preparedOf(question?.kind, given);
   return session.call("ask.answer", { ask_id, answer: prepared });
 }
 

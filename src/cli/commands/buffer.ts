@@ -51,8 +51,8 @@ export function register(program: Command): void {
   add("show [name]", "Print a paste buffer.")
     .option("--json", "print the buffer as JSON")
     .action(async (name: string | undefined, flags: Flags, command: Command) => {
-      const found = await withCall(command, flags, (call) => call("buffer.get", { buffer: named(name) }));
-      return flags.json === true ? printJson(found) : print(found.text);
+      const buffer = await withCall(command, flags, (call) => call("buffer.get", { buffer: named(name) }));
+      return flags.json === true ? printJson(buffer) : print(buffer.text);
     });
   add("set [text]", "Store a text (default: standard input).")
     .option("-n, --name <name>", "its name, replacing the buffer that has it (default: an automatic one)")

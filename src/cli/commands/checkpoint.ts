@@ -92,8 +92,8 @@ async function act(action: Action, asked: CheckpointArguments, command: Command)
     case "list": {
       if (label !== undefined) throw new UsageError(`'list' takes no '${label}'`);
       const { listAll } = await import("../../checkpoints/work.ts");
-      const found = await listAll(instance, configuredHostname(instance), { session: name, search: grep });
-      const all = checkpointsSeen(found, await concealmentHere(instance));
+      const listing = await listAll(instance, configuredHostname(instance), { session: name, search: grep });
+      const all = checkpointsSeen(listing, await concealmentHere(instance));
       if (name !== undefined && grep === undefined && isNothing(all)) requireKnown(instance, name);
       return json ? printJson(all) : sayList(all, grep);
     }
@@ -112,10 +112,10 @@ async function act(action: Action, asked: CheckpointArguments, command: Command)
       const from = needed(label, action, "a label; `wsh restore` takes none");
       const { restoreAsked } = await import("../../checkpoints/work.ts");
       const input = { session, label: from, all: false, ...defined({ as }) };
-      const done = await restoreAsked(instance, input, { env: process.env, starter: "cli" });
-      for (const { pane_id, message } of done.left_out) complain(`restored without pane ${pane_id}: ${message}`);
-      if (json) return printJson(done);
-      const restored = done.restored[0]?.name ?? session;
+      const result = await restoreAsked(instance, input, { env: process.env, starter: "cli" });
+      for (const { pane_id, message } of result.left_out) complain(`restored without pane ${pane_id}: ${message}`);
+      if (json) return printJson(result);
+      const restored = result.restored[0]?.name ?? session;
       return say(`Session '${restored}' is restored from '${from}': wsh attach ${restored}\n`);
     }
     case "delete": {
@@ -169,10 +169,10 @@ async function sayList(
   } else if (grep !== undefined) await say(`No checkpoint with '${grep}'.\n`);
   else if (unreadable.length === 0) await say("No crashed sessions and no labelled checkpoints.\n");
   if (matches.length > 0) {
-    const found = matches.map(({ session, label, pane_id, in: where, excerpt }) => [
+    const matchRows = matches.map(({ session, label, pane_id, in: where, excerpt }) => [
       ...[session, label ?? "-", pane_id ?? "-", where, excerpt],
     ]);
-    await say(`\n${table([["SESSION", "LABEL", "PANE", "IN", "TEXT"], ...found])}`);
+    await say(`\n${table([["SESSION", "LABEL", "PANE", "IN", "TEXT"], ...matchRows])}`);
   }
   if (incomplete === true) complain("not everything was searched: it took too long, or a checkpoint was removed");
   for (const { session, label, message } of unreadable) {

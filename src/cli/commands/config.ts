@@ -82,8 +82,8 @@ export function register(program: Command): void {
         process.exitCode = 1;
         complain(`session '${session}': ${answer?.fault ?? "it did not answer"}`);
       }
-      const done = sessions.filter(({ answer }) => answer?.fault === null).length;
-      await say(`The settings are in force in ${plural(done, "session")}.\n`);
+      const reloaded = sessions.filter(({ answer }) => answer?.fault === null).length;
+      await say(`The settings are in force in ${plural(reloaded, "session")}.\n`);
     });
 }
 
@@ -107,8 +107,8 @@ async function differing(instance: Instance, { values }: LoadedSettings): Promis
     const others = settingNames.filter(
       (name) => answer !== null && JSON.stringify(answer.settings[name]) !== JSON.stringify(values[name]),
     );
-    const said = others.map((name) => `${name} ${JSON.stringify(answer?.settings[name])}`).join(", ");
-    return said === "" ? [] : [`In force in session '${visible(session)}': ${visible(said)}\n`];
+    const differences = others.map((name) => `${name} ${JSON.stringify(answer?.settings[name])}`).join(", ");
+    return differences === "" ? [] : [`In force in session '${visible(session)}': ${visible(differences)}\n`];
   });
   return lines.join("");
 }

@@ -167,11 +167,11 @@ class Printer {
 
   private tried(event: RecordedEvent): object | null {
     if (this.hooks === null) return event;
-    const wanted = this.hooks.filter(({ wanted }) => hookMatches(wanted, event));
-    if (wanted.length === 0) return null;
+    const triggered = this.hooks.filter(({ wanted }) => hookMatches(wanted, event));
+    if (triggered.length === 0) return null;
     return {
       ...event,
-      would: wanted.map(({ line, wanted: { run, do: operation } }) => ({ line, run, do: operation })),
+      would: triggered.map(({ line, wanted: { run, do: operation } }) => ({ line, run, do: operation })),
     };
   }
 

@@ -340,8 +340,8 @@ async function followFresh(
     return sayReady({ ...ready, session: info.name }, options, info.name);
   }
   if (options.background === true) {
-    const left = await session.call("process.wait", { max_wait_ms: 0 });
-    return options.json === true ? printJson({ ...left, session: info.name }) : print(`${info.name}\n`);
+    const outcome = await session.call("process.wait", { max_wait_ms: 0 });
+    return options.json === true ? printJson({ ...outcome, session: info.name }) : print(`${info.name}\n`);
   }
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
   // As in a pipe, a program whose reader is gone is ended.

@@ -168,14 +168,14 @@ async function inviteOne(instance: Instance, word: string | undefined, options: 
     import("../../cluster/authority/invitation.ts"),
   ]);
   const dir = directoryOf(instance, options.dir);
-  const taken = readFleet(dir).members.filter((each) => isIn(each, Date.now()));
-  const name = options.name ?? freeName(role, new Set(taken.map((each) => each.name)));
-  if (taken.some((each) => each.name === name) && (await withdrawUnused(dir, name))) {
+  const members = readFleet(dir).members.filter((each) => isIn(each, Date.now()));
+  const name = options.name ?? freeName(role, new Set(members.map((each) => each.name)));
+  if (members.some((each) => each.name === name) && (await withdrawUnused(dir, name))) {
     complain(`nobody has joined by the earlier invitation of '${name}': it is revoked`);
   }
   const expiresAt = options.expires === undefined ? null : endOf(options.expires);
-  const wanted = { name, role, tags, expiresAt, wssOnly: options.wss === true };
-  const credentials = await recorded(instance, "fleet.invite", wanted, () => invite(dir, wanted));
+  const member = { name, role, tags, expiresAt, wssOnly: options.wss === true };
+  const credentials = await recorded(instance, "fleet.invite", member, () => invite(dir, member));
   // A command over ssh often runs without the user's own directories in PATH.
   await print(`PATH="$PATH:$HOME/.local/bin" wsh fleet join ${packInvitation(credentials)}\n`);
   const end = expiresAt === null ? "it is revoked" : new Date(expiresAt).toISOString();

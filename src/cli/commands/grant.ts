@@ -113,9 +113,9 @@ async function paneAt(instance: Instance, target: string): Promise<GrantedPane> 
 /** @throws UsageError */
 function rightsOf(text: string): ReadonlySet<GrantRight> {
   const named = text.split(",").map((word) => word.trim());
-  const known = named.filter((word): word is GrantRight => grantRights.some((right) => right === word));
+  const rights = named.filter((word): word is GrantRight => grantRights.some((right) => right === word));
   const unknown = named.find((word) => !grantRights.some((right) => right === word));
-  if (unknown === undefined) return new Set(known);
+  if (unknown === undefined) return new Set(rights);
   throw new UsageError(`'${unknown}' is not a right`, `Rights are ${grantRights.join(", ")}.`);
 }
 

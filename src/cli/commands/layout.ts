@@ -93,8 +93,8 @@ function fileWords(action: Action, words: readonly string[]) {
 async function get(session: SessionClient, { tmux, json }: LayoutOptions): Promise<void> {
   const [layout, windows, { window: own }] = await read(session);
   if (tmux === true) {
-    const found = layout.windows.find(({ id }) => id === own) ?? layout.windows[0];
-    return json === true ? printJson({ tmux: found?.tmux }) : say(`${found?.tmux}\n`);
+    const targetWindow = layout.windows.find(({ id }) => id === own) ?? layout.windows[0];
+    return json === true ? printJson({ tmux: targetWindow?.tmux }) : say(`${targetWindow?.tmux}\n`);
   }
   return json === true ? printJson(layout) : sayLayout(layout, windows);
 }

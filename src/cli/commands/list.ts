@@ -77,13 +77,13 @@ type ListedAnywhere = ListedSession | { readonly far: string; readonly info: Ses
 /** Lists the sessions of other machines, and complains about machines that do not answer. */
 async function findThere(instance: Instance, server: string | null): Promise<ListedAnywhere[]> {
   const { sessionsThere } = await import("../session/shown-machines.ts");
-  const asked = await sessionsThere(instance, server);
-  for (const { machine, trouble } of asked) {
+  const answers = await sessionsThere(instance, server);
+  for (const { machine, trouble } of answers) {
     if (trouble === null) continue;
     complain(troubleWords(machine, trouble));
     process.exitCode = 1;
   }
-  return asked.flatMap(({ machine: far, sessions }) => sessions.map((info) => ({ far, info })));
+  return answers.flatMap(({ machine: far, sessions }) => sessions.map((info) => ({ far, info })));
 }
 
 /** A machine that refuses needs other advice than one that is gone. */

@@ -18,9 +18,9 @@ export function register(program: Command): void {
     )
     .option("--force", "also with attached terminals, until one of them types or resizes")
     .action(async (name: string, size: string, options: { readonly force?: boolean }, command: Command) => {
-      const wanted = parseSize(size);
+      const dimensions = parseSize(size);
       using session = await SessionClient.open(instanceOf(command), name);
-      const { cols, rows } = await session.call("session.resize", { ...wanted, force: options.force === true });
+      const { cols, rows } = await session.call("session.resize", { ...dimensions, force: options.force === true });
       await say(`Session '${session.name}' is ${cols}x${rows}.\n`);
     });
 }

@@ -31,20 +31,20 @@ export function register(program: Command): void {
       const { requireOwnStored } = await import("../../checkpoints/agent-rights.ts");
       const rights = (await settingsOf(instance)).values;
       requireOwnStored(instance, rights, cliCaller, "checkpoint.restore", { session });
-      const done = await restoreAsked(
+      const result = await restoreAsked(
         instance,
         { ...defined({ session }), all, ...defined({ as }) },
         { env: process.env, starter: "cli" },
       );
-      if (json === true) await printJson(done);
+      if (json === true) await printJson(result);
       else {
-        for (const info of done.restored) await say(`Session '${info.name}' is restored: wsh attach ${info.name}\n`);
-        if (done.restored.length === 0 && done.failed.length === 0) await say("No crashed sessions.\n");
+        for (const info of result.restored) await say(`Session '${info.name}' is restored: wsh attach ${info.name}\n`);
+        if (result.restored.length === 0 && result.failed.length === 0) await say("No crashed sessions.\n");
       }
-      for (const { session, pane_id, message } of done.left_out)
+      for (const { session, pane_id, message } of result.left_out)
         complain(`session '${session}' is restored without pane ${pane_id}: ${message}`);
-      for (const failure of done.failed) complain(`session '${failure.session}' is not restored: ${failure.message}`);
-      if (done.failed.length > 0) process.exitCode = 1;
+      for (const failure of result.failed) complain(`session '${failure.session}' is not restored: ${failure.message}`);
+      if (result.failed.length > 0) process.exitCode = 1;
     });
 }
 

@@ -35,14 +35,14 @@ export function register(program: Command): void {
       }
       const given = await typed(words, options.base64 === true);
       using session = await SessionClient.open(instance, name);
-      const sent = await session.call("input.send", {
+      const result = await session.call("input.send", {
         ...given,
         ...(options.keys === undefined ? {} : { keys: [...options.keys] }),
         submit,
         paste: options.paste === true,
       });
-      for (const warning of sent.warnings ?? []) complain(warning);
-      if (options.json === true) await printJson(sent);
+      for (const warning of result.warnings ?? []) complain(warning);
+      if (options.json === true) await printJson(result);
     });
 }
 

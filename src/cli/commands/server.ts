@@ -224,7 +224,7 @@ async function ensure(instance: Instance, flags: ServerFlags): Promise<void> {
   }
   const info = readServerInfo(instance);
   if (info === null) throw new WshError("server_unavailable", `${instance.infoFile} does not describe the server`);
-  const found = { socket: instance.httpSocket, addresses: info.addresses, pid: info.pid };
-  if (flags.json === true) return printJson(found);
-  await say(`${[found.socket, ...found.addresses].join("\n")}\n`);
+  const description = { socket: instance.httpSocket, addresses: info.addresses, pid: info.pid };
+  if (flags.json === true) return printJson(description);
+  await say(`${[description.socket, ...description.addresses].join("\n")}\n`);
 }

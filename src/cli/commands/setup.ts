@@ -153,8 +153,8 @@ function configure(host: AiHost, options: SetupOptions, places: Places): string 
   }
   const backup = applyChange(change);
   const verb = verbs[change.kind];
-  const kept = backup === undefined ? "" : `Backup: ${backup}\n`;
-  return `${verb} ${shown(change.place)}\n${kept}${host.after}\n`;
+  const backupLine = backup === undefined ? "" : `Backup: ${backup}\n`;
+  return `${verb} ${shown(change.place)}\n${backupLine}${host.after}\n`;
 }
 
 /** A link is never followed silently. */

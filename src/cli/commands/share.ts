@@ -66,9 +66,9 @@ async function share(instance: Instance, session: string, options: Options): Pro
   const page = options.local === true ? localPage(instance) : await publicPage(instance);
   const access = options.write === true ? "operate" : "observe";
   const name = nextName(readTokens(instance));
-  const wanted = { name, access, session, expiresAt, share: true } as const;
-  const code = await recorded(instance, "share.create", wanted, () =>
-    createToken(instance, { ...wanted, session: sessionIdOf(instance, session) }),
+  const token = { name, access, session, expiresAt, share: true } as const;
+  const code = await recorded(instance, "share.create", token, () =>
+    createToken(instance, { ...token, session: sessionIdOf(instance, session) }),
   );
   const address = `${page}/#s=${code}`;
   const until = new Date(expiresAt).toISOString();

@@ -67,13 +67,13 @@ function printOwn(instance: Instance): Promise<void> {
 }
 
 async function create(instance: Instance, name: string, { access, session, expires }: TokenOptions): Promise<void> {
-  const held = accesses.find((one) => one === (access ?? "operate"));
-  if (held === undefined) throw new UsageError(`unknown access '${access}'`, `Use ${accesses.join(", ")}.`);
+  const level = accesses.find((one) => one === (access ?? "operate"));
+  if (level === undefined) throw new UsageError(`unknown access '${access}'`, `Use ${accesses.join(", ")}.`);
   const { createToken } = await import("../../secrets/named-tokens.ts");
-  const wanted = { name, access: held, session, ...(expires === undefined ? {} : { expiresAt: endOf(expires) }) };
+  const token = { name, access: level, session, ...(expires === undefined ? {} : { expiresAt: endOf(expires) }) };
   const made = () =>
-    createToken(instance, { ...wanted, session: session === undefined ? session : sessionIdOf(instance, session) });
-  await print(`${await recorded(instance, "token.create", wanted, made)}\n`);
+    createToken(instance, { ...token, session: session === undefined ? session : sessionIdOf(instance, session) });
+  await print(`${await recorded(instance, "token.create", token, made)}\n`);
 }
 
 async function revoke(instance: Instance, name: string): Promise<void> {

@@ -53,8 +53,8 @@ function inCommand({ names, options, values }: CompletionCommand): string[] {
 function flags({ short, long, value }: CompletionOption): string {
   const names = [short === null ? "" : `-s ${short.slice(1)}`, long === null ? "" : `-l ${long.slice(2)}`];
   const list = value === null ? null : words(value);
-  const taken = value === null ? "" : value.kind === "path" ? "-r -F" : "-x";
-  return [...names, taken, list === null ? "" : `-a ${quote(list)}`].filter((part) => part !== "").join(" ");
+  const valueFlags = value === null ? "" : value.kind === "path" ? "-r -F" : "-x";
+  return [...names, valueFlags, list === null ? "" : `-a ${quote(list)}`].filter((part) => part !== "").join(" ");
 }
 
 function words(value: Value): string | null {

@@ -39,13 +39,13 @@ function describe(command: Command, globals: readonly CompletionOption[]): Compl
   const all = describeOptions([command, ...parts].flatMap(({ options }) => options.filter(({ hidden }) => !hidden)));
   // The parts of a command share options, such as --json.
   const own = [...new Map(all.map((option) => [option.long ?? option.short, option])).values()];
-  const taken = command.registeredArguments;
+  const parameters = command.registeredArguments;
   return {
     names: [command.name(), ...command.aliases()],
     summary: command.summary(),
     options: [...own, ...globals.filter(({ long }) => !own.some((option) => option.long === long))],
     values: [...valuesOf(command), ...partValues(parts)],
-    rest: taken.at(-1)?.variadic === true,
+    rest: parameters.at(-1)?.variadic === true,
   };
 }
 
@@ -59,8 +59,8 @@ function partValues(parts: readonly Command[]): Value[] {
   const values = parts.map(valuesOf);
   const longest = Math.max(...values.map(({ length }) => length));
   const behind = Array.from({ length: longest }, (_, index): Value => {
-    const known = values.flatMap((each) => each[index] ?? []).filter(({ kind }) => kind !== "other");
-    return known.find(({ kind }) => kind === "session") ?? known[0] ?? { kind: "other" };
+    const specific = values.flatMap((each) => each[index] ?? []).filter(({ kind }) => kind !== "other");
+    return specific.find(({ kind }) => kind === "session") ?? specific[0] ?? { kind: "other" };
   });
   return [{ kind: "choices", choices: parts.map((part) => part.name()) }, ...behind];
 }

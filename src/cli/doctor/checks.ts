@@ -198,12 +198,12 @@ function sessionCount(instance: Instance): string {
 
 function shells(): Finding[] {
   const own = process.env.SHELL ?? "";
-  const found = ["bash", "zsh", "fish"].filter((name) => {
+  const integrated = ["bash", "zsh", "fish"].filter((name) => {
     const path = Bun.which(name);
     return path !== null && (name !== "bash" || oldBash(bashVersion(path)) === null);
   });
   const age = basename(own).startsWith("bash") ? oldBash(bashVersion(own)) : null;
-  const findings = [ok("shells", `with integration: ${found.join(", ") || "none"}; SHELL is ${own || "not set"}`)];
+  const findings = [ok("shells", `with integration: ${integrated.join(", ") || "none"}; SHELL is ${own || "not set"}`)];
   if (own !== "" && !fs.existsSync(own)) {
     findings.push(wrong("shells", `SHELL is ${own}, which does not exist`, "Set it to an existing shell."));
   } else if (age !== null) {

@@ -62,10 +62,10 @@ export function startupFiles(): Finding[] {
   return (files[shell] ?? []).flatMap((path) => {
     const text = uncommented(path);
     return obstacles.flatMap(({ pattern, description, advice }): Finding[] => {
-      const found = pattern.exec(text)?.[1];
-      return found === undefined
+      const match = pattern.exec(text)?.[1];
+      return match === undefined
         ? []
-        : [{ subject: "startup files", state: "note", text: `${path} ${description(found)}`, advice }];
+        : [{ subject: "startup files", state: "note", text: `${path} ${description(match)}`, advice }];
     });
   });
 }

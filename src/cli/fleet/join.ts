@@ -31,14 +31,14 @@ export async function join(instance: Instance, word: string | undefined, options
       hint: `Ask for another one; the clock here says ${new Date().toISOString()}.`,
     });
   }
-  const wanted = { name: user, role: settings.role, fleet: settings.fleet };
+  const membership = { name: user, role: settings.role, fleet: settings.fleet };
   if (options.file !== undefined) {
     const path = resolve(options.file);
     if (fs.existsSync(path)) throw new UsageError(`'${options.file}' already exists`);
-    await recorded(instance, "fleet.join", wanted, async () => writeSecret(path, text));
+    await recorded(instance, "fleet.join", membership, async () => writeSecret(path, text));
     return say(`Credentials of '${user}' are in ${path}: wsh server --fleet ${path}\n`);
   }
-  await recorded(instance, "fleet.join", wanted, async () => keep(instance, text, credentials));
+  await recorded(instance, "fleet.join", membership, async () => keep(instance, text, credentials));
   await tellServer(instance, settings.role === "machine" && options.start !== false);
   const fleet = settings.fleet === undefined ? "the fleet" : `fleet '${settings.fleet}'`;
   if (settings.role !== "machine") {

@@ -90,12 +90,12 @@ export class Broker implements AsyncDisposable {
     this.running++;
     try {
       const { state } = this;
-      const asked = granted({ ...state, reporter: this.reporterOf(pid) }, op, input, target);
+      const grantedRequest = granted({ ...state, reporter: this.reporterOf(pid) }, op, input, target);
       if (op === "window.list") return [];
       if (op === "pane.list") return await this.list(signal);
       if (op === "pane.split" && state.panes.size >= MAX_PANES)
         throw new WshError("resource_limit_reached", `a grant has at most ${MAX_PANES} panes`);
-      return this.taken(op, await this.ask(asked.pane, op, asked.input, signal));
+      return this.taken(op, await this.ask(grantedRequest.pane, op, grantedRequest.input, signal));
     } finally {
       this.running--;
     }
@@ -147,8 +147,8 @@ export class Broker implements AsyncDisposable {
     for (const pane of this.state.panes.values()) {
       const answered = await this.ask(pane, "pane.list", {}, signal).catch((thrown) => WshError.from(thrown));
       if (answered instanceof WshError) continue;
-      const found = v.parse(ListedSchema, answered).find(({ id }) => id === pane.id);
-      if (found !== undefined) listed.push(found);
+      const entry = v.parse(ListedSchema, answered).find(({ id }) => id === pane.id);
+      if (entry !== undefined) listed.push(entry);
     }
     return listed;
   }

@@ -130,8 +130,8 @@ export function isOfWsh(name: string): boolean {
 /** The words before a pane's program that remove variables with further rights from its environment. */
 function withoutRights(name: string): string[] {
   const unset = ["WSH_SOCKET", "WSH_PANE", "WSH_SESSION", "WSH_SERVER_NAME", "WSH_CONFIG", "WSH_TOKEN"];
-  const gone = [...unset, "TMUX", "TMUX_PANE", "TMUX_TMPDIR"].flatMap((variable) => ["-u", variable]);
-  return ["env", ...gone, `WSH_AGENT=${name}`];
+  const removed = [...unset, "TMUX", "TMUX_PANE", "TMUX_TMPDIR"].flatMap((variable) => ["-u", variable]);
+  return ["env", ...removed, `WSH_AGENT=${name}`];
 }
 
 function conditionsOf(given: object): readonly unknown[] {

@@ -49,18 +49,18 @@ export async function showConversations(
   if (words.length === 0 && session === undefined) return list(talks, json);
   const read = talks.flatMap((talk) => {
     const { transcript } = talk.conversation;
-    const found = transcript === undefined ? null : readTranscript(transcript);
-    if (found === null && session !== undefined) complain(unread(talk));
-    return found === null ? [] : [{ ...talk, ...found }];
+    const contents = transcript === undefined ? null : readTranscript(transcript);
+    if (contents === null && session !== undefined) complain(unread(talk));
+    return contents === null ? [] : [{ ...talk, ...contents }];
   });
   const matching = read.map((talk) => ({ ...talk, messages: talk.messages.filter((message) => has(message, words)) }));
   const most = limit ?? (words.length === 0 ? Number.POSITIVE_INFINITY : DEFAULT_LIMIT);
   const cut = matching.map((talk) => ({ ...talk, messages: talk.messages.slice(-most) }));
-  const said = cut.filter(({ messages }) => messages.length > 0);
-  if (json) return printJson({ conversations: said });
-  if (said.length === 0) return say("No messages.\n");
-  if (words.length === 0) return print(said.map(({ messages }) => messages.map(whole).join("\n")).join("\n"));
-  const rows = said.flatMap((talk) => talk.messages.map((message) => found(talk, message)));
+  const nonEmpty = cut.filter(({ messages }) => messages.length > 0);
+  if (json) return printJson({ conversations: nonEmpty });
+  if (nonEmpty.length === 0) return say("No messages.\n");
+  if (words.length === 0) return print(nonEmpty.map(({ messages }) => messages.map(whole).join("\n")).join("\n"));
+  const rows = nonEmpty.flatMap((talk) => talk.messages.map((message) => found(talk, message)));
   return print(table([["WHEN", "SESSION", "AGENT", "WHO", "TEXT"], ...rows.slice(-most)]));
 }
 
@@ -70,9 +70,9 @@ async function findTalks(instance: Instance): Promise<Talk[]> {
   const add = (talk: Talk): void => void talks.set(`${talk.agent} ${talk.conversation.id}`, talk);
   const signal = new AbortController().signal;
   const concealment = await concealmentHere(instance);
-  const wanted = { type: ["agent_state" as const], session: [], tag: [], limit: PAGE, wait_ms: 0, concealment };
+  const query = { type: ["agent_state" as const], session: [], tag: [], limit: PAGE, wait_ms: 0, concealment };
   for (let since = "start"; ; ) {
-    const page = await readEvents(eventsDir(instance), { ...wanted, since }, signal);
+    const page = await readEvents(eventsDir(instance), { ...query, since }, signal);
     for (const { session, pane, agent } of page.events) {
       if (agent?.conversation !== undefined && pane !== undefined)
         add({ session, pane_id: pane, agent: agent.name, conversation: agent.conversation });

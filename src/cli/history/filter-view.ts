@@ -158,10 +158,10 @@ function details({ commands, chosen }: FilterState): string {
 function fitEnd(text: string, cells: number): string {
   if (Bun.stringWidth(text) <= cells) return text;
   let shown = "";
-  let left = Math.max(1, cells);
+  let remaining = Math.max(1, cells);
   for (const char of [...text].reverse()) {
-    left -= Bun.stringWidth(char);
-    if (left < 0) break;
+    remaining -= Bun.stringWidth(char);
+    if (remaining < 0) break;
     shown = char + shown;
   }
   return shown;

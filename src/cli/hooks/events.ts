@@ -144,11 +144,11 @@ const moments: Readonly<Record<string, HookReading["moment"]>> = {
 /** @param payload the parsed standard input; anything but an object adds nothing to the event */
 export function readHook(agent: string, event: string, payload: unknown): HookReading {
   const own = rules[agent];
-  const found = own !== undefined && Object.hasOwn(own, event) ? own[event] : undefined;
-  if (found === undefined) return { state: null };
+  const reading = own !== undefined && Object.hasOwn(own, event) ? own[event] : undefined;
+  if (reading === undefined) return { state: null };
   const parsed = v.safeParse(PayloadSchema, payload);
   const read = parsed.success ? parsed.output : {};
-  const state = typeof found === "string" ? { state: found } : found(read);
+  const state = typeof reading === "string" ? { state: reading } : reading(read);
   // A subagent's prompts and turns are parts of its agent's turn.
   if (read.agent_id !== undefined) return state;
   const { prompt, last_assistant_message, prompt_response } = read;
@@ -173,6 +173,6 @@ function conversationOf(payload: Payload): ReportedConversation | undefined {
     ...defined({ transcript: transcript_path ?? transcriptPath }),
   });
   if (whole.success) return whole.output;
-  const known = v.safeParse(ReportedConversationSchema, { id, ...title });
-  return known.success ? known.output : undefined;
+  const parsed = v.safeParse(ReportedConversationSchema, { id, ...title });
+  return parsed.success ? parsed.output : undefined;
 }

@@ -126,10 +126,10 @@ function notTooDeep<T>(path: string, read: () => T): T {
 function textOf(path: string): string {
   try {
     if (path === "-") return standardInput();
-    const found = fs.statSync(path);
+    const stat = fs.statSync(path);
     // A pipe may never end, and one without a writer not even open.
-    if (!found.isFile()) throw new Error("not a regular file");
-    const { size } = found;
+    if (!stat.isFile()) throw new Error("not a regular file");
+    const { size } = stat;
     if (size > MAX_FILE_BYTES) throw new Error(`${size} bytes exceed the limit of ${MAX_FILE_BYTES}`);
     // Some editors start a file with a byte order mark, which is no part of its text.
     return fs.readFileSync(path, "utf8").replace(/^\ufeff/, "");
@@ -196,8 +196,8 @@ function jsonSource(text: string, path: string): LayoutSource {
   return {
     value: plain(tree),
     lineOf: (at) => {
-      const found = findNodeAtLocation(tree, [...at]) ?? findNodeAtLocation(tree, at.slice(0, -1));
-      return found === undefined ? null : lineAt(found.offset);
+      const node = findNodeAtLocation(tree, [...at]) ?? findNodeAtLocation(tree, at.slice(0, -1));
+      return node === undefined ? null : lineAt(node.offset);
     },
   };
 }

@@ -85,8 +85,8 @@ async function fillWindow(
   }
   const planned = plannedPanes(tree);
   if (planned.length > 1 || floats !== undefined) {
-    const sent = treeWith(tree, new Map([[first, own]]));
-    await session.call("layout.set", { tree: sent, ...floatsWith(floats) });
+    const requested = treeWith(tree, new Map([[first, own]]));
+    await session.call("layout.set", { tree: requested, ...floatsWith(floats) });
   }
   const focusAt = [...planned, ...(floats ?? [])].findIndex(({ focus: wanted }) => wanted === true);
   if (focusAt === -1) return null;

@@ -105,8 +105,8 @@ function leaveBy(prefix: Prefix | null): string {
 async function servedAt(instance: Instance, session: number | null): Promise<string | null> {
   const { listSessions } = await import("../../registry/registry.ts");
   const { processState } = await import("../../registry/liveness.ts");
-  const found = listSessions(instance).find((entry) => entry.session === session);
-  return found !== undefined && processState(found.socket) === "alive" ? found.socket : null;
+  const registered = listSessions(instance).find((entry) => entry.session === session);
+  return registered !== undefined && processState(registered.socket) === "alive" ? registered.socket : null;
 }
 
 /** The socket of the session in which this process runs; null outside. */

@@ -32,7 +32,7 @@ export async function forEachSession(
 
 async function othersFirst(instance: Instance, names: readonly string[]): Promise<string[]> {
   const own = ownerOf(cliCaller);
-  const found = await Promise.all(
+  const clients = await Promise.all(
     names.map(async (name) => {
       const session = await SessionClient.open(instance, name).catch(() => null);
       session?.[Symbol.dispose]();
@@ -40,5 +40,5 @@ async function othersFirst(instance: Instance, names: readonly string[]): Promis
       return { name, isOwn: owner !== undefined && isSameOwner(owner, own) };
     }),
   );
-  return found.toSorted((a, b) => Number(a.isOwn) - Number(b.isOwn)).map(({ name }) => name);
+  return clients.toSorted((a, b) => Number(a.isOwn) - Number(b.isOwn)).map(({ name }) => name);
 }

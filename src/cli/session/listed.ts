@@ -30,15 +30,15 @@ export type ListedSession =
 
 export async function findAll(instance: Instance): Promise<ListedSession[]> {
   const answered = await askAtServer(instance);
-  const asked = answered ?? (await Promise.all(listSessions(instance).map((each) => ask(each))));
-  const dead = asked.filter((one) => "trouble" in one && one.trouble.code === "session_not_found");
+  const sessions = answered ?? (await Promise.all(listSessions(instance).map((each) => ask(each))));
+  const dead = sessions.filter((one) => "trouble" in one && one.trouble.code === "session_not_found");
   // Left by session processes that were killed.
   if (dead.length > 0)
     await cleanStale(
       instance,
       dead.map(({ entry }) => entry.id),
     ).catch(() => []);
-  const there = asked.filter((one) => !dead.includes(one));
+  const there = sessions.filter((one) => !dead.includes(one));
   return answered === null ? [...there, ...(await crashedBeside(instance, there))] : there;
 }
 
@@ -82,8 +82,8 @@ function entryOf(instance: Instance, { id, pane_id, name, running }: SessionInfo
   const own = parseTarget(id);
   const session = own.kind === "session_id" ? own.id : null;
   // The session's first pane may be gone.
-  const known = session === null ? undefined : lookUp(listSessions(instance), own);
-  const socket = known?.socket ?? sessionSocket(instance, pane.id);
+  const entry = session === null ? undefined : lookUp(listSessions(instance), own);
+  const socket = entry?.socket ?? sessionSocket(instance, pane.id);
   return { id: pane.id, session, window: null, socket, name, ended: !running, isMember: false };
 }
 

@@ -12,11 +12,11 @@ import { isMachineName } from "../../protocol/names.ts";
 import { settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
 
-const known = new Map<string, Machines>();
+const machinesByInstance = new Map<string, Machines>();
 
 /** The machines of an instance; one object per run of this program, which keeps its links. */
 export async function machinesOf(instance: Instance): Promise<Machines> {
-  const before = known.get(instance.httpSocket);
+  const before = machinesByInstance.get(instance.httpSocket);
   if (before !== undefined) return before;
   const { values } = await settingsOf(instance);
   const asks = process.stdin.isTTY && process.stderr.isTTY;
@@ -25,7 +25,7 @@ export async function machinesOf(instance: Instance): Promise<Machines> {
     ssh: { words: values.ssh_command.split(" ") },
     ...(asks ? { person: { login, install } } : {}),
   });
-  known.set(instance.httpSocket, machines);
+  machinesByInstance.set(instance.httpSocket, machines);
   return machines;
 }
 
@@ -51,8 +51,8 @@ export async function linkOf(instance: Instance, machine: string): Promise<Link>
   const machines = await machinesOf(instance);
   const isAdded = isAddress(machine) || machines.all.some(({ name }) => name === machine);
   if (isAdded || !hasFleet(instance) || !isMachineName(machine)) return machines.linkOf(machine);
-  const known = ofFleet.get(machine);
-  if (known !== undefined) return known;
+  const member = ofFleet.get(machine);
+  if (member !== undefined) return member;
   const made = new HttpLink(machine, new ThroughServer(instance, machine));
   ofFleet.set(machine, made);
   return made;

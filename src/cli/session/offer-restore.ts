@@ -84,9 +84,9 @@ async function isWanted(
 ): Promise<boolean> {
   if (setting !== "ask") return setting === "auto";
   if (!process.stdin.isTTY || crashed.every(isDeclined)) return false;
-  const wanted = await confirmed(question);
-  if (!wanted) for (const one of crashed) decline(one);
-  return wanted;
+  const answer = await confirmed(question);
+  if (!answer) for (const one of crashed) decline(one);
+  return answer;
 }
 
 function isDeclined({ directory, saved_at }: CrashedSession): boolean {

@@ -68,8 +68,8 @@ export async function sessionsThere(instance: Instance, only: string | null): Pr
     ? []
     : (await fleetMachines(instance)).filter(({ hostname }) => only === null || hostname === only);
   const names = only === null ? added : members.length === 0 ? [only] : [];
-  const asked = Promise.all(names.map((name) => ask(instance, machines.linkOf(name))));
-  return [...(await asked), ...(members.length === 0 ? [] : await sessionsOfFleet(instance, members))];
+  const answers = Promise.all(names.map((name) => ask(instance, machines.linkOf(name))));
+  return [...(await answers), ...(members.length === 0 ? [] : await sessionsOfFleet(instance, members))];
 }
 
 /** Machines of the fleet of the server here; none if no server runs and none would be in a fleet. */
@@ -106,23 +106,23 @@ async function ask(instance: Instance, link: Link): Promise<MachineSessions> {
     "machine_unreachable",
     `machine '${machine}' did not answer within ${PATIENCE_MS / 1_000} s`,
   );
-  const asked = link.call("sessions.list", { all: true, server: "local" }, { caller: cliCaller }).then(
+  const request = link.call("sessions.list", { all: true, server: "local" }, { caller: cliCaller }).then(
     (sessions) => {
       keepKnown(instance, machine, sessions);
       return { machine, sessions: sessions.map((each) => addressedSession(machine, each)), trouble: null };
     },
     (thrown) => before(instance, machine, WshError.from(thrown)),
   );
-  return orUntil<MachineSessions>(asked, patience, () => before(instance, machine, late));
+  return orUntil<MachineSessions>(request, patience, () => before(instance, machine, late));
 }
 
 /** A machine that does not answer keeps its sessions in every list. */
 function before(instance: Instance, machine: string, trouble: WshError): MachineSessions {
-  const known = lastKnown(instance, machine);
-  const sessions = (known?.sessions ?? []).map((each) => ({
+  const last = lastKnown(instance, machine);
+  const sessions = (last?.sessions ?? []).map((each) => ({
     ...addressedSession(machine, each),
     state: "unresponsive" as const,
-    ...(known === null ? {} : { as_of: known.at }),
+    ...(last === null ? {} : { as_of: last.at }),
   }));
   return { machine, sessions, trouble };
 }

@@ -20,6 +20,6 @@ export async function startThere(
   request?: LinkRequest,
 ): Promise<SessionInfo> {
   const link = await linkOf(instance, machine);
-  const asked = { caller: cliCaller, ...defined({ request }) };
-  return addressedSession(machine, await link.call("sessions.create", { ...input, server: "local" }, asked));
+  const callOptions = { caller: cliCaller, ...defined({ request }) };
+  return addressedSession(machine, await link.call("sessions.create", { ...input, server: "local" }, callOptions));
 }

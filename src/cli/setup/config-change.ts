@@ -50,9 +50,9 @@ export function planChange(host: AiHost, scope: HostScope, places: Places, launc
   try {
     const root = host.syntax === "toml" ? readToml(before ?? "") : readJsonc(before ?? "");
     const path = [...host.servers(root), ENTRY_NAME];
-    const found = at(root, path);
+    const entry = at(root, path);
     const after = edited(host, before ?? "", path, launch);
-    return { host, scope, place, before, after, found, kind: kindOf(before, after, found, launch) };
+    return { host, scope, place, before, after, found: entry, kind: kindOf(before, after, entry, launch) };
   } catch (thrown) {
     const error = WshError.from(thrown);
     throw new WshError(error.code, `${file}: ${error.message}`, error.details, { cause: thrown });

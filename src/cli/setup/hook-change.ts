@@ -95,7 +95,7 @@ function planMerged(
     if (!wanted) return { place, owner: "host", before, after: before, kind: "none" };
     throw new WshError("invalid_setting", "'hooks' is not an object", { hint: "It was not changed." });
   }
-  const had = isOurs(hooks);
+  const wasOurs = isOurs(hooks);
   if (wanted) {
     for (const [key, needed] of Object.entries(root)) {
       if (at(value, [key]) === undefined) text = setInJsonc(text, [], { [key]: needed });
@@ -103,18 +103,18 @@ function planMerged(
   }
   const events = new Set([...Object.keys(hooks), ...entries.map(({ event }) => event)]);
   for (const event of events) {
-    const found = at(hooks, [event]) ?? [];
-    if (!Array.isArray(found)) {
+    const handlers = at(hooks, [event]) ?? [];
+    if (!Array.isArray(handlers)) {
       if (!wanted || !entries.some((entry) => entry.event === event)) continue;
       throw new WshError("invalid_setting", `'hooks.${event}' is not a list`, { hint: "It was not changed." });
     }
     const ours = wanted ? entries.filter((entry) => entry.event === event).map((entry) => entry.value) : [];
-    const own = found.filter((item) => isOurs(item));
+    const own = handlers.filter((item) => isOurs(item));
     if (Bun.deepEquals(own, ours)) continue;
     text = changeListInJsonc(text, ["hooks", event], withoutOurs, ours);
   }
   if (text === (before ?? "")) return { place, owner: "host", before, after: before, kind: "none" };
-  const kind = !wanted ? "remove" : before === undefined ? "create" : had ? "update" : "add";
+  const kind = !wanted ? "remove" : before === undefined ? "create" : wasOurs ? "update" : "add";
   return { place, owner: "host", before, after: text, kind };
 }
 

@@ -70,8 +70,8 @@ function next(text: string, node: Node, wanted: unknown, style: Style): Edit[] {
       const edits = next(text, child, wanted[name.value], style);
       if (edits.length > 0) return edits;
     }
-    const known = new Set((node.children ?? []).map(({ children }) => children?.[0]?.value));
-    const key = Object.keys(wanted).find((name) => !known.has(name));
+    const keys = new Set((node.children ?? []).map(({ children }) => children?.[0]?.value));
+    const key = Object.keys(wanted).find((name) => !keys.has(name));
     return key === undefined ? [] : added(text, node, key, wanted[key], style);
   }
   if (node.type === "array" && Array.isArray(wanted)) return nextInList(text, node, wanted, style);

@@ -56,8 +56,8 @@ export function changeListInJsonc(
   checkPath(root, text, path);
   const before = at(root, path);
   const found: readonly unknown[] = Array.isArray(before) ? before : [];
-  const wanted = [...found.map(change).filter((item) => item !== undefined), ...added];
-  return changed(text, root, path, wanted.length === 0 ? undefined : wanted);
+  const items = [...found.map(change).filter((item) => item !== undefined), ...added];
+  return changed(text, root, path, items.length === 0 ? undefined : items);
 }
 
 function changed(text: string, root: unknown, path: readonly string[], value: unknown): string {
@@ -90,12 +90,12 @@ function checkPath(root: unknown, text: string, path: readonly string[]): void {
 
 /** The second key of an object that equals an earlier one: `key`, or any if null is given. */
 function doubled(object: Node, key: string | null): { offset: number; value: string } | undefined {
-  const found = new Set<unknown>();
+  const seenKeys = new Set<unknown>();
   for (const { children } of object.children ?? []) {
     const [name] = children ?? [];
     if (name === undefined || (key !== null && name.value !== key)) continue;
-    if (found.has(name.value)) return { offset: name.offset, value: JSON.stringify(name.value) };
-    found.add(name.value);
+    if (seenKeys.has(name.value)) return { offset: name.offset, value: JSON.stringify(name.value) };
+    seenKeys.add(name.value);
   }
   return undefined;
 }

@@ -63,8 +63,8 @@ export function replaceFile(place: ConfigFile, before: string | undefined, after
 
 /** Creates a directory and its missing parents. @returns its owner */
 function makeDirectory(path: string): { readonly uid: number; readonly gid: number } {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found !== undefined) return found;
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat !== undefined) return stat;
   const owner = makeDirectory(dirname(path));
   try {
     mkdirSync(path);

@@ -66,11 +66,11 @@ export function setInToml(
       if (statement.header !== undefined) break;
       last = statement;
       const { key, value } = statement;
-      const wanted = key === undefined ? undefined : entry[key];
-      if (key === undefined || value === undefined || wanted === undefined) continue;
+      const newValue = key === undefined ? undefined : entry[key];
+      if (key === undefined || value === undefined || newValue === undefined) continue;
       lines.delete(key);
-      if (!Bun.deepEquals(at(kept, [key]), wanted)) {
-        edits.push({ start: value[0], end: value[1], text: toToml(wanted) });
+      if (!Bun.deepEquals(at(kept, [key]), newValue)) {
+        edits.push({ start: value[0], end: value[1], text: toToml(newValue) });
       }
     }
     const end = last?.end ?? text.length;

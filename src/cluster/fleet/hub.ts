@@ -89,8 +89,8 @@ export class FleetHub {
   /** Null for an unknown machine. */
   link(name: string): NatsLink | null {
     if (!this.members.has(name)) return null;
-    const known = this.links.get(name);
-    if (known !== undefined) return known;
+    const existing = this.links.get(name);
+    if (existing !== undefined) return existing;
     const { connection, requests, members, streams } = this;
     const made = new NatsLink(name, { connection, requests, members, streams });
     this.links.set(name, made);

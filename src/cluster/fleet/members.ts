@@ -136,10 +136,10 @@ export class Members {
 
   /** Restores remembered state of a machine without a heartbeat so far. */
   remember(machine: string, beat: Beat | null, listed: MemberSessions | null, heardAt: number | null): void {
-    const known = this.members.get(machine);
-    if (known === undefined) {
+    const member = this.members.get(machine);
+    if (member === undefined) {
       if (this.members.size < MAX_MEMBERS) this.put(machine, { beat, boots: [], heardAt, offsets: [], listed });
-    } else if (listed !== null && (known.listed?.at ?? 0) < listed.at) known.listed = listed;
+    } else if (listed !== null && (member.listed?.at ?? 0) < listed.at) member.listed = listed;
   }
 
   forget(machine: string): void {
@@ -158,9 +158,9 @@ export class Members {
       return;
     }
     member.boots = alive(member, now);
-    const known = member.boots.find(({ name }) => name === beat.boot);
-    const boot: Boot = known ?? { name: beat.boot, firstAt: now, lastAt: now, beat };
-    if (known === undefined && member.boots.length < MAX_BOOTS) member.boots.push(boot);
+    const knownBoot = member.boots.find(({ name }) => name === beat.boot);
+    const boot: Boot = knownBoot ?? { name: beat.boot, firstAt: now, lastAt: now, beat };
+    if (knownBoot === undefined && member.boots.length < MAX_BOOTS) member.boots.push(boot);
     boot.lastAt = now;
     boot.beat = beat;
     // The newest incarnation represents the machine; an older one that continues causes a conflict, and its news is
@@ -222,8 +222,8 @@ export class Members {
   }
 
   private memberFor(machine: string): Member | null {
-    const known = this.members.get(machine);
-    if (known !== undefined) return known;
+    const member = this.members.get(machine);
+    if (member !== undefined) return member;
     if (this.members.size >= MAX_MEMBERS) return null;
     const made: Member = { beat: null, boots: [], heardAt: null, offsets: [], listed: null };
     this.put(machine, made);

@@ -28,10 +28,10 @@ export class ServerRequests {
     if (this.open.size === 0 || !startsWith(line, cancelledStart)) return line;
     return rewritten(line, (message) => {
       const params = { ...(message.params as { requestId?: RequestId } | undefined) };
-      const known = [...this.open].find(([, own]) => own === params.requestId)?.[0];
-      if (known === undefined) return message;
-      this.open.delete(known);
-      return { ...message, params: { ...params, requestId: known } };
+      const requestId = [...this.open].find(([, own]) => own === params.requestId)?.[0];
+      if (requestId === undefined) return message;
+      this.open.delete(requestId);
+      return { ...message, params: { ...params, requestId } };
     });
   }
 

@@ -56,8 +56,8 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
 
   /** State shared by listeners of one kind: a token for one session receives nothing about others. */
   function scopeOf(only = ""): ConnectionScope {
-    const known = scopes.get(only);
-    if (known !== undefined) return known;
+    const cached = scopes.get(only);
+    if (cached !== undefined) return cached;
     if (scopes.size >= MAX_SCOPES) {
       const [oldest] = [...scopes.keys()].filter((key) => key !== "");
       if (oldest !== undefined) void scopes.get(oldest)?.modern.close();

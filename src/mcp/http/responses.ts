@@ -27,12 +27,12 @@ export async function collectJson(response: Response, body: unknown, signal: Abo
       if (answers.size >= wanted.length) break;
     }
   }
-  const found = wanted.flatMap((id) => (answers.has(id) ? [answers.get(id)] : []));
+  const responses = wanted.flatMap((id) => (answers.has(id) ? [answers.get(id)] : []));
   const session = response.headers.get("mcp-session-id");
   const headers: Record<string, string> = present({ "mcp-session-id": session });
-  const [first] = found;
+  const [first] = responses;
   if (first === undefined) return jsonRpcError(500, -32603, "Internal error: the call ended without an answer");
-  return Response.json(Array.isArray(body) ? found : first, { status: response.status, headers });
+  return Response.json(Array.isArray(body) ? responses : first, { status: response.status, headers });
 }
 
 function hasId(message: unknown): message is { id: unknown } {

@@ -58,9 +58,9 @@ export class HttpSessions {
   async post(request: Request, body: unknown, identity: HttpIdentity): Promise<Response> {
     if (isInitializeRequest(body) && !request.headers.has("mcp-session-id"))
       return this.initialize(request, body, identity);
-    const found = this.find(request, identity, idOf(body));
-    if (found instanceof Response) return found;
-    const { unanswered } = found;
+    const session = this.find(request, identity, idOf(body));
+    if (session instanceof Response) return session;
+    const { unanswered } = session;
     const requests = requestsIn(body);
     const ids = requests.map(({ id }) => id);
     const taken = ids.find((id, index) => unanswered.has(id) || ids.indexOf(id) < index);
@@ -71,7 +71,7 @@ export class HttpSessions {
     for (const { id, isLook } of requests) unanswered.set(id, isLook);
     let begun = false;
     try {
-      const response = await this.serve(found, request, body);
+      const response = await this.serve(session, request, body);
       begun = response.ok;
       return response;
     } finally {
@@ -81,12 +81,12 @@ export class HttpSessions {
 
   /** GET opens a stream, DELETE ends the session. */
   async other(request: Request, identity: HttpIdentity): Promise<Response> {
-    const found = this.find(request, identity, null);
-    if (found instanceof Response) return found;
+    const session = this.find(request, identity, null);
+    if (session instanceof Response) return session;
     const last = request.method === "GET" ? request.headers.get("last-event-id") : null;
-    const refusal = last === null ? null : found.events.refusal(last);
+    const refusal = last === null ? null : session.events.refusal(last);
     if (refusal !== null) return jsonRpcError(400, -32000, refusal);
-    const response = await this.serve(found, request, undefined);
+    const response = await this.serve(session, request, undefined);
     const wasDeleted = request.method === "DELETE" && response.ok;
     return wasDeleted ? new Response(null, { status: 202 }) : response;
   }

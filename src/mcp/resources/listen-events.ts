@@ -37,9 +37,9 @@ export class EventTap {
   }
 
   private use(uri: string): void {
-    const known = this.watched.get(uri);
-    if (known !== undefined) {
-      known.users++;
+    const existing = this.watched.get(uri);
+    if (existing !== undefined) {
+      existing.users++;
       return;
     }
     const publish = () => void this.bus.publish({ kind: "resource_updated", uri });
@@ -48,10 +48,10 @@ export class EventTap {
   }
 
   private release(uri: string): void {
-    const known = this.watched.get(uri);
-    if (known === undefined || --known.users > 0) return;
+    const watched = this.watched.get(uri);
+    if (watched === undefined || --watched.users > 0) return;
     this.watched.delete(uri);
-    known.watch[Symbol.dispose]();
+    watched.watch[Symbol.dispose]();
   }
 }
 

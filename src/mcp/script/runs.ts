@@ -46,23 +46,23 @@ export class Runs {
 
   /** @throws WshError command_not_found, also for another agent's program */
   find(owner: string, id: string): ProgramRun {
-    const found = this.retained.get(id);
-    if (found === undefined || found.owner !== owner) {
+    const retained = this.retained.get(id);
+    if (retained === undefined || retained.owner !== owner) {
       throw new WshError("command_not_found", `no program '${id}' runs`, {
         hint: "It has ended, or was not asked about for ten minutes.",
       });
     }
-    clearTimeout(found.timer);
-    found.timer = this.forgetting(found.run);
-    return found.run;
+    clearTimeout(retained.timer);
+    retained.timer = this.forgetting(retained.run);
+    return retained.run;
   }
 
   /** The result was delivered. */
   forget(id: string): void {
-    const found = this.retained.get(id);
-    if (found === undefined) return;
-    clearTimeout(found.timer);
-    found.run.stop();
+    const retained = this.retained.get(id);
+    if (retained === undefined) return;
+    clearTimeout(retained.timer);
+    retained.run.stop();
     this.retained.delete(id);
   }
 

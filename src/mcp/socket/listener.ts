@@ -113,11 +113,11 @@ class BridgeConnection implements WireEvents {
       const pid = this.wire.peerPid;
       // The bridge's own statement counts only if the kernel does not show an agent.
       const agent = (pid === null ? null : agentAt(pid)) ?? undefined;
-      const said = callerOf(Buffer.concat(this.hello).toString());
+      const statement = callerOf(Buffer.concat(this.hello).toString());
       // The bridge lives as long as its host wants it.
       const caller = {
-        ...said,
-        ...defined({ process: pid === null ? undefined : ownerProcessAt(pid), agent: agent ?? said.agent }),
+        ...statement,
+        ...defined({ process: pid === null ? undefined : ownerProcessAt(pid), agent: agent ?? statement.agent }),
       };
       this.hello = [];
       this.say({ wsh_mcp: MCP_SOCKET_VERSION, version: VERSION, pid: process.pid } satisfies ServerHello);

@@ -42,7 +42,7 @@ export const history = tool({
 /** A command without uninformative fields: most are a person's, end with 0, and are identified by session and time. */
 function small(found: Found): object {
   const { id, command, cwd, started_at, duration_ms, exit_code, signal, session, by, server, output } = found;
-  const known = {
+  const row = {
     id,
     command,
     server,
@@ -54,7 +54,7 @@ function small(found: Found): object {
     duration_ms: duration_ms === null || duration_ms < 1_000 ? null : duration_ms,
     by: by === "person" ? null : by,
   };
-  return { ...withoutNull(known), ...defined({ output }) };
+  return { ...withoutNull(row), ...defined({ output }) };
 }
 
 type Found = v.InferOutput<typeof HistoryPageSchema>["commands"][number];

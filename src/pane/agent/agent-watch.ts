@@ -166,12 +166,12 @@ export class AgentWatch {
     const program = port.pid();
     const chain = program === null ? null : lineageOf(port.lineage, report.pid, program);
     if (chain === null) return { accepted: false, reason: "not_in_pane" };
-    const found = reporter(chain, (process) => this.match(process));
-    if (found === "nested") return { accepted: false, reason: "nested" };
-    const owner = found ?? chain.unknown;
+    const agentProcess = reporter(chain, (process) => this.match(process));
+    if (agentProcess === "nested") return { accepted: false, reason: "nested" };
+    const owner = agentProcess ?? chain.unknown;
     if (owner === null) return { accepted: false, reason: "not_in_pane" };
-    if (found === null) this.claim(owner.pid, report.agent);
-    const process = found ?? { ...owner, name: report.agent };
+    if (agentProcess === null) this.claim(owner.pid, report.agent);
+    const process = agentProcess ?? { ...owner, name: report.agent };
     const kept = this.keep(process);
     const { state, event } = report;
     if (!kept.conversations.take(report, port.clock.wall())) return { accepted: true };

@@ -47,9 +47,9 @@ export function findAgent(
   const own = facts.members.some(({ pid }) => pid === program) ? null : lineage(program);
   const outermostFirst = [...(own === null ? [] : [own]), ...facts.ancestors.toReversed(), ...facts.members];
   for (const process of outermostFirst) {
-    const found = match(process);
-    const identity = found === null ? null : lineage(process.pid);
-    if (found !== null && identity !== null) return { name: found.name, pid: process.pid, key: identity.key };
+    const agentMatch = match(process);
+    const identity = agentMatch === null ? null : lineage(process.pid);
+    if (agentMatch !== null && identity !== null) return { name: agentMatch.name, pid: process.pid, key: identity.key };
   }
   return null;
 }
@@ -73,12 +73,12 @@ export function reporter({ processes }: Chain, match: Match): AgentProcess | "ne
   /** Whether the previous process is that agent and may only wrap it. */
   let wraps = false;
   for (const process of processes) {
-    const found = match(process);
-    if (found === null) wraps = false;
+    const agentMatch = match(process);
+    if (agentMatch === null) wraps = false;
     else if (agent === null) {
-      agent = { name: found.name, pid: process.pid, key: process.key };
-      wraps = found.isScript;
-    } else if (wraps && found.name === agent.name) wraps = found.isScript;
+      agent = { name: agentMatch.name, pid: process.pid, key: process.key };
+      wraps = agentMatch.isScript;
+    } else if (wraps && agentMatch.name === agent.name) wraps = agentMatch.isScript;
     else return "nested";
   }
   return agent;

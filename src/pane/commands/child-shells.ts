@@ -71,9 +71,9 @@ export class ChildShells {
   /** Removes those whose process has ended or has become another program. */
   takeGone(): readonly ChildShell[] {
     if (this.known.size === 0) return [];
-    const gone = [...this.known.values()].filter(isGone).map(({ child }) => child);
-    for (const child of gone) this.remove(child);
-    return gone;
+    const ended = [...this.known.values()].filter(isGone).map(({ child }) => child);
+    for (const child of ended) this.remove(child);
+    return ended;
   }
 }
 

@@ -265,8 +265,8 @@ export class CommandLog {
     if (entry !== null && !(signal !== null && this.ends.shellEnds(this.shell))) {
       if (!isCodeOfCommand && signal === null) entry.doubts.push(CUT_OFF);
       const exitCode = isCodeOfCommand ? code : null;
-      const known = exitCode !== null || signal !== null;
-      this.end(this.endingAt(text, { exitCode, signal }), known ? "finished" : "lost");
+      const hasStatus = exitCode !== null || signal !== null;
+      this.end(this.endingAt(text, { exitCode, signal }), hasStatus ? "finished" : "lost");
     }
     this.shell.phase = "none";
     this.shell.inner = "none";
@@ -389,10 +389,10 @@ export class CommandLog {
     shell.running = null;
     shell.ending = null;
     shell.prompted = null;
-    const kept = entry.output.finish(outputEnd);
+    const lines = entry.output.finish(outputEnd);
     entry.spool?.end();
-    this.records.pack(entry, kept);
-    const count = kept.head.length + kept.tail.length + kept.omitted;
+    this.records.pack(entry, lines);
+    const count = lines.head.length + lines.tail.length + lines.omitted;
     entry.record = {
       ...entry.record,
       ...(warnings.length > 0 ? { warnings } : {}),

@@ -106,10 +106,10 @@ export const GONE = "newer commands replaced it";
 /** The retained output of a command. */
 export function storedOutput({ output, spool, gaps, isRestored }: CommandEntry, text: TerminalText): StoredOutput {
   const isOver = output instanceof PackedLines;
-  const kept = isOver ? output.lines() : output.collect(text.position());
+  const lines = isOver ? output.lines() : output.collect(text.position());
   const isGone = isOver && output.bytes === 0;
   const why = isRestored ? NOT_RESTORED : isGone ? GONE : spool === null ? NOT_ASKED_FOR : PRIVATE;
-  return new StoredOutput(kept, spool?.view() ?? null, gaps.cutLines, why);
+  return new StoredOutput(lines, spool?.view() ?? null, gaps.cutLines, why);
 }
 
 /** The record of a command that begins at a mark. */

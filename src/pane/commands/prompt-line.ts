@@ -175,9 +175,9 @@ export class PromptLine {
   /** Waits for the next prompt; false at the deadline, at the program's end, or when the caller is gone. */
   promptComes(until: number, signal: AbortSignal | undefined): Promise<boolean> {
     const { log, clock } = this.port;
-    const left = until - clock.now();
-    if (left <= 0) return Promise.resolve(false);
-    const wait = new Wait({ clock, ms: left, signal }, () => false);
+    const remaining = until - clock.now();
+    if (remaining <= 0) return Promise.resolve(false);
+    const wait = new Wait({ clock, ms: remaining, signal }, () => false);
     const came = (): void => wait.end(true);
     const never = (): void => wait.end(false);
     wait.own(log.on({ prompt: came, started: came, exited: never }), watchObstacle(this.port, never));

@@ -89,8 +89,8 @@ export class RunOutput {
   collect(state: ProgramState, commands: readonly number[]): RunText {
     const { end, prompt } = this.end(state);
     const { outputLimit } = this.request;
-    const kept = (this.isAll ? null : this.ofCommands(commands, end)) ?? this.changed(end);
-    return { output: cutOutput(kept, outputLimit), prompt };
+    const lines = (this.isAll ? null : this.ofCommands(commands, end)) ?? this.changed(end);
+    return { output: cutOutput(lines, outputLimit), prompt };
   }
 
   /** Whether the input is before the cursor, like text typed without Enter. */
@@ -146,8 +146,8 @@ export class RunOutput {
     if (!isPrompt) return { end: { line: Math.max(cursor.line, last), index: Number.POSITIVE_INFINITY }, prompt: null };
     if (phase === "prompt") return { end: { line: cursor.line, index: 0 }, prompt: null };
     // A program that printed text without a newline shows the prompt after it.
-    const known = this.prompt.trim() !== "" && line.endsWith(this.prompt);
-    const index = known ? line.length - this.prompt.length : 0;
+    const isSamePrompt = this.prompt.trim() !== "" && line.endsWith(this.prompt);
+    const index = isSamePrompt ? line.length - this.prompt.length : 0;
     return { end: { line: cursor.line, index }, prompt: line.slice(index) };
   }
 
@@ -159,8 +159,8 @@ export class RunOutput {
 
 /** The screen at an earlier cursor; if unknown, only the position of the cursor's line. */
 function screenAt(text: TerminalText, since: number): ScreenBefore {
-  const known = text.givenAt(since);
-  if (known !== null) return known;
+  const screen = text.givenAt(since);
+  if (screen !== null) return screen;
   const { line } = text.positionAt(since) ?? { line: text.screenTop() };
   return { offset: since, at: { line, index: 0 }, lines: new Map(), stood: new Map(), last: line - 1, rows: [] };
 }

@@ -28,12 +28,12 @@ export class StepResults {
 
   /** @param state how the command ended, if the record only says that it has ended */
   ofRecord(step: Pick<Step, "name">, state: ExecState, record: CommandRecord, limit: number): StepResult {
-    const kept = this.port.log.output(record.id) ?? { head: [], tail: [], omitted: record.output_lines };
+    const output = this.port.log.output(record.id) ?? { head: [], tail: [], omitted: record.output_lines };
     const doubts = doubtsOfRecord(record);
     const isOther = record.sent !== undefined && record.state !== "running";
     return {
       ...this.skipped(step),
-      ...outputOf(kept, limit),
+      ...outputOf(output, limit),
       state: record.state === "lost" || record.state === "replaced" ? record.state : state,
       exit_code: record.exit_code,
       signal: record.signal,
@@ -50,8 +50,8 @@ export class StepResults {
 
   /** A command that is ready and still runs: the end of its output so far. */
   ofReady(step: Step, record: CommandRecord, limit: number): StepResult {
-    const kept = this.port.log.output(record.id) ?? { head: [], tail: [], omitted: record.output_lines };
-    const { text, omittedLines } = cutToEnd(kept, limit);
+    const output = this.port.log.output(record.id) ?? { head: [], tail: [], omitted: record.output_lines };
+    const { text, omittedLines } = cutToEnd(output, limit);
     return { ...this.ofRecord(step, "running", record, 0), output: text, omitted_lines: omittedLines };
   }
 
@@ -60,8 +60,8 @@ export class StepResults {
     const { text } = this.port;
     const promptAt = this.port.log.promptStart;
     const to = promptAt !== null && promptAt.line > from.line ? promptAt : text.position();
-    const kept = linesBetween(text, { line: from.line + 1, index: 0 }, to, limit);
-    return { ...this.skipped(step), ...outputOf(kept, limit), state, exit_code: exitCode, cwd: this.port.cwd() };
+    const output = linesBetween(text, { line: from.line + 1, index: 0 }, to, limit);
+    return { ...this.skipped(step), ...outputOf(output, limit), state, exit_code: exitCode, cwd: this.port.cwd() };
   }
 }
 

@@ -48,8 +48,8 @@ export async function stopCommand(
       if (record.id === id) ended.resolve(record);
     },
   });
-  const known = log.get(id);
-  if (known !== null && known.state !== "running") return { record: known, by: null };
+  const stopped = log.get(id);
+  if (stopped !== null && stopped.state !== "running") return { record: stopped, by: null };
   let metShell = log.shellHoldsTerminal() === true;
   let met = port.leader();
   const by = endsBefore ? null : how === "kill" && target.kill() ? "kill" : "interrupt";

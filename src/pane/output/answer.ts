@@ -211,10 +211,10 @@ export class Answer {
 /** The first hits within this many bytes. */
 function within(hits: readonly Hit[], bytes: number): Hit[] {
   const taken: Hit[] = [];
-  let left = bytes;
+  let remaining = bytes;
   for (const hit of hits) {
-    left -= hit.bytes;
-    if (left < 0) break;
+    remaining -= hit.bytes;
+    if (remaining < 0) break;
     taken.push(hit);
   }
   return taken;

@@ -110,12 +110,12 @@ function plain(text: string): string {
 
 /** Overwritten texts by the number of their line in an output that begins at line `first`. */
 export function byLine(texts: readonly OverwrittenText[], first: number): ReadonlyMap<number, readonly string[]> {
-  const found = new Map<number, string[]>();
+  const textsByLine = new Map<number, string[]>();
   for (const { line, text } of texts) {
     const number = line - first + 1;
-    const known = found.get(number);
-    if (known === undefined) found.set(number, [text]);
-    else known.push(text);
+    const ofLine = textsByLine.get(number);
+    if (ofLine === undefined) textsByLine.set(number, [text]);
+    else ofLine.push(text);
   }
-  return found;
+  return textsByLine;
 }

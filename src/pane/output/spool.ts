@@ -233,9 +233,9 @@ export class SpoolView implements Disposable {
     const buffer = Buffer.allocUnsafe(bytes);
     let length = 0;
     while (length < bytes) {
-      const got = fs.readSync(this.descriptor, buffer, length, bytes - length, offset + length);
-      if (got === 0) break;
-      length += got;
+      const bytesRead = fs.readSync(this.descriptor, buffer, length, bytes - length, offset + length);
+      if (bytesRead === 0) break;
+      length += bytesRead;
     }
     // Every line has its end; lines stored as printed also have a CR and blanks before it.
     return buffer

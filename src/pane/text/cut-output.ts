@@ -98,11 +98,11 @@ function partial(lines: readonly FittedLine[]): number {
 
 function takeLines(lines: readonly FittedLine[], bytes: number, from: "start" | "end"): FittedLine[] {
   const taken: FittedLine[] = [];
-  let left = bytes;
+  let remaining = bytes;
   for (let n = 0; n < lines.length; n++) {
     const line = lines[from === "start" ? n : lines.length - 1 - n];
-    left -= cost(line?.text ?? "");
-    if (line === undefined || left < 0) break;
+    remaining -= cost(line?.text ?? "");
+    if (line === undefined || remaining < 0) break;
     taken.push(line);
   }
   return from === "start" ? taken : taken.reverse();

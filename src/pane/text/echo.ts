@@ -159,8 +159,10 @@ export class EchoTracker {
 
   /** The parts of a line that are echo, in order. @param shown its text now */
   masks(line: number, shown: string): readonly Mask[] {
-    const known = (this.masked.get(line) ?? []).filter(({ text, start }) => shown.startsWith(text, start));
-    return this.partial?.line === line ? [...known, this.partial.mask].sort((a, b) => a.start - b.start) : known;
+    const lineMasks = (this.masked.get(line) ?? []).filter(({ text, start }) => shown.startsWith(text, start));
+    return this.partial?.line === line
+      ? [...lineMasks, this.partial.mask].sort((a, b) => a.start - b.start)
+      : lineMasks;
   }
 
   private await(lines: readonly string[], position: TextPosition): void {
@@ -194,14 +196,14 @@ export class EchoTracker {
       }
       expected.at = null;
     }
-    const wanted = expected.text.trimEnd();
+    const expectedText = expected.text.trimEnd();
     const lines = this.text.lines(expected.from, cursor.line);
     for (const { id, text: shown } of lines) {
       if (id === cursor.line) break;
       expected.from = id + 1;
-      const start = shown.length - wanted.length;
-      if (!shown.endsWith(wanted) || !begins(shown, start)) continue;
-      this.mask(id, { start, end: shown.length, text: wanted });
+      const start = shown.length - expectedText.length;
+      if (!shown.endsWith(expectedText) || !begins(shown, start)) continue;
+      this.mask(id, { start, end: shown.length, text: expectedText });
       return true;
     }
     const last = lines.at(-1);
@@ -219,14 +221,14 @@ export class EchoTracker {
   }
 
   private mask(line: number, { start, end, text }: EchoMask): void {
-    const known = this.masked.get(line) ?? [];
-    const last = known.at(-1);
+    const lineMasks = this.masked.get(line) ?? [];
+    const last = lineMasks.at(-1);
     // Typed key by key: one mask that grows.
     const grows = last !== undefined && last.end === start;
     const whole = (grows ? last.text.padEnd(start - last.start) + text : text).trimEnd();
     const masks = grows
-      ? [...known.slice(0, -1), { start: last.start, end, text: whole }]
-      : [...known, { start, end, text: whole }].sort((a, b) => a.start - b.start);
+      ? [...lineMasks.slice(0, -1), { start: last.start, end, text: whole }]
+      : [...lineMasks, { start, end, text: whole }].sort((a, b) => a.start - b.start);
     this.masked.delete(line);
     this.masked.set(line, masks);
     for (const oldest of this.masked.keys()) {

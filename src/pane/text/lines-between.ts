@@ -8,16 +8,16 @@ import type { TerminalText, TextPosition } from "./text.ts";
  * @param budget UTF-8 bytes to retain, half from the start and half from the end
  */
 export function linesBetween(text: TerminalText, from: TextPosition, to: TextPosition, budget: number): RetainedLines {
-  const kept = new HeadTail(budget);
+  const retained = new HeadTail(budget);
   const lines = text.lines(from.line, to.line);
   const first = lines[0]?.id ?? from.line;
-  kept.skip(first - from.line);
+  retained.skip(first - from.line);
   for (const { id, text: line } of lines) {
     const begin = id === from.line ? from.index : 0;
     const whole = id === to.line ? line.slice(0, Math.max(begin, to.index)) : line;
     const rest = whole.slice(begin);
     // The last line is the cursor's: when it is empty, it has not begun.
-    if (!(id === to.line && rest === "")) kept.push(rest);
+    if (!(id === to.line && rest === "")) retained.push(rest);
   }
-  return kept.retained();
+  return retained.retained();
 }

@@ -29,14 +29,14 @@ export function withoutEcho(
 ): string[] {
   const [first, ...others] = typed;
   if (first === undefined) return [...lines];
-  const found = firstEcho(lines, cursor, first, kernelEchoes);
-  if (found === null) return [...lines];
+  const echoAt = firstEcho(lines, cursor, first, kernelEchoes);
+  if (echoAt === null) return [...lines];
   const gone = new Set<number>();
   const kept = [...lines];
-  if (found.rest === null) gone.add(found.at);
-  else if (found.at >= 0) kept[found.at] = found.rest;
+  if (echoAt.rest === null) gone.add(echoAt.at);
+  else if (echoAt.at >= 0) kept[echoAt.at] = echoAt.rest;
   const prompts = new Set([prompt.trimEnd()]);
-  let at = found.at + 1;
+  let at = echoAt.at + 1;
   let blanks = 0;
   for (const { text, whole } of others) {
     if (text === "" && whole) {
@@ -103,11 +103,11 @@ function dropPrompts(
   prompts: ReadonlySet<string>,
   gone: Set<number>,
 ): void {
-  let left = count;
-  for (let n = from; n < to && left > 0; n++) {
+  let remaining = count;
+  for (let n = from; n < to && remaining > 0; n++) {
     const line = (lines[n] ?? "").trimEnd();
     if (line === "" || !prompts.has(line)) continue;
     gone.add(n);
-    left--;
+    remaining--;
   }
 }

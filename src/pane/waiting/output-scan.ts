@@ -51,8 +51,8 @@ interface ScanOrigin {
  * @param alternateFrom last offset before which the alternate screen was entered
  */
 export function scanOrigin(text: TerminalText, since: number, alternateFrom: number): ScanOrigin {
-  const known = since === text.offset ? screenNow(text) : text.givenAt(since);
-  if (known !== null) return { ...known, since: known.at, before: known.lines };
+  const screen = since === text.offset ? screenNow(text) : text.givenAt(since);
+  if (screen !== null) return { ...screen, since: screen.at, before: screen.lines };
   const position = text.positionAt(since) ?? { line: text.screenTop(), index: 0 };
   const above = text.lines(text.screenTop(), position.line - 1);
   const before = new Map(above.map((line) => [line.id, line.text]));
@@ -205,8 +205,8 @@ export class OutputScan {
       const before = this.seen.get(id);
       if (before === line) continue;
       this.seen.set(id, line);
-      const found = this.scanLine(id, line, before);
-      if (found !== null) return found;
+      const lineMatch = this.scanLine(id, line, before);
+      if (lineMatch !== null) return lineMatch;
       if (!this.isOpen) continue;
       if (before === undefined) this.seen.delete(id);
       else this.seen.set(id, before);
@@ -222,14 +222,14 @@ export class OutputScan {
 
   /** Searches the new part of a long line. */
   private scanEnd(line: number, cell: number): ScanMatch | null {
-    const known = this.searched.line === line ? Math.min(this.searched.cell, cell) : 0;
-    const from = Math.max(0, known - LONG_LINE);
+    const searchedCells = this.searched.line === line ? Math.min(this.searched.cell, cell) : 0;
+    const from = Math.max(0, searchedCells - LONG_LINE);
     this.searched = { line, cell };
     const end = this.source.text.lineFrom(line, from);
     if (from === 0) return this.scanLine(line, end, this.seen.get(line));
     const start = line === this.since.line && !this.rewritten ? this.since.index : 0;
-    const found = this.tryFind(end, Math.max(0, start - from), end.length);
-    if (found === null || this.mayChange(line, end, found)) return null;
+    const endMatch = this.tryFind(end, Math.max(0, start - from), end.length);
+    if (endMatch === null || this.mayChange(line, end, endMatch)) return null;
     // Where the end of a line matches, the whole line determines the match: `^` does not mean the start of that end.
     const whole = this.source.text.line(line) ?? end;
     const match = this.tryFind(whole, start, whole.length);

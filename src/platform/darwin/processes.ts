@@ -67,8 +67,8 @@ export class LibprocProcesses implements Processes {
 
   /** A start of the same file with the same arguments looks the same. */
   readonly image = (pid: number) => {
-    const found = this.arguments(pid);
-    return found === null ? null : { executable: found.executable, start: found.args.join("\0") };
+    const args = this.arguments(pid);
+    return args === null ? null : { executable: args.executable, start: args.args.join("\0") };
   };
 
   activity(stat: Stat): ProcessActivity {
@@ -142,8 +142,8 @@ export class LibprocProcesses implements Processes {
 
   private arguments(pid: number): ProcArgs | null {
     const bytes = this.libproc.procArgs(pid);
-    const found = bytes === null ? null : decodeProcArgs(bytes);
-    return found === null ? null : { ...found, executable: realPath(found.executable) };
+    const args = bytes === null ? null : decodeProcArgs(bytes);
+    return args === null ? null : { ...args, executable: realPath(args.executable) };
   }
 
   private bytes(pid: number, flavor: number, length: number): Uint8Array | null {

@@ -57,22 +57,22 @@ function loneLeader(group: number): Stat | null {
 }
 
 function scan(): Map<number, number[]> {
-  const found = new Map<number, number[]>();
+  const children = new Map<number, number[]>();
   for (const entry of fs.readdirSync("/proc")) {
     const first = entry.charCodeAt(0);
     if (first < 0x31 || first > 0x39) continue;
     const pid = Number(entry);
     // Asking the system for each group takes a fiftieth of the time of reading each process's file.
     const group = libc().getpgid(pid);
-    const others = found.get(group);
-    if (others === undefined) found.set(group, [pid]);
+    const others = children.get(group);
+    if (others === undefined) children.set(group, [pid]);
     else others.push(pid);
   }
   queueMicrotask(() => {
     groups = null;
     stats = null;
   });
-  return found;
+  return children;
 }
 
 function onTerminal(tty: number): Stat[] {

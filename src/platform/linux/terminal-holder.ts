@@ -38,9 +38,9 @@ export class ProcHolder implements TerminalHolder {
   /** Null when the process has ended or is hidden, or has another terminal. */
   static open(pid: number, tty: number): ProcHolder | null {
     try {
-      const found = new ProcHolder(fs.openSync(`/proc/${pid}/stat`, "r"), pid);
-      if (found.read()?.tty === tty) return found;
-      found.close();
+      const holder = new ProcHolder(fs.openSync(`/proc/${pid}/stat`, "r"), pid);
+      if (holder.read()?.tty === tty) return holder;
+      holder.close();
     } catch {
       // The process has ended or is hidden.
     }

@@ -175,6 +175,6 @@ async function jsonOf(c: AppContext): Promise<unknown> {
 
 /** The browser's name in one word. */
 export function browserKind(agent: string): string {
-  const found = /\b(Firefox|Edg|Chrome|Safari)\//.exec(agent)?.[1];
-  return (found === "Edg" ? "edge" : (found ?? "browser")).toLowerCase();
+  const browser = /\b(Firefox|Edg|Chrome|Safari)\//.exec(agent)?.[1];
+  return (browser === "Edg" ? "edge" : (browser ?? "browser")).toLowerCase();
 }

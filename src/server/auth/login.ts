@@ -161,9 +161,9 @@ export class Login {
   tokens(): readonly KnownToken[] {
     if (this.bearers.length === 0) return [];
     const now = this.now();
-    const known = new Map(this.port.store.credentials().map(({ id, token }) => [id, token]));
+    const tokenOf = new Map(this.port.store.credentials().map(({ id, token }) => [id, token]));
     return this.bearers.flatMap(({ device, digest, expires }) => {
-      const token = expires > now ? known.get(device) : undefined;
+      const token = expires > now ? tokenOf.get(device) : undefined;
       return token === undefined ? [] : [{ ...token, digest }];
     });
   }

@@ -27,8 +27,8 @@ export class Tickets {
   /** @throws WshError resource_limit_reached */
   issue(admitted: Admitted, share: Share): string {
     this.forgetExpired();
-    const taken = [...this.tickets.values()].map((ticket) => ticket.share);
-    requireRoom(this.max, share, taken, "tickets are unused");
+    const shares = [...this.tickets.values()].map((ticket) => ticket.share);
+    requireRoom(this.max, share, shares, "tickets are unused");
     const ticket = randomToken();
     this.tickets.set(ticket, { admitted, share, expires: this.now() + TICKET_LIFE_MS });
     return ticket;
@@ -36,10 +36,10 @@ export class Tickets {
 
   /** Null for an unknown or expired ticket. */
   redeem(ticket: string): Admitted | null {
-    const found = this.tickets.get(ticket);
+    const entry = this.tickets.get(ticket);
     this.tickets.delete(ticket);
-    if (found === undefined || found.expires <= this.now() || found.admitted.ended?.aborted === true) return null;
-    return found.admitted;
+    if (entry === undefined || entry.expires <= this.now() || entry.admitted.ended?.aborted === true) return null;
+    return entry.admitted;
   }
 
   private forgetExpired(): void {

@@ -35,8 +35,8 @@ function login(id: string, summary: string, body: Fields | null, result: Fields,
     "403": error("`auth_invalid`, `access_denied`, `origin_not_allowed`, `host_not_allowed`"),
     "429": error("`rate_limited`, `resource_limit_reached`"),
   };
-  const taken = body === null ? {} : { requestBody: { content: object(body) } };
-  return route("post", id, summary, answers, { tags: ["Login"], security: [], ...taken });
+  const requestBody = body === null ? {} : { requestBody: { content: object(body) } };
+  return route("post", id, summary, answers, { tags: ["Login"], security: [], ...requestBody });
 }
 
 const query = (name: string, description: string, schema: JsonSchema, required = false): JsonSchema => ({

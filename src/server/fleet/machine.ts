@@ -141,8 +141,8 @@ export class FleetMachine {
     if (!leaving) this.beating = setTimeout(() => this.beat(), intervals.fleetBeat * (1 - Math.random() / 10));
     const beat = this.now();
     this.lastHeartbeat = { settled: beat.settled, at: performance.now() };
-    const said = leaving ? { ...beat, leaving } : beat;
-    this.connection.publish(beatSubject(this.identity.user), JSON.stringify(said));
+    const message = leaving ? { ...beat, leaving } : beat;
+    this.connection.publish(beatSubject(this.identity.user), JSON.stringify(message));
   }
 
   private now(): Beat {

@@ -42,8 +42,8 @@ export class FleetStreams {
       }
       return;
     }
-    const known = this.open.get(key);
-    if (known !== undefined) known.received(decoded.number, decoded.message);
+    const stream = this.open.get(key);
+    if (stream !== undefined) stream.received(decoded.number, decoded.message);
     else if (decoded.message.kind === "open" && decoded.number === 0) {
       // A message that JetStream was induced to send does not have such a reply subject.
       if (!isInbox(message.reply, to.user, to.machine)) return;

@@ -24,11 +24,12 @@ export function answerCode(key: string, answer: AddressedAnswer): string {
 
 /** Null: it was not created with this key. */
 export function answerOf(key: string, code: string): AddressedAnswer | null {
-  const [said = "", signature = "", ...rest] = code.length > MAX_LENGTH ? [] : code.split(".");
-  const given = Buffer.from(signature, "base64url");
-  const wanted = signed(key, said);
-  if (rest.length > 0 || given.length !== wanted.length || !timingSafeEqual(given, wanted)) return null;
-  const parsed = v.safeParse(AnswerSchema, parseJson(Buffer.from(said, "base64url").toString()));
+  const [payload = "", signature = "", ...rest] = code.length > MAX_LENGTH ? [] : code.split(".");
+  const signatureBytes = Buffer.from(signature, "base64url");
+  const expected = signed(key, payload);
+  if (rest.length > 0 || signatureBytes.length !== expected.length || !timingSafeEqual(signatureBytes, expected))
+    return null;
+  const parsed = v.safeParse(AnswerSchema, parseJson(Buffer.from(payload, "base64url").toString()));
   return parsed.success ? parsed.output : null;
 }
 

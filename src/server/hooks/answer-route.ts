@@ -25,13 +25,13 @@ export function mountAnswers(app: Hono<AppEnv>, instance: Instance, call: Call):
     // A notification service's page sends it from its own origin; only the code counts.
     c.header("Access-Control-Allow-Origin", "*");
     if (agent !== null) throw new WshError("access_denied", `${agent} may not answer for the person`);
-    const found = answerOf(ensureNoticeKey(instance), c.req.param("code"));
-    if (found === null) {
+    const addressed = answerOf(ensureNoticeKey(instance), c.req.param("code"));
+    if (addressed === null) {
       const wait = wrong.take(peer ?? "unknown");
       if (wait !== null) throw new WshError("rate_limited", "too many failed attempts", { retry_after_s: wait });
       throw new WshError("auth_invalid", "this is not an address of a notice");
     }
-    const { session, ask: ask_id, answer } = found;
+    const { session, ask: ask_id, answer } = addressed;
     const via = { token: NOTICE_TOKEN, peer };
     const caller = {
       kind: "http",

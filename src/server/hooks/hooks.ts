@@ -152,9 +152,11 @@ export class Hooks {
   private wantedFor(event: JournalEvent): Wanted[] {
     if (Date.now() - event.at > MAX_AGE_MS) return [];
     const all: Wanted[] = [...this.port.wanted(), ...((event.on ?? []) as readonly OwnedHook[])];
-    const found = all.filter((each) => isWanted(each, event));
+    const triggered = all.filter((each) => isWanted(each, event));
     // A channel sends one notice, even if several tables request it.
-    return found.filter((each, at) => !isNotify(each) || found.findIndex((other) => isSameWay(other, each)) === at);
+    return triggered.filter(
+      (each, at) => !isNotify(each) || triggered.findIndex((other) => isSameWay(other, each)) === at,
+    );
   }
 
   /** Writes down that a run is due, unless its hook has had too many: a flood of events writes no files. */

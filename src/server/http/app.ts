@@ -91,8 +91,8 @@ function refuseOtherMethods(app: Hono<AppEnv>): void {
   const methods = new Map<string, Set<string>>([["/health", new Set(["GET"])]]);
   for (const route of app.routes) {
     if (route.method === "ALL" || route.path.includes("*")) continue;
-    const known = methods.get(route.path) ?? new Set();
-    methods.set(route.path, known.add(route.method));
+    const routeMethods = methods.get(route.path) ?? new Set();
+    methods.set(route.path, routeMethods.add(route.method));
   }
   for (const [path, allowed] of methods) {
     app.all(path, (c) => c.body(null, 405, { Allow: [...allowed].join(", ") }));

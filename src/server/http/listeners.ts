@@ -130,8 +130,10 @@ export class Listeners {
    * @throws WshError invalid_request when none is free
    */
   loopback(candidates: readonly Bind[]): URL {
-    const found = this.tcp.find(({ bind }) => isLoopback(bind.host) || bind.host === "0.0.0.0" || bind.host === "::");
-    if (found !== undefined) return found.server.url;
+    const listener = this.tcp.find(
+      ({ bind }) => isLoopback(bind.host) || bind.host === "0.0.0.0" || bind.host === "::",
+    );
+    if (listener !== undefined) return listener.server.url;
     for (const [index, bind] of candidates.entries()) {
       try {
         const port = this.listen(bind);

@@ -77,7 +77,7 @@ export class Placing {
     const chosen = isOwn ? orderOf(candidates, tags, key) : placementOrder(candidates, tags, Math.random);
     const order = before === undefined ? chosen : [before];
     if (order.length === 0) throw noMachine(candidates, tags, this.machines.fleet?.problem ?? null);
-    const said: string[] = [];
+    const failures: string[] = [];
     for (const machine of order) {
       if (signal.aborted) throw new WshError("cancelled", "the caller ended the request");
       try {
@@ -86,10 +86,10 @@ export class Placing {
         const error = WshError.from(thrown);
         if (error.code === "outcome_unknown") this.keep(key, machine);
         if (!refusals.has(error.code) || before !== undefined) throw error;
-        said.push(`${machine}: ${error.message}`);
+        failures.push(`${machine}: ${error.message}`);
       }
     }
-    throw new WshError("machine_busy", `no machine accepts the session: ${said.join("; ")}`, {
+    throw new WshError("machine_busy", `no machine accepts the session: ${failures.join("; ")}`, {
       hint: "Try again later.",
     });
   }
@@ -111,12 +111,12 @@ async function candidatesOf(machines: Machines, tags: readonly string[]): Promis
   const answered = new Map<string, Candidate>();
   const names = machines.all.map(({ name }) => name);
   const first = Promise.withResolvers<void>();
-  const asked = names.map(async (name) => {
-    const found = await candidate(machines.link(name));
-    answered.set(name, found);
-    if (suits(found, tags)) first.resolve();
+  const requests = names.map(async (name) => {
+    const result = await candidate(machines.link(name));
+    answered.set(name, result);
+    if (suits(result, tags)) first.resolve();
   });
-  const all = Promise.all(asked);
+  const all = Promise.all(requests);
   await orUntil<unknown>(all, { ms: SOON_MS }, () => null);
   await orUntil<unknown>(Promise.race([first.promise, all]), { ms: LONGEST_MS }, () => null);
   await machines.fleet?.ready();
@@ -138,17 +138,17 @@ function silent(name: string): Candidate {
 
 /** @param problem why this server is not connected to its fleet; null: it is, or has none */
 function noMachine(candidates: readonly Candidate[], tags: readonly string[], problem: string | null): WshError {
-  const wanted = ["machine", ...tags.map((tag, index) => `${index === 0 ? "with" : "and"} '${tag}'`)].join(" ");
+  const description = ["machine", ...tags.map((tag, index) => `${index === 0 ? "with" : "and"} '${tag}'`)].join(" ");
   // The tags of a machine without an answer may be unknown.
   const tagged = candidates.filter(
     ({ health, tags: own }) => health !== "healthy" || tags.every((tag) => own.includes(tag)),
   );
   const others = tagged.filter((each) => !suits(each, tags));
   if (others.length === 0 && problem !== null) {
-    return new WshError("machine_unreachable", `no ${wanted} is known: ${problem}`, { hint: "See `wsh doctor`." });
+    return new WshError("machine_unreachable", `no ${description} is known: ${problem}`, { hint: "See `wsh doctor`." });
   }
   if (others.length === 0) {
-    return new WshError("machine_not_found", `there is no ${wanted}`, {
+    return new WshError("machine_not_found", `there is no ${description}`, {
       hint: "`wsh servers` lists the machines; set tags with `wsh fleet invite --tag`, or machine_tags there.",
     });
   }
@@ -156,7 +156,7 @@ function noMachine(candidates: readonly Candidate[], tags: readonly string[], pr
     if (health !== "healthy") return `${name} is ${health}`;
     return `${name} takes ${accept === "none" ? "none" : "only those that name it"}`;
   });
-  return new WshError("machine_busy", `no ${wanted} accepts the session: ${why.join(", ")}`, {
+  return new WshError("machine_busy", `no ${description} accepts the session: ${why.join(", ")}`, {
     hint: 'A machine accepts them with `accept = "placed"` in its settings.',
   });
 }

@@ -62,15 +62,15 @@ export class RemoteEvents implements Disposable {
     }
     const lists = [...this.watchers.values()];
     const added = lists.length === 0 ? [] : this.machines.all.map(({ name }) => name);
-    const known = new Set(lists.length === 0 ? [] : [...added, ...this.machines.ofFleet]);
+    const machines = new Set(lists.length === 0 ? [] : [...added, ...this.machines.ofFleet]);
     const wanted = new Set(
-      lists.flatMap((names) => (names === null ? added : names.filter((name) => known.has(name)))),
+      lists.flatMap((names) => (names === null ? added : names.filter((name) => machines.has(name)))),
     );
     for (const [name, feed] of this.feeds) {
       if (wanted.has(name)) continue;
       feed[Symbol.dispose]();
       this.feeds.delete(name);
-      if (!known.has(name)) this.tell({ event: "machine_removed", server: name, params: {} });
+      if (!machines.has(name)) this.tell({ event: "machine_removed", server: name, params: {} });
     }
     for (const name of wanted) {
       if (!this.feeds.has(name)) this.feeds.set(name, new Feed(name, this.machines, (event) => this.tell(event)));
@@ -140,15 +140,15 @@ class Feed implements Disposable {
 
   private heard({ event, params }: RemoteEvent): void {
     if (this.isOver) return;
-    let said: MachineEvent["params"];
+    let eventParams: MachineEvent["params"];
     try {
-      said = addressedEvent(this.name, params);
+      eventParams = addressedEvent(this.name, params);
     } catch {
       // Nested too deep to be parsed.
       this.missed(1);
       return;
     }
-    this.tell({ event, server: this.name, params: said });
+    this.tell({ event, server: this.name, params: eventParams });
   }
 
   private missed(skipped: number): void {

@@ -74,13 +74,13 @@ export class RemoteSessions {
     const link = this.machines.link(name);
     if (patienceMs > 0) await orUntil(this.ask(link, caller), { ms: patienceMs }, () => {});
     const { health, hello, answeredAt, error } = link.state;
-    const known = this.lastOf(name);
+    const last = this.lastOf(name);
     return {
       hostname: name,
       address: added.address,
       health,
       role: "remote",
-      ...(known === null ? { sessions: 0 } : countsOf(known.sessions)),
+      ...(last === null ? { sessions: 0 } : countsOf(last.sessions)),
       server_id: hello?.server_id ?? "",
       ...(hello === null ? {} : { version: hello.version }),
       ...present({ error, as_of: answeredAt }),
@@ -129,14 +129,14 @@ export class RemoteSessions {
     const began = Date.now();
     const link = this.machines.link(name);
     await orUntil(this.ask(link, caller), { ms: LIST_PATIENCE_MS }, () => {});
-    const known = this.lastOf(name);
-    if (known === null) return [];
-    const isCurrent = known.at >= began;
+    const last = this.lastOf(name);
+    if (last === null) return [];
+    const isCurrent = last.at >= began;
     const listed: T[] = [];
-    for (const session of known.sessions) {
+    for (const session of last.sessions) {
       if (!isWanted(session)) continue;
       if (isCurrent) form.add(listed, addressedSession(name, session));
-      else form.addLastSeen(listed, listedSession(name, session), known.at);
+      else form.addLastSeen(listed, listedSession(name, session), last.at);
     }
     return listed;
   }

@@ -32,8 +32,8 @@ export async function idleEverywhere(
   const losers = new AbortController();
   const signal = AbortSignal.any([context.signal, losers.signal]);
   const there = others.map(async (name) => {
-    const asked = { caller: context.caller, access: context.access, signal };
-    const answer = await machines.link(name).call("idle.any", knownThere(input, name), asked);
+    const callOptions = { caller: context.caller, access: context.access, signal };
+    const answer = await machines.link(name).call("idle.any", knownThere(input, name), callOptions);
     return addressedAnswer(name, "idle.any", answer) as OperationOutput<"idle.any">;
   });
   try {

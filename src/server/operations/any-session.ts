@@ -99,10 +99,10 @@ function runningWithTag(
   tags: readonly string[],
   agent: Owner | null,
 ): readonly Candidate[] {
-  const found = proxies.filter(
+  const matching = proxies.filter(
     ({ info }) => info.running && !isConcealed(info, agent) && (tags.length === 0 || hasTag(info, tags)),
   );
-  if (found.length > 0) return found.map((proxy) => ({ proxy }));
+  if (matching.length > 0) return matching.map((proxy) => ({ proxy }));
   throw new WshError(
     "no_sessions",
     tags.length === 0 ? "there are no sessions" : `no session has a tag of: ${tags.join(", ")}`,

@@ -78,8 +78,8 @@ export function createCall(
     requireMay(context, operation, proxy.info.id, input);
     context.reached?.(proxy.info);
     const { access, caller, signal, once, deadline, waits } = context;
-    const asked = { ...defined({ once, deadline, waits }) };
-    const from = { access, caller, signal, target, ...asked };
+    const requestOptions = { ...defined({ once, deadline, waits }) };
+    const from = { access, caller, signal, target, ...requestOptions };
     if (made !== null) return (await inMade(proxy, name, made, from)) as never;
     const result = await proxies.ask(proxy, name, input, from);
     if (name === "input.capture") proxies.keyboards.captured(context, proxy);

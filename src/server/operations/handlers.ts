@@ -103,12 +103,12 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, remo
     },
     "checkpoint.delete": async (input) => deleteAsked(state.instance, input),
     "checkpoint.restore": async (input, context) => {
-      const done = await restoreAsked(state.instance, input, restorerOf(state, context));
-      for (const { id } of done.restored) {
+      const result = await restoreAsked(state.instance, input, restorerOf(state, context));
+      for (const { id } of result.restored) {
         state.sessionCreated();
         await proxies.find(id);
       }
-      return done;
+      return result;
     },
     "checkpoint.forget": (input) => forgetAsked(state.instance, input),
     "exec.fresh": (input, context) => execFresh(proxies, create, input, context),

@@ -23,12 +23,12 @@ export class Announcements {
   }
 
   created(session: SessionInfo): void {
-    const known = this.announced.get(session.id);
-    if (known === undefined) this.announce(session);
+    const announced = this.announced.get(session.id);
+    if (announced === undefined) this.announce(session);
     else {
       // Another process now serves the same session: changes in between were not reported.
       this.announced.set(session.id, session);
-      for (const event of lifecycleEvents.between(known, session)) this.tell(event);
+      for (const event of lifecycleEvents.between(announced, session)) this.tell(event);
     }
     // A program may end before anything listens.
     if (!session.running) this.ended(session, { exit_code: session.exit_code, signal: session.signal });

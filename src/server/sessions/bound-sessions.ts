@@ -11,8 +11,8 @@ export class BoundSessions {
   constructor(private readonly sessions: () => readonly SessionProxy[]) {}
 
   add(caller: string, session: string): void {
-    const known = this.made.get(caller) ?? new Set();
-    this.made.set(caller, known.add(session));
+    const sessions = this.made.get(caller) ?? new Set();
+    this.made.set(caller, sessions.add(session));
   }
 
   /** A caller's connection has ended. */

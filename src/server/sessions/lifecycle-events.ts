@@ -74,9 +74,9 @@ export const lifecycleEvents = {
 };
 
 /** An event of a session's windows and panes; null: another event. */
-function layoutOf(session: SessionInfo, { event, ...said }: WireEvent): LifecycleEvent | null {
+function layoutOf(session: SessionInfo, { event, ...params }: WireEvent): LifecycleEvent | null {
   const { name } = session;
-  const parsed = v.safeParse(LifecycleEventSchema, { event, params: { ...said, name, session } });
+  const parsed = v.safeParse(LifecycleEventSchema, { event, params: { ...params, name, session } });
   return parsed.success && isLayoutEvent(event) ? parsed.output : null;
 }
 

@@ -116,22 +116,22 @@ export class SessionProxies {
    */
   async find(target: string, only?: string): Promise<SessionProxy> {
     const parsed = parseTarget(target);
-    let found = this.lookUp(parsed, only);
-    if (found?.info.running !== true) {
+    let proxy = this.lookUp(parsed, only);
+    if (proxy?.info.running !== true) {
       await this.scan();
-      found = this.lookUp(parsed, only);
+      proxy = this.lookUp(parsed, only);
     }
     // A process that is late with its first answer does not count as hanging.
-    if (found?.connection === null && found.trouble === null) {
-      await this.opening.get(found.entry.id);
-      found = this.lookUp(parsed, only);
+    if (proxy?.connection === null && proxy.trouble === null) {
+      await this.opening.get(proxy.entry.id);
+      proxy = this.lookUp(parsed, only);
     }
-    if (found === undefined) throw notFound(parsed, this.instance.name);
+    if (proxy === undefined) throw notFound(parsed, this.instance.name);
     // A pane may be newer than the last reported info.
-    if (this.lackOf(found, parsed) !== null) await this.infoOf(found);
-    const lack = this.lackOf(found, parsed);
+    if (this.lackOf(proxy, parsed) !== null) await this.infoOf(proxy);
+    const lack = this.lackOf(proxy, parsed);
     if (lack !== null) throw lack;
-    return found;
+    return proxy;
   }
 
   /** The error for an unknown window or pane of a target; a session with several reports itself which exist. */

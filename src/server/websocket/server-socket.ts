@@ -148,8 +148,8 @@ export class ServerSocket extends JsonSocket {
 
   private farEvent(event: MachineEvent): void {
     const agent = this.options.concealedFrom(this.options.context.caller);
-    const known = agent === null ? null : v.safeParse(LifecycleEventSchema, event);
-    const seen = known?.success === true ? eventSeenBy(known.output, agent) : {};
+    const parsed = agent === null ? null : v.safeParse(LifecycleEventSchema, event);
+    const seen = parsed?.success === true ? eventSeenBy(parsed.output, agent) : {};
     if (seen !== null) this.tell({ ...event, ...seen });
   }
 

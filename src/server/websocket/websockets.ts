@@ -104,10 +104,10 @@ export class WebSockets {
   }
 
   private closed({ data: endpoint }: WebSocketPeer): void {
-    const kept = this.open.get(endpoint);
-    if (kept === undefined) return;
+    const sockets = this.open.get(endpoint);
+    if (sockets === undefined) return;
     this.open.delete(endpoint);
-    kept[Symbol.dispose]();
+    sockets[Symbol.dispose]();
     endpoint.close();
   }
 

@@ -141,7 +141,7 @@ async function proof<T>(
   const hook = (): string | null => hookOf(reports.list, text);
   const { hasHooks } = pane.agent;
   let seen = false;
-  const found = await until(pane, ms, async () => {
+  const isDelivered = await until(pane, ms, async () => {
     if (hook() !== null) return true;
     // A screen that is being redrawn may be empty for a moment.
     for (let looks = 0; looks < EMPTY_LOOKS; looks++) {
@@ -151,7 +151,8 @@ async function proof<T>(
     seen = true;
     return true;
   });
-  if (found === true && seen && hasHooks && hook() === null) await until(pane, HOOK_MS, async () => hook() !== null);
+  if (isDelivered === true && seen && hasHooks && hook() === null)
+    await until(pane, HOOK_MS, async () => hook() !== null);
   const reported = hook();
   if (reported !== null) return is("hook", reported);
   if (seen) return is("screen", "its input box took the text and is empty again; no hook reported it");
@@ -167,13 +168,13 @@ async function proof<T>(
 
 /** The evidence of a hook that reports this prompt; null: none does. */
 function hookOf(reports: readonly AgentReport[], text: string): string | null {
-  const wanted = squeezed(text);
+  const expected = squeezed(text);
   for (const { moment, prompt, event } of reports) {
     if (moment !== "prompted") continue;
     if (prompt === undefined) return `its hook ${event} reported a prompt`;
-    const got = squeezed(prompt);
-    if (got === wanted) return `its hook ${event} reported this prompt`;
-    if (got.includes(wanted)) return `its hook ${event} reported this prompt together with other text`;
+    const reported = squeezed(prompt);
+    if (reported === expected) return `its hook ${event} reported this prompt`;
+    if (reported.includes(expected)) return `its hook ${event} reported this prompt together with other text`;
   }
   return null;
 }
@@ -195,14 +196,14 @@ async function requireReady(pane: Pane): Promise<AgentInfo> {
   const read = readComposer(await screenOf(pane));
   if (read.kind === "holds") {
     const { text } = read;
-    const said = `the input box of ${info.name} is not empty, or shows a menu: '${text.trim().slice(0, 60)}'`;
-    throw new WshError("composer_not_empty", said, { agent: info });
+    const reason = `the input box of ${info.name} is not empty, or shows a menu: '${text.trim().slice(0, 60)}'`;
+    throw new WshError("composer_not_empty", reason, { agent: info });
   }
   if (read.kind === "absent" && (marked.has(info.name) || pane.agent.isTypedInto)) {
-    const said = marked.has(info.name)
+    const problem = marked.has(info.name)
       ? `the input box of ${info.name} is not on the screen`
       : `something was typed into ${info.name} and not sent, and its input box cannot be read`;
-    throw new WshError("composer_not_found", said, { agent: info });
+    throw new WshError("composer_not_found", problem, { agent: info });
   }
   return info;
 }

@@ -89,8 +89,8 @@ async function wait(pane: Pane, input: ParsedInput<"wait">, context: HandlerCont
       program.length === 0
         ? null
         : async (signal) => {
-            const found = await waitForProgram(pane, program, input, { ...context, session, signal });
-            return found.decided_by === "timeout" || found.decided_by === "cancelled" ? null : found;
+            const outcome = await waitForProgram(pane, program, input, { ...context, session, signal });
+            return outcome.decided_by === "timeout" || outcome.decided_by === "cancelled" ? null : outcome;
           },
   });
   if (first !== null && "other" in first) return first.other;
@@ -118,8 +118,8 @@ async function waitForProgram(
   const { command } = outcome;
   const unseen = outcome.decidedBy === "timeout" ? droppedSince(pane, since, stored.looked) : 0;
   const count = unseen === Number.POSITIVE_INFINITY ? "some" : unseen;
-  const left = `${count} lines since the cursor have left the history and were not searched: grep a command's output by its id`;
-  const warnings = [...(outcome.warnings ?? []), ...unsaved, ...(unseen > 0 ? [left] : [])];
+  const warning = `${count} lines since the cursor have left the history and were not searched: grep a command's output by its id`;
+  const warnings = [...(outcome.warnings ?? []), ...unsaved, ...(unseen > 0 ? [warning] : [])];
   // A cursor at the end of the output is returned with its screen.
   if (outcome.match === undefined && outcome.outputCursor === pane.outputCursor)
     await pane.terminal.atRest(() => pane.giveCursor());
@@ -141,15 +141,15 @@ function droppedSince({ text, terminal }: Pane, since: number | undefined, looke
 
 /** A small part of a command's output: the rest can be read by its id. */
 function shortOutput(pane: Pane, { id }: CommandRecord): { output?: string; omitted_lines?: number } {
-  const kept = pane.commands.log.output(id);
-  if (kept === null) return {};
-  const { text, omittedLines } = cutOutput(kept, SHORT_OUTPUT);
+  const output = pane.commands.log.output(id);
+  if (output === null) return {};
+  const { text, omittedLines } = cutOutput(output, SHORT_OUTPUT);
   return { output: text, ...(omittedLines === 0 ? {} : { omitted_lines: omittedLines }) };
 }
 
 async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerContext): Promise<OperationOutput<"exec">> {
-  const asked = stepsOf(input);
-  const filters = await stepFilters(input, asked);
+  const requested = stepsOf(input);
+  const filters = await stepFilters(input, requested);
   const { signal } = context;
   requireOwnPlace(pane, context.session, input);
   if (input.port !== undefined && context.leasedPort === null) {
@@ -157,7 +157,7 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
   }
   const witness = witnessOf(pane);
   const outcome = await pane.commands.exec({
-    steps: asked,
+    steps: requested,
     stopOnError: input.stop_on_error,
     maxWaitMs: input.max_wait_ms,
     askingMs: input.asking_ms,
@@ -181,8 +181,8 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
     outcome.steps.map(async (step, n) => {
       const filter = filters[n];
       const limit = input.output_limit ?? DEFAULT_OUTPUT_LIMIT;
-      const said = await withPortHolder(pane, step, context);
-      return filter === undefined ? said : stepOutput(pane, said, filter, limit, signal);
+      const stepResult = await withPortHolder(pane, step, context);
+      return filter === undefined ? stepResult : stepOutput(pane, stepResult, filter, limit, signal);
     }),
   );
   const noted = warnings.length === 0 ? {} : { warnings: [...warnings] };

@@ -57,7 +57,7 @@ export async function runDialog(
   };
   const steps = await checked(pane, input, toCondition);
   const deadline = performance.now() + Math.min(MAX_WAIT_MS, input.max_wait_ms);
-  const left = (): number => Math.max(0, Math.round(deadline - performance.now()));
+  const remainingMs = (): number => Math.max(0, Math.round(deadline - performance.now()));
   await commands.promptShown(signal);
   const from = input.since ?? (await terminal.atRest(() => pane.giveCursor()));
   const [first] = steps;
@@ -76,7 +76,7 @@ export async function runDialog(
   const nothing = { text: new Uint8Array(), enter: null };
   const ended = async (since: number | undefined): Promise<DialogEnd> => {
     const anyOf = [...(input.until ?? []).map(toCondition), ...ENDS];
-    const until = await commands.wait({ anyOf, since: since ?? from, maxWaitMs: left(), signal });
+    const until = await commands.wait({ anyOf, since: since ?? from, maxWaitMs: remainingMs(), signal });
     if (until.decidedBy === "cancelled") throw cancelled();
     const outcome = await run(nothing, 0);
     const { decidedBy, command = null } = until;
@@ -86,10 +86,11 @@ export async function runDialog(
   for (const [at, { given, expected, find }] of steps.entries()) {
     if (expected !== null) {
       const stands = counted === undefined && find !== null && standing(pane).some((row) => find(row, 0, row.length));
-      const met = stands || (await awaited(pane, expected, counted ?? from, left(), signal));
+      const met = stands || (await awaited(pane, expected, counted ?? from, remainingMs(), signal));
       if (!met) {
         const outcome = await run(nothing, 0);
-        const why = pane.exit !== null ? "the program has ended" : left() > 0 ? "the command has ended" : "in time";
+        const why =
+          pane.exit !== null ? "the program has ended" : remainingMs() > 0 ? "the command has ended" : "in time";
         return { outcome, until: null, unmet: { step: at, why } };
       }
     }
@@ -105,7 +106,7 @@ export async function runDialog(
         await typeInto(pane, bytes);
         return ended(since);
       }
-      if (isTyped || expected === null) return { outcome: await run(bytes, left()), until: null, unmet: null };
+      if (isTyped || expected === null) return { outcome: await run(bytes, remainingMs()), until: null, unmet: null };
       // The expected condition holds, and nothing was typed whose end could be awaited.
       return { outcome: { ...(await run(nothing, 0)), decidedBy: expected.type }, until: null, unmet: null };
     }
@@ -117,7 +118,7 @@ export async function runDialog(
       await typeInto(pane, bytes);
       continue;
     }
-    const outcome = await run(bytes, left());
+    const outcome = await run(bytes, remainingMs());
     if (outcome.decidedBy === "timeout") return { outcome, until: null, unmet: { step: at + 1, why: "in time" } };
   }
   // Nothing was typed.
@@ -191,9 +192,9 @@ async function awaited(
   signal: AbortSignal,
 ): Promise<boolean> {
   const ends = FOLLOW_AN_END.has(expected.type) ? [] : ENDS;
-  const found = await pane.commands.wait({ anyOf: [expected, ...ends], since, maxWaitMs, signal });
-  if (found.decidedBy === "cancelled") throw cancelled();
-  if (found.decidedBy === expected.type) return true;
+  const outcome = await pane.commands.wait({ anyOf: [expected, ...ends], since, maxWaitMs, signal });
+  if (outcome.decidedBy === "cancelled") throw cancelled();
+  if (outcome.decidedBy === expected.type) return true;
   // A program's last output arrives with its end.
   const last = await pane.commands.wait({ anyOf: [expected], since, maxWaitMs: 0, signal });
   return last.decidedBy === expected.type;

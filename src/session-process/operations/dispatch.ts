@@ -103,9 +103,9 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
   if (request.caller.program !== undefined) requireProgram(parts.localFor(target).pane, request.caller.program);
   requireMay(request, operation, parts.owner(request)(), request.input);
   for (const named of targetsIn(request, operation, request.input)) findOwn(parts.instance, request, named);
-  const meant = isAgents && operation.scope !== "session" ? parts.paneFor(target) : null;
+  const paneAtStart = isAgents && operation.scope !== "session" ? parts.paneFor(target) : null;
   await parts.permission.require(request, operation, () => subjectOf(parts, request));
-  if (meant !== null && parts.paneFor(target) !== meant) throw meansAnother(meant);
+  if (paneAtStart !== null && parts.paneFor(target) !== paneAtStart) throw meansAnother(paneAtStart);
   if (isAgents) {
     await requireOthers(parts, request);
     return seenByAgent(parts, request, await handled(parts, request, operation, view));
@@ -309,10 +309,10 @@ async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unk
 
 /** For a command that waits for a password: whether the person is being asked for it. */
 function withPasswordAsked(passwords: PasswordAsk | undefined, result: unknown): unknown {
-  const found = v.safeParse(WaitingSchema, result);
-  const words = found.success ? (passwords?.words ?? null) : null;
-  return found.success && words !== null
-    ? { ...found.output, warnings: [...(found.output.warnings ?? []), words] }
+  const parsed = v.safeParse(WaitingSchema, result);
+  const words = parsed.success ? (passwords?.words ?? null) : null;
+  return parsed.success && words !== null
+    ? { ...parsed.output, warnings: [...(parsed.output.warnings ?? []), words] }
     : result;
 }
 
@@ -346,9 +346,9 @@ function contextOf(parts: SessionParts, request: PeerRequest, pane: () => string
     leasedPort: session.port,
     async holderOf(port) {
       const { only } = caller;
-      const found = listPorts(parts.instance, { port, all: only === undefined, only })?.[0] ?? null;
-      if (found === null || agentOfCaller(caller) === null) return found;
-      return holdersSeen([found], await concealmentIn(parts, found, ownerOf(caller)), true)[0] ?? null;
+      const listener = listPorts(parts.instance, { port, all: only === undefined, only })?.[0] ?? null;
+      if (listener === null || agentOfCaller(caller) === null) return listener;
+      return holdersSeen([listener], await concealmentIn(parts, listener, ownerOf(caller)), true)[0] ?? null;
     },
   };
 }

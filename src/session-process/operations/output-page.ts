@@ -192,12 +192,12 @@ async function shown(
 /** Text that was printed and overwritten in these lines, by position. */
 function overwrittenOf(pane: Pane, { lines }: Rows, { since }: Filter): ReadonlyMap<number, readonly string[]> {
   const places = new Map(lines.map(({ id }, index) => [id, index + 1]));
-  const found = new Map<number, string[]>();
+  const textsByLine = new Map<number, string[]>();
   for (const { line, text } of pane.commands.overwritten.since(since ?? 0)) {
     const place = places.get(line);
-    if (place !== undefined) found.set(place, [...(found.get(place) ?? []), text]);
+    if (place !== undefined) textsByLine.set(place, [...(textsByLine.get(place) ?? []), text]);
   }
-  return found;
+  return textsByLine;
 }
 
 /** The last lines within the limit, as spans. */

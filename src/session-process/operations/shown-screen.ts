@@ -18,9 +18,9 @@ export function shownScreen(terminal: TerminalModel, format: Format, tail?: numb
   const lines = tail === undefined ? screen.lines : lastLines(screen.lines, tail);
   if (format === "styled" || !screen.alternate_active) return { ...screen, lines };
   const rows = terminal.screen("styled").lines.map((line) => (typeof line === "string" ? [{ text: line }] : line));
-  const found = selectedPart(rows, screen.cursor);
-  if (found === null) return { ...screen, lines };
-  const { text, row, col } = found;
+  const selection = selectedPart(rows, screen.cursor);
+  if (selection === null) return { ...screen, lines };
+  const { text, row, col } = selection;
   return { ...screen, lines, selected: { text: text.slice(0, SELECTED_LENGTH), row, col } };
 }
 

@@ -93,10 +93,10 @@ export const terminalHandlers: Pick<
     inTurn(grep === undefined ? page.limit : Number.POSITIVE_INFINITY, () =>
       terminal.atRest(() => {
         const { alternate, firstLine, lastLine } = terminal;
-        const found = grep === undefined ? terminal.scrollback(page) : matching(terminal, grep, page);
-        if (alternate || firstLine === 0) return found;
+        const lines = grep === undefined ? terminal.scrollback(page) : matching(terminal, grep, page);
+        if (alternate || firstLine === 0) return lines;
         const searched = `${firstLine + 1}–${lastLine + 1} of ${lastLine + 1}`;
-        return { ...(grep === undefined ? {} : { incomplete: true, searched }), dropped_lines: firstLine, ...found };
+        return { ...(grep === undefined ? {} : { incomplete: true, searched }), dropped_lines: firstLine, ...lines };
       }),
     ),
 };

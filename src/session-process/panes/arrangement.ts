@@ -159,15 +159,15 @@ export class Arrangement {
 
   /** @throws WshError pane_not_found */
   paneOf(pane: string): PlacedPane {
-    const found = this.placed.get(pane);
-    if (found !== undefined) return found;
+    const placed = this.placed.get(pane);
+    if (placed !== undefined) return placed;
     throw new WshError("pane_not_found", `the session has no pane '${pane}'`);
   }
 
   /** A pane that runs here; null: a view, or none. */
   localOf(pane: string): LocalPane | null {
-    const found = this.placed.get(pane);
-    return found instanceof LocalPane ? found : null;
+    const placed = this.placed.get(pane);
+    return placed instanceof LocalPane ? placed : null;
   }
 
   get hasSeveral(): boolean {

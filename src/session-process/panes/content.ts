@@ -257,7 +257,7 @@ export class Content implements PaneRef {
     const entry = state.panes[pane];
     const shown = placed.get(pane);
     const exit = ended.get(pane) ?? this.exit;
-    const known = shown?.paneInfo(asKnown) ?? {
+    const info = shown?.paneInfo(asKnown) ?? {
       id: pane,
       pid: null,
       command: "",
@@ -267,10 +267,10 @@ export class Content implements PaneRef {
       title: "",
       state: "unresponsive" as const,
     };
-    const hasCrashed = known.state === "crashed";
+    const hasCrashed = info.state === "crashed";
     return {
-      ...known,
-      title: entry?.title ?? known.title,
+      ...info,
+      title: entry?.title ?? info.title,
       ...(entry?.view == null ? {} : { view: nameNow(entry.view, shown?.link?.info.name) }),
       ...(exit === null || exit === undefined || hasCrashed
         ? {}

@@ -98,8 +98,8 @@ export class CopyMode {
     const size = `${rows}x${cols}`;
     const { news } = this.text;
     if (this.picture?.size !== size) this.follow();
-    const known = this.picture;
-    if (known !== null && known.news === news && known.size === size) return known.grid;
+    const picture = this.picture;
+    if (picture !== null && picture.news === news && picture.size === size) return picture.grid;
     const { text, top, cursor, selection, search, prompt, isPlain } = this;
     const label = this.isPassing ? passingLabel(news) : copyModeLabel({ text, cursor, search }, news);
     const typed = prompt === null ? null : `${this.isPattern ? "regex" : ""}${prompt.forth ? "/" : "?"}${prompt.typed}`;
@@ -310,9 +310,9 @@ export class CopyMode {
         this.toMatch(this.forth);
         break;
       case "select_output": {
-        const found = outputAt(text, cursor);
-        if (typeof found === "string") this.port.say(found);
-        else this.choose(found);
+        const output = outputAt(text, cursor);
+        if (typeof output === "string") this.port.say(output);
+        else this.choose(output);
         break;
       }
       case "other_end":
@@ -361,9 +361,9 @@ export class CopyMode {
       this.port.say("no search yet: / searches");
       return;
     }
-    const found = search.next(text, this.cursor, forth);
-    if (found === null) this.port.say("no match");
-    else this.go({ line: found.line, col: found.col });
+    const match = search.next(text, this.cursor, forth);
+    if (match === null) this.port.say("no match");
+    else this.go({ line: match.line, col: match.col });
   }
 
   private promptKey(name: string, { key, modifiers }: ParsedKey): void {

@@ -54,14 +54,14 @@ function jump(
 ): Point {
   const cells = text.cells(from.line);
   const step = forth ? 1 : -1;
-  let found = from.col;
+  let col = from.col;
   for (let done = 0; done < count; done++) {
-    let at = found + step * (till && done === 0 ? 2 : 1);
+    let at = col + step * (till && done === 0 ? 2 : 1);
     while (at >= 0 && at < cells.length && cells[at]?.text !== char) at += step;
     if (at < 0 || at >= cells.length) return from;
-    found = at;
+    col = at;
   }
-  return { line: from.line, col: found - (till ? step : 0) };
+  return { line: from.line, col: col - (till ? step : 0) };
 }
 
 const OPEN = "([{";

@@ -156,10 +156,10 @@ export class Search {
       const line = matched[at] ?? 0;
       const ranges = this.cellsIn(text.cells(line)).map(([col, end]) => ({ line, col, end }));
       const isAround = start < 0 || step > 0;
-      const found = forth
+      const range = forth
         ? ranges.find((each) => isAround || isPast(each))
         : ranges.findLast((each) => isAround || isPast(each));
-      if (found !== undefined) return found;
+      if (range !== undefined) return range;
     }
     return null;
   }

@@ -128,11 +128,11 @@ export function wordAt(text: CopyModeText, point: Point): Selection {
 /** The output of the command at a position, or the reason why there is none. */
 export function outputAt(text: CopyModeText, { line }: Point): Selection | string {
   const commands = text.source.commands();
-  const found = commands.findLast(({ first }) => first - 1 <= line && first <= text.last) ?? commands.at(0);
-  if (found === undefined || found.isEmpty || found.last < text.first)
-    return found?.isEmpty === true ? "the command printed nothing" : "no recorded command output here";
-  const anchor = { line: Math.max(text.first, found.first), col: 0 };
-  return { kind: "lines", anchor, head: { line: Math.min(text.last, found.last), col: 0 } };
+  const command = commands.findLast(({ first }) => first - 1 <= line && first <= text.last) ?? commands.at(0);
+  if (command === undefined || command.isEmpty || command.last < text.first)
+    return command?.isEmpty === true ? "the command printed nothing" : "no recorded command output here";
+  const anchor = { line: Math.max(text.first, command.first), col: 0 };
+  return { kind: "lines", anchor, head: { line: Math.min(text.last, command.last), col: 0 } };
 }
 
 /** The kinds of selection by their actions. */

@@ -102,8 +102,8 @@ export class CopyModeText {
   }
 
   cells(line: number): Row {
-    const known = this.frozen.get(line) ?? this.rowCache.get(line);
-    if (known !== undefined) return known;
+    const cached = this.frozen.get(line) ?? this.rowCache.get(line);
+    if (cached !== undefined) return cached;
     if (line >= this.from || line < this.first) return empty;
     if (this.rowCache.size >= MAX_KEPT) this.rowCache.clear();
     const to = Math.min(this.from - 1, line + AHEAD);

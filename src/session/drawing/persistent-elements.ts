@@ -6,8 +6,8 @@ import { type ElementState, noElements } from "./element.ts";
 
 /** The persistent part of a session's elements. */
 export function keptElements({ elements, nextZ, created }: ElementState): ElementState {
-  const kept = elements.filter(({ persist }) => persist);
-  return kept.length === 0 ? noElements : { ...noElements, elements: kept, nextZ: { ...nextZ }, created };
+  const persistent = elements.filter(({ persist }) => persist);
+  return persistent.length === 0 ? noElements : { ...noElements, elements: persistent, nextZ: { ...nextZ }, created };
 }
 
 /** Whether there are persistent elements. Runs per change of the drawing. */

@@ -174,9 +174,9 @@ export function neighbour(
     const [c, d] = horizontal ? [box.row, box.row + box.rows] : [box.col, box.col + box.cols];
     return meets && c < b + BORDER && d + BORDER > a;
   };
-  const found = [...boxes].filter(touches).map(([each]) => each);
+  const touching = [...boxes].filter(touches).map(([each]) => each);
   const rank = (each: string): number => (recent.includes(each) ? recent.indexOf(each) : recent.length);
-  return found.sort((a, b) => rank(a) - rank(b))[0] ?? null;
+  return touching.sort((a, b) => rank(a) - rank(b))[0] ?? null;
 }
 
 /** Directions in which a border continues from a cell, as bits that select its glyph. */

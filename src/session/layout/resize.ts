@@ -31,8 +31,8 @@ export function resizePane(
   if (found === null) return root;
   const { path, index, sizes } = found;
   const last = index === sizes.length - 1;
-  const wanted = Math.round(cells) - (sizes[index] ?? 0);
-  return moveBorder(root, placement, path, last ? index - 1 : index, last ? -wanted : wanted);
+  const change = Math.round(cells) - (sizes[index] ?? 0);
+  return moveBorder(root, placement, path, last ? index - 1 : index, last ? -change : change);
 }
 
 /**
@@ -102,12 +102,12 @@ function moveBorder(root: LayoutNode, placement: Placement, path: Path, border: 
             .slice(0, border + 1)
             .reverse(),
         ];
-  let left = Math.abs(by);
+  let remaining = Math.abs(by);
   for (const giver of givers) {
-    const gives = Math.min(left, Math.max(0, (changed[giver] ?? 0) - (needs[giver] ?? 0)));
+    const gives = Math.min(remaining, Math.max(0, (changed[giver] ?? 0) - (needs[giver] ?? 0)));
     changed[giver] = (changed[giver] ?? 0) - gives;
     changed[taker] = (changed[taker] ?? 0) + gives;
-    left -= gives;
+    remaining -= gives;
   }
   const unit = perCell(split, extent);
   const weights = split.children.map(

@@ -169,9 +169,9 @@ export function removePane(root: LayoutNode, pane: string, extents: ExtentOf): L
   const parent = nodeAt(root, parentPath);
   if (isLeaf(parent)) return null;
   const extent = extents(parent);
-  const gone = parent.children[index]?.weight ?? 0;
+  const weight = parent.children[index]?.weight ?? 0;
   const heir = index === 0 ? 1 : index - 1;
-  const room = gone + perCell(parent, extent) * BORDER;
+  const room = weight + perCell(parent, extent) * BORDER;
   const children = parent.children
     .map((child, i) => (i === heir ? { ...child, weight: child.weight + room } : child))
     .filter((_, i) => i !== index);

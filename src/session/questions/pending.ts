@@ -58,8 +58,8 @@ export class PendingQuestions implements Answers {
 
   /** @returns its result; no effect on an ended question */
   close(entry: OpenQuestion, end: QuestionEnd): QuestionResult {
-    const known = this.results.get(entry.id);
-    if (!this.has(entry)) return known ?? { ask_id: entry.id, ...end };
+    const earlier = this.results.get(entry.id);
+    if (!this.has(entry)) return earlier ?? { ask_id: entry.id, ...end };
     this.entries = this.entries.filter((each) => each !== entry);
     this.outlive(entry);
     const result = { ask_id: entry.id, ...end };

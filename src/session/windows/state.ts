@@ -84,9 +84,9 @@ export function showsOthers({ panes }: Windows, window: WindowEntry, pane?: stri
 
 /** @throws WshError pane_not_found */
 export function windowWith(state: Windows, pane: string): WindowEntry {
-  const found = state.windows.find((window) => contains(window, pane));
-  if (found === undefined) throw new WshError("pane_not_found", `the session has no pane '${pane}'`);
-  return found;
+  const holder = state.windows.find((window) => contains(window, pane));
+  if (holder === undefined) throw new WshError("pane_not_found", `the session has no pane '${pane}'`);
+  return holder;
 }
 
 export function contains({ root, floats }: WindowEntry, pane: string): boolean {
@@ -118,9 +118,9 @@ export function withoutPopups(state: Windows): Windows {
 }
 
 export function windowById(state: Windows, id: number): WindowEntry {
-  const found = state.windows.find((window) => window.id === id);
-  if (found === undefined) throw new WshError("pane_not_found", `the session has no window '${windowId(id)}'`);
-  return found;
+  const match = state.windows.find((window) => window.id === id);
+  if (match === undefined) throw new WshError("pane_not_found", `the session has no window '${windowId(id)}'`);
+  return match;
 }
 
 /** The panes of a window in the order of their indexes: the tiled ones, then the floating ones from the lowest. */
@@ -196,9 +196,9 @@ export function findPlace(
   if (target.kind === "session" && target.window !== undefined) {
     const wanted = target.window;
     const about = { automatic, id: ({ id }: WindowEntry) => windowId(id) };
-    const meant = wanted === "" ? { window: activeWindow(state) } : meantWindow(state.windows, target, about);
-    if (meant === undefined) throw missing(target, `the session has no window '${wanted}'`);
-    const { window, pane: index } = meant;
+    const match = wanted === "" ? { window: activeWindow(state) } : meantWindow(state.windows, target, about);
+    if (match === undefined) throw missing(target, `the session has no window '${wanted}'`);
+    const { window, pane: index } = match;
     if (index === undefined) return { window, pane: window.active };
     const pane = panesIn(window)[index - firstPane];
     if (pane === undefined) throw missing(target, `window '${wanted}' has no pane ${index}`);
@@ -264,8 +264,8 @@ export function requireFree(state: Windows, index: number, but?: number): void {
   if (index > MAX_WINDOW_INDEX) {
     throw new WshError("invalid_layout", `${index} is not a number of a window: the largest is ${MAX_WINDOW_INDEX}`);
   }
-  const taken = state.windows.find((window) => window.index === index && window.id !== but);
-  if (taken === undefined) return;
+  const occupant = state.windows.find((window) => window.index === index && window.id !== but);
+  if (occupant === undefined) return;
   const above = freeIndex(state, index);
   throw new WshError("invalid_layout", `window ${index} already exists`, {
     hint: `Choose a free index, such as ${above > MAX_WINDOW_INDEX ? freeIndex(state, 0) : above}, or close or renumber that window first.`,

@@ -171,8 +171,8 @@ export class SegmentBuilder {
 
   private extra(extra: CellExtra | null): number {
     if (extra === null) return 0;
-    const known = this.extras.findLastIndex((other) => sameExtra(other, extra));
-    if (known >= 0) return known + 1;
+    const index = this.extras.findLastIndex((other) => sameExtra(other, extra));
+    if (index >= 0) return index + 1;
     if (this.extras.length >= MAX_EXTRAS) return 0;
     return this.extras.push(extra);
   }

@@ -155,8 +155,8 @@ export class PanePictures implements PictureSource {
 
   /** Wsh's id for a program's number of a picture; the same until it is forgotten. */
   private numberOf(given: number): number {
-    const known = this.numbers.get(given);
-    if (known !== undefined) return known;
+    const number = this.numbers.get(given);
+    if (number !== undefined) return number;
     const [oldest] = this.numbers;
     if (this.numbers.size >= MAX_NUMBERS && oldest !== undefined) {
       this.numbers.delete(oldest[0]);
@@ -188,8 +188,8 @@ export class PanePictures implements PictureSource {
     const pixels = upload.error ?? readPixels(upload.bytes(), upload.format);
     if (typeof pixels === "string") return this.answer(first, pixels);
     if (first.letter("a") === "q") return this.answer(first, "OK");
-    const known = first.count("i") > 0 ? this.find(first) : null;
-    const erased = known === null ? "" : this.erase(known.displayed) + this.forget(known);
+    const picture = first.count("i") > 0 ? this.find(first) : null;
+    const erased = picture === null ? "" : this.erase(picture.displayed) + this.forget(picture);
     const number = first.count("I");
     const image = new Image(
       this,

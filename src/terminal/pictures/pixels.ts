@@ -49,8 +49,8 @@ export function readPixels(
   const image = { format, isCompressed, width, height, bytes };
   // RFC 1950: the method is 8, and both bytes together are a multiple of 31.
   if (isCompressed) return isZlib(bytes) ? image : "EINVAL:not compressed by zlib";
-  const wanted = format === PNG ? 0 : (width * height * format) / 8;
-  return bytes.length < wanted ? `ENODATA:insufficient image data: ${bytes.length} < ${wanted}` : image;
+  const byteCount = format === PNG ? 0 : (width * height * format) / 8;
+  return bytes.length < byteCount ? `ENODATA:insufficient image data: ${bytes.length} < ${byteCount}` : image;
 }
 
 /** Null: it is not a PNG. */
@@ -68,15 +68,15 @@ export function cut(image: Pixels, { x, y, width, height }: ImageRect): Pixels {
   const isWhole = x === 0 && y === 0 && width === image.width && height === image.height;
   if (isWhole || image.format === PNG || image.width * image.height > MAX_CUT_PIXELS) return image;
   const size = image.format / 8;
-  const wanted = image.width * image.height * size;
+  const byteCount = image.width * image.height * size;
   let raw = image.bytes;
   if (image.isCompressed) {
     try {
-      raw = inflateSync(raw, { maxOutputLength: wanted });
+      raw = inflateSync(raw, { maxOutputLength: byteCount });
     } catch {
       return image;
     }
-    if (raw.length < wanted) return image;
+    if (raw.length < byteCount) return image;
   }
   const bytes = Buffer.allocUnsafe(width * height * size);
   for (let row = 0; row < height; row++) {

@@ -157,16 +157,16 @@ class Drawing {
 
   private band(): Uint16Array {
     const at = this.y / BAND;
-    const known = this.bands[at];
-    if (known !== undefined) return known;
+    const existing = this.bands[at];
+    if (existing !== undefined) return existing;
     const made = new Uint16Array(this.room.width * BAND);
     this.bands[at] = made;
     return made;
   }
 
   private register(at: number): number {
-    const known = this.registers.get(at);
-    if (known !== undefined) return known;
+    const color = this.registers.get(at);
+    if (color !== undefined) return color;
     const [r = 0, g = 0, b = 0] = FIRST_COLORS[at % FIRST_COLORS.length] ?? [];
     const made = this.add(rgb(r, g, b));
     this.registers.set(at, made);

@@ -13,8 +13,8 @@ export class LinkTable {
   /** The number of a target; 0 when it is too long. */
   add(target: string): number {
     if (target.length > MAX_TARGET) return 0;
-    const known = this.numbers.get(target);
-    if (known !== undefined) return known;
+    const existing = this.numbers.get(target);
+    if (existing !== undefined) return existing;
     const number = this.next++;
     this.targets.set(number, target);
     this.numbers.set(target, number);

@@ -69,8 +69,8 @@ export function tmuxName(name: string): string {
   const shown = key === " " ? "Space" : (names[key] ?? key);
   // tmux treats a letter with Ctrl as one character; Alt comes before it.
   const modifiers = names[key] === undefined ? ["alt", "ctrl", "shift"] : ["ctrl", "alt", "shift"];
-  const said: Readonly<Record<string, string>> = { ctrl: "C-", alt: "M-", shift: "S-" };
-  return modifiers.map((each) => (held.includes(each) ? said[each] : "")).join("") + shown;
+  const prefixes: Readonly<Record<string, string>> = { ctrl: "C-", alt: "M-", shift: "S-" };
+  return modifiers.map((each) => (held.includes(each) ? prefixes[each] : "")).join("") + shown;
 }
 
 /** Compares key names by the order of tmux's lists. */

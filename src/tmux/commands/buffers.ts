@@ -55,15 +55,15 @@ export const bufferCommands: readonly Command[] = [
     async (run, args) => {
       const { pane } = await run.place(args, "pane");
       const name = args.get("b");
-      const found = await read(run, name);
-      if (found === null) {
+      const buffer = await read(run, name);
+      if (buffer === null) {
         if (name !== undefined) throw new TmuxError(`no buffer ${name}`);
         return;
       }
       const separator = args.get("s") ?? (args.has("r") ? "\n" : "\r");
-      const data = found.text.replaceAll("\n", separator);
+      const data = buffer.text.replaceAll("\n", separator);
       await run.backend.call("input.send", { data, paste: args.has("p") }, pane.target);
-      if (args.has("d")) await onBuffer(run, "buffer.delete", { buffer: found.name }, `no buffer ${found.name}`);
+      if (args.has("d")) await onBuffer(run, "buffer.delete", { buffer: buffer.name }, `no buffer ${buffer.name}`);
     },
   ),
 ];
@@ -108,9 +108,9 @@ async function read(
 }
 
 async function textOf(run: Run, name: string | undefined): Promise<string> {
-  const found = await read(run, name);
-  if (found === null) throw new TmuxError(name === undefined ? "no buffers" : `no buffer ${name}`);
-  return found.text;
+  const buffer = await read(run, name);
+  if (buffer === null) throw new TmuxError(name === undefined ? "no buffers" : `no buffer ${name}`);
+  return buffer.text;
 }
 
 /** @param name undefined: an automatic name */

@@ -86,9 +86,9 @@ export async function clientFor(run: Run, named: string | undefined): Promise<Tm
   const all = await clientsOf(run, model.sessions);
   if (named !== undefined) {
     const name = named.replace(/:$/, "");
-    const found = all.find((each) => each.name === name || each.name === `/dev/${name}`);
-    if (found === undefined) throw new TmuxError(`can't find client: ${name}`);
-    return found;
+    const client = all.find((each) => each.name === name || each.name === `/dev/${name}`);
+    if (client === undefined) throw new TmuxError(`can't find client: ${name}`);
+    return client;
   }
   const { current } = await run.targets();
   const own = all.find(({ name, pid }) => pid !== null && name === run.backend.control?.name);
@@ -97,9 +97,9 @@ export async function clientFor(run: Run, named: string | undefined): Promise<Tm
     .toSorted((a, b) => Number(b.isUsed) - Number(a.isUsed));
   const here = [...people, ...all].find(({ session }) => session.id === current?.session.id);
   const any = people.toSorted((a, b) => b.session.info.last_activity_ms - a.session.info.last_activity_ms)[0];
-  const found = own ?? here ?? any ?? all[0];
-  if (found === undefined) throw new TmuxError("no current client");
-  return found;
+  const chosen = own ?? here ?? any ?? all[0];
+  if (chosen === undefined) throw new TmuxError("no current client");
+  return chosen;
 }
 
 /** Like clientFor, but only a terminal, since a person must see something. @throws TmuxError */

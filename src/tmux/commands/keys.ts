@@ -109,10 +109,10 @@ async function list(run: Run, args: Arguments): Promise<void> {
   const given = args.word(0);
   const only = given === undefined ? null : listedName(given);
   const { tables } = run.backend.readState();
-  const wanted = args.get("T");
-  if (wanted !== undefined && !hasTable(run.backend.readState(), wanted))
-    throw new TmuxError(`table ${wanted} doesn't exist`);
-  const lines = args.has("N") ? notes(run, args, only) : bindings(tables, wanted ?? null, only);
+  const tableName = args.get("T");
+  if (tableName !== undefined && !hasTable(run.backend.readState(), tableName))
+    throw new TmuxError(`table ${tableName} doesn't exist`);
+  const lines = args.has("N") ? notes(run, args, only) : bindings(tables, tableName ?? null, only);
   if (only !== null && lines.length === 0) throw new TmuxError(`unknown key: ${given}`);
   for (const line of args.has("1") && args.has("N") ? lines.slice(0, 1) : lines) await run.print(line);
 }
@@ -153,36 +153,37 @@ function boundIn(table: BoundTable | undefined): readonly (readonly [string, Bou
 function notes(run: Run, args: Arguments, only: string | null): readonly string[] {
   const { tables } = run.backend.readState();
   const { prefix, isPreset, configured } = run.backend.keySettings();
-  const wanted = args.get("T");
+  const tableName = args.get("T");
   const own = prefix === "none" ? null : ownName(prefix);
-  const start = args.get("P") ?? (wanted === undefined && own !== null ? `${tmuxName(own)} ` : "");
+  const start = args.get("P") ?? (tableName === undefined && own !== null ? `${tmuxName(own)} ` : "");
   let width = 0;
-  const parts = (wanted === undefined ? ["root", "prefix"] : [wanted]).map((name) => {
-    const found = new Map<string, string>();
+  const parts = (tableName === undefined ? ["root", "prefix"] : [tableName]).map((name) => {
+    const notesByKey = new Map<string, string>();
     if (name === "prefix" && tables.prefix?.cleared !== true) {
-      for (const [key, { description }] of defaultBindings) found.set(key, description);
+      for (const [key, { description }] of defaultBindings) notesByKey.set(key, description);
       if (isPreset)
-        for (const [key, bound] of Object.entries(tmuxPreset)) if (bound !== null) found.set(key, bound.description);
+        for (const [key, bound] of Object.entries(tmuxPreset))
+          if (bound !== null) notesByKey.set(key, bound.description);
     }
     if (tables[name]?.cleared !== true)
       for (const { table = "prefix", key, value } of configured) {
         const bound = ownName(key);
         if (table !== name || bound === null) continue;
-        if (value === "none") found.delete(bound);
-        else found.set(bound, typeof value === "string" ? value : JSON.stringify(value));
+        if (value === "none") notesByKey.delete(bound);
+        else notesByKey.set(bound, typeof value === "string" ? value : JSON.stringify(value));
       }
     for (const [key, bound] of Object.entries(tables[name]?.keys ?? {})) {
-      found.delete(key);
+      notesByKey.delete(key);
       // As in tmux, keys without a note count for the width of the column.
       if (bound !== null && (only === null || key === only)) width = Math.max(width, tmuxName(key).length);
       const note = bound?.note ?? (bound !== null && args.has("a") ? printedCommands(bound.commands) : undefined);
-      if (note !== undefined) found.set(key, note);
+      if (note !== undefined) notesByKey.set(key, note);
     }
-    const rows = [...found].filter(([key]) => only === null || key === only).toSorted(([a], [b]) => byKey(a, b));
-    return { start: name === "root" && wanted === undefined && !args.has("P") ? "" : start, rows };
+    const rows = [...notesByKey].filter(([key]) => only === null || key === only).toSorted(([a], [b]) => byKey(a, b));
+    return { start: name === "root" && tableName === undefined && !args.has("P") ? "" : start, rows };
   });
   width = Math.max(width, ...parts.flatMap(({ rows }) => rows.map(([key]) => tmuxName(key).length)));
-  if (wanted === undefined) width++;
+  if (tableName === undefined) width++;
   return parts.flatMap(({ start, rows }) => rows.map(([key, note]) => `${start}${tmuxName(key).padEnd(width)}${note}`));
 }
 

@@ -48,8 +48,8 @@ async function selectLayout(run: Run, args: Arguments): Promise<void> {
   }
   if (args.has("n") || args.has("p")) return follow(run, place, args.has("n") ? "next" : "previous");
   const { state } = await run.load();
-  const known = state.layouts[window.target];
-  const name = args.has("o") ? known?.before : (args.word(0) ?? known?.preset);
+  const record = state.layouts[window.target];
+  const name = args.has("o") ? record?.before : (args.word(0) ?? record?.preset);
   if (name === undefined) return;
   const exact = layoutPresetNames.find((each) => each === name);
   const [only, other] = layoutPresetNames.filter((each) => each.startsWith(name));

@@ -130,9 +130,9 @@ async function newSession(run: Run, args: Arguments): Promise<void> {
 /** The session's current state. */
 async function sessionOf(run: Run, target: string): Promise<Session> {
   const { model } = await run.refresh();
-  const found = model.sessions.find((each) => each.target === target);
-  if (found === undefined) throw new TmuxError("create window failed: its command has ended");
-  return found;
+  const session = model.sessions.find((each) => each.target === target);
+  if (session === undefined) throw new TmuxError("create window failed: its command has ended");
+  return session;
 }
 
 /** @throws TmuxError `width invalid` */

@@ -251,10 +251,10 @@ async function setHook(run: Run, args: Arguments): Promise<void> {
   if (text === undefined) return set(run, args, args.has("w"));
   // The command is checked now, and stored as tmux prints it.
   const all = await checkText(run, text);
-  const kept = all
+  const storedForm = all
     .map(([first = "", ...words]) => [run.commandNamed(first).name, ...words.map(quotedValue)].join(" "))
     .join(" ; ");
-  await set(run, args.saying([args.word(0) ?? "", kept]), args.has("w"));
+  await set(run, args.saying([args.word(0) ?? "", storedForm]), args.has("w"));
 }
 
 async function setEnvironment(run: Run, args: Arguments): Promise<void> {
@@ -301,11 +301,13 @@ async function showEnvironment(run: Run, args: Arguments): Promise<void> {
       : ([[name, one]] as const);
   for (const [each, { value, hidden }] of shown) {
     if (hidden !== args.has("h")) continue;
-    const said = value ?? environmentOf(state, undefined, each, {});
+    const effective = value ?? environmentOf(state, undefined, each, {});
     if (args.has("s")) {
       await run.print(
-        said === undefined ? `unset ${each};` : `${each}="${said.replace(/[$`"\\]/g, "\\$&")}"; export ${each};`,
+        effective === undefined
+          ? `unset ${each};`
+          : `${each}="${effective.replace(/[$`"\\]/g, "\\$&")}"; export ${each};`,
       );
-    } else await run.print(said === undefined ? `-${each}` : `${each}=${said}`);
+    } else await run.print(effective === undefined ? `-${each}` : `${each}=${effective}`);
   }
 }

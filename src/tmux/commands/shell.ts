@@ -146,11 +146,11 @@ async function sourceFiles(run: Run, args: Arguments): Promise<void> {
 /** The files of a path or a glob pattern. @throws TmuxError if there are none */
 function matching({ backend }: Run, named: string): readonly string[] {
   if (!/[*?[]/.test(named)) return [named];
-  const found = [...new Bun.Glob(resolve(backend.cwd, named).slice(1)).scanSync({ cwd: "/", onlyFiles: true })].map(
+  const paths = [...new Bun.Glob(resolve(backend.cwd, named).slice(1)).scanSync({ cwd: "/", onlyFiles: true })].map(
     (each) => `/${each}`,
   );
-  if (found.length === 0) throw new TmuxError(`${named}: No such file or directory`);
-  return found.toSorted();
+  if (paths.length === 0) throw new TmuxError(`${named}: No such file or directory`);
+  return paths.toSorted();
 }
 
 async function textIn({ backend }: Run, path: string): Promise<string> {
@@ -191,9 +191,9 @@ async function waitFor(run: Run, args: Arguments): Promise<void> {
   const channel = { woken: false, signals: 0, waiting: [] as number[], locked: false };
   if (args.has("U")) {
     const isLocked = await run.change((state) => {
-      const known = state.channels[name];
-      const locked = known?.locked === true;
-      if (known !== undefined) known.locked = false;
+      const channel = state.channels[name];
+      const locked = channel?.locked === true;
+      if (channel !== undefined) channel.locked = false;
       return locked;
     });
     if (!isLocked) throw new TmuxError(`channel ${given} not locked`);

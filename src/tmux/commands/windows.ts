@@ -202,13 +202,13 @@ export async function printMade(
 }
 
 async function turn(run: Run, session: Session, to: "next" | "previous" | "last"): Promise<void> {
-  const found =
+  const window =
     to === "last"
       ? session.windows.find((each) => each.info.last === true)
       : around(session.windows, session.current, to === "next" ? 1 : -1);
-  if (found === undefined || found === null || found === session.current) throw new TmuxError(`no ${to} window`);
-  await run.backend.call("window.select", {}, found.target);
-  run.means(found.active.target);
+  if (window === undefined || window === null || window === session.current) throw new TmuxError(`no ${to} window`);
+  await run.backend.call("window.select", {}, window.target);
+  run.means(window.active.target);
 }
 
 async function moveWindow(run: Run, args: Arguments): Promise<void> {
@@ -233,16 +233,16 @@ async function moveWindow(run: Run, args: Arguments): Promise<void> {
     : (index ?? (await freeIndex(run, session)));
   const isHere = session.id === source.session.id;
   if (isHere && !isBeside && at === source.window.index) throw new TmuxError(`same index: ${at}`);
-  const taken = isBeside ? undefined : session.windows.find((each) => each.index === at);
-  if (taken !== undefined && !args.has("k")) throw new TmuxError(`index in use: ${at}`);
+  const replaced = isBeside ? undefined : session.windows.find((each) => each.index === at);
+  if (replaced !== undefined && !args.has("k")) throw new TmuxError(`index in use: ${at}`);
   const focus = takesFocus(run, args, isHere ? source : placeOf(session));
   const { target } = source.window;
   const move = (where: { readonly index?: number; readonly make_room?: boolean }) =>
     run.backend.call("window.move", { to: session.target, ...where, focus }, target);
-  await move(taken === undefined ? { index: at, make_room: isBeside } : {});
-  if (taken === undefined) return;
+  await move(replaced === undefined ? { index: at, make_room: isBeside } : {});
+  if (replaced === undefined) return;
   // The replaced window is closed last: it may be the only one of its session.
-  await run.backend.call("window.close", {}, taken.target);
+  await run.backend.call("window.close", {}, replaced.target);
   await move({ index: at });
 }
 

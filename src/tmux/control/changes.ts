@@ -22,17 +22,17 @@ export function notificationsOf(before: ModelState, after: ModelState): string[]
   const added: string[] = [];
   for (const session of now.values()) {
     const earlier = old.get(session.id);
-    const known = new Map(earlier?.windows.map((each) => [each.id, each]));
+    const earlierWindows = new Map(earlier?.windows.map((each) => [each.id, each]));
     if (earlier !== undefined && earlier.current.id !== session.current.id)
       lines.push(`%session-window-changed ${session.id} ${session.current.id}`);
     for (const window of session.windows) {
-      const was = known.get(window.id);
+      const was = earlierWindows.get(window.id);
       if (was === undefined) added.push(`${named(session, "add")} ${window.id}`);
       else if (was.active.id !== window.active.id) lines.push(`%window-pane-changed ${window.id} ${window.active.id}`);
     }
     if (isShown(session)) lines.push(...laidOut(session, before, after));
     for (const { id, name } of session.windows) {
-      const was = known.get(id);
+      const was = earlierWindows.get(id);
       if (was !== undefined && was.name !== name) lines.push(`${named(session, "renamed")} ${id} ${name}`);
     }
     if (earlier !== undefined && earlier.name !== session.name)

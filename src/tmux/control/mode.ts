@@ -321,10 +321,10 @@ export class ControlMode implements ControlClient {
   /** Reports this client, or its end, to the list of clients. */
   private async list(session: string | null): Promise<void> {
     const { name, flags } = this;
-    const said = `${session} ${flags}`;
+    const entry = `${session} ${flags}`;
     const [before] = this.listed.split(" ");
-    if (said === this.listed) return;
-    this.listed = said;
+    if (entry === this.listed) return;
+    this.listed = entry;
     await this.backend.changeState((state) => {
       if (session === null) delete state.clients[name];
       else state.clients[name] = { pid: this.backend.caller, session, flags };

@@ -246,14 +246,14 @@ class Expansion {
     const comma = skipTo(copy, 1, ",");
     if (comma === -1) return UNREADABLE;
     const condition = copy.slice(1, comma);
-    let found = this.found(list, condition);
-    if (found === undefined) {
-      found = this.text(condition);
-      if (found === condition) found = "";
+    let value = this.found(list, condition);
+    if (value === undefined) {
+      value = this.text(condition);
+      if (value === condition) value = "";
     }
     const sides = splitAtComma(copy.slice(comma + 1));
     if (sides === null) return UNREADABLE;
-    return this.text(isTrue(found) ? sides[0] : sides[1]);
+    return this.text(isTrue(value) ? sides[0] : sides[1]);
   }
 
   /** Applies the modifiers of a value: expands it again, substitutes, shortens, pads, measures. */

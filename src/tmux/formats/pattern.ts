@@ -26,8 +26,8 @@ export function fnmatch(pattern: string, text: string, isCaseless = false): bool
 
 /** The test of an extended regular expression; null if it is invalid. */
 export function extended(pattern: string, isCaseless: boolean): ((text: string) => boolean) | null {
-  const found = expression(pattern, isCaseless);
-  return found && ((text) => found.matcher(text).find());
+  const regex = expression(pattern, isCaseless);
+  return regex && ((text) => regex.matcher(text).find());
 }
 
 function expression(pattern: string, isCaseless: boolean): RE2JS | null {

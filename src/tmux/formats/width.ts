@@ -30,11 +30,11 @@ export function trimmed(text: string, limit: number): string {
   const most = Math.abs(limit);
   if (parts.reduce((sum, { width }) => sum + width, 0) <= most) return text;
   let sum = 0;
-  const kept = (limit > 0 ? parts : parts.toReversed()).filter(({ width }) => {
+  const fitting = (limit > 0 ? parts : parts.toReversed()).filter(({ width }) => {
     sum += width;
     return width === 0 || sum <= most;
   });
-  return (limit > 0 ? kept : kept.toReversed()).map((part) => part.text).join("");
+  return (limit > 0 ? fitting : fitting.toReversed()).map((part) => part.text).join("");
 }
 
 /** Pads a text on the right to a width; on the left for a negative width. */

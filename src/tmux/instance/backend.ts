@@ -285,10 +285,10 @@ function signal(pid: number): void {
 function fileFault(path: string, thrown: unknown): TmuxError {
   if (thrown instanceof TmuxError) return thrown;
   const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
-  const said: Readonly<Record<string, string>> = {
+  const reasons: Readonly<Record<string, string>> = {
     ENOENT: "No such file or directory",
     EACCES: "Permission denied",
     EISDIR: "Is a directory",
   };
-  return new TmuxError(`${path}: ${said[code] ?? code}`);
+  return new TmuxError(`${path}: ${reasons[code] ?? code}`);
 }

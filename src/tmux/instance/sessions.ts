@@ -43,8 +43,8 @@ export class Sessions implements Disposable {
 
   async list(): Promise<SessionList> {
     const entries = listSessions(this.instance);
-    const known = entries.length > FEW ? await this.listed() : null;
-    const all = known ?? (await Promise.all(entries.map(({ socket }) => this.info(socket))));
+    const listed = entries.length > FEW ? await this.listed() : null;
+    const all = listed ?? (await Promise.all(entries.map(({ socket }) => this.info(socket))));
     const running = all.filter((info) => info === null || (info?.running === true && info.state !== "crashed"));
     const infos = running.flatMap((info) => (info != null && info.windows.length > 0 ? [info] : []));
     return { infos, isComplete: all.length >= entries.length && infos.length === running.length };
@@ -103,8 +103,8 @@ export class Sessions implements Disposable {
   }
 
   private connect(socket: string): ReturnType<typeof Connection.open> {
-    const known = this.connections.get(socket);
-    if (known !== undefined) return known;
+    const connection = this.connections.get(socket);
+    if (connection !== undefined) return connection;
     const forget = (): void => void this.connections.delete(socket);
     const opened = Connection.open(socket, "cli", { close: forget }, HELLO_MS);
     opened.catch(forget);

@@ -22,8 +22,8 @@ export class StateFile {
   /** Returns an empty state for a missing or unreadable file. */
   read(): State {
     try {
-      const known = v.safeParse(StateSchema, JSON.parse(fs.readFileSync(this.path, "utf8")));
-      return known.success ? known.output : emptyState();
+      const parsed = v.safeParse(StateSchema, JSON.parse(fs.readFileSync(this.path, "utf8")));
+      return parsed.success ? parsed.output : emptyState();
     } catch {
       return emptyState();
     }

@@ -31,22 +31,22 @@ export function optionNamed(text: string): OptionName {
   const [, name = "", digits] = /^([^[]*)(?:\[(\d+)\])?$/.exec(text) ?? [];
   const index = digits === undefined ? null : Number(digits);
   if (/^@./.test(name)) return { name, index, kind: undefined };
-  const found = Object.hasOwn(optionTable, name)
+  const names = Object.hasOwn(optionTable, name)
     ? [name]
     : Object.keys(optionTable).filter((each) => each.startsWith(name));
-  const [only] = found;
+  const [only] = names;
   if (name === "" || only === undefined) throw new TmuxError(`invalid option: ${text}`);
   if (index !== null && index > MOST_INDEX) throw new TmuxError(`invalid option: ${text}: at most [${MOST_INDEX}]`);
-  if (found.length > 1) throw new TmuxError(`ambiguous option: ${text}`);
+  if (names.length > 1) throw new TmuxError(`ambiguous option: ${text}`);
   return { name: only, index, kind: optionTable[only] };
 }
 
 /** The values set in a scope itself. */
 export function valuesOf(state: State, scope: OptionScope): Record<string, string> {
   if (scope.kind !== "own") return state[scope.kind];
-  const known = state.own[scope.id] ?? {};
-  state.own[scope.id] = known;
-  return known;
+  const ownValues = state.own[scope.id] ?? {};
+  state.own[scope.id] = ownValues;
+  return ownValues;
 }
 
 /** The scopes in which a value is looked up, nearest first. */

@@ -76,14 +76,14 @@ function readFlags(
   const word = words[at] ?? "";
   for (let i = 1; i < word.length; i++) {
     const flag = word[i] ?? "";
-    const known = /[A-Za-z0-9]/.test(flag) ? flags.indexOf(flag) : -1;
-    if (known === -1) {
+    const index = /[A-Za-z0-9]/.test(flag) ? flags.indexOf(flag) : -1;
+    if (index === -1) {
       const isFlag = /[A-Za-z0-9]/.test(flag);
       throw new TmuxError(`command ${command}: ${isFlag ? `unknown flag -${flag}` : `invalid flag -${flag}`}`);
     }
     const given = values.get(flag) ?? [];
     values.set(flag, given);
-    if (flags[known + 1] !== ":") continue;
+    if (flags[index + 1] !== ":") continue;
     if (i + 1 < word.length) {
       given.push(word.slice(i + 1));
       return at;

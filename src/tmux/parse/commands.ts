@@ -169,8 +169,8 @@ class Reader {
 
   private single(): string {
     // As in tmux, an unclosed quote ends with the text.
-    const found = this.text.indexOf("'", this.at);
-    const end = found === -1 ? this.text.length : found;
+    const closing = this.text.indexOf("'", this.at);
+    const end = closing === -1 ? this.text.length : closing;
     const inside = this.text.slice(this.at, end);
     this.line += inside.split("\n").length - 1;
     this.at = end + 1;

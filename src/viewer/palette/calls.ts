@@ -27,9 +27,9 @@ export function bindingOfPaletteLine(line: string, answer: string | null = null)
 
 /** The answer, if the person should see it; else null. */
 export function forReading({ operation }: Binding, answer: unknown): unknown {
-  const found = findOperation(operation);
-  if (found === undefined || answer === null || answer === undefined) return null;
-  return found.access === "observe" || answering.test(operation) ? answer : null;
+  const definition = findOperation(operation);
+  if (definition === undefined || answer === null || answer === undefined) return null;
+  return definition.access === "observe" || answering.test(operation) ? answer : null;
 }
 
 interface CallPort {

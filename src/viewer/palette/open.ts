@@ -35,10 +35,10 @@ export function openPalette(port: OpenPort): OwnDialog {
   const remembered = port.remembers === false ? null : new Remembered(instance, port.remembers === "here");
   const knownWith = (found: readonly SwitcherRow[]): PaletteEntries =>
     knownFor(bindings, by, { places: found, recent: remembered?.lines ?? [] });
-  let known = knownWith([]);
+  let suggestions = knownWith([]);
   const palette = new Palette({
     get known() {
-      return known;
+      return suggestions;
     },
     changed: () => port.changed(),
     run(line, signal) {
@@ -52,7 +52,7 @@ export function openPalette(port: OpenPort): OwnDialog {
   });
   void places(instance, "windows", by).then(
     (found) => {
-      known = knownWith(found);
+      suggestions = knownWith(found);
       port.changed();
     },
     // Without targets, the person types their names.

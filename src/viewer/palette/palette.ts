@@ -232,7 +232,7 @@ export class Palette implements OwnDialog {
 
   draw(frame: Frame, ascii: boolean): Frame {
     const { rows, cols } = frame;
-    const sign = ascii ? inAscii : (said: string): string => said;
+    const sign = ascii ? inAscii : (text: string): string => text;
     const height = Math.min(rows, this.answer === null ? ROWS : RESULT_ROWS);
     const top = rows - height;
     const canvas = new Canvas(rows, cols);

@@ -96,7 +96,7 @@ export function suggest(line: string, caret: number, known: PaletteEntries): Off
 }
 
 function operationsFor(query: string, { from, to }: Pick<Word, "from" | "to">, known: PaletteEntries): Offer {
-  const found = ranked(
+  const matches = ranked(
     known.operations,
     query,
     ({ name }) => name,
@@ -105,7 +105,7 @@ function operationsFor(query: string, { from, to }: Pick<Word, "from" | "to">, k
   const [word = ""] = query.toLowerCase().split(/\s/);
   const isBehind = ({ name, ends }: KnownOperation): boolean =>
     ends && name !== word && !(name.split(".").at(-1) ?? "").startsWith(word);
-  const inOrder = [...found.filter((each) => !isBehind(each)), ...found.filter(isBehind)];
+  const inOrder = [...matches.filter((each) => !isBehind(each)), ...matches.filter(isBehind)];
   const operations = inOrder.map(
     ({ name, description, keys }): Suggestion => ({ text: name, label: name, description, keys, kind: "operation" }),
   );

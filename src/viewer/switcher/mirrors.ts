@@ -36,9 +36,9 @@ export async function refuseMirror(
   target: { readonly socket: string; readonly name: string },
   here = "this terminal is in",
 ): Promise<void> {
-  const known = sessionsOf(instance);
-  const wanted = known(target.socket);
-  const own = known(around);
+  const sessions = sessionsOf(instance);
+  const wanted = sessions(target.socket);
+  const own = sessions(around);
   if (own === wanted) {
     throw new WshError("nested_session", `this terminal is already in session '${target.name}'`, {
       hint: "Detach first, or attach from another terminal.",
@@ -53,7 +53,7 @@ export async function refuseMirror(
       if (answer === null) continue;
       const named = { ...link, name: answer.name };
       for (const socket of answer.shown_in) {
-        const session = known(socket);
+        const session = sessions(socket);
         if (session === wanted) throw mirror(target.name, named, here);
         if (seen.has(session) || seen.size >= MAX_ASKED) continue;
         seen.add(session);
@@ -67,9 +67,9 @@ export async function refuseMirror(
 function mirror(name: string, first: MirrorLink, where: string): WshError {
   const chain: string[] = [name];
   for (let link: MirrorLink | null = first; link !== null; link = link.shows) chain.push(link.name ?? "?");
-  const said = chain.slice(1).map((shown, index) => `'${chain[index]}' shows '${shown}'`);
+  const links = chain.slice(1).map((shown, index) => `'${chain[index]}' shows '${shown}'`);
   const here = `${where} '${chain.at(-1)}'`;
-  return new WshError("nested_session", `session '${name}' would show itself: ${[...said, here].join(", ")}`, {
+  return new WshError("nested_session", `session '${name}' would show itself: ${[...links, here].join(", ")}`, {
     hint: "Detach one of them first, or attach from another terminal.",
     details: { chain },
   });

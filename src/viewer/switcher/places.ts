@@ -99,9 +99,9 @@ export async function places(instance: Instance, kind: SwitcherScope, { caller }
   });
   const infos = await Promise.all(
     entries.slice(0, MAX_SESSIONS).map(async ({ socket }) => {
-      const found = await Connection.open(socket, "cli", {}, ANSWER_MS).catch(() => null);
-      found?.connection.close();
-      return found?.hello.info === undefined ? null : { info: asSeenBy(found.hello.info, agent), socket };
+      const connection = await Connection.open(socket, "cli", {}, ANSWER_MS).catch(() => null);
+      connection?.connection.close();
+      return connection?.hello.info === undefined ? null : { info: asSeenBy(connection.hello.info, agent), socket };
     }),
   );
   const all = infos.flatMap((each) => (each === null ? [] : placesOf(each.info, each.socket)));
@@ -140,7 +140,7 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
         description: window.active ? "shown" : "",
       },
       ...window.panes.map((pane): SwitcherRow => {
-        const said = pane.agent === undefined ? pane.state : `${pane.agent.name} ${agentWords(pane.agent)}`;
+        const stateText = pane.agent === undefined ? pane.state : `${pane.agent.name} ${agentWords(pane.agent)}`;
         return {
           ...own,
           kind: "pane",
@@ -148,7 +148,7 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
           pane: pane.id,
           depth: 2,
           name: `${pane.id} ${pane.title === "" ? commandNow(pane) : pane.title}`,
-          description: said.replaceAll("_", " "),
+          description: stateText.replaceAll("_", " "),
           urgency: pane.agent === undefined ? null : urgencyOf(pane.agent),
         };
       }),
@@ -175,9 +175,9 @@ export async function placeOf(instance: Instance, target: string, by: Acting): P
 /** Id of a target's subject in a session. */
 function idIn({ id, windows }: SessionInfo, target: Extract<Target, { kind: "session" }>): string {
   if (target.window === undefined || target.window === "") return id;
-  const meant = meantWindow(windows, target, { automatic: ({ name }) => name, id: (window) => window.id });
-  const pane = meant?.window.panes.find(({ index }) => index === meant.pane);
-  return pane?.id ?? meant?.window.id ?? id;
+  const match = meantWindow(windows, target, { automatic: ({ name }) => name, id: (window) => window.id });
+  const pane = match?.window.panes.find(({ index }) => index === match.pane);
+  return pane?.id ?? match?.window.id ?? id;
 }
 
 const ScreenSchema = v.object({ lines: v.array(v.string()) });
@@ -246,6 +246,6 @@ async function startHere(instance: Instance, name: string): Promise<void> {
     timeout: START_MS,
     killSignal: "SIGKILL",
   });
-  const [code, said] = await Promise.all([child.exited, new Response(child.stderr).text()]);
-  if (code !== 0) throw new WshError("session_create_failed", said.split("\n")[0]?.replace(/^wsh: /, "") ?? "");
+  const [code, errorText] = await Promise.all([child.exited, new Response(child.stderr).text()]);
+  if (code !== 0) throw new WshError("session_create_failed", errorText.split("\n")[0]?.replace(/^wsh: /, "") ?? "");
 }

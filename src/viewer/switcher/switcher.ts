@@ -81,12 +81,12 @@ export class Switcher implements OwnDialog {
 
   draw(frame: Frame, ascii: boolean): Frame {
     const { rows, cols } = frame;
-    const sign = ascii ? inAscii : (said: string): string => said;
+    const sign = ascii ? inAscii : (line: string): string => line;
     const canvas = new Canvas(rows, cols);
     for (let row = 0; row < rows; row++) canvas.putRow(row, blankRow(cols));
     const box = { row: 0, col: 0, height: rows, width: cols };
-    const text = (row: number, col: number, said: string, style = theme.dialog, within = box): void =>
-      canvas.text(row, col, clusters(cleanText(said).replaceAll("\n", " ")), style, within);
+    const text = (row: number, col: number, content: string, style = theme.dialog, within = box): void =>
+      canvas.text(row, col, clusters(cleanText(content).replaceAll("\n", " ")), style, within);
     canvas.fill(box, theme.dialog);
     canvas.fill({ ...box, height: 1 }, theme.dialog_bar);
     text(0, 1, this.source.title, theme.dialog_bar);
@@ -298,9 +298,9 @@ export class Switcher implements OwnDialog {
 
   private async renew(): Promise<void> {
     clearTimeout(this.timer ?? undefined);
-    const found = await this.source.list().catch(() => null);
+    const listed = await this.source.list().catch(() => null);
     if (this.over) return;
-    if (found !== null) this.all = found;
+    if (listed !== null) this.all = listed;
     if (this.chosen === "") {
       const here = this.shown().filter(({ number }) => number === this.port.here());
       this.chosen =

@@ -115,20 +115,20 @@ export class OwnOperations {
     const { places } = await import("../switcher/places.ts");
     const all = (await places(instance, "sessions", by)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
     const others = all.filter(({ number }) => number !== this.number);
-    let found = others.at(0);
+    let other = others.at(0);
     if (to === "last") {
       const [{ lastAttached }, { eventsDir }] = await Promise.all([
         import("../../events/last-attached.ts"),
         import("../../events/segments.ts"),
       ]);
       const last = lastAttached(eventsDir(instance), new Set(others.map(({ target }) => target)));
-      found = others.find(({ target }) => target === last);
+      other = others.find(({ target }) => target === last);
     } else if (others.length > 0) {
       const index = all.findIndex(({ number }) => number === this.number) + (to === "next" ? 1 : -1);
-      found = all.at(index % all.length);
+      other = all.at(index % all.length);
     }
-    if (found === undefined) this.own.say("there is no other session");
-    else await this.show(found);
+    if (other === undefined) this.own.say("there is no other session");
+    else await this.show(other);
   }
 
   private async toAlert(step: 1 | -1): Promise<void> {
@@ -200,9 +200,9 @@ export class OwnOperations {
       bindings: port.person.tables.prefix,
       remembers: isUnlimited(port.by) && (port.session.isPrivate ? "here" : "always"),
       run: (line, signal) => this.ui.runLine(line, signal),
-      done: (said) => {
+      done: (message) => {
         own.hide(palette);
-        if (said !== null) own.say(said);
+        if (message !== null) own.say(message);
       },
     });
     own.show(palette);
@@ -242,9 +242,9 @@ export class OwnOperations {
         return;
       }
       // A row of keys with different actions, such as the arrows, is ambiguous.
-      const meant = [...tables.prefix].filter(([, { description }]) => description === row.description);
-      const [first] = meant;
-      if (first !== undefined && new Set(meant.map(([, { input }]) => JSON.stringify(input))).size === 1)
+      const bindings = [...tables.prefix].filter(([, { description }]) => description === row.description);
+      const [first] = bindings;
+      if (first !== undefined && new Set(bindings.map(([, { input }]) => JSON.stringify(input))).size === 1)
         this.ui.press({ table: "prefix", key: first[0], bytes: [] });
     });
     this.own.show(keys);

@@ -195,11 +195,11 @@ export class FrameRenderer {
   private asking(frame: Frame): Frame {
     const { questions, notice } = this.session;
     const { dialog, handedOver } = questions;
-    const told = handedOver === null ? notice.text : handedOverNotice(handedOver, this.options.prefix());
-    if (dialog === null && told === null) return frame;
+    const noticeText = handedOver === null ? notice.text : handedOverNotice(handedOver, this.options.prefix());
+    if (dialog === null && noticeText === null) return frame;
     // Echoes are not written ahead of the picture.
     this.kept.forget();
-    if (dialog === null) return told === null ? frame : drawNotice(frame, told, this.options.ascii);
+    if (dialog === null) return noticeText === null ? frame : drawNotice(frame, noticeText, this.options.ascii);
     const modes = ownModes(frame.modes, this.options.ownMouse.isAllowed ? 1000 : 0);
     return { ...drawDialog(frame, layoutDialog(dialog, frame), this.options.ascii), modes };
   }

@@ -71,8 +71,8 @@ function start(argv: readonly string[], { instance, session, shown }: RunPort): 
 }
 
 async function ended(child: Child): Promise<{ readonly code: number; readonly last: string }> {
-  const [, said, code] = await Promise.all([lastLine(child.stdout), lastLine(child.stderr), child.exited]);
-  return { code, last: said };
+  const [, errorLine, code] = await Promise.all([lastLine(child.stdout), lastLine(child.stderr), child.exited]);
+  return { code, last: errorLine };
 }
 
 /** The last line that is not empty; earlier output is discarded as it arrives. */

@@ -106,9 +106,9 @@ async function setLayout(call: LayoutCall, wanted: WantedPanes) {
     const listed = [...inTree, ...asked.flatMap(({ pane }) => pane ?? []), ...kept.map(({ pane }) => pane)];
     for (const pane of listed) windowWith(arrangement.state, pane);
     if (new Set(listed).size < listed.length) throw new WshError("invalid_layout", "a pane is named more than once");
-    const left = panesIn(window).filter((pane) => !listed.includes(pane));
-    if (left.length > 0 && !wanted.close_others) {
-      throw new WshError("invalid_layout", `the tree omits ${left.map((pane) => `'${pane}'`).join(", ")}`, {
+    const unlisted = panesIn(window).filter((pane) => !listed.includes(pane));
+    if (unlisted.length > 0 && !wanted.close_others) {
+      throw new WshError("invalid_layout", `the tree omits ${unlisted.map((pane) => `'${pane}'`).join(", ")}`, {
         hint: "Name every pane of the window, or set close_others to close the rest.",
       });
     }
@@ -133,14 +133,14 @@ async function setLayout(call: LayoutCall, wanted: WantedPanes) {
           window.id,
           { root, floats: [...floats, ...kept].sort((a, b) => Number(a.popup) - Number(b.popup)) },
           started.map(({ entry }) => entry),
-          left,
+          unlisted,
         ),
       );
     } catch (error) {
       for (const { undo } of started) undo();
       throw error;
     }
-    for (const pane of left) {
+    for (const pane of unlisted) {
       void arrangement.placed.get(pane)?.endProgram();
       arrangement.forget(pane);
     }

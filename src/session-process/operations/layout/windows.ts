@@ -61,9 +61,9 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
     const { arrangement } = call.parts;
     const { state } = arrangement;
     const id = to === undefined ? call.place.window.id : windowBeside(state, call.place.window.id, to);
-    const found = index === undefined ? windowById(state, id) : state.windows.find((each) => each.index === index);
-    if (found === undefined) throw new WshError("pane_not_found", `the session has no window ${index}`);
-    return change(call, (now) => focusWindow(now, found.id), found.active);
+    const window = index === undefined ? windowById(state, id) : state.windows.find((each) => each.index === index);
+    if (window === undefined) throw new WshError("pane_not_found", `the session has no window ${index}`);
+    return change(call, (now) => focusWindow(now, window.id), window.active);
   },
   "window.floats": (call, { shown, focus }) =>
     change(call, (state) => showFloats(state, call.place.window.id, shown ?? null, focus)),
@@ -93,13 +93,13 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
       return withMoving(parts, ({ swapWindowAway }) => swapWindowAway(parts, id, other));
     }
     const index = Number(other);
-    const found = !isWithinSession(other)
+    const window = !isWithinSession(other)
       ? parts.place(other).window.id
       : other === "next" || other === "previous" || other === "last"
         ? windowBeside(state, id, other)
         : state.windows.find((each) => each.index === index)?.id;
-    if (found === undefined) throw new WshError("pane_not_found", `the session has no window ${other}`);
-    return change(call, (now) => swapWindows(now, id, found));
+    if (window === undefined) throw new WshError("pane_not_found", `the session has no window ${other}`);
+    return change(call, (now) => swapWindows(now, id, window));
   },
 };
 
