@@ -190,6 +190,14 @@ browserTest("panes, overlays and panels are shown as in the terminal, and leave 
     "it further down",
     async () => ((await floating())?.row ?? 0) === 7 && ((await floating())?.col ?? 0) > 9,
   );
+  // A popup gets all keys of the page, and gives back what its program prints.
+  const popup = gateway.unix("/sessions/drawn/popup", {
+    json: { command: 'printf "pick: " >/dev/tty; read x </dev/tty; echo "got $x"; exit 3', print: true },
+  });
+  await until("the popup", async () => (await text()).includes("pick: "));
+  await page.keyboard.type("this\r");
+  expect(await (await popup).json()).toMatchObject({ exit_code: 3, output: "got this\n" });
+  await until("its end", async () => !(await text()).includes("pick: "));
   expect(faults).toEqual([]);
 });
 
