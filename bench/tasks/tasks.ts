@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { figure } from "../figure.ts";
 import type { Measure } from "../measure.ts";
 import { installed } from "../stage.ts";
-import { sixteenTasks, type Task } from "./sixteen.ts";
+import { sixteenTasks } from "./sixteen.ts";
 import { byDesktopCommander, byScript, byTmux, type Tool } from "./tools.ts";
+import { twelveAsSteps } from "./twelve.ts";
 
 /** DesktopCommander's program, if it is installed. */
 const PEER = "desktop-commander";
@@ -19,31 +20,39 @@ export const sixteen: Measure = {
       ["tmux: a shell script a task", byTmux],
       ...(installed(PEER) ? ([["DesktopCommander", byDesktopCommander(PEER)]] as const) : []),
     ];
+    const sets = [
+      ["sixteen", (dir: string) => sixteenTasks(dir, [freePort(), freePort()])],
+      ["twelve", (dir: string) => twelveAsSteps(dir, freePort())],
+    ] as const;
     const wrong: string[] = [];
     const lines = [];
-    let done: readonly Task[] = [];
-    for (const [who, tool] of tools) {
-      const dir = join(stage.dir, `tasks${lines.length}`);
-      fs.mkdirSync(dir);
-      done = sixteenTasks(dir, [freePort(), freePort()]).filter(({ needs }) => needs === undefined || installed(needs));
-      const sum = { calls: 0, characters: 0, right: 0 };
-      for (const task of done) {
-        const { calls, characters, isRight } = await tool(stage, dir, task);
-        sum.calls += calls;
-        sum.characters += characters;
-        if (isRight) sum.right++;
-        else wrong.push(`${who.split(":")[0]}: ${task.name}`);
+    const names = new Set<string>();
+    for (const [set, make] of sets) {
+      for (const [who, tool] of tools) {
+        const dir = join(stage.dir, `tasks${lines.length}`);
+        fs.mkdirSync(dir);
+        const done = make(dir).filter(({ needs }) => needs === undefined || installed(needs));
+        const sum = { calls: 0, characters: 0, right: 0 };
+        for (const task of done) {
+          names.add(task.name);
+          const { calls, characters, isRight } = await tool(stage, dir, task);
+          sum.calls += calls;
+          sum.characters += characters;
+          if (isRight) sum.right++;
+          else wrong.push(`${who.split(":")[0]}: ${task.name}`);
+        }
+        const figures = [sum.calls, done.length, sum.right, sum.characters].map((each) => figure([each]));
+        lines.push({ who: `${set}; ${who}`, figures });
       }
-      lines.push({ who, figures: [figure([sum.calls]), figure([sum.characters]), figure([sum.right])] });
     }
     return {
-      title: `${done.length} of sixteen tasks that need a terminal`,
-      columns: ["calls", "characters written and read", "right"],
+      title: "Sixteen and twelve tasks that need a terminal",
+      columns: ["calls", "tasks", "right", "characters written and read"],
       lines,
       alone: true,
       goal: "all right, no more calls than tmux from a shell tool, fewer characters",
       meaning:
-        `The same steps by a script that knows each tool (${done.map(({ name }) => name).join(", ")}); one call a task where the tool ` +
+        `The same steps by a script that knows each tool (${[...names].join(", ")}); one call a task where the tool ` +
         `can wait. DesktopCommander runs if \`${PEER}\` is on the PATH; it has no terminal. ` +
         `Wrong: ${wrong.length === 0 ? "none" : wrong.join("; ")}.`,
     };

@@ -49,7 +49,8 @@ const tmuxKeys: Readonly<Record<string, string>> = { "Ctrl+C": "C-c", "Ctrl+Z": 
 
 /** One script of tmux, sleep and grep, from a shell tool. */
 export const byTmux: Tool = async (stage, dir, task) => {
-  const tmux = "tmux -L tasks -f /dev/null";
+  // A server of its own: one that ends may still hold the name of the last.
+  const tmux = "tmux -L tasks$$ -f /dev/null";
   const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
   const send = (text: string): string[] =>
     text

@@ -2,6 +2,7 @@
  * The error of a step of a program on a terminal: the awaited condition, the time, the state and why, and the screen
  * around its cursor or selected part. The whole screen is in the trace.
  */
+import { compact } from "./brief.ts";
 import type { Screen } from "./screen.ts";
 
 /** Rows of a screen in a message, how many of them may follow the cursor, and characters of each. */
@@ -46,7 +47,7 @@ function described(reason: string, { session, state, why, screen }: FailureFacts
   return `${reason}${known}${screen === undefined ? "" : `\n${pictured(session, screen)}`}`;
 }
 
-/** The screen in a message: size, cursor and selection, then its rows that are not blank, around those. */
+/** The screen in a message: size, cursor and selection, then the rows around those, without blank ones and frames. */
 function pictured(session: string, screen: Screen): string {
   const { cols, rows } = screen.size;
   const { row, col, visible } = screen.cursor;
@@ -60,14 +61,14 @@ function pictured(session: string, screen: Screen): string {
 }
 
 function rowsAround(rows: readonly string[], focus: number): readonly string[] {
-  const shown = rows.map((text, row) => ({ text, row })).filter(({ text }) => text !== "");
+  const shown = rows.map((text, row) => ({ text, row })).filter(({ text }) => compact([text]) !== "");
   if (shown.length === 0) return ["│ (blank)"];
   const before = shown.filter(({ row }) => row <= focus).length;
   const end = Math.min(shown.length, Math.max(MAX_ROWS, before + ROWS_AFTER));
   const from = Math.max(0, end - MAX_ROWS);
   const left = (count: number): string[] => (count === 0 ? [] : [`[… ${count} row${count === 1 ? "" : "s"}]`]);
-  const lines = shown
-    .slice(from, end)
-    .map(({ text }) => `│ ${text.length > MAX_ROW ? `${text.slice(0, MAX_ROW)}…` : text}`);
+  const lines = compact(shown.slice(from, end).map(({ text }) => text))
+    .split("\n")
+    .map((text) => `│ ${text.length > MAX_ROW ? `${text.slice(0, MAX_ROW)}…` : text}`);
   return [...left(from), ...lines, ...left(shown.length - end)];
 }
