@@ -88,7 +88,8 @@ export class ControlMode implements ControlClient {
       ...instance,
       control: this,
       hasTerminal: true,
-      print: async (text) => this.port.write(text),
+      // What ends an answer stands on a line of its own.
+      print: async (text) => this.port.write(text === "" || text.endsWith("\n") ? text : `${text}\n`),
       complain: async (message) => this.port.write(`${message}\n`),
       attach: async ({ id }) => {
         await this.show(id);
