@@ -8,7 +8,7 @@ import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
 /** Bytes that pass through a pipe. */
-const MUCH = process.env.WSH_TEST_FULL === "1" ? "30000000" : "5000000";
+const MUCH = process.env.WSH_TEST_FULL === "1" ? "30000000" : "2000000";
 
 interface Step {
   readonly name?: string;

@@ -10,7 +10,7 @@ const numbers = (count: number): string => Array.from({ length: count }, (_, at)
 describe("a terminal that keeps hardly any history", () => {
   let wsh: Wsh;
   beforeAll(async () => {
-    wsh = new Wsh({ config: "scrollback_lines = 10\n" });
+    wsh = new Wsh({ config: "scrollback_lines = 10\nkill_grace_ms = 500\n" });
     await wsh.session("work");
     await wsh.ok("wait", "work", "prompt");
   });

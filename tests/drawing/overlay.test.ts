@@ -12,7 +12,7 @@ import { Wsh } from "../support/wsh.ts";
 const withTmux = describe.skipIf(!hasTmux);
 const PROMPT = /^\$ ?$/m;
 /** Lines of a flood. */
-const LINES = process.env.WSH_TEST_FULL === "1" ? 300_000 : 80_000;
+const LINES = process.env.WSH_TEST_FULL === "1" ? 300_000 : 30_000;
 
 /** Numbered lines, wide enough to be seen beside a box. */
 function numbered(count: number): string {

@@ -30,9 +30,9 @@ describe("starting", () => {
     expect((await second.answer("a")).result.tools).toHaveLength(tools.length);
   });
 
-  test("twenty at once make one server", async () => {
+  test("eight at once make one server", async () => {
     await using mcp = new McpInstance();
-    const bridges = Array.from({ length: 20 }, () => new Lines(mcp));
+    const bridges = Array.from({ length: 8 }, () => new Lines(mcp));
     for (const bridge of bridges) bridge.send(initialize, toolCall(2, "wsh_get_status", {}));
     const pids = await Promise.all(bridges.map(async (b) => (await b.answer(2, 60_000)).result.structuredContent.pid));
     expect(new Set(pids).size).toBe(1);

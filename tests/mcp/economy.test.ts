@@ -60,7 +60,7 @@ test("the history comes in pages of bounded size, and commands page nothing", as
   await call(client, "wsh_exec", {
     session: "m",
     create: true,
-    command: `head -c 60000 /dev/zero | tr '\\0' x; echo; seq 20000`,
+    command: `head -c 60000 /dev/zero | tr '\\0' x; echo; seq 6000`,
   });
   const { value } = await call(client, "wsh_get_scrollback", { session: "m", limit: 10_000 });
   expect(Buffer.byteLength(JSON.stringify(value))).toBeLessThan(100_000);

@@ -8,8 +8,8 @@ import { until } from "../support/until.ts";
 import { hostOf, Wsh } from "../support/wsh.ts";
 
 const full = process.env.WSH_TEST_FULL === "1";
-/** What a flood writes: 100 MB, and a tenth of that where time matters. */
-const FLOOD_BYTES = full ? 100_000_000 : 10_000_000;
+/** What a flood writes: 100 MB, and a twentieth of that where time matters. */
+const FLOOD_BYTES = full ? 100_000_000 : 5_000_000;
 /** Lines of the numbered flood; each has 100 bytes on the terminal. */
 const FLOOD_LINES = FLOOD_BYTES / 100;
 /**
