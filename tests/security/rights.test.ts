@@ -332,8 +332,7 @@ test("every operation, by a person, and by an agent in a session of its own, a p
   const made = await gateway.fetch("/sessions", { method: "POST", headers, body: '{"name":"its"}' });
   const { id: its } = await made.json();
   const { id: hushed } = await gateway.create({ name: "hushed", private: true });
-  for (const where of [["--session", "hushed"], []])
-    await gateway.ok("buffer", "set", "-n", "theirs", ...where, "text");
+  await gateway.ok("buffer", "set", "-n", "theirs", "text");
   const wrong: string[] = [];
   const agents = { byName: { kind: "mcp", name: "evil" }, above: { kind: "cli", agent: "evil" } } as const;
   const socketOf = (id: string): string => findSession(gateway.instance, parseTarget(id)).socket;
@@ -349,7 +348,7 @@ test("every operation, by a person, and by an agent in a session of its own, a p
           column === "you" || column === "own"
             ? unreadable
             : name.startsWith("buffer.")
-              ? { buffer: "theirs" }
+              ? { buffer: column === "private" ? "new" : "theirs" }
               : { max_wait_ms: 1 };
         const is = await connection.request(name, input, { caller, access: "admin" }).then(
           () => "passed",

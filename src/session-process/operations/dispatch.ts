@@ -259,10 +259,11 @@ function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane:
   const { session, locals, arrangement } = parts;
   const ownersOf = (panes: readonly string[]) => panes.map((id) => locals.get(id)?.own.owner ?? session.owner);
   if (op.startsWith("buffer.")) {
-    // Reading affects only the owner of a private session; other requests affect all owners.
-    if (reading.has(op)) return session.isPrivate ? [session.owner] : [];
+    // A private session has its own; all others are everybody's, to read.
+    const own = session.isPrivate ? [session.owner] : [];
+    if (reading.has(op)) return own;
     const typedInto = op === "buffer.paste" ? ownersOf([pane]) : [];
-    return [...typedInto, ...bufferOwners(session.buffers, op, input)];
+    return [...own, ...typedInto, ...bufferOwners(session.buffers, op, input)];
   }
   if (isPane || op === "peer.raw" || ofPanes.has(op)) return ownersOf([pane]);
   if (touchesAll.has(op)) return [session.owner, ...ownersOf([...locals.keys()])];
