@@ -60,7 +60,9 @@ Bun.plugin({
 if (orders.kind === "script") await runScript(orders);
 else {
   const { afterAll } = await import("bun:test");
-  afterAll(() => {
+  afterAll(async () => {
+    // The runner leaves a test at its time limit, and at a failure that nothing awaits, without its end.
+    await wsh.closeAll().catch(() => {});
     if (testCount() === 0) throw new Error("no tests: the files import wsh/test and call no test(…)");
   });
   onSignal((_, number) => void wsh.closeAll().finally(() => process.exit(128 + number)));

@@ -266,6 +266,12 @@ test("fails", { timeout: 200 }, async (t) => {
   expect(differs.stderr).toContain(`Trace: ${join(wsh.dir, "test-results/some.test.ts-fails-80x24-xterm.html")}`);
   expect(fs.existsSync(join(wsh.dir, "test-results/some.test.ts-fails-80x24-xterm.cast"))).toBe(true);
   expect(fs.readFileSync(join(wsh.dir, "out.xml"), "utf8")).toContain("<testsuites");
+  written(
+    "left.test.ts",
+    'import { test } from "wsh/test";\ntest("left", async (t) => { t.expect("never", { timeout: 50 }); await t.waitFor("never"); });\n',
+  );
+  expect(await wsh.run("test", "left.test.ts", "--timeout", "2000")).toMatchObject({ code: 1 });
+  expect((await wsh.list()).filter(({ name }) => name.startsWith("script-"))).toEqual([]);
   written("none.test.ts", 'import { test } from "wsh/test";\nexport const own = test;\n');
   const none = await wsh.run("test", "none.test.ts");
   expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining("no tests: the files import wsh/test") });

@@ -59,6 +59,7 @@ export class Terminal implements AsyncDisposable {
   // calls).
   /** Cursor at which `expect` begins to search. */
   private since: number;
+  private isClosed = false;
 
   constructor(
     private readonly call: Call,
@@ -302,8 +303,9 @@ export class Terminal implements AsyncDisposable {
 
   /** Ends the session if it was made by `open` without a name. */
   async close(): Promise<void> {
-    if (!this.owned) return;
+    if (!this.owned || this.isClosed) return;
     await this.unlessGone(this.kill());
+    this.isClosed = true;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
