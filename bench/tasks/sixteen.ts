@@ -39,7 +39,10 @@ git add f; git commit -qm f; printf '${lines("first", "last").replaceAll("\n", "
   );
   file("sum.py", "total = 0\nfor n in range(7):\n    total += n * n\nprint(total)\n");
   file("menu.sh", "whiptail --menu Choose 15 40 3 a Alpha b Beta c Gamma 2>m; echo chosen:$(cat m)\n");
-  file("list.sh", "whiptail --checklist Choose 15 40 3 a A off b B off c C off 2>l; echo chosen:$(cat l)\n");
+  file(
+    "list.sh",
+    "whiptail --separate-output --checklist Choose 15 40 3 a A off b B off c C off 2>l; echo chosen:$(cat l)\n",
+  );
   file("watch.sh", "echo watching; until [ -e news ]; do sleep 0.1; done; echo changed: $(cat news); sleep 100\n");
   file("servers.sh", `for p in ${ports.join(" ")}; do python3 -um http.server $p & done; wait\n`);
   file(
@@ -75,7 +78,7 @@ git add f; git commit -qm f; printf '${lines("first", "last").replaceAll("\n", "
       steps: [{ see: "Gamma", keys: ["Down", "Down", "Enter"] }, { find: "chosen:.*" }],
     },
     {
-      ...{ name: "whiptail, a check list", command: "sh list.sh", fact: 'chosen:"a" "b"', needs: "whiptail" },
+      ...{ name: "whiptail, a check list", command: "sh list.sh", fact: "chosen:a b", needs: "whiptail" },
       steps: [{ see: "c +C", keys: ["Space", "Down", "Space", "Tab", "Enter"] }, { find: "chosen:.*" }],
     },
     {
