@@ -1,11 +1,11 @@
-/** Reads files that people name: one that never ends, or waits for a writer, must not stop the process that reads it. */
+/** Reads files that people name: an endless file, or one that waits for a writer, must not block the process. */
 import fs from "node:fs";
 
-/** @param path of a regular file, or of /dev/null @throws the system's error, or that it is something else */
+/** @param path a regular file, or /dev/null @throws the system's error, or an error for any other kind of file */
 export function readRegularFile(path: string): string {
   const stat = fs.statSync(path);
   const isNull = stat.isCharacterDevice() && stat.rdev === fs.statSync("/dev/null").rdev;
-  // A directory has its own error.
+  // Reading a directory throws the system's own error.
   if (!stat.isFile() && !stat.isDirectory() && !isNull) throw new Error("it is not a regular file");
   return fs.readFileSync(path, "utf8");
 }

@@ -15,7 +15,7 @@ const placeLists: ReadonlySet<string> = new Set(["windows", "panes"]);
 const textFields: ReadonlySet<string> = new Set(["output", "screen", "lines", "text", "env", "answer", "spans"]);
 const idPattern = /^@[sw]?\d+$/;
 
-/** @param gives what the operation's output holds */
+/** @param gives the type of the operation's output */
 export function addressedOutput(machine: string, gives: "sessions" | "commands" | undefined, answer: unknown): unknown {
   const changed = walk(machine, answer);
   if (gives === undefined) return changed;

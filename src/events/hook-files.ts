@@ -107,7 +107,10 @@ export class HookFiles {
     }
   }
 
-  /** @param pid the process that has begun it. The directory may hold a thousand jobs: it is not listed for each. */
+  /**
+   * @param pid the process that has started the job. It is a parameter since the directory may hold a thousand jobs:
+   * listing it for each would be slow.
+   */
   remove(job: string, pid: number | null = null): void {
     for (const kind of ["event", "job", ...(pid === null ? [] : [pid])]) removeIfPossible(this.path(`${job}.${kind}`));
   }

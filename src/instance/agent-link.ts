@@ -1,7 +1,7 @@
 /**
- * The instance's link to a living ssh agent, at a path that never changes. Beside it is a list of the agents that
- * terminals of all sessions brought, newest last: the link leads to the newest that lives, also when the session in
- * which its terminal was attached knows no other.
+ * The instance's link to a running ssh agent, at a path that never changes. A list beside it holds the agents of all
+ * sessions' terminals, newest last: the link leads to the newest that runs, even if the session of its terminal knows
+ * no other.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { parseJson } from "../protocol/json.ts";
 import { pointTo, readLink, replaceOwnFile } from "./owned-files.ts";
 import { type Instance, prepareStateDir } from "./paths.ts";
 
-/** Agents that are remembered: more terminals than a person has. */
+/** Most agents in the list: more terminals than a person has. */
 const MOST = 16;
 const ListSchema = v.array(v.string());
 
@@ -18,7 +18,7 @@ export function agentLink({ stateDir, fileName }: Instance): string {
   return join(stateDir, `${fileName}.ssh-auth`);
 }
 
-/** @param brought the socket that a terminal brought now; null: only looks whether the agent still lives */
+/** @param brought the socket of a newly attached terminal; null: only checks whether the agent still runs */
 export function linkAgent(instance: Instance, brought: string | null): void {
   const link = agentLink(instance);
   const list = `${link}s`;
@@ -41,7 +41,7 @@ function readList(path: string): string[] {
   }
 }
 
-/** Another user's socket may have taken the place of one in /tmp. */
+/** Another user's socket may have replaced one in /tmp. */
 function isOwnSocket(path: string): boolean {
   try {
     const stat = fs.statSync(path);

@@ -1,7 +1,7 @@
 /**
  * Finds the AI agent for which a process acts: by its ancestors' names, or by its pane, whose owner is in the
- * environment of the pane's program. What the agent's own programs remove from their environment does not matter. A process
- * that has left its ancestors is found by the agent's variables in its environment, and by the pane that it was started in.
+ * environment of the pane's program. Variables that the agent's own programs remove do not matter. A process without
+ * its ancestors is identified by the agent's variables in its environment, and by the pane in which it was started.
  */
 
 import type { OwnerProcess } from "../protocol/owner.ts";
@@ -10,11 +10,11 @@ import { type AgentTable, agentInEnvironment, agentTable } from "./known-agents.
 import { platform } from "./platform.ts";
 import type { Listeners, Stat } from "./port.ts";
 
-/** Maximum ancestors to examine, and processes of a pane. */
+/** Most ancestors examined, and most processes of a pane. */
 const MAX_DEPTH = 32;
 const MAX_PROCESSES = 256;
 const OWNED = "WSH_AGENT=";
-/** Of what an agent's pane has left when the pane is gone, and of whatever has connected and ended. */
+/** Names for processes of an agent's pane that no longer exists, and for a caller that has ended. */
 const ENDED_AGENT = "an AI agent";
 const ENDED_CALLER = "a process that has ended";
 /** `wsh`, renamed or not, or its source. */
@@ -46,7 +46,10 @@ export function agentAbove(pid: number): string | null {
   return named ?? (first === null || listeners === null ? null : agentInPaneOf(first, listeners));
 }
 
-/** The agent for which the process at the other end of a connection acts: one that has ended may have passed it on. */
+/**
+ * The agent for which the process at the other end of a connection acts. A process that has ended may have passed the
+ * connection on.
+ */
 export function agentAt(pid: number): string | null {
   const { processes } = platform();
   const isGone = pid > 0 && processes.stat(pid) === null && processes.stat(process.pid) !== null;
@@ -58,8 +61,8 @@ function ownerIn(env: readonly string[]): string | null {
 }
 
 /**
- * The agent that owns the pane in which an orphan was started, or runs there now. One with another terminal than the pane's
- * may be a person's: a tmux, an editor's window.
+ * The agent that owns the pane in which an orphan was started, or runs there now. An orphan with another terminal than
+ * the pane's may be a person's: in a tmux, or an editor's window.
  */
 function agentInPaneOf({ pid, tty }: Stat, listeners: Listeners): string | null {
   const { processes } = platform();
@@ -127,7 +130,8 @@ function isOurs(pid: number, args: readonly string[]): boolean {
   const role = args[index + 1];
   if (index === -1 || index > 2 || (role !== "session-process" && role !== "server")) return false;
   const { processes, listeners } = platform();
-  // Another program may have such words. An upgrade removes the file of those that run; macOS tells how it was called.
+  // Another program may have the same words. An upgrade deletes the file of running programs; macOS reports the path at
+  // the start.
   const file = listeners === null ? null : processes.executable(pid);
   return file === null || file === process.execPath || file.endsWith(" (deleted)");
 }

@@ -2,18 +2,19 @@
  * Soft limits that the program of a pane starts with. A limit belongs to the process and is inherited, so it is changed
  * only around the spawn, which is synchronous.
  *
- * Open files: Bun raises its own to the hard limit before any script runs, which slows programs that walk every possible
- * descriptor and breaks those that use select(2).
+ * Open files: Bun raises its own to the hard limit before any script runs, which slows programs that walk every
+ * possible descriptor and breaks those that use select(2).
  *
- * File locks (`ulimit -x`), which Linux has not enforced since 2.4: the number names the session's process and the pane, and
- * whether an AI agent owns that. A program keeps it when it leaves its parent, its terminal and its environment.
+ * File locks (`ulimit -x`), which Linux has not enforced since 2.4: the limit's value encodes the session's process,
+ * the pane, and whether an AI agent owns the pane. A program keeps the value even if it leaves its parent, its terminal
+ * and its environment.
  */
 import fs from "node:fs";
 import { system } from "./system.ts";
 import { libc } from "./tty-calls.ts";
 
 const { RLIMIT_NOFILE, RLIMIT_LOCKS } = system.constants;
-/** A number that no configuration has, beside a process id (at most 2^22) and the number of a pane. */
+/** A value that no configuration uses; a process id (at most 2^22) and the number of a pane are added to it. */
 const MARK = 2 ** 51;
 const PANES = 2 ** 24;
 const OWNED = 2 ** 47;
@@ -23,19 +24,19 @@ interface Started {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The pane in which a process was started, and the process that has it. */
+/** The pane in which a process was started, and the process that runs the pane. */
 export interface StartedIn {
   readonly process: number;
   readonly pane: string;
   readonly isAgents: boolean;
 }
 
-/** Runs `spawn` with the soft limit of open files that is given, if it is lower than ours, and with the pane's mark. */
+/** Runs `spawn` with the given soft limit of open files, if that is lower than ours, and with the pane's mark. */
 export function withChildLimits<T>({ openFiles, env }: Started, spawn: () => T): T {
   return withSoft(RLIMIT_NOFILE, openFiles ?? null, true, () => withSoft(RLIMIT_LOCKS, markOf(env), false, spawn));
 }
 
-/** Null: it was started in no pane, or the system does not tell. */
+/** Null: it was started in no pane, or the system does not report it. */
 export function startedIn(pid: number): StartedIn | null {
   const limit = Number(/^Max file locks\s+(\d+)\s/m.exec(readText(`/proc/${pid}/limits`))?.[1] ?? 0);
   if (limit < MARK || limit >= MARK + 2 * OWNED) return null;
@@ -44,7 +45,7 @@ export function startedIn(pid: number): StartedIn | null {
   return { process: Math.floor(place / PANES), pane: `@${place % PANES}`, isAgents };
 }
 
-/** A process of wsh that was started in a pane is not the pane's. */
+/** Removes the pane's mark from this process: a process of wsh started in a pane does not belong to the pane. */
 export function leavePane(): void {
   const lockLimits = limitsOf(RLIMIT_LOCKS);
   if (lockLimits !== null) libc().setrlimit(RLIMIT_LOCKS ?? 0, new BigUint64Array([lockLimits.hard, lockLimits.hard]));
@@ -56,7 +57,7 @@ function markOf({ WSH_PANE = "", WSH_AGENT }: Started["env"]): number | null {
   return number === undefined ? null : MARK + owned + process.pid * PANES + Number(number);
 }
 
-/** Runs `spawn` with a soft limit, or with ours if there is none or it is not possible. */
+/** Runs `spawn` with a soft limit; with ours if none is given or it is not possible. */
 function withSoft<T>(limit: number | null, soft: number | null, isLower: boolean, spawn: () => T): T {
   const current = soft === null ? null : limitsOf(limit);
   if (soft === null || current === null || BigInt(soft) >= (isLower ? current.soft : current.hard)) return spawn();

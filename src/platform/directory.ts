@@ -25,7 +25,7 @@ export function directoryName(path: string, pid: number | null): string {
   return LINK.test(path) && pid !== null ? (platform().processes.cwd(pid) ?? path) : path;
 }
 
-/** Whether it is one, or leads to one; not if that cannot be seen. */
+/** Whether the path is a directory, or a link to one; false if that is unknown. */
 export function isDirectory(path: string): boolean {
   try {
     return fs.statSync(path).isDirectory();

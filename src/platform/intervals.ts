@@ -33,7 +33,7 @@ const product = {
   noticeRetry: 2_000,
   /** From the end of an owner to the end of its bound session: a host may restart its MCP client. */
   ownerGrace: 60_000,
-  /** Life of a question for a password: what sudo waits for one. */
+  /** Lifetime of a question for a password: as long as sudo waits for one. */
   passwordAsked: 300_000,
   /** Between two checks whether that owner's process runs. */
   ownerLook: 10_000,

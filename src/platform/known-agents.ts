@@ -26,7 +26,7 @@ interface AgentRule {
   readonly programs: readonly string[];
   /** Part of its script's path, for a script with a common name. */
   readonly paths: readonly string[];
-  /** Variables that it gives to the commands that it runs. */
+  /** Variables that the agent sets for its commands. */
   readonly variables: readonly string[];
 }
 

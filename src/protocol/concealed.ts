@@ -16,7 +16,7 @@ export interface Concealment {
   readonly own: ReadonlySet<string>;
 }
 
-/** @param past sessions that were private, and may have ended */
+/** @param past sessions that were private and may have ended */
 export function concealmentOf(
   sessions: readonly SessionInfo[],
   past: readonly { readonly id: string; readonly owner?: Owner | undefined }[],
@@ -115,7 +115,7 @@ export function withoutConcealed<T>(answer: T): T {
 
 const noExit = { exit_code: null, signal: null } as const;
 const nothingKnown = { pid: null, command: "", cwd: null, title: "" } as const;
-/** Of a session about which nothing may be said, or nothing is known. */
+/** The shown fields of a session that is concealed or unknown. */
 export const emptySession = {
   ...nothingKnown,
   ...noExit,

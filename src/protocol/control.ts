@@ -121,7 +121,7 @@ export type Listing = v.InferOutput<typeof ListingSchema>;
 
 /** Last message of a stream, session process → client. */
 export const StreamEndSchema = v.object({
-  // One that this version does not know has ended the stream all the same.
+  // A reason that this version does not know still ends the stream.
   reason: v.fallback(
     v.picklist([
       "exited",
@@ -131,11 +131,11 @@ export const StreamEndSchema = v.object({
       "server_stopped",
       "owner_gone",
       "idle",
-      // The pane is in another session now, which the caller may not use.
+      // The pane is now in another session, which the caller may not use.
       "moved_away",
-      // The session is private now, and the caller an AI agent.
+      // The session is now private, and the caller is an AI agent.
       "private",
-      // For a raw stream: it may not type, or the program does not read its input.
+      // For a raw stream: the caller may not type, or the program does not read its input.
       "access_denied",
       "input_refused",
     ]),

@@ -41,12 +41,12 @@ export const execRules: readonly OptionRule<ExecOption>[] = [
   { option: "typed", excludes: ["background", "until"], hint: "A typed command has no id to wait for." },
 ];
 
-/** Of output.get. */
+/** Rules of output.get. */
 export const outputRules: readonly OptionRule<"raw" | "range" | "command_id">[] = [
   { option: "raw", needs: "command_id" },
   { option: "range", needs: "command_id" },
 ];
-/** Of pane.resize. */
+/** Rules of pane.resize. */
 export const resizeRules: readonly OptionRule<"direction" | "rows" | "cols" | "rows_percent" | "cols_percent">[] = [
   { option: "direction", excludes: ["rows", "cols", "rows_percent", "cols_percent"] },
 ];

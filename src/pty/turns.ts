@@ -45,8 +45,8 @@ const TYPED_MS = 250;
 const DROP_BYTES = 8 * 1024;
 const DROP_MS = 20;
 /**
- * The interval until the echo of the last key has come: who is read goes on printing, and takes the processor from the
- * program that is to echo.
+ * The interval until the echo of the last key has arrived: a program whose output is read continues to print, and takes
+ * processor time from the program that must echo.
  */
 const AWAITED_DROP_MS = 100;
 /** Interval between polls of a terminal whose program has ended, in ms. */
@@ -117,7 +117,7 @@ export class TurnReader {
     typed = { reader: this, at: performance.now() };
   }
 
-  /** Its output was read elsewhere. */
+  /** The terminal's output was read elsewhere. */
   answered(): void {
     this.readAt = performance.now();
   }
@@ -256,7 +256,7 @@ function polled(asked: readonly TurnReader[]): Set<TurnReader> {
 }
 
 /**
- * The terminal that a person types into, else the one that has waited longest, if it may be read now.
+ * The terminal that a person types into, or else the one that has waited longest, if it may be read now.
  * @param pause between two reads of the others while a person types; 0: nobody types
  */
 function choose(ready: readonly TurnReader[], now: number, pause: number): TurnReader | null {

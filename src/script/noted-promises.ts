@@ -1,10 +1,10 @@
 /**
- * The agent's program with its async functions wrapped, so that a promise that fails is noticed though nothing awaits it:
- * the interpreter does not report those. Lines keep their numbers. Pure.
+ * Wraps the async functions of the agent's program, so that a failed promise is detected even if nothing awaits it: the
+ * interpreter does not report those. Lines keep their numbers. Pure.
  */
 import { type Node, parse } from "acorn";
 
-/** Global of the sandbox: takes an async function, or a promise, and notes what becomes of it. */
+/** Global of the sandbox: receives an async function, or a promise, and tracks its result. */
 export const NOTED = "__noted";
 
 interface Edit {
@@ -20,7 +20,7 @@ interface AsyncFunction extends Node {
   readonly body: Node;
 }
 
-/** @param body of an async function */
+/** @param body body of an async function */
 export function withNotedPromises(body: string): string {
   const head = "async () => {";
   const source = `${head}${body}\n}`;
@@ -54,13 +54,13 @@ export function withNotedPromises(body: string): string {
     const whole = parse(source, { ecmaVersion: "latest" });
     for (const statement of statementsOf(whole)) visit(statement, null);
   } catch {
-    // It is not JavaScript: the interpreter says so, or takes more than the parser.
+    // Invalid JavaScript, or syntax that only the interpreter supports: the interpreter reports errors.
     return body;
   }
   return applied(source, edits).slice(head.length, -"\n}".length);
 }
 
-/** Those of the body. */
+/** The statements of the body. */
 function statementsOf(program: Node): readonly Node[] {
   let node: unknown = program;
   for (const key of ["body", 0, "expression", "body", "body"]) node = (node as Record<string | number, unknown>)[key];
@@ -80,7 +80,7 @@ function isMethod(node: Node, value: Node): boolean {
   return node.type === "MethodDefinition" || (node.type === "Property" && "method" in node && node.method === true);
 }
 
-/** Edits at one place: those of inner functions are within those of outer ones. */
+/** Applies edits in order; edits of inner functions lie within those of outer ones. */
 function applied(source: string, edits: readonly Edit[]): string {
   let text = "";
   let at = 0;

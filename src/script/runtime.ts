@@ -86,7 +86,7 @@ async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): 
   if (code !== undefined) fs.writeFileSync(path, code);
   const first = Promise.withResolvers<{ readonly thrown: unknown } | null>();
   const failed = (thrown: unknown): void => first.resolve({ thrown });
-  // Failures of steps that the script does not await, and in its timers.
+  // Failures of steps that the script does not await, and failures in its timers.
   process.on("unhandledRejection", failed);
   process.on("uncaughtException", failed);
   let signal: number | null = null;
@@ -119,7 +119,7 @@ function onSignal(hear: (name: string, number: number) => void): void {
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     const own = (): void => {
       if (process.listenerCount(name) > 1) return;
-      // A second one ends it at once.
+      // A second signal ends it at once.
       process.off(name, own);
       hear(name, os.constants.signals[name]);
     };
@@ -127,16 +127,16 @@ function onSignal(hear: (name: string, number: number) => void): void {
   }
 }
 
-/** Frames of a failure that a message shows after its line. */
+/** Most stack frames of a failure that a message shows after its line. */
 const MAX_FRAMES = 4;
 
-/** The line of the script, then the failure, then the lines that led there. */
+/** Formats an error: the line of the script, then the failure, then the calling lines. */
 function describeError(thrown: unknown, path: string, isUnnamed: boolean): string {
   if (thrown === null || typeof thrown !== "object") return `the script threw ${Bun.inspect(thrown)}`;
   const isOurs = thrown instanceof TerminalFailure || thrown instanceof WshError;
   const stack = thrown instanceof Error ? (thrown.stack ?? "") : "";
   const frames = stack.split("\n").filter((line) => /^\s*at /.test(line) && line.includes(`${path}:`));
-  // Errors of syntax say their place themselves.
+  // Syntax errors contain their position.
   if (!(thrown instanceof Error) || thrown instanceof BuildMessage)
     return Bun.inspect(thrown, { colors: process.stderr.isTTY });
   const [first, ...rest] = frames.map((frame) => {

@@ -55,10 +55,10 @@ function say(message: FromSandbox): void {
 }
 
 /**
- * The program reaches what is defined here, and what the language has defined. Evaluates to the function that fails the
- * program if one of its promises has failed and nothing awaits it: `await` and `then` read a promise's constructor, which
- * shows what is awaited; a program has its promises from async functions (noted-promises.ts), from Promise, from then,
- * and from the language.
+ * The program can use the definitions below and those of the language. Evaluates to the function that fails the program
+ * if one of its promises has failed and nothing awaits it. `await` and `then` read a promise's constructor, which
+ * reveals awaited promises; a program's promises come from async functions (noted-promises.ts), from Promise, from
+ * then, and from the language.
  */
 const prelude = `
 "use strict";

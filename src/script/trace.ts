@@ -67,7 +67,7 @@ export class Trace {
     return recording;
   }
 
-  /** Creates the page, so that a place that cannot be written to fails before anything runs. @throws Error */
+  /** Creates the page, so that an unwritable path fails before anything runs. @throws Error */
   claim(file: string): void {
     fs.mkdirSync(dirname(file), { recursive: true });
     fs.writeFileSync(pageOf(file), "");

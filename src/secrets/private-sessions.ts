@@ -1,6 +1,6 @@
 /**
- * Sessions that have become private: what was written down of them before stays the person's, also after their end. Those
- * that were private from the beginning have written nothing.
+ * Sessions that have become private: earlier records about them remain the person's, even after their end. Sessions
+ * that were private from the beginning have no records.
  */
 import { join } from "node:path";
 import * as v from "valibot";
@@ -10,7 +10,7 @@ import { PrivateList } from "./private-list.ts";
 
 const PrivateSessionSchema = v.object({ id: v.string(), owner: v.optional(OwnerSchema) });
 
-/** Most that are remembered: the newest. */
+/** Most sessions in the list; the newest stay. */
 const MAX_SESSIONS = 10_000;
 
 const privateSessions = new PrivateList<v.InferOutput<typeof PrivateSessionSchema>>(
@@ -19,7 +19,7 @@ const privateSessions = new PrivateList<v.InferOutput<typeof PrivateSessionSchem
   "private sessions",
 );
 
-/** @param isPrivate false: it is no longer private, and running */
+/** @param isPrivate false: the session runs and is no longer private */
 export function rememberPrivate(
   instance: Instance,
   session: { readonly id: string; readonly owner?: Owner | undefined },

@@ -108,7 +108,7 @@ export async function runSessionProcess(): Promise<void> {
   process.exit(0);
 }
 
-/** Programs besides the panes' (status_command) act for the agent that made the session or chose its settings. */
+/** Makes programs besides the panes' (status_command) act for the agent that made the session or chose its settings. */
 function actFor(agent: string | null, { agents }: Settings): void {
   leavePane();
   knowAgents(agents);
@@ -181,7 +181,10 @@ async function leaveWorktree({ worktree }: { readonly worktree: Worktree | null 
   logger.info("the session's worktree is kept: it has changes, or a program works there", { path: worktree.path });
 }
 
-/** What a person's key may lead to is loaded while the keys rest: the first split took twice as long as the next (m). */
+/**
+ * Loads the code that a person's keys may need, while no key is pressed: otherwise the first split took twice as long
+ * as the next (m).
+ */
 function loadForPeople(sessionProcess: SessionProcess): void {
   if (sessionProcess.session.viewers.count === 0) return;
   void sessionProcess.load();

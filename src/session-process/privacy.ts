@@ -33,7 +33,7 @@ export function followPrivacy(parts: SessionParts): void {
 async function remember({ session, instance }: SessionParts): Promise<void> {
   const { id, owner, isPrivate } = session;
   const { rememberPrivate } = await import("../secrets/private-sessions.ts");
-  // Where nothing can be written, there is no journal either.
+  // If the state directory is not writable, there is no journal either.
   await rememberPrivate(instance, { id, ...present({ owner }) }, isPrivate).catch(() => {});
 }
 

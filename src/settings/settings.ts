@@ -86,7 +86,7 @@ export interface LoadedSettings {
   readonly warnings: readonly string[];
   /** A default replaces a wrong value of the file. */
   readonly isWrong: boolean;
-  /** The AI agent that may have chosen the file: what it has run acts for that agent. */
+  /** The AI agent that may have chosen the file: programs started by its settings act for that agent. */
   readonly agent: string | null;
 }
 
@@ -151,12 +151,15 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
   };
 }
 
-/** The AI agent above this process, or for which its starter acted, as found at the first question; undefined: not asked so far. */
+/**
+ * The AI agent above this process, or the one for which its starter acted, cached at the first use; undefined: not
+ * determined yet.
+ */
 let above: string | null | undefined;
 
 /**
- * The AI agent that may have chosen a setting's source: flags and environment are the agent's, and lead to files of
- * its own. The file in the account's home is the person's.
+ * The AI agent that may have chosen a setting's source: an agent controls flags and environment, which may name its own
+ * files. The file in the account's home is the person's.
  */
 function agentThatChose(from: Pick<SettingOrigin, "from"> | undefined, path: string): string | null {
   if (from?.from === "file" && path === join(os.userInfo().homedir, ".config/wsh/config.toml")) return null;

@@ -84,7 +84,7 @@ export class Model {
   }
 }
 
-/** The first of its panes that lives. */
+/** The first of its panes that still exists. */
 export function oldestPane({ windows, current }: Session): Pane {
   const number = ({ target }: Pane): number => Number(target.slice(1));
   const all = windows.flatMap(({ panes }) => panes);

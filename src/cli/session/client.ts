@@ -25,7 +25,7 @@ import { grantSocket } from "../grant/inside.ts";
 import { settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
 
-/** Looks for the end of a process whose connection is closed, and the time between them in ms. */
+/** Most checks for the end of a process whose connection is closed, and the interval between them in ms. */
 const RELEASE_LOOKS = 10;
 const RELEASE_MS = 20;
 
@@ -300,9 +300,9 @@ function atLink(link: Link, target: string): Where {
   };
 }
 
-/** Why a session process has not answered whose connection is closed: as the server says it. */
+/** The error for a session process whose connection closed before its answer, in the server's words. */
 async function lostError(name: string, socket: string, thrown: unknown): Promise<WshError> {
-  // Its lock may be released a little after its connections.
+  // Its lock may be released slightly after its connections.
   for (let n = 0; n < RELEASE_LOOKS && processState(socket) === "alive"; n++) await Bun.sleep(RELEASE_MS);
   switch (processState(socket)) {
     case "dead":

@@ -1,11 +1,11 @@
 /**
- * The error of a step of a program on a terminal: the awaited condition, the time, the state and why, and the screen
+ * The error of a step on a terminal: the awaited condition, the time, the state with its evidence, and the screen
  * around its cursor or selected part. The whole screen is in the trace.
  */
 import { compact } from "./brief.ts";
 import type { Screen } from "./screen.ts";
 
-/** Rows of a screen in a message, how many of them may follow the cursor, and characters of each. */
+/** Most rows of a screen in a message, most rows below the cursor, and most characters of each. */
 const MAX_ROWS = 12;
 const ROWS_AFTER = 4;
 const MAX_ROW = 120;
@@ -47,7 +47,7 @@ function described(reason: string, { session, state, why, screen }: FailureFacts
   return `${reason}${known}${screen === undefined ? "" : `\n${pictured(session, screen)}`}`;
 }
 
-/** The screen in a message: size, cursor and selection, then the rows around those, without blank ones and frames. */
+/** The screen in a message: size, cursor and selection, then the rows around those that are not blank. */
 function pictured(session: string, screen: Screen): string {
   const { cols, rows } = screen.size;
   const { row, col, visible } = screen.cursor;

@@ -50,7 +50,7 @@ export function limitOf(timeout: unknown): number {
   return requireNumber("timeout", timeout);
 }
 
-/** Numbers that JSON would turn into null are refused under the name that the caller wrote. @throws WshError */
+/** Refuses numbers that JSON would turn into null, under the name that the caller wrote. @throws WshError */
 export function requireNumbers(input: object): void {
   for (const [name, value] of Object.entries(input)) if (typeof value === "number") requireNumber(name, value);
 }

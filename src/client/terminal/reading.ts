@@ -1,11 +1,11 @@
-/** Waits around what is typed: until a program reads, and until it has answered. */
+/** Waits before and after typing: until a program reads, and until it has answered. */
 import type { OperationInput, OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 
-/** Silence after which a program that is not known to read is typed at, in ms, and the longest wait for that. */
+/** Silence after which text is typed to a program that is not known to read, in ms, and the longest wait for that. */
 const READY_IDLE_MS = 300;
 const READY_WAIT_MS = 2_000;
-/** Time in which a program answers a key, in ms; and more of it for one that has not read the key, or still draws. */
+/** Time for a program to answer a key, in ms; and additional time for one that has not read the key, or still draws. */
 const ANSWER_MS = 350;
 const LATE_ANSWER_MS = 1_500;
 const reading = ["prompt", "waiting_for_input", "password", "fullscreen"] as const;
@@ -21,14 +21,17 @@ export async function isReadyAtPrompt(wait: Wait): Promise<boolean> {
   return decided_by === "prompt";
 }
 
-/** Waits until the program has read its input, has drawn and reads again; not for one that goes on to work. */
+/**
+ * Waits until the program has read its input, has drawn and reads again; a program that continues to work is not
+ * awaited.
+ */
 export async function answered(wait: Wait): Promise<void> {
   try {
     const { decided_by, state } = await wait({ any_of: [...reading], max_wait_ms: ANSWER_MS });
     if (decided_by !== "timeout" || state === "running") return;
     await wait({ any_of: [...reading], max_wait_ms: LATE_ANSWER_MS });
   } catch (thrown) {
-    // The input has ended the session: the next step says so.
+    // The input has ended the session: the next step reports that.
     if (!(thrown instanceof WshError)) throw thrown;
   }
 }

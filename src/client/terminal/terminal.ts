@@ -51,7 +51,7 @@ export const DEFAULT_TIMEOUT_MS = 15_000;
 const SHELL_END_MS = 2_000;
 
 const PROGRAM_ENDED = "the program has ended, and it did not come";
-/** How a program ended that is gone with its session. */
+/** The outcome of a program that is gone with its session. */
 const UNKNOWN_END: CommandOutcome = { exit_code: null, signal: null };
 
 export class Terminal implements AsyncDisposable {
@@ -394,7 +394,7 @@ export class Terminal implements AsyncDisposable {
     return ((await this.unlessGone(this.status()))?.state ?? "exited") === "exited";
   }
 
-  /** Null: the session was ended. */
+  /** Returns null if the session was ended. */
   private async unlessGone<R>(asked: Promise<R>): Promise<R | null> {
     return asked.catch((thrown) => {
       if (isGone(thrown)) return null;
@@ -419,7 +419,7 @@ export class Terminal implements AsyncDisposable {
   /** Known facts about the terminal; unavailable ones are omitted. */
   private async explain(refusal: WshError | null): Promise<FailureFacts> {
     const code = refusal?.code ?? "not_met";
-    // What is wrong with a call, or not allowed, is not seen on the screen.
+    // The screen does not explain an invalid or forbidden call.
     if (refusal !== null && refusal.status <= 403) return { code, session: this.name };
     const [screen, status] = await Promise.all([
       this.screen().catch(() => undefined),

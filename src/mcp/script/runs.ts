@@ -35,7 +35,7 @@ export class Runs {
       );
     }
     const run = new ProgramRun(given, asker);
-    // No later server's program has it.
+    // The id is unique across later servers.
     const id = `script-${crypto.randomUUID().slice(0, 8)}`;
     this.retained.set(id, { run, owner, timer: this.forgetting(run) });
     const stop = (): void => run.stop();

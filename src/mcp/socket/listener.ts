@@ -114,7 +114,7 @@ class BridgeConnection implements WireEvents {
       // The bridge's own statement counts only if the kernel does not show an agent.
       const agent = (pid === null ? null : agentAt(pid)) ?? undefined;
       const statement = callerOf(Buffer.concat(this.hello).toString());
-      // The bridge lives as long as its host wants it.
+      // The host decides how long the bridge lives.
       const caller = {
         ...statement,
         ...defined({ process: pid === null ? undefined : ownerProcessAt(pid), agent: agent ?? statement.agent }),

@@ -66,7 +66,7 @@ interface Rate {
   reported: number;
 }
 
-/** With the AI agent in whose name it runs. */
+/** A hook, with the AI agent for which it runs. */
 type Wanted = EventConsumer & Pick<OwnedHook, "agent">;
 
 export class Hooks {
@@ -159,9 +159,9 @@ export class Hooks {
     );
   }
 
-  /** Writes down that a run is due, unless its hook has had too many: a flood of events writes no files. */
+  /** Records a pending run, unless its hook has too many: a flood of events must not write files. */
   private prepare(name: string, consumer: Wanted, event: JournalEvent): void {
-    // One that was written down, and whose event is read again.
+    // The run is already recorded, and its event is being read again.
     if (this.waiting.some((each) => each.name === name)) return;
     const { agent, ...wanted } = consumer;
     const { on: _, ...plain } = event;

@@ -47,7 +47,7 @@ export async function createSession(
   const spec = sessionSpecOf(state.instance, create, {
     starter: "server",
     owner,
-    // A connection ends with this server: of one that is killed nobody tells.
+    // A connection owner ends with this server; nobody reports that end if the server is killed.
     ...defined({ owner_process: context.process ?? ownerProcessAt(process.pid) }),
     naming: "number",
     opened: opened === true && agentOfCaller(context.caller) === null,

@@ -113,7 +113,7 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
   return handled(parts, request, operation, view);
 }
 
-/** The person has decided about one pane. */
+/** The error for a target that now means another pane than when the person was asked. */
 function meansAnother(pane: string): WshError {
   return new WshError(
     "pane_not_found",

@@ -39,8 +39,8 @@ const ASK_MS = 100;
 /** Times from the last change to further checks, in ms: a shell starts a program a moment after its output. */
 const SETTLED_MS = [500, 2_000, 8_000] as const;
 /**
- * While a person types in another pane, age at which a picture is renewed, in ms (measured: at 60 ms it cost a third): with the
- * picture that follows an echo, when the next key is furthest away, and after the second age in any case.
+ * Age at which a picture is renewed while a person types in another pane, in ms (measured: 60 ms cost a third), along with
+ * the picture after an echo, when the next key is furthest away; and the longest age in any case.
  */
 const BESIDE_MS = 400;
 const LONGEST_BESIDE_MS = 650;
@@ -215,12 +215,12 @@ export class LocalPane implements PlacedPane {
     return frame;
   }
 
-  /** Another one means another picture. */
+  /** Identifies the picture's contents. */
   private get stamp(): string {
     return `${this.pane.terminal.epoch} ${this.drawnEpoch}`;
   }
 
-  /** Whether its picture is not renewed for now: a person types beside it, and it is recent. Runs per chunk. */
+  /** Whether the picture's renewal waits: a person types in another pane, and it is recent. Runs per chunk. */
   private postpones(): boolean {
     const { taken, given } = this;
     if (taken === null || taken.frame.rows !== given.rows || taken.frame.cols !== given.cols) return false;

@@ -87,7 +87,7 @@ async function sendKeys(run: Run, args: Arguments): Promise<void> {
         );
 }
 
-/** The pane, and with `synchronize-panes` all others of its window that show and run. */
+/** The pane, and with `synchronize-panes` all other visible, running panes of its window. */
 function typedInto({ window, pane }: Place): readonly Pane[] {
   if (window.info.synchronized !== true) return [pane];
   return window.panes.filter((each) => each === pane || (each.info.hidden !== true && each.info.state !== "exited"));

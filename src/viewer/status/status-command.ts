@@ -28,7 +28,7 @@ interface CommandRun {
 const nothing: CommandOutput = { text: "", failed: "" };
 
 export class StatusCommand {
-  /** What it prints stands for this command: another one runs at once. */
+  /** The command that printed the current text: a changed command runs at once. */
   private command = "";
   private printed = nothing;
   private running: CommandRun | null = null;

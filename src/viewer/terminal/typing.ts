@@ -43,7 +43,7 @@ export class Typing {
     if (isShown || !own.isInCopyMode) {
       if (viewer.readOnly) return;
       if (session.viewers.acted(viewer.id)) void session.resize();
-      // A question is a person's to answer.
+      // Only a person may answer a question.
       if (isShown && viewer.by.caller.agent !== undefined) return;
       if (session.questions.type(viewer.id, bytes, viewer.size)) return;
     }

@@ -21,7 +21,7 @@ import type { LayoutCall } from "./subject.ts";
 const UNSEEN_MS = 5_000;
 /** Maximum bytes of standard output returned. */
 const MAX_PRINTED_BYTES = 1_048_576;
-/** Interval between looks at the file of what is printed, in ms: what is too much does not stay on disk. */
+/** Interval between checks of the output file's size, in ms: excess output must not stay on disk. */
 const TRIM_MS = 200;
 const UNKNOWN: Exit = { code: null, signal: null };
 
@@ -121,7 +121,10 @@ async function untilAborted<T>(signal: AbortSignal, result: Promise<T>, aborted:
   }
 }
 
-/** The program writes on behind the cut: what is cut takes no room, and the file still shows that there was more. */
+/**
+ * Truncates an output file. The program continues to write behind the cut; the cut part takes no room, and the file's
+ * size still shows that there was more.
+ */
 function trim(path: string): void {
   if ((fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 2 * MAX_PRINTED_BYTES)
     fs.truncateSync(path, MAX_PRINTED_BYTES + 1);
