@@ -54,7 +54,7 @@ export class OuterTerminal {
   private readonly own: number[] = [];
   private reader: ByteReader | null = null;
   private restored = false;
-  private left = false;
+  private hasLeft = false;
   /** The terminal was restored for another process, which has it now. */
   private given = false;
   private knownSize: Size = sizeNow(FALLBACK_SIZE);
@@ -155,12 +155,12 @@ export class OuterTerminal {
     } catch {
       // EIO: the terminal was closed.
     }
-    if (!this.left) input.ended();
+    if (!this.hasLeft) input.ended();
   }
 
   /** Stops reading; resolves when everything that was read has been passed on. Later input then waits in the system. */
   async stopReading(): Promise<void> {
-    this.left = true;
+    this.hasLeft = true;
     await this.reader?.cancel().catch(() => {});
     await Bun.sleep(0);
   }

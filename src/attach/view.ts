@@ -30,7 +30,7 @@ interface ViewTerminal {
 
 export class SessionView {
   /** The terminal's contents, if rendered here; null when unknown. */
-  private shown: Frame | null = null;
+  private lastFrame: Frame | null = null;
   /** The picture that the session process's next one builds on. */
   private latest: Frame | null = null;
   /** The terminal does not show `latest` yet. */
@@ -53,7 +53,7 @@ export class SessionView {
     const before = JSON.stringify(this.caps);
     this.caps = { ...this.caps, ...caps };
     if (JSON.stringify(this.caps) === before || this.latest === null) return;
-    this.shown = null;
+    this.lastFrame = null;
     this.due = true;
     if (this.terminal.output.pending === 0) this.renderLatest();
   }
@@ -68,7 +68,7 @@ export class SessionView {
 
   /** Another process has written to the terminal: everything is repainted. */
   forget(): void {
-    this.shown = null;
+    this.lastFrame = null;
   }
 
   /**
@@ -83,7 +83,7 @@ export class SessionView {
   /** The program's bytes follow, beginning with its whole screen. @returns the number of bytes so far */
   passThroughBegins(): 0 {
     this.renderLatest();
-    this.shown = null;
+    this.lastFrame = null;
     this.latest = null;
     this.scrolled = [];
     this.restoring = true;
@@ -109,7 +109,7 @@ export class SessionView {
     if (this.sixel === null) this.terminal.output.write(payload);
     else {
       this.sixel.take(payload);
-      if (this.shown !== null) this.terminal.output.write(Buffer.from(this.sixel.draw(null, this.shown)));
+      if (this.lastFrame !== null) this.terminal.output.write(Buffer.from(this.sixel.draw(null, this.lastFrame)));
     }
     return true;
   }
@@ -120,13 +120,13 @@ export class SessionView {
     const before = this.latest;
     const { view, events } = applyFrame(before, update);
     this.latest = view;
-    if (update.shown === false) this.shown = null;
+    if (update.shown === false) this.lastFrame = null;
     if (update.shown === true) {
       const { rows, cols } = this.terminal.size;
-      const known = !this.due && this.shown !== null && this.shown === before;
-      this.shown = known && view.rows === rows && view.cols === cols ? view : null;
+      const known = !this.due && this.lastFrame !== null && this.lastFrame === before;
+      this.lastFrame = known && view.rows === rows && view.cols === cols ? view : null;
       // The session process did not know the contents: everything is repainted.
-      if (this.shown !== null) return false;
+      if (this.lastFrame !== null) return false;
     }
     this.scrolled = [...this.scrolled, ...events.scrolled].slice(-MAX_SCROLLED);
     this.bell ||= events.bell;
@@ -145,13 +145,14 @@ export class SessionView {
     const { rows, cols } = this.terminal.size;
     // The picture was composed before the session process knew a new size: the next one is complete.
     if (latest.rows !== rows || latest.cols !== cols) {
-      this.shown = null;
+      this.lastFrame = null;
       return;
     }
     const { scrolled, bell, clipboard } = this;
     const events = { scrolled, bell, clipboard };
-    const bytes = this.sixel === null ? render(this.shown, latest, events, this.caps) : this.pictured(latest, events);
-    this.shown = latest;
+    const bytes =
+      this.sixel === null ? render(this.lastFrame, latest, events, this.caps) : this.pictured(latest, events);
+    this.lastFrame = latest;
     this.scrolled = [];
     this.bell = false;
     this.clipboard = null;
@@ -161,7 +162,7 @@ export class SessionView {
   private pictured(latest: Frame, events: FrameEvents): Uint8Array {
     const { sixel, caps } = this;
     // Lines that leave the screen take pictures with them.
-    const shown = events.scrolled.length > 0 ? null : this.shown;
+    const shown = events.scrolled.length > 0 ? null : this.lastFrame;
     const [before, next] = sixel?.beneath(shown, latest) ?? [shown, latest];
     const drawn = sixel?.draw(shown, latest) ?? "";
     const painted = render(before, next, events, { ...caps, writesBlanks: sixel?.isUsed === true });

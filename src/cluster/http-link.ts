@@ -45,7 +45,7 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 export class HttpLink implements Link, Carrying {
   private readonly id = crypto.randomUUID();
-  private known: LinkHello | null = null;
+  private lastHello: LinkHello | null = null;
   private answered: { readonly at: number; readonly tick: number } | null = null;
   private trouble: WshError | null = null;
   private connecting: Promise<LinkHello> | null = null;
@@ -64,7 +64,7 @@ export class HttpLink implements Link, Carrying {
   get state(): LinkState {
     return {
       health: this.health,
-      hello: this.known,
+      hello: this.lastHello,
       answeredAt: this.answered?.at ?? null,
       error: this.trouble?.message ?? null,
     };
@@ -194,7 +194,7 @@ export class HttpLink implements Link, Carrying {
       const { version, hostname } = await this.hello();
       yield { step: "version", ok: true, text: `wsh ${version} on ${hostname}, protocol ${PROTOCOL_VERSION}` };
       // For a machine of the fleet, its heartbeats have told.
-      if (this.way.base?.machine === undefined && this.known?.now !== undefined) yield this.clockStep();
+      if (this.way.base?.machine === undefined && this.lastHello?.now !== undefined) yield this.clockStep();
     } catch (thrown) {
       const error = WshError.from(thrown);
       const { step, advice } = failedAt(error);
@@ -215,7 +215,7 @@ export class HttpLink implements Link, Carrying {
 
   private get health(): MachineHealth {
     const { trouble } = this;
-    if (trouble === null && this.known === null) return "connecting";
+    if (trouble === null && this.lastHello === null) return "connecting";
     const silentMs = this.askedAt === null ? 0 : performance.now() - this.askedAt;
     if (trouble === null) return silentMs > STALE_MS ? "stale" : "healthy";
     if (trouble.code === "version_mismatch") return "version";
@@ -226,7 +226,7 @@ export class HttpLink implements Link, Carrying {
   private async ready(): Promise<Base> {
     const { base } = this.way;
     const isFresh = this.answered !== null && performance.now() - this.answered.tick < FRESH_MS;
-    if (base !== null && this.known !== null && isFresh) return base;
+    if (base !== null && this.lastHello !== null && isFresh) return base;
     await this.hello();
     const made = this.way.base;
     if (made === null) throw this.unreachable(null);
@@ -237,10 +237,10 @@ export class HttpLink implements Link, Carrying {
     try {
       const before = this.way.base;
       const hello = before === null ? null : await this.ask(before).catch(() => null);
-      this.known = hello ?? (await this.ask(await this.reopened()));
+      this.lastHello = hello ?? (await this.ask(await this.reopened()));
       this.trouble = null;
       this.heard();
-      return this.known;
+      return this.lastHello;
     } catch (thrown) {
       this.trouble = WshError.from(thrown);
       this.askedAt = null;

@@ -40,7 +40,7 @@ interface MachineLink {
 }
 
 export class Machines {
-  private readonly kept = new Map<string, MachineLink>();
+  private readonly links = new Map<string, MachineLink>();
   private stamp: string | null = null;
   private remembered: readonly RememberedMachine[] = [];
   /** Connection to its fleet; null: this server has none. */
@@ -54,9 +54,9 @@ export class Machines {
     if (stamp !== this.stamp) {
       this.remembered = stamp === "" ? [] : readMachines(this.options.instance);
       this.stamp = stamp;
-      for (const [name, { machine, link }] of this.kept) {
+      for (const [name, { machine, link }] of this.links) {
         if (this.remembered.some((each) => isSame(each, machine))) continue;
-        this.kept.delete(name);
+        this.links.delete(name);
         void link.close();
       }
     }
@@ -85,10 +85,10 @@ export class Machines {
       if (link !== null) return link;
       throw new WshError("machine_not_found", `no machine '${name}'`);
     }
-    const kept = this.kept.get(name);
+    const kept = this.links.get(name);
     if (kept !== undefined) return kept.link;
     const link = this.linkTo(machine);
-    this.kept.set(name, { machine, link });
+    this.links.set(name, { machine, link });
     return link;
   }
 
@@ -147,8 +147,8 @@ export class Machines {
   /** Closes every link, so that the next request reconnects. */
   async reload(): Promise<void> {
     this.stamp = null;
-    const links = [...this.kept.values()];
-    this.kept.clear();
+    const links = [...this.links.values()];
+    this.links.clear();
     await Promise.all(links.map(({ link }) => link.close()));
   }
 

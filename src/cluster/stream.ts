@@ -70,7 +70,7 @@ class LinkStream implements Carrier {
   private readonly sending = new SendCredit();
   private readonly receiving = new ReceiveCredit();
   /** Messages that arrived while paused. */
-  private held: Uint8Array[] = [];
+  private heldBytes: Uint8Array[] = [];
   private isPaused = false;
   private isOpen = false;
   private isOver = false;
@@ -104,7 +104,7 @@ class LinkStream implements Carrier {
   resume(): void {
     this.isPaused = false;
     for (;;) {
-      const bytes = this.isPaused ? undefined : this.held.shift();
+      const bytes = this.isPaused ? undefined : this.heldBytes.shift();
       if (bytes === undefined) return;
       this.deliver(bytes);
     }
@@ -117,7 +117,7 @@ class LinkStream implements Carrier {
     if (this.isOver) return;
     this.isOver = true;
     clearTimeout(this.timer);
-    this.held = [];
+    this.heldBytes = [];
     this.pipe.close();
   }
 
@@ -130,7 +130,7 @@ class LinkStream implements Carrier {
 
   private arrived(bytes: Uint8Array): void {
     if (!this.receiving.arrived(bytes.length)) this.lost();
-    else if (this.isPaused || this.held.length > 0) this.held.push(bytes);
+    else if (this.isPaused || this.heldBytes.length > 0) this.heldBytes.push(bytes);
     else this.deliver(bytes);
   }
 

@@ -13,7 +13,7 @@ import { type Hook, HooksSchema } from "../protocol/hooks.ts";
 
 export class SetHooks {
   private readonly path: string;
-  private known: { readonly version: string; readonly hooks: readonly Hook[] } | null = null;
+  private cached: { readonly version: string; readonly hooks: readonly Hook[] } | null = null;
 
   constructor(private readonly instance: Instance) {
     this.path = join(instance.stateDir, `${instance.fileName}.${placeDigest(instance.runtimeDir)}.on`);
@@ -24,9 +24,9 @@ export class SetHooks {
     const found = this.find();
     if (found === undefined) return [];
     const version = `${found.mtimeMs} ${found.ino}`;
-    if (this.known?.version === version) return this.known.hooks;
+    if (this.cached?.version === version) return this.cached.hooks;
     const hooks = this.read();
-    this.known = { version, hooks };
+    this.cached = { version, hooks };
     return hooks;
   }
 

@@ -23,7 +23,7 @@ interface HeldInput {
 
 export class InputGate {
   private holder: InputHold | null = null;
-  private held: HeldInput[] = [];
+  private heldInput: HeldInput[] = [];
   private keptBytes = 0;
   /** The input of everyone except a holder. */
   readonly editor = new EditorInput();
@@ -49,7 +49,7 @@ export class InputGate {
       return Promise.reject(new WshError("input_send_failed", message));
     }
     const written = Promise.withResolvers<void>();
-    this.held.push({ bytes: new Uint8Array(bytes), done: written });
+    this.heldInput.push({ bytes: new Uint8Array(bytes), done: written });
     this.keptBytes += bytes.length;
     return written.promise;
   }
@@ -74,8 +74,8 @@ export class InputGate {
   }
 
   private release(): void {
-    const { held } = this;
-    this.held = [];
+    const { heldInput: held } = this;
+    this.heldInput = [];
     this.keptBytes = 0;
     // The queue of the terminal keeps the order: no write has to wait for the one before.
     for (const { bytes, done } of held) void this.pass(bytes).then(done.resolve, done.reject);

@@ -70,10 +70,10 @@ export class Program implements ProgramPort {
   );
   private current: Pty | null = null;
   private ended: PtyExit | null = null;
-  private asked: { readonly rows: number; readonly cols: number };
+  private requestedSize: { readonly rows: number; readonly cols: number };
   private size: { readonly rows: number; readonly cols: number };
   /** Bytes passed to the emulator, in its count. */
-  private taken: number;
+  private passedBytes: number;
   /** Counts starts, so that a late event of an earlier program is not attributed to the present one. */
   private generation = 0;
   private readonly holds = new Set<object>();
@@ -82,7 +82,7 @@ export class Program implements ProgramPort {
   /** Whether the last output was, or may have been, the echo of a key. */
   private echoes = true;
   /** The bytes last reported ahead. */
-  private shown: Uint8Array | null = null;
+  private aheadBytes: Uint8Array | null = null;
 
   constructor(
     private readonly options: ProgramOptions,
@@ -91,8 +91,8 @@ export class Program implements ProgramPort {
     const { spawn, historyLines, historyBytes, nonce, childNonces, profile, hideClipboard, hideTitles } = options;
     const { firstOffset } = options;
     this.size = possibleSize(spawn);
-    this.taken = firstOffset;
-    this.asked = this.size;
+    this.passedBytes = firstOffset;
+    this.requestedSize = this.size;
     this.terminal = new TerminalModel(
       { ...this.size, historyLines, historyBytes, nonce, childNonces, profile, hideClipboard, hideTitles, firstOffset },
       sink,
@@ -147,7 +147,7 @@ export class Program implements ProgramPort {
 
   get isBehind(): boolean {
     if (this.current === null || this.ended !== null) return false;
-    return this.taken !== this.terminal.offset || this.current.hasOutput();
+    return this.passedBytes !== this.terminal.offset || this.current.hasOutput();
   }
 
   /** The directory in which the program was started. */
@@ -182,11 +182,11 @@ export class Program implements ProgramPort {
 
   /** Of several sizes requested while a chunk is parsed, the last counts. */
   async resize(rows: number, cols: number): Promise<void> {
-    this.asked = possibleSize({ rows, cols });
+    this.requestedSize = possibleSize({ rows, cols });
     await this.terminal.atRest(() => {
-      const { rows, cols } = this.asked;
+      const { rows, cols } = this.requestedSize;
       if (rows === this.size.rows && cols === this.size.cols) return;
-      this.size = this.asked;
+      this.size = this.requestedSize;
       this.sink.resizing();
       // A line editor reads keys, not lines, and redraws the line being edited.
       void this.terminal.resize(rows, cols, this.current?.flags()?.canonical === false);
@@ -270,7 +270,7 @@ export class Program implements ProgramPort {
   }
 
   private parse(bytes: Uint8Array): Promise<void> {
-    this.taken += bytes.length;
+    this.passedBytes += bytes.length;
     return this.terminal.write(bytes);
   }
 
@@ -279,14 +279,14 @@ export class Program implements ProgramPort {
    * waits for the emulator and no sequence is open.
    */
   private show(bytes: Uint8Array): void {
-    if (this.shown === bytes) return;
+    if (this.aheadBytes === bytes) return;
     this.echoes = isEcho(bytes);
-    if (this.taken !== this.terminal.offset || !this.echoes) return;
+    if (this.passedBytes !== this.terminal.offset || !this.echoes) return;
     let now = true;
     void this.terminal.atRest(() => {
       // After an unfinished sequence it would be too late.
       if (!now) return;
-      this.shown = bytes;
+      this.aheadBytes = bytes;
       this.sink.ahead(bytes);
     });
     now = false;

@@ -18,7 +18,7 @@ interface ShellImagePort {
 
 export class ShellImage {
   private readonly file: string | null;
-  private known: ProcessImage | null = null;
+  private lastImage: ProcessImage | null = null;
   private pid: number | null = null;
   private replacement: string | null = null;
 
@@ -34,9 +34,9 @@ export class ShellImage {
   /** The shell itself sent a mark: the process runs the shell now. */
   shown(): void {
     if (this.file === null) return;
-    if (this.known !== null && this.pid === this.port.pid()) return;
+    if (this.lastImage !== null && this.pid === this.port.pid()) return;
     this.replacement = null;
-    this.known = this.read();
+    this.lastImage = this.read();
   }
 
   /** @returns whether the process has become another program since the last call */
@@ -46,9 +46,9 @@ export class ShellImage {
     const now = this.read();
     if (now === null) return false;
     if (before !== this.pid) this.forget();
-    if (this.known === null && this.isStart(now.executable)) return false;
-    if (this.known?.executable === now.executable && this.known.start === now.start) return false;
-    this.known = now;
+    if (this.lastImage === null && this.isStart(now.executable)) return false;
+    if (this.lastImage?.executable === now.executable && this.lastImage.start === now.start) return false;
+    this.lastImage = now;
     this.replacement = now.executable.slice(now.executable.lastIndexOf("/") + 1);
     return true;
   }
@@ -60,7 +60,7 @@ export class ShellImage {
 
   /** Resets the state after a new start of the program. */
   private forget(): void {
-    this.known = null;
+    this.lastImage = null;
     this.replacement = null;
   }
 

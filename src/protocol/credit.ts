@@ -10,18 +10,18 @@ const GIVE_BACK_BYTES = LINK_CREDIT_BYTES / 4;
 
 /** The sender's remaining credit. */
 export class SendCredit {
-  private left = LINK_CREDIT_BYTES;
+  private remaining = LINK_CREDIT_BYTES;
 
   /** Number of these bytes that may be sent now; they count as sent. */
   take(wanted: number): number {
-    const taken = Math.min(wanted, this.left);
-    this.left -= taken;
+    const taken = Math.min(wanted, this.remaining);
+    this.remaining -= taken;
     return taken;
   }
 
   /** The receiver permits more bytes, never more than a whole credit at once. */
   given(bytes: number): void {
-    this.left = Math.min(LINK_CREDIT_BYTES, this.left + bytes);
+    this.remaining = Math.min(LINK_CREDIT_BYTES, this.remaining + bytes);
   }
 }
 

@@ -60,7 +60,7 @@ export class Lifetime {
    * @throws WshError session_create_failed, session_name_conflict (its name was taken since it ended)
    */
   restart(start = () => this.port.pane.lifetime.restart()): Promise<void> {
-    if (this.killing !== null) return Promise.reject(this.gone());
+    if (this.killing !== null) return Promise.reject(this.endedError());
     this.restarting ??= this.startAgain(start).finally(() => {
       this.restarting = null;
     });
@@ -117,7 +117,7 @@ export class Lifetime {
   private async endProgram(reason: Exclude<EndReason, "exited" | "session_crashed">): Promise<void> {
     const { pane, events, registry, viewers } = this.port;
     events.emit("ending", undefined);
-    pane.silence.dispose(this.gone()); // viewers lose the session at once, even if its program ends later
+    pane.silence.dispose(this.endedError()); // viewers lose the session at once, even if its program ends later
     const leaving = registry.leave(this.port.name()).catch(() => {}); // tried again when the session has ended
     for (const viewer of viewers.all) viewer.end({ reason: reason === "server_stopped" ? reason : "killed" });
     await this.restarting?.catch(() => {});
@@ -140,7 +140,7 @@ export class Lifetime {
     this.startGrace();
   }
 
-  private gone(): WshError {
+  private endedError(): WshError {
     return new WshError("session_not_found", `session '${this.port.name()}' was ended`);
   }
 
@@ -149,6 +149,6 @@ export class Lifetime {
     this.reason = reason;
     this.graceTimer?.[Symbol.dispose]();
     this.port.events.emit("destroyed", { reason, exit: this.port.pane.exit ?? UNKNOWN_EXIT });
-    this.port.over(this.gone());
+    this.port.over(this.endedError());
   }
 }

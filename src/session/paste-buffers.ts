@@ -39,7 +39,7 @@ export function cleanPaste(text: string): string {
 
 export class PasteBuffers {
   /** Buffers of a private session, newest first. */
-  private own: (BufferEntry & { readonly text: string })[] = [];
+  private privateBuffers: (BufferEntry & { readonly text: string })[] = [];
   private lastOwn = 0;
 
   /** @param files null: buffers are not shared */
@@ -116,7 +116,7 @@ export class PasteBuffers {
     const head: BufferHead = { name: to, bytes, at, owner };
     if (buffer.text === undefined) {
       if (this.files?.describe(buffer.number, head) !== true) throw notFound(name);
-    } else this.own = this.own.map((each) => (each === buffer ? { ...each, ...head } : each));
+    } else this.privateBuffers = this.privateBuffers.map((each) => (each === buffer ? { ...each, ...head } : each));
     return shown({ ...buffer, ...head });
   }
 
@@ -148,9 +148,9 @@ export class PasteBuffers {
   /** Newest first. */
   private entries(): BufferEntry[] {
     const shared = this.files?.list() ?? [];
-    if (this.own.length === 0) return shared;
+    if (this.privateBuffers.length === 0) return shared;
     const names = new Set<string>();
-    return [...this.own, ...shared]
+    return [...this.privateBuffers, ...shared]
       .sort((a, b) => b.at - a.at)
       .filter((each) => !names.has(nameOf(each)) && names.add(nameOf(each)));
   }
@@ -162,7 +162,7 @@ export class PasteBuffers {
       return { ...head, begins, number: this.files.add(head, text, (number) => taken.has(automaticName(number))) };
     }
     const made = { ...head, begins, text, number: ++this.lastOwn };
-    this.own = [made, ...this.own];
+    this.privateBuffers = [made, ...this.privateBuffers];
     return made;
   }
 
@@ -172,7 +172,7 @@ export class PasteBuffers {
 
   private drop(entry: BufferEntry): void {
     if (entry.text === undefined) this.files?.remove(entry.number);
-    else this.own = this.own.filter((each) => each !== entry);
+    else this.privateBuffers = this.privateBuffers.filter((each) => each !== entry);
   }
 }
 

@@ -42,7 +42,7 @@ export class Run {
   /** Whether a configuration is being read before the first session exists. */
   isStarting = false;
   /** The default target of later commands in this run: what an earlier command made. */
-  private made: string | null = null;
+  private defaultPane: string | null = null;
   /** The pane that the current command has made, for its hook. */
   private fresh: string | null = null;
   /** Variables of the running hook. */
@@ -168,9 +168,9 @@ export class Run {
     const state = this.backend.readState();
     if (this.hooked !== null || !isHookSet(state, name)) return;
     this.loaded = null;
-    const { made } = this;
+    const { defaultPane: made } = this;
     this.hooked = { hook: name, ...variables };
-    this.made = place.pane?.target ?? made;
+    this.defaultPane = place.pane?.target ?? made;
     try {
       for (const { text, agent } of hookAt(state, place, name))
         await this.as(agent, async (run) => {
@@ -178,7 +178,7 @@ export class Run {
         });
     } finally {
       this.hooked = null;
-      this.made = made;
+      this.defaultPane = made;
     }
   }
 
@@ -199,7 +199,7 @@ export class Run {
     const { print, complain } = this.backend;
     using backend = this.backend.as(agent);
     const run = new Run({ ...backend, print, complain }, this.table);
-    run.made = this.made;
+    run.defaultPane = this.defaultPane;
     run.hooked = this.hooked;
     await act(run);
     this.loaded = null;
@@ -213,7 +213,7 @@ export class Run {
     const { model, state } = await this.load();
     const session = model.sessions.find(({ target }) => target === id);
     const window = session?.windows.find(({ target }) => target === shown) ?? session?.current;
-    this.made = (pane !== undefined && model.findPane(pane) ? pane : window?.active.target) ?? null;
+    this.defaultPane = (pane !== undefined && model.findPane(pane) ? pane : window?.active.target) ?? null;
     const isElsewhere = window !== undefined && state.shown[id] !== window.target;
     if (event === "focus_changed" && isElsewhere && window !== undefined)
       await this.change((changed) => {
@@ -262,7 +262,7 @@ export class Run {
 
   /** Sets the default target of later commands. */
   means(pane: string): void {
-    this.made = pane;
+    this.defaultPane = pane;
   }
 
   /** Names the pane that the current command's hook is about. */
@@ -277,7 +277,7 @@ export class Run {
   }
 
   private currentIn(model: Model): Place | null {
-    const made = this.made === null ? undefined : model.findPane(this.made);
+    const made = this.defaultPane === null ? undefined : model.findPane(this.defaultPane);
     if (made !== undefined) return made;
     const shown = model.sessions.find(({ target }) => target === this.backend.control?.session);
     if (shown !== undefined) return placeOf(shown);

@@ -49,7 +49,7 @@ const undecided: ReadonlySet<string> = new Set([
 ]);
 
 export class RequestMemory implements Disposable {
-  private readonly known = new Map<string, RememberedRequest>();
+  private readonly requests = new Map<string, RememberedRequest>();
   private knownSince: number;
   private bytes = 0;
   private timer: Disposable | null = null;
@@ -65,7 +65,7 @@ export class RequestMemory implements Disposable {
 
   /** Ids that are remembered. */
   get size(): number {
-    return this.known.size;
+    return this.requests.size;
   }
 
   /**
@@ -79,7 +79,7 @@ export class RequestMemory implements Disposable {
     isLast = true,
   ): Promise<unknown> {
     this.prune();
-    const known = this.known.get(key);
+    const known = this.requests.get(key);
     if (known === undefined) {
       if (isLast && firstAt !== undefined && firstAt <= this.knownSince) throw unknownSince();
       return this.begin(key, digest, caller, run);
@@ -95,13 +95,13 @@ export class RequestMemory implements Disposable {
 
   /** Aborts a running request, if any. */
   cancel(key: string): void {
-    this.known.get(key)?.work?.stop.abort();
+    this.requests.get(key)?.work?.stop.abort();
   }
 
   [Symbol.dispose](): void {
     this.timer?.[Symbol.dispose]();
-    for (const { work } of this.known.values()) work?.orphaned?.[Symbol.dispose]();
-    this.known.clear();
+    for (const { work } of this.requests.values()) work?.orphaned?.[Symbol.dispose]();
+    this.requests.clear();
   }
 
   private begin(
@@ -112,7 +112,7 @@ export class RequestMemory implements Disposable {
   ): Promise<unknown> {
     const stop = new AbortController();
     const known: RememberedRequest = { digest, receivedAt: this.clock.wall(), work: null, answer: null, answeredAt: 0 };
-    this.known.set(key, known);
+    this.requests.set(key, known);
     // Begins in this turn: no later request overtakes it.
     const result = started(run, stop.signal).then(
       (value) => {
@@ -169,11 +169,11 @@ export class RequestMemory implements Disposable {
     known.work = null;
     known.answeredAt = this.clock.wall();
     // Moves it to the end of the answered requests.
-    this.known.delete(key);
-    this.known.set(key, known);
+    this.requests.delete(key);
+    this.requests.set(key, known);
     known.answer = answer;
     this.bytes += answer.length;
-    for (const each of this.known.values()) {
+    for (const each of this.requests.values()) {
       if (this.bytes <= this.limits.bytes) break;
       this.drop(each);
     }
@@ -189,7 +189,7 @@ export class RequestMemory implements Disposable {
   private remove(key: string, known: RememberedRequest): void {
     this.drop(known);
     known.work?.orphaned?.[Symbol.dispose]();
-    this.known.delete(key);
+    this.requests.delete(key);
   }
 
   private forget(key: string, known: RememberedRequest): void {
@@ -200,9 +200,9 @@ export class RequestMemory implements Disposable {
   /** Drops old and surplus entries; running requests stay. */
   private prune(): void {
     const oldest = this.clock.wall() - REMEMBERED_MS;
-    for (const [key, known] of this.known) {
+    for (const [key, known] of this.requests) {
       if (known.work !== null) continue;
-      if (known.answeredAt >= oldest && this.known.size <= this.limits.ids) break;
+      if (known.answeredAt >= oldest && this.requests.size <= this.limits.ids) break;
       this.forget(key, known);
     }
   }
@@ -210,7 +210,7 @@ export class RequestMemory implements Disposable {
   private expire(): void {
     this.timer = null;
     this.prune();
-    if (this.known.size === 0) return;
+    if (this.requests.size === 0) return;
     this.timer = this.clock.after(REMEMBERED_MS, () => this.expire());
   }
 }

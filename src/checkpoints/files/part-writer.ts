@@ -82,7 +82,7 @@ export class PartWriter {
   private isRemoved = false;
   private readonly parents: readonly string[];
   private readonly before: Before;
-  private found: HistoryFile | null;
+  private historyFile: HistoryFile | null;
 
   /** @param directory the session's folder, which exists or is made */
   constructor(
@@ -91,7 +91,7 @@ export class PartWriter {
     { parents = [], found = null, before = "this part" }: PartWriterOptions = {},
   ) {
     this.parents = parents;
-    this.found = found;
+    this.historyFile = found;
     this.before = before;
   }
 
@@ -192,9 +192,9 @@ export class PartWriter {
     // Continues the generations that the same pane wrote before it crashed.
     const own = ownFiles(this.directory, this.part);
     this.generation = Math.max(0, this.generation, ...own.map(({ generation }) => generation));
-    if (this.found !== null && this.isWhole(this.found))
-      this.history = { ...this.found, blocks: [...this.found.blocks] };
-    this.found = null;
+    if (this.historyFile !== null && this.isWhole(this.historyFile))
+      this.history = { ...this.historyFile, blocks: [...this.historyFile.blocks] };
+    this.historyFile = null;
     if (this.history !== null && !own.some(({ kind, generation }) => isHistory(kind, generation, this.history))) {
       this.history = null;
     }

@@ -141,14 +141,14 @@ async function follow(source: EventSource, options: EventsOptions, printer: Prin
 class Printer {
   failed = false;
   private readonly ended = Promise.withResolvers<void>();
-  private left: number;
+  private remaining: number;
 
   /** @param hooks if set, prints only the events that trigger one of them, with the hook's command */
   constructor(
     count: number | undefined,
     private readonly hooks: readonly WantedInFile<Hook>[] | null,
   ) {
-    this.left = count ?? Number.POSITIVE_INFINITY;
+    this.remaining = count ?? Number.POSITIVE_INFINITY;
   }
 
   get done(): Promise<void> {
@@ -157,10 +157,10 @@ class Printer {
 
   /** @returns whether the limit of events is reached */
   async print(events: readonly RecordedEvent[]): Promise<boolean> {
-    const now = events.flatMap((event) => this.tried(event) ?? []).slice(0, this.left);
-    this.left -= now.length;
+    const now = events.flatMap((event) => this.tried(event) ?? []).slice(0, this.remaining);
+    this.remaining -= now.length;
     await print(now.map((event) => `${visibleJson(event, 0)}\n`).join(""));
-    if (this.left > 0) return false;
+    if (this.remaining > 0) return false;
     this.ended.resolve();
     return true;
   }

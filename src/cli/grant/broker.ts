@@ -95,7 +95,7 @@ export class Broker implements AsyncDisposable {
       if (op === "pane.list") return await this.list(signal);
       if (op === "pane.split" && state.panes.size >= MAX_PANES)
         throw new WshError("resource_limit_reached", `a grant has at most ${MAX_PANES} panes`);
-      return this.taken(op, await this.ask(grantedRequest.pane, op, grantedRequest.input, signal));
+      return this.recordAndFilter(op, await this.ask(grantedRequest.pane, op, grantedRequest.input, signal));
     } finally {
       this.running--;
     }
@@ -124,7 +124,7 @@ export class Broker implements AsyncDisposable {
   }
 
   /** Records new panes and questions of the grant, and filters foreign ones from an answer. */
-  private taken(op: string, result: unknown): unknown {
+  private recordAndFilter(op: string, result: unknown): unknown {
     const { state } = this;
     if (op === "ask") {
       const { ask_id } = v.parse(AskedSchema, result);

@@ -77,7 +77,7 @@ type Handler = (message: FleetMessage) => void;
 
 export class FleetConnection {
   /** Last but one token of the subjects of this connection's answers. */
-  private readonly own = crypto.randomUUID().replaceAll("-", "");
+  private readonly connectionId = crypto.randomUUID().replaceAll("-", "");
   private nats: NatsConnection | null = null;
   private client: Client | null = null;
   private isOpen = false;
@@ -102,7 +102,7 @@ export class FleetConnection {
    * @param from a machine's name, or `$js` for JetStream
    */
   inboxOf(from: string, id: string): string {
-    return inboxSubject(this.identity.user, from, `${this.own}.${id}`);
+    return inboxSubject(this.identity.user, from, `${this.connectionId}.${id}`);
   }
 
   /** Whether a message sent now reaches a server. */

@@ -78,7 +78,7 @@ function shownId(id: RequestId): string {
 
 class Bridge {
   private readonly open = new OpenRequests();
-  private readonly asked = new ServerRequests();
+  private readonly serverRequests = new ServerRequests();
   private readonly stopped = new AbortController();
   private readonly ended = Promise.withResolvers<void>();
   private readonly output = new Output(MAX_WAITING_BYTES, {
@@ -144,7 +144,7 @@ class Bridge {
     }
     const { message } = parsed;
     if (message.method === null) {
-      const answer = message.id === null ? null : this.asked.answer(message.id, line);
+      const answer = message.id === null ? null : this.serverRequests.answer(message.id, line);
       if (answer !== null) this.link?.write(`${answer}\n`);
       return;
     }
@@ -296,7 +296,7 @@ class Bridge {
       const request = this.open.close(id);
       if (request !== null && request === this.initialize) this.isInitialized = true;
     }
-    this.say(id === null ? this.asked.pass(line) : line);
+    this.say(id === null ? this.serverRequests.pass(line) : line);
     this.settle();
   }
 
@@ -309,7 +309,7 @@ class Bridge {
       message: "the wsh server ended before it answered",
       hint: "Sessions keep running; the next request connects to or starts a server.",
     };
-    for (const line of [...this.asked.lost(), ...this.open.fail("sent", failure)]) this.say(line);
+    for (const line of [...this.serverRequests.lost(), ...this.open.fail("sent", failure)]) this.say(line);
     this.settle();
   }
 

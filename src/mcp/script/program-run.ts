@@ -71,14 +71,14 @@ export class ProgramRun {
   private async read(ask: Ask): Promise<void> {
     const lines = new LineSplitter(
       MAX_MESSAGE_BYTES,
-      (text) => this.heard(JSON.parse(text), ask),
+      (text) => this.receive(JSON.parse(text), ask),
       () => this.end({ state: "failed", error: "the program says too much at once", line: null }),
     );
     for await (const bytes of this.child.stdout) lines.push(bytes);
     this.end({ state: "failed", error: "the program's process has ended", line: null });
   }
 
-  private heard(message: FromSandbox, ask: Ask): void {
+  private receive(message: FromSandbox, ask: Ask): void {
     if (this.result !== null) return;
     if (message.kind === "print") this.print(message.text);
     else if (message.kind === "step") this.at = { step: message.text, line: message.line };

@@ -16,7 +16,7 @@ interface Report {
 }
 
 export class Conversations {
-  private readonly left = new Set<string>();
+  private readonly earlier = new Set<string>();
   newest: Conversation | null;
 
   /** @param args the agent's arguments @param now Unix time in ms */
@@ -28,7 +28,7 @@ export class Conversations {
   /** @returns false for a late report of an earlier conversation */
   take({ conversation, moment }: Report, now: number): boolean {
     if (conversation === undefined) return true;
-    const { newest, left } = this;
+    const { newest, earlier: left } = this;
     if (newest?.id === conversation.id) {
       const { started_at = newest.started_at, title } = conversation;
       // A later prompt does not give the title: the conversation did not begin with it.

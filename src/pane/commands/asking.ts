@@ -34,8 +34,8 @@ export class Asking implements Disposable {
     private readonly asked: () => void,
   ) {
     this.alarm = new Alarm(clock, () => {
-      if (this.watch === null) this.watch = observer.watch((state) => this.seen(state));
-      else this.seen(observer.observe());
+      if (this.watch === null) this.watch = observer.watch((state) => this.checkState(state));
+      else this.checkState(observer.observe());
     });
     this.alarm.set(clock.now() + Math.min(FIRST_LOOK_MS, ms));
   }
@@ -45,7 +45,7 @@ export class Asking implements Disposable {
     this.alarm.clear();
   }
 
-  private seen(state: ProgramState): void {
+  private checkState(state: ProgramState): void {
     const now = this.clock.now();
     if (awaitedInput(state) === null) {
       this.since = null;

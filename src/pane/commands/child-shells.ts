@@ -38,40 +38,40 @@ interface Watched {
 }
 
 export class ChildShells {
-  private readonly known = new Map<string, Watched>();
+  private readonly byNonce = new Map<string, Watched>();
 
   /** @param nonces kept in sync with the secrets of the children */
   constructor(private readonly nonces: Set<string>) {}
 
   /** @param carrier the process that relays its terminal, if it is remote */
   add(child: ChildShell, carrier: number | null): void {
-    for (const oldest of this.known.values()) {
-      if (this.known.size < MAX_CHILDREN) break;
+    for (const oldest of this.byNonce.values()) {
+      if (this.byNonce.size < MAX_CHILDREN) break;
       this.remove(oldest.child);
     }
     const pid = child.pid ?? carrier;
-    this.known.set(child.nonce, { child, pid, image: imageOf(pid) });
+    this.byNonce.set(child.nonce, { child, pid, image: imageOf(pid) });
     this.nonces.add(child.nonce);
   }
 
   remove({ nonce }: ChildShell): void {
-    this.known.delete(nonce);
+    this.byNonce.delete(nonce);
     this.nonces.delete(nonce);
   }
 
   clear(): void {
-    for (const { child } of [...this.known.values()]) this.remove(child);
+    for (const { child } of [...this.byNonce.values()]) this.remove(child);
   }
 
   /** Finds the shell with this secret. Runs per mark. */
   find(nonce: string | null): ChildShell | null {
-    return nonce === null ? null : (this.known.get(nonce)?.child ?? null);
+    return nonce === null ? null : (this.byNonce.get(nonce)?.child ?? null);
   }
 
   /** Removes those whose process has ended or has become another program. */
   takeGone(): readonly ChildShell[] {
-    if (this.known.size === 0) return [];
-    const ended = [...this.known.values()].filter(isGone).map(({ child }) => child);
+    if (this.byNonce.size === 0) return [];
+    const ended = [...this.byNonce.values()].filter(isGone).map(({ child }) => child);
     for (const child of ended) this.remove(child);
     return ended;
   }

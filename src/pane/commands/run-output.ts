@@ -47,7 +47,7 @@ export class RunOutput {
   /** The text before them. */
   private readonly typedAt: string;
   private readonly kernelEchoes: boolean;
-  private readonly at: TextPosition;
+  private readonly start: TextPosition;
   /** The text before the cursor. */
   private readonly prompt: string;
   private readonly scrolledAway: number;
@@ -63,7 +63,7 @@ export class RunOutput {
     this.isAll = since !== undefined && since < now.offset;
     const before = this.isAll && since !== undefined ? screenAt(text, since) : now;
     this.from = before.offset;
-    this.at = before.at;
+    this.start = before.at;
     this.prompt = (now.lines.get(now.at.line) ?? "").slice(0, now.at.index);
     this.scrolledAway = text.scrolledAway;
     this.changes = new Changes(text, before, outputLimit);
@@ -137,7 +137,7 @@ export class RunOutput {
     const { phase, lastStatus, promptStart } = log;
     if (phase !== "running") {
       if (lastStatus !== null && lastStatus.offset > this.from) return { end: lastStatus.position, prompt: null };
-      if (promptStart !== null && isAfter(promptStart, this.at)) return { end: promptStart, prompt: null };
+      if (promptStart !== null && isAfter(promptStart, this.start)) return { end: promptStart, prompt: null };
     }
     const cursor = text.position();
     const last = text.lastLine();

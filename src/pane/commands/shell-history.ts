@@ -47,7 +47,7 @@ interface RunningEntry {
 }
 
 export class ShellHistory implements Disposable {
-  private readonly known = new Set<string>();
+  private readonly knownTexts = new Set<string>();
   private readonly listener: Disposable;
   /** One for each shell inside another. */
   private open: RunningEntry[] = [];
@@ -131,20 +131,21 @@ export class ShellHistory implements Disposable {
     if (sent !== null) return "keep";
     if (history.history === "no") return "leave";
     if (history.entry === "1") return "keep";
-    if (history.history === "later") return reportedText !== null && this.known.has(reportedText) ? "keep" : "later";
+    if (history.history === "later")
+      return reportedText !== null && this.knownTexts.has(reportedText) ? "keep" : "later";
     if (reportedText !== null) return "keep";
-    return shown !== null && !indented && this.known.has(shown) ? "keep" : "leave";
+    return shown !== null && !indented && this.knownTexts.has(shown) ? "keep" : "leave";
   }
 
   private add(command: KeptCommand): void {
     const { command: text } = command.record;
     if (text === null) return;
     // Moves the newest to the end, so that the oldest is removed first.
-    this.known.delete(text);
-    this.known.add(text);
-    if (this.known.size > MAX_KNOWN)
-      for (const oldest of this.known) {
-        this.known.delete(oldest);
+    this.knownTexts.delete(text);
+    this.knownTexts.add(text);
+    if (this.knownTexts.size > MAX_KNOWN)
+      for (const oldest of this.knownTexts) {
+        this.knownTexts.delete(oldest);
         break;
       }
     this.port.ended(command);

@@ -36,7 +36,7 @@ export class TypedRun implements Disposable {
   /** Output bytes up to the end. */
   endOffset: number | null = null;
   private printed: RunningOutput | null = null;
-  private kept: RetainedLines | null = null;
+  private retainedOutput: RetainedLines | null = null;
   private startedAt: number | null = null;
   private endedAt: number | null = null;
   private end: TypedEnd | null = null;
@@ -62,9 +62,9 @@ export class TypedRun implements Disposable {
     this.owned = [
       log.on({
         finished: ({ id, exit_code }) => {
-          if (id === outer) this.gone(`the shell exited${exit_code === null ? "" : `, with ${exit_code}`}`);
+          if (id === outer) this.shellGone(`the shell exited${exit_code === null ? "" : `, with ${exit_code}`}`);
         },
-        exited: () => this.gone("the session's program has exited"),
+        exited: () => this.shellGone("the session's program has exited"),
       }),
     ];
   }
@@ -117,7 +117,7 @@ export class TypedRun implements Disposable {
 
   /** Its output, so far while it runs. */
   output(): RetainedLines {
-    return this.kept ?? this.printed?.collect(this.port.text.position()) ?? NO_LINES;
+    return this.retainedOutput ?? this.printed?.collect(this.port.text.position()) ?? NO_LINES;
   }
 
   /** Reasons why the output may be incomplete. */
@@ -149,7 +149,7 @@ export class TypedRun implements Disposable {
       this.over({ kind: "given_up", why: "the shell shows its prompt again without completing the line" });
     }
     if (shell === null || this.end !== null) return;
-    if (!platform().processes.isAlive(shell)) this.gone("the shell has ended");
+    if (!platform().processes.isAlive(shell)) this.shellGone("the shell has ended");
     else if (this.imageNow() !== this.image) {
       const name = platform().processes.stat(shell)?.name ?? "another program";
       const more = shellKind(name) === "other" ? "" : `; ${integrating(name)}`;
@@ -171,7 +171,7 @@ export class TypedRun implements Disposable {
     return image === null ? null : `${image.executable}\0${image.start}`;
   }
 
-  private gone(why: string): void {
+  private shellGone(why: string): void {
     this.over({ kind: "gone", why });
   }
 
@@ -186,7 +186,7 @@ export class TypedRun implements Disposable {
   }
 
   private close(position: TextPosition, offset: number): void {
-    this.kept = this.printed?.collect(position) ?? NO_LINES;
+    this.retainedOutput = this.printed?.collect(position) ?? NO_LINES;
     this.endOffset = offset;
   }
 }

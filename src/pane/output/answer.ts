@@ -93,7 +93,7 @@ export class Answer {
     const front = isWhole ? all : within(all, limit / 2);
     const back = isWhole ? [] : within(all.slice(front.length).reverse(), limit / 2).reverse();
     const shown = [...front, ...back];
-    const omittedLines = Math.max(0, this.asked(ranges) - shown.length) + this.partial;
+    const omittedLines = Math.max(0, this.requestedCount(ranges) - shown.length) + this.partial;
     const left = bytes + this.droppedBytes - shown.reduce((sum, hit) => sum + hit.bytes, 0);
     const matches = query.test === null ? null : this.hits;
     const [first] = all;
@@ -107,7 +107,7 @@ export class Answer {
   }
 
   /** Number of lines of the answer without a limit: matches, or all. */
-  private asked(ranges: readonly LineRange[]): number {
+  private requestedCount(ranges: readonly LineRange[]): number {
     const { test, head, tail } = this.query;
     if (test === null) return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
     return head === null && tail === null ? this.hits : Math.min(this.hits, (head ?? 0) + (tail ?? 0));

@@ -42,7 +42,7 @@ export interface SpoolBlock {
 /** The spools of a pane. */
 export class Spools {
   /** Spools with a file, oldest first. */
-  private readonly held = new Set<Spool>();
+  private readonly withFile = new Set<Spool>();
 
   constructor(readonly limits: SpoolLimits) {}
 
@@ -52,14 +52,14 @@ export class Spools {
 
   /** Evicts other spools to extend one. @returns false when there is no room */
   reserve(spool: Spool, bytes: number): boolean {
-    this.held.add(spool);
+    this.withFile.add(spool);
     const isOver = (): boolean => {
       let held = bytes;
-      for (const { stored } of this.held) held += stored;
-      return held > this.limits.totalBytes || this.held.size > MAX_FILES;
+      for (const { stored } of this.withFile) held += stored;
+      return held > this.limits.totalBytes || this.withFile.size > MAX_FILES;
     };
     while (isOver()) {
-      const oldest = this.held.values().next().value;
+      const oldest = this.withFile.values().next().value;
       if (oldest === undefined || oldest === spool) return false;
       oldest.drop("output of newer commands replaced it");
     }
@@ -67,11 +67,11 @@ export class Spools {
   }
 
   forget(spool: Spool): void {
-    this.held.delete(spool);
+    this.withFile.delete(spool);
   }
 
   dispose(): void {
-    for (const spool of [...this.held]) spool.drop("the session has ended");
+    for (const spool of [...this.withFile]) spool.drop("the session has ended");
   }
 }
 

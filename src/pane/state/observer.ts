@@ -59,7 +59,7 @@ export class StateObserver {
   private outputSince = true;
   private interval = PAUSE_MS;
   /** The result of the last check, and the last output or input before it. */
-  private seen: { readonly state: ProgramState; readonly touch: number } | null = null;
+  private lastCheck: { readonly state: ProgramState; readonly touch: number } | null = null;
 
   constructor(private readonly port: ObserverPort) {
     this.lastTouch = port.clock.now();
@@ -106,7 +106,7 @@ export class StateObserver {
 
   /** The program's current state. */
   observe(): ProgramState {
-    return this.judge(this.known());
+    return this.judge(this.knowledge());
   }
 
   private judge(known: ProgramKnowledge): ProgramState {
@@ -120,12 +120,12 @@ export class StateObserver {
 
   /** Like observe, with how long the state lasts unless an event ends it. */
   observeLasting(): { readonly state: ProgramState; readonly lasting: StateLasting } {
-    const known = this.known();
+    const known = this.knowledge();
     const state = this.judge(known);
     return { state, lasting: lastingOf(known, state.state) };
   }
 
-  private known(): ProgramKnowledge {
+  private knowledge(): ProgramKnowledge {
     const { program, text, shell } = this.port;
     const exited = program.exit !== null;
     if (!exited) this.port.checkShell?.();
@@ -197,9 +197,9 @@ export class StateObserver {
       return;
     }
     const state = this.observe();
-    const same = this.seen !== null && sameState(this.seen.state, state);
-    const confirmed = same && this.seen?.touch === this.lastTouch;
-    this.seen = { state, touch: this.lastTouch };
+    const same = this.lastCheck !== null && sameState(this.lastCheck.state, state);
+    const confirmed = same && this.lastCheck?.touch === this.lastTouch;
+    this.lastCheck = { state, touch: this.lastTouch };
     if (state.settled && state.decidedFrom === "kernel" && !confirmed) {
       // The kernel may report that a program waits before its last output has arrived here.
       this.alarm.set(now + CONFIRM_MS);

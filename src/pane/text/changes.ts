@@ -21,7 +21,7 @@ export class Changes {
   /** Lines that were not there before. */
   private readonly below: RunningOutput;
   /** Lines that were there before and have left history. */
-  private readonly gone = new Map<number, string>();
+  private readonly droppedLines = new Map<number, string>();
 
   /** @param budget bytes to retain, half from the start and half from the end */
   constructor(
@@ -38,8 +38,8 @@ export class Changes {
     const { last } = this.before;
     for (let index = 0; index < lines.count && lines.id(index) <= last; index++) {
       const id = lines.id(index);
-      const begun = lines.begins(index) ? "" : (this.gone.get(id) ?? "");
-      this.gone.set(id, (begun + lines.text(index)).slice(0, this.budget));
+      const begun = lines.begins(index) ? "" : (this.droppedLines.get(id) ?? "");
+      this.droppedLines.set(id, (begun + lines.text(index)).slice(0, this.budget));
     }
     this.below.retired(lines);
   }
@@ -66,7 +66,7 @@ export class Changes {
 
   /** Lines of the earlier screen that differ. A line that was only erased is a blank between others, else ignored. */
   private changed(end: TextPosition): { lines: string[]; cursor: number | null } {
-    const { before, text, gone } = this;
+    const { before, text, droppedLines: gone } = this;
     const [first] = before.lines.keys();
     if (first === undefined) return { lines: [], cursor: null };
     const standing = text.lines(first, Math.min(before.last, end.line));

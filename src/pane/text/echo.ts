@@ -148,7 +148,7 @@ export class EchoTracker {
     const cursor = this.text.position();
     for (let first = this.expected[0]; first !== undefined; first = this.expected[0]) {
       const expired = now > first.until || cursor.line > first.to;
-      if (!expired && !this.found(first, cursor)) return;
+      if (!expired && !this.findEcho(first, cursor)) return;
       this.expected.shift();
       const next = this.expected[0];
       if (next === undefined) return;
@@ -180,7 +180,7 @@ export class EchoTracker {
     }
   }
 
-  private found(expected: Expected, cursor: TextPosition): boolean {
+  private findEcho(expected: Expected, cursor: TextPosition): boolean {
     if (expected.at !== null) {
       const { line, index } = expected.at;
       const shown = (this.text.line(line) ?? "").slice(index);

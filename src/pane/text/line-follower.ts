@@ -33,7 +33,7 @@ export class OutputFollower {
   private begun = false;
   private out = "";
   /** The rest to print if the output ends at the last reported end, and the state to continue from otherwise. */
-  private held: { readonly text: string; readonly from: Reached } | null = null;
+  private heldRest: { readonly text: string; readonly from: Reached } | null = null;
 
   /** @param print receives text in whole lines, except a line that is too long to wait for */
   constructor(text: TerminalText, start: TextPosition, print: (text: string) => void) {
@@ -45,7 +45,7 @@ export class OutputFollower {
 
   /** History drops lines in the middle of a chunk. */
   retired(lines: RetiredLines): void {
-    if (this.held !== null || lines.count === 0 || lines.id(lines.count - 1) < this.line) return;
+    if (this.heldRest !== null || lines.count === 0 || lines.id(lines.count - 1) < this.line) return;
     for (let index = 0; index < lines.count; index++) {
       const id = lines.id(index);
       if (id < this.line) continue;
@@ -64,7 +64,7 @@ export class OutputFollower {
 
   /** A chunk has been parsed. */
   chunk(): void {
-    if (this.held !== null) return;
+    if (this.heldRest !== null) return;
     const line = this.text.cursorLine;
     if (line > this.line) this.takeUntil(line);
     else if (line === this.line && this.text.cursorCell - this.settled > LONGEST_LINE) this.takeSettled();
@@ -85,17 +85,17 @@ export class OutputFollower {
 
   /** The command ends at this position, unless another end follows: later text may be a prompt. */
   freeze(end: TextPosition): void {
-    if (this.held !== null) Object.assign(this, this.held.from);
+    if (this.heldRest !== null) Object.assign(this, this.heldRest.from);
     const { line, index, settled, pieces, begun } = this;
     this.takeTo(end);
-    this.held = { text: this.out, from: { line, index, settled, pieces, begun } };
+    this.heldRest = { text: this.out, from: { line, index, settled, pieces, begun } };
     this.out = "";
   }
 
   /** The command has ended at this position. */
   finish(end: TextPosition): void {
-    if (this.held === null) this.takeTo(end);
-    else this.out = this.held.text;
+    if (this.heldRest === null) this.takeTo(end);
+    else this.out = this.heldRest.text;
     this.flush();
   }
 

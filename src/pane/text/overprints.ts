@@ -12,7 +12,7 @@ export class Overprints {
   /** The lines at the time when the cursor last went up from below them. */
   private stood: { readonly last: number; readonly lines: ReadonlyMap<number, string> } | null = null;
   private pictures = 0;
-  private found = false;
+  private isOverprinted = false;
 
   /** @param first the line in which the output begins */
   constructor(
@@ -23,12 +23,12 @@ export class Overprints {
   /** The cursor may move up, or lines may move. Runs while output is parsed. */
   displacing(): void {
     const { text } = this;
-    if (this.found) return;
+    if (this.isOverprinted) return;
     const { line } = text.position();
     // Later output is still where it was last checked.
     if (this.stood !== null && line <= this.stood.last) return;
     if (this.look()) return;
-    this.found = ++this.pictures > MAX_PICTURES;
+    this.isOverprinted = ++this.pictures > MAX_PICTURES;
     const last = Math.max(line, text.lastLine());
     const lines = new Map(text.lines(text.screenTop(), last).map(({ id, text: shown }) => [id, shown]));
     this.stood = { last, lines };
@@ -38,11 +38,11 @@ export class Overprints {
   look(): boolean {
     const { stood, text, first } = this;
     const [top] = stood?.lines.keys() ?? [];
-    if (this.found || stood === null || top === undefined) return this.found;
+    if (this.isOverprinted || stood === null || top === undefined) return this.isOverprinted;
     for (const { id, text: now } of text.lines(top, stood.last)) {
       const was = stood.lines.get(id) ?? "";
-      if (id < first ? now !== was : !now.startsWith(was)) this.found = true;
+      if (id < first ? now !== was : !now.startsWith(was)) this.isOverprinted = true;
     }
-    return this.found;
+    return this.isOverprinted;
   }
 }

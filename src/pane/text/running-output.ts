@@ -114,7 +114,7 @@ export class RunningOutput {
   /** All output up to `end` that is not in the overflow: lines taken, and lines still on the screen. */
   collect(end: TextPosition): RetainedLines {
     const { head, tail, omitted } = this.taken.all();
-    return { head, tail: [...tail, ...this.left(end).map(({ text }) => text)], omitted };
+    return { head, tail: [...tail, ...this.remainingLines(end).map(({ text }) => text)], omitted };
   }
 
   /** The command ends at `end`, unless a later end is reported: a prompt may overwrite the current text. */
@@ -139,11 +139,11 @@ export class RunningOutput {
 
   /** The command has ended at `end`; returns the part retained in memory. The rest is in the overflow. */
   finish(end: TextPosition): RetainedLines {
-    for (const { text, isWithheld } of this.left(end)) this.taken.push(text, isWithheld);
+    for (const { text, isWithheld } of this.remainingLines(end)) this.taken.push(text, isWithheld);
     return this.taken.close();
   }
 
-  private left(end: TextPosition): readonly OpenLine[] {
+  private remainingLines(end: TextPosition): readonly OpenLine[] {
     const { frozen, next } = this;
     return frozen === null ? this.rest(end) : frozen.rest.filter(({ id }) => id >= next);
   }

@@ -42,7 +42,7 @@ export function newPart(before: ScreenBefore, id: number, text: string): string 
 
 /** Screens at the cursors that were given to callers. */
 export class GivenCursors {
-  private readonly given: ScreenBefore[] = [];
+  private readonly screens: ScreenBefore[] = [];
   /** Total characters of these screens. */
   private size = 0;
 
@@ -50,7 +50,7 @@ export class GivenCursors {
 
   /** The output so far, as a cursor for a caller. Call between chunks. */
   give(): number {
-    const { given, text } = this;
+    const { screens: given, text } = this;
     const { offset } = text;
     const newest = given.at(-1);
     if (newest?.offset !== offset || newest.rest !== undefined) this.store(screenNow(text));
@@ -58,7 +58,7 @@ export class GivenCursors {
   }
 
   store(screen: ScreenBefore): void {
-    const { given } = this;
+    const { screens: given } = this;
     if (sizeOf(screen) > MAX_CHARACTERS) return;
     given.push(screen);
     this.size += sizeOf(screen);
@@ -69,13 +69,13 @@ export class GivenCursors {
 
   /** The screen at this cursor; null when it is not known. */
   at(offset: number): ScreenBefore | null {
-    return this.given.findLast((screen) => screen.offset === offset) ?? null;
+    return this.screens.findLast((screen) => screen.offset === offset) ?? null;
   }
 
   /** The lines from `top` on were erased: all text there is new now. */
   erased(top: number): void {
-    for (const [n, screen] of this.given.entries()) this.given[n] = withoutLines(screen, top);
-    this.size = this.given.reduce((size, screen) => size + sizeOf(screen), 0);
+    for (const [n, screen] of this.screens.entries()) this.screens[n] = withoutLines(screen, top);
+    this.size = this.screens.reduce((size, screen) => size + sizeOf(screen), 0);
   }
 }
 

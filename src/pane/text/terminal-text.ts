@@ -24,7 +24,7 @@ export class PaneText implements TerminalText {
   /** The cursor's last computed position; null while a chunk with marks is parsed. */
   private cursor: { readonly epoch: number; readonly cell: Position; readonly place: TextPosition } | null = null;
 
-  private readonly given = new GivenCursors(this);
+  private readonly givenCursors = new GivenCursors(this);
 
   readonly first: number;
   readonly start: number;
@@ -133,16 +133,16 @@ export class PaneText implements TerminalText {
   }
 
   givenAt(offset: number): ScreenBefore | null {
-    return this.given.at(offset);
+    return this.givenCursors.at(offset);
   }
 
   give(): number {
-    return this.given.give();
+    return this.givenCursors.give();
   }
 
   giveAt(screen: Omit<ScreenBefore, "offset">, after: number): number {
     const offset = this.noteWithin(screen.at, after);
-    this.given.store({ ...screen, offset });
+    this.givenCursors.store({ ...screen, offset });
     return offset;
   }
 
@@ -161,7 +161,7 @@ export class PaneText implements TerminalText {
 
   /** Lines from `top` on were erased and are printed again. */
   erased(top: number): void {
-    this.given.erased(top);
+    this.givenCursors.erased(top);
   }
 
   /**

@@ -61,7 +61,7 @@ export function scanOrigin(text: TerminalText, since: number, alternateFrom: num
 
 export class OutputScan {
   /** The last seen text of each line of the screen. */
-  private readonly seen: Map<number, string>;
+  private readonly lastTexts: Map<number, string>;
   /** For lines that were there before: their text, without overprinted parts. */
   private readonly standing: Map<number, string>;
   private since: TextPosition;
@@ -99,7 +99,7 @@ export class OutputScan {
     this.searchedOf = index;
     this.row = row;
     this.looked = limits.since;
-    this.seen = new Map(origin.before);
+    this.lastTexts = new Map(origin.before);
     this.standing = new Map(origin.stood);
     this.since = origin.since;
     this.rows = origin.rows;
@@ -131,7 +131,7 @@ export class OutputScan {
         if (match === null) continue;
         const at = line === this.since.line ? this.unseen : { line, index: 0 };
         this.overwritten = number - 1;
-        return this.found(match, line, at, { index: endOf(match, text), row: null });
+        return this.matchAt(match, line, at, { index: endOf(match, text), row: null });
       }
       this.overwritten = number;
       this.searchedOf = 0;
@@ -146,14 +146,14 @@ export class OutputScan {
   }
 
   /** Makes a match, with the cursor at its end. @param position the position of its end */
-  private found(
+  private matchAt(
     match: PatternMatch,
     line: number | null,
     position: TextPosition,
     { index, row }: Omit<SearchRest, "overwritten">,
   ) {
     const { text } = this.source;
-    const lines = new Map([...this.seen].sort(([one], [other]) => one - other));
+    const lines = new Map([...this.lastTexts].sort(([one], [other]) => one - other));
     // The match is in a current prompt, as when a person looks at the screen.
     const isPrompt = line === text.cursorLine && text.cursorCell > 0;
     const stood = isPrompt ? new Map([...lines].filter(([id]) => id <= position.line)) : this.standing;
@@ -166,8 +166,8 @@ export class OutputScan {
   /** A match in a line that was searched up to the match's end. */
   private foundIn(line: number, text: string, match: PatternMatch): ScanMatch {
     const index = endOf(match, text);
-    this.seen.set(line, text.slice(0, index));
-    return this.found(match, line, { line, index }, { index: this.searchedOf, row: null });
+    this.lastTexts.set(line, text.slice(0, index));
+    return this.matchAt(match, line, { line, index }, { index: this.searchedOf, row: null });
   }
 
   /** Lines, or pieces of long ones, leave history: searched unless they were after an earlier chunk. */
@@ -176,7 +176,7 @@ export class OutputScan {
       const id = lines.id(index);
       if (id < this.next) continue;
       this.next = id;
-      const match = this.scanLine(id, lines.text(index), this.seen.get(id));
+      const match = this.scanLine(id, lines.text(index), this.lastTexts.get(id));
       if (match !== null) return match;
     }
     return null;
@@ -184,7 +184,7 @@ export class OutputScan {
 
   /** The lines from `top` on were erased: text there is new now, even if it is the same as before. */
   erased(top: number): void {
-    for (const id of this.seen.keys()) if (id >= top) this.seen.delete(id);
+    for (const id of this.lastTexts.keys()) if (id >= top) this.lastTexts.delete(id);
     if (this.since.line >= top) this.since = { line: top, index: 0 };
     this.next = Math.min(this.next, top);
   }
@@ -194,7 +194,7 @@ export class OutputScan {
     const top = text.screenTop();
     const { cursorLine } = text;
     const isLong = text.cursorCell > LONG_LINE;
-    for (const id of this.seen.keys()) if (id < top) this.seen.delete(id);
+    for (const id of this.lastTexts.keys()) if (id < top) this.lastTexts.delete(id);
     const first = Math.min(top, Math.max(this.since.line, this.next));
     const shown = isLong
       ? [...text.lines(first, cursorLine - 1), ...text.lines(cursorLine + 1, text.lastLine())]
@@ -202,14 +202,14 @@ export class OutputScan {
     for (const { id, text: line } of shown) {
       const earlier = this.scanOverwritten(id);
       if (earlier !== null) return earlier;
-      const before = this.seen.get(id);
+      const before = this.lastTexts.get(id);
       if (before === line) continue;
-      this.seen.set(id, line);
+      this.lastTexts.set(id, line);
       const lineMatch = this.scanLine(id, line, before);
       if (lineMatch !== null) return lineMatch;
       if (!this.isOpen) continue;
-      if (before === undefined) this.seen.delete(id);
-      else this.seen.set(id, before);
+      if (before === undefined) this.lastTexts.delete(id);
+      else this.lastTexts.set(id, before);
       return null;
     }
     const last = this.scanOverwritten(Number.POSITIVE_INFINITY);
@@ -226,7 +226,7 @@ export class OutputScan {
     const from = Math.max(0, searchedCells - LONG_LINE);
     this.searched = { line, cell };
     const end = this.source.text.lineFrom(line, from);
-    if (from === 0) return this.scanLine(line, end, this.seen.get(line));
+    if (from === 0) return this.scanLine(line, end, this.lastTexts.get(line));
     const start = line === this.since.line && !this.rewritten ? this.since.index : 0;
     const endMatch = this.tryFind(end, Math.max(0, start - from), end.length);
     if (endMatch === null || this.mayChange(line, end, endMatch)) return null;
@@ -275,7 +275,10 @@ export class OutputScan {
       const match = this.tryFind(row, isRest ? index : 0, row.length);
       if (match === null) continue;
       this.rows = [...rows.slice(0, n + 1), ...before.slice(n + 1)];
-      return this.found(match, null, this.unseen, { index: this.searchedOf, row: { y: n, index: endOf(match, row) } });
+      return this.matchAt(match, null, this.unseen, {
+        index: this.searchedOf,
+        row: { y: n, index: endOf(match, row) },
+      });
     }
     return null;
   }

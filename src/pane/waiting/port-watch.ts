@@ -63,7 +63,7 @@ export class PortWatches {
 }
 
 export class PortWatch implements Disposable {
-  private readonly known: KnownProcesses;
+  private readonly knownProcesses: KnownProcesses;
   /** When another process began to listen on a port. */
   private readonly standing = new Map<number, number>();
   /** Processes of the program that could not be read at the last check. */
@@ -77,7 +77,7 @@ export class PortWatch implements Disposable {
     private readonly found: (finding: PortFinding) => void,
     private readonly ended: () => void,
   ) {
-    this.known = new KnownProcesses(anchor);
+    this.knownProcesses = new KnownProcesses(anchor);
   }
 
   /** The current result. @param last whether the wait ends: another process's listener then counts at any age */
@@ -85,7 +85,7 @@ export class PortWatch implements Disposable {
     let finding: PortFinding | null = null;
     const unseen = new Set<string>();
     for (const { port, anyOwner } of this.ports) {
-      const look = this.lookAt(scan, this.known, port, anyOwner);
+      const look = this.lookAt(scan, this.knownProcesses, port, anyOwner);
       if (look.kind === "own") return { kind: "port", port, owner: look.owner };
       if (look.kind === "none") {
         this.standing.delete(port);

@@ -35,7 +35,7 @@ interface WatchedEntry<T> {
 }
 
 export class WatchedList<T extends object> implements Disposable {
-  private held = new Map<string, WatchedEntry<T>>();
+  private entries = new Map<string, WatchedEntry<T>>();
   private version = "";
   private watcher: fs.FSWatcher | null = null;
   /** Polls the file when the system's watches are exhausted. */
@@ -60,7 +60,7 @@ export class WatchedList<T extends object> implements Disposable {
   get now(): readonly Watched<T>[] {
     this.look();
     if (this.timer !== null) this.endOld();
-    return [...this.held.values()].map(({ entry }) => entry);
+    return [...this.entries.values()].map(({ entry }) => entry);
   }
 
   [Symbol.dispose](): void {
@@ -81,11 +81,11 @@ export class WatchedList<T extends object> implements Disposable {
     } catch (error) {
       port.failed(error);
     }
-    const before = this.held;
+    const before = this.entries;
     const now = Date.now();
     const living = read.filter((entry) => (port.endOf(entry) ?? now + 1) > now);
-    this.held = new Map(living.map((entry) => [port.key(entry), before.get(port.key(entry)) ?? this.hold(entry)]));
-    for (const [key, held] of before) if (!this.held.has(key)) this.end(held);
+    this.entries = new Map(living.map((entry) => [port.key(entry), before.get(port.key(entry)) ?? this.hold(entry)]));
+    for (const [key, held] of before) if (!this.entries.has(key)) this.end(held);
     this.endOld();
   }
 
@@ -98,13 +98,13 @@ export class WatchedList<T extends object> implements Disposable {
     const now = Date.now();
     let next = LOOK_MS;
     let isWaiting = false;
-    for (const [key, held] of this.held) {
+    for (const [key, held] of this.entries) {
       if (held.endsAt === null) continue;
       if (held.endsAt > now) {
         next = Math.min(next, held.endsAt - now);
         isWaiting = true;
       } else {
-        this.held.delete(key);
+        this.entries.delete(key);
         this.end(held);
       }
     }

@@ -121,7 +121,7 @@ class Feed implements Disposable {
     const { name } = this;
     try {
       const stream = await this.machines.link(name).events({
-        event: (event) => this.heard(event),
+        event: (event) => this.receive(event),
         missed: (skipped) => this.missed(skipped),
         closed: () => this.lost(new WshError("machine_unreachable", `machine '${name}' does not answer`)),
       });
@@ -138,7 +138,7 @@ class Feed implements Disposable {
     }
   }
 
-  private heard({ event, params }: RemoteEvent): void {
+  private receive({ event, params }: RemoteEvent): void {
     if (this.isOver) return;
     let eventParams: MachineEvent["params"];
     try {

@@ -30,7 +30,7 @@ const FIRST_PATIENCE_MS = 15_000;
 const MAX_COUNTED = 256;
 
 export class RemoteSessions {
-  private readonly known = new Map<string, LastKnown>();
+  private readonly lastKnown = new Map<string, LastKnown>();
   /** Pending requests by machine; machines of the fleet with a leading slash, which no name has. */
   private readonly asking = new Map<string, Promise<void>>();
 
@@ -52,7 +52,7 @@ export class RemoteSessions {
     isWanted: (info: SessionInfo) => boolean,
   ): Promise<T[]> {
     const names = this.machines.all.map(({ name }) => name);
-    for (const name of [...this.known.keys()]) if (!names.includes(name)) this.known.delete(name);
+    for (const name of [...this.lastKnown.keys()]) if (!names.includes(name)) this.lastKnown.delete(name);
     if (withFleet) await this.machines.fleet?.ready();
     const ofFleet = withFleet ? this.fleetSessions(caller, form, isWanted) : [];
     const lists = await Promise.all([...names.map((name) => this.of(name, caller, form, isWanted)), ofFleet]);
@@ -221,7 +221,7 @@ export class RemoteSessions {
   }
 
   private lastOf(name: string): LastKnown | null {
-    return this.known.get(name) ?? lastKnown(this.instance, name);
+    return this.lastKnown.get(name) ?? lastKnown(this.instance, name);
   }
 
   /** Only one request at a time; a failure shows in the link's state. */
@@ -233,7 +233,7 @@ export class RemoteSessions {
         .call("sessions.list", { all: true, server: "local" }, { caller: forAll(caller) })
         .then(
           (sessions) => {
-            this.known.set(name, { sessions, at: Date.now() });
+            this.lastKnown.set(name, { sessions, at: Date.now() });
             keepKnown(this.instance, name, sessions);
           },
           () => {},

@@ -6,20 +6,20 @@ import { CONTEXT, type SessionProxy } from "./session-proxy.ts";
 
 export class BoundSessions {
   /** Ids of sessions by the caller that created them. */
-  private readonly made = new Map<string, Set<string>>();
+  private readonly sessionsByCaller = new Map<string, Set<string>>();
 
   constructor(private readonly sessions: () => readonly SessionProxy[]) {}
 
   add(caller: string, session: string): void {
-    const sessions = this.made.get(caller) ?? new Set();
-    this.made.set(caller, sessions.add(session));
+    const sessions = this.sessionsByCaller.get(caller) ?? new Set();
+    this.sessionsByCaller.set(caller, sessions.add(session));
   }
 
   /** A caller's connection has ended. */
   callerGone(caller: string): void {
-    const ids = this.made.get(caller);
+    const ids = this.sessionsByCaller.get(caller);
     if (ids === undefined) return;
-    this.made.delete(caller);
+    this.sessionsByCaller.delete(caller);
     for (const proxy of this.sessions()) {
       if (ids.has(proxy.info.id)) proxy.connection?.request("peer.owner_gone", {}, CONTEXT).catch(() => {});
     }

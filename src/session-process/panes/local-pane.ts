@@ -82,9 +82,9 @@ export class LocalPane implements PlacedPane {
   readonly copyMode: PaneCopyMode;
   private readonly above: OverlayLayer;
   private readonly pointer: Pointer;
-  private taken: { readonly frame: Frame; readonly stamp: string; readonly at: number } | null = null;
+  private lastPicture: { readonly frame: Frame; readonly stamp: string; readonly at: number } | null = null;
   private drawnEpoch = 0;
-  private known: Omit<PaneInfo, "index" | "active"> | null = null;
+  private lastInfo: Omit<PaneInfo, "index" | "active"> | null = null;
   private knownAt = Number.NEGATIVE_INFINITY;
   private isForgotten = false;
   private isStale = true;
@@ -187,7 +187,7 @@ export class LocalPane implements PlacedPane {
 
   /** Runs for every pane and picture. */
   get modes(): FrameModes {
-    const { taken } = this;
+    const { lastPicture: taken } = this;
     if (taken?.stamp === this.stamp) return taken.frame.modes;
     const { terminal } = this.pane;
     const modes = frameModes(terminal.modes, terminal.alternate);
@@ -204,14 +204,14 @@ export class LocalPane implements PlacedPane {
 
   get frame(): Frame | null {
     const { terminal } = this.pane;
-    const { taken } = this;
+    const { lastPicture: taken } = this;
     if (!terminal.intake.isAtRest) return taken?.frame ?? null;
     const { stamp } = this;
     if (taken?.stamp === stamp) return taken.frame;
     const now = performance.now();
     if (taken !== null && now - taken.at < BESIDE_MS && this.postpones()) return taken.frame;
     const frame = this.compose();
-    this.taken = { frame, stamp, at: now };
+    this.lastPicture = { frame, stamp, at: now };
     return frame;
   }
 
@@ -222,7 +222,7 @@ export class LocalPane implements PlacedPane {
 
   /** Whether the picture's renewal waits: a person types in another pane, and it is recent. Runs per chunk. */
   private postpones(): boolean {
-    const { taken, given } = this;
+    const { lastPicture: taken, given } = this;
     if (taken === null || taken.frame.rows !== given.rows || taken.frame.cols !== given.cols) return false;
     const left = taken.at + LONGEST_BESIDE_MS - performance.now();
     if (left <= 0 || !this.options.isTypedBeside()) return false;
@@ -250,7 +250,7 @@ export class LocalPane implements PlacedPane {
   }
 
   paneInfo(asKnown = false): Omit<PaneInfo, "index" | "active"> {
-    const { known } = this;
+    const { lastInfo: known } = this;
     // Outdated facts are checked later if there are other panes.
     const isDue = this.isStale && !(this.options.hasOthers() && performance.now() - this.knownAt < INFO_MS);
     if (known === null || (!asKnown && (this.isForgotten || isDue))) return this.lookNow();
@@ -331,12 +331,12 @@ export class LocalPane implements PlacedPane {
     this.isForgotten = false;
     this.knownAt = performance.now();
     const exit = this.pane.exit;
-    this.known = {
+    this.lastInfo = {
       ...this.pane.info(),
       ...present({ typed_by: writer }),
       ...(exit === null ? {} : { exit_code: exit.code, signal: exit.signal }),
     };
-    return this.known;
+    return this.lastInfo;
   }
 
   /** Runs per chunk and per input. */

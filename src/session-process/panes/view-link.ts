@@ -61,7 +61,7 @@ export class ViewLink implements PlacedPane, PaneLink {
   readonly socket: string;
   readonly shows: string;
   /** Info of a guest, in the form for lists. */
-  private known: Omit<PaneInfo, "index" | "active" | "last"> | null = null;
+  private lastInfo: Omit<PaneInfo, "index" | "active" | "last"> | null = null;
   /** The newest picture; null until the first. */
   frame: Frame | null = null;
   pictures: Kept.LinkedPictures | null = null;
@@ -220,7 +220,7 @@ export class ViewLink implements PlacedPane, PaneLink {
 
   /** The pane in the form for lists, without its place. */
   paneInfo(): Omit<PaneInfo, "index" | "active" | "last"> {
-    if (this.known !== null) return this.known;
+    if (this.lastInfo !== null) return this.lastInfo;
     const own = this.info.windows.flatMap(({ panes }) => panes).find(({ id }) => id === this.id);
     const { pid, command, cwd, title, state, exit_code, signal, agent } = this.info;
     const { rows, cols } = this.frame ?? own ?? this.told;
@@ -270,9 +270,9 @@ export class ViewLink implements PlacedPane, PaneLink {
       this.learn(await this.connection.request("peer.watch", {}, OWN_CONTEXT));
       return;
     }
-    const before = this.known?.agent;
+    const before = this.lastInfo?.agent;
     const { info } = v.parse(v.object({ info: KnownSchema }), await this.request("peer.pane", {}));
-    this.known = info;
+    this.lastInfo = info;
     this.infoAt = performance.now();
     if (!Bun.deepEquals(before, info.agent)) this.port.agent(info.agent ?? null);
     this.port.listed();

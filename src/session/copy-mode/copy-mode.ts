@@ -48,7 +48,7 @@ export class CopyMode {
   private top: Point;
   cursor: Point;
   /** The column that is kept when moving up and down. */
-  private wanted: number;
+  private wantedCol: number;
   selection: Selection | null = null;
   private search: Search | null = null;
   private searched: Searched | null = null;
@@ -79,7 +79,7 @@ export class CopyMode {
     this.keys = copyModeKeys(mode, bound);
     this.top = this.text.top;
     this.cursor = byRows(this.text, this.top, source.alternateRows === null ? source.cursor.row : 0, source.cursor.col);
-    this.wanted = columnOf(this.text, this.cursor);
+    this.wantedCol = columnOf(this.text, this.cursor);
     this.isPassing = press !== undefined;
     this.leavesAtEnd = this.isPassing || wheel !== undefined;
     this.pointing = new Pointing(this);
@@ -161,8 +161,8 @@ export class CopyMode {
     this.top = isBefore(end, next) ? end : { ...next, col: text.starts(next.line)[text.rowOf(next)] ?? 0 };
     if (rows < 0 && isBefore(this.top, end)) this.isPassing = false;
     const { rows: height } = text.source;
-    const last = byRows(text, this.top, height - 1, this.wanted);
-    if (isBefore(this.cursor, this.top)) this.cursor = byRows(text, this.top, 0, this.wanted);
+    const last = byRows(text, this.top, height - 1, this.wantedCol);
+    if (isBefore(this.cursor, this.top)) this.cursor = byRows(text, this.top, 0, this.wantedCol);
     else if (isBefore(last, this.cursor)) this.cursor = last;
     if (rows > 0 && this.leavesAtEnd && this.selection === null && !isBefore(this.top, end)) this.port.left();
     this.changed();
@@ -176,7 +176,7 @@ export class CopyMode {
   /** Moves the cursor, and the view with it. */
   go(point: Point, keepsColumn = false): void {
     this.cursor = point;
-    if (!keepsColumn) this.wanted = columnOf(this.text, point);
+    if (!keepsColumn) this.wantedCol = columnOf(this.text, point);
     if (this.selection !== null) this.selection = { ...this.selection, head: point };
     this.follow();
     this.changed();
@@ -252,7 +252,7 @@ export class CopyMode {
     const page = pageOf(action, text.source.rows);
     if (page !== 0) {
       this.scroll(page * count);
-      this.go(byRows(text, cursor, page * count, this.wanted), true);
+      this.go(byRows(text, cursor, page * count, this.wantedCol), true);
       return;
     }
     const moved =
@@ -260,7 +260,7 @@ export class CopyMode {
       moveBy(action, text, {
         from: cursor,
         count,
-        wanted: this.wanted,
+        wanted: this.wantedCol,
         shown: (row) => this.placeAt(row, 0),
       });
     if (moved !== null) {
@@ -395,13 +395,13 @@ export class CopyMode {
     if (prompt === null) return;
     prompt.typed = typed;
     if (!this.isPattern || typed === "") {
-      this.found(this.searchFor(typed), prompt);
+      this.applySearch(this.searchFor(typed), prompt);
       return;
     }
     compilePattern(typed, typed === typed.toLowerCase() ? "i" : "").then(
       (compiled) => {
         if (this.over || this.prompt !== prompt || prompt.typed !== typed) return;
-        this.found(this.searchFor(typed, compiled), prompt);
+        this.applySearch(this.searchFor(typed, compiled), prompt);
         this.changed();
       },
       // An incomplete pattern is ignored: earlier matches remain.
@@ -415,7 +415,7 @@ export class CopyMode {
   }
 
   /** The view shows the first match after the search's origin. */
-  private found(search: Search, prompt: Prompt): void {
+  private applySearch(search: Search, prompt: Prompt): void {
     this.search = search;
     const match = search.next(this.text, prompt.origin, prompt.forth, true);
     this.go(match === null ? prompt.origin : { line: match.line, col: match.col });

@@ -10,32 +10,33 @@ import type { ElementStore } from "./element-store.ts";
 const MOST = 1_000;
 
 export class ElementMakers {
-  private readonly made = new Map<string, { readonly kind: ElementKind; readonly agent: string }>();
+  private readonly makerOf = new Map<string, { readonly kind: ElementKind; readonly agent: string }>();
 
   constructor(private readonly elements: ElementStore) {}
 
   /** @param agent the agent's name as an owner; undefined: another caller */
   note(kind: ElementKind, id: string, agent: string | undefined): void {
     if (agent === undefined) return;
-    if (this.made.size >= MOST) for (const known of this.made.keys()) if (!this.has(known)) this.made.delete(known);
-    this.made.set(id, { kind, agent });
+    if (this.makerOf.size >= MOST)
+      for (const known of this.makerOf.keys()) if (!this.has(known)) this.makerOf.delete(known);
+    this.makerOf.set(id, { kind, agent });
   }
 
   get agents(): ReadonlySet<string> {
-    return new Set([...this.made.values()].map(({ agent }) => agent));
+    return new Set([...this.makerOf.values()].map(({ agent }) => agent));
   }
 
   /** Removes an agent's elements. */
   removeOf(agent: string): void {
-    for (const [id, made] of this.made) {
+    for (const [id, made] of this.makerOf) {
       if (made.agent !== agent) continue;
       if (this.has(id)) this.elements.delete(made.kind, id);
-      this.made.delete(id);
+      this.makerOf.delete(id);
     }
   }
 
   private has(id: string): boolean {
-    const kind = this.made.get(id)?.kind;
+    const kind = this.makerOf.get(id)?.kind;
     try {
       if (kind === "overlay") this.elements.overlay(id);
       else this.elements.panel(id);

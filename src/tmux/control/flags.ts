@@ -10,7 +10,7 @@ export class ClientFlags {
   /** Whether no output is sent. */
   isSilent = false;
   waitsForExit = false;
-  private readonly kept = new Set<string>();
+  private readonly storedFlags = new Set<string>();
 
   set(names: string): void {
     for (const name of names.split(",")) {
@@ -21,13 +21,13 @@ export class ClientFlags {
       if (flag === "no-output") this.isSilent = isOn;
       if (flag === "wait-exit") this.waitsForExit = isOn;
       if (!KEPT.includes(flag)) continue;
-      if (isOn) this.kept.add(flag);
-      else this.kept.delete(flag);
+      if (isOn) this.storedFlags.add(flag);
+      else this.storedFlags.delete(flag);
     }
   }
 
   get said(): string {
-    const kept = (flag: string): string => (this.kept.has(flag) ? flag : "");
+    const kept = (flag: string): string => (this.storedFlags.has(flag) ? flag : "");
     return [
       ...["attached", "focused", "control-mode", kept("ignore-size")],
       ...[this.isSilent ? "no-output" : "", this.waitsForExit ? "wait-exit" : ""],

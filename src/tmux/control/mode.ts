@@ -67,8 +67,8 @@ export class ControlMode implements ControlClient {
   private block: { readonly time: number; readonly number: number; readonly flag: number } | null = null;
   private number = 0;
   private flag = 0;
-  private held: string[] = [];
-  private seen: ModelState = {
+  private heldLines: string[] = [];
+  private lastModel: ModelState = {
     model: new Model({ infos: [], isComplete: false }, emptyState()),
     shown: null,
     layouts: new Map(),
@@ -123,7 +123,7 @@ export class ControlMode implements ControlClient {
   /** Runs the first command, then the client's lines, to the end. */
   async run(words: readonly string[]): Promise<ControlEnd> {
     if (this.port.isDouble) this.port.write("\x1bP1000p");
-    this.seen = await this.look();
+    this.lastModel = await this.look();
     const run = new Run(this.backend, commandTable, this.guard);
     await run.commands(splitWords(words.length === 0 ? ["new-session"] : words));
     if (this.session === null) this.end({ status: run.status, message: null });
@@ -195,7 +195,7 @@ export class ControlMode implements ControlClient {
       if (block === null) return;
       this.port.write(`%${isGood ? "end" : "error"} ${block.time} ${block.number} ${block.flag}\n`);
       this.block = null;
-      for (const line of this.held.splice(0)) this.notify(line);
+      for (const line of this.heldLines.splice(0)) this.notify(line);
       this.outputs.pump();
     },
   };
@@ -203,7 +203,7 @@ export class ControlMode implements ControlClient {
   notify(line: string): void {
     if (this.isOver) return;
     if (this.block === null) this.port.write(`${line}\n`);
-    else this.held.push(line);
+    else this.heldLines.push(line);
   }
 
   /** Runs the queued lines. */
@@ -259,9 +259,9 @@ export class ControlMode implements ControlClient {
       await this.list(this.session);
       const now = await this.look();
       if (this.isOver) return;
-      const before = new Set(this.seen.model.places.map(({ pane }) => pane.target));
-      for (const line of notificationsOf(this.seen, now)) this.notify(line);
-      this.seen = now;
+      const before = new Set(this.lastModel.model.places.map(({ pane }) => pane.target));
+      for (const line of notificationsOf(this.lastModel, now)) this.notify(line);
+      this.lastModel = now;
       this.watch.follow(now.model.sessions.map(({ target }) => target));
       const shown = now.model.sessions.find(({ target }) => target === now.shown);
       if (shown === undefined) return this.session === null ? undefined : this.leave();

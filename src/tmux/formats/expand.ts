@@ -40,12 +40,12 @@ const MOST_WORK = 2 * 1024 * 1024;
 const REPLACEMENT = 48;
 
 class Work {
-  private left = MOST_WORK;
+  private remaining = MOST_WORK;
 
   /** @throws TmuxError `format too long` */
   spend(characters: number): void {
-    this.left -= characters;
-    if (this.left < 0) throw new TmuxError("format too long");
+    this.remaining -= characters;
+    if (this.remaining < 0) throw new TmuxError("format too long");
   }
 }
 
@@ -156,11 +156,11 @@ class Expansion {
       return sides === null ? "" : arithmetic(sum.arguments, this.text(sides[0]), this.text(sides[1]));
     }
     if (copy.includes("#{")) return this.text(copy);
-    return this.found(list, copy) ?? "";
+    return this.variable(list, copy) ?? "";
   }
 
   /** Reads a variable, with the modifiers that apply to variables only. */
-  private found(list: readonly Modifier[], name: string): string | undefined {
+  private variable(list: readonly Modifier[], name: string): string | undefined {
     const time = list.findLast((each) => each.name === "t");
     let value = this.scope.find(name);
     if (value === undefined) return undefined;
@@ -246,7 +246,7 @@ class Expansion {
     const comma = skipTo(copy, 1, ",");
     if (comma === -1) return UNREADABLE;
     const condition = copy.slice(1, comma);
-    let value = this.found(list, condition);
+    let value = this.variable(list, condition);
     if (value === undefined) {
       value = this.text(condition);
       if (value === condition) value = "";

@@ -256,7 +256,7 @@ export class Palette implements OwnDialog {
     );
     text(inputRow, 1, `: ${input.text}`, theme.dialog_strong);
     const { offer } = this;
-    const said = this.said(offer, cols - 2, Math.min(MOST_SAID, height - (hasTitle ? 3 : 2)));
+    const said = this.descriptionLines(offer, cols - 2, Math.min(MOST_SAID, height - (hasTitle ? 3 : 2)));
     const room = rows - inputRow - 1 - said.length;
     for (const [at, line] of said.entries())
       text(rows - said.length + at, 1, sign(line), this.error === null ? theme.dialog_hint : theme.dialog_strong);
@@ -311,7 +311,7 @@ export class Palette implements OwnDialog {
   }
 
   /** Lines below the list: an error, or the line's description. */
-  private said(offer: Offer, cells: number, most: number): string[] {
+  private descriptionLines(offer: Offer, cells: number, most: number): string[] {
     if (this.running !== null) return ["running…  Esc cancels"].slice(0, most);
     if (this.error !== null)
       return wrap(cleanText(this.error).replaceAll("\n", " "), Math.max(1, cells)).slice(0, most);

@@ -51,7 +51,7 @@ export class StatusLine implements Disposable {
   private readonly runs = new Map<string, { readonly since: number; readonly program: string }>();
   /** Windows at the line's last composition. */
   private windows: readonly WindowInfo[] = [];
-  private shown = "";
+  private shownText = "";
   private timer: Timer | null = null;
   private clock: Timer | null = null;
   private over = false;
@@ -197,8 +197,8 @@ export class StatusLine implements Disposable {
 
   /** @param gist the visible parts of the line */
   private put(line: ShownLine | null, gist: string): void {
-    if (gist === this.shown) return;
-    this.shown = gist;
+    if (gist === this.shownText) return;
+    this.shownText = gist;
     this.session.setStatus(line);
   }
 }

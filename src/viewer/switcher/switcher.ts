@@ -62,7 +62,7 @@ export class Switcher implements OwnDialog {
   private over = false;
   private isBusy = false;
   /** Input typed during an action. */
-  private readonly held: InputEvent[] = [];
+  private readonly heldEvents: InputEvent[] = [];
   private isLoaded = false;
   /** Whether Enter was pressed before the list arrived. */
   private entersThen = false;
@@ -94,7 +94,7 @@ export class Switcher implements OwnDialog {
     const input = visibleInput({ before: this.prompt(), after: "" }, cols - 1);
     text(1, 1, input.text, theme.dialog_strong);
     const left = cols < PREVIEW_COLS ? cols : Math.min(46, Math.floor(cols / 2));
-    const shown = this.shown();
+    const shown = this.matchingRows();
     const room = Math.max(1, rows - 3);
     const index = Math.max(
       0,
@@ -138,7 +138,7 @@ export class Switcher implements OwnDialog {
     const { kind, parsed } = event;
     if (this.isBusy || this.entersThen) {
       // Input during an action is handled after it.
-      if ((kind === "key" || kind === "paste") && this.held.length < MAX_HELD) this.held.push(event);
+      if ((kind === "key" || kind === "paste") && this.heldEvents.length < MAX_HELD) this.heldEvents.push(event);
       return "open";
     }
     if (kind === "mouse") this.clicked(parseMouse(event.raw));
@@ -164,7 +164,7 @@ export class Switcher implements OwnDialog {
     else if (this.mode === "filter" && modifiers.join() === "ctrl") this.command(key);
     else if (modifiers.length === 0 && (key.length === 1 || !/^[A-Z]/.test(key)) && this.typed.length < MAX_TYPED)
       this.typed += key;
-    if (this.mode === "filter" && this.typed !== before) this.chosen = this.shown()[0]?.target ?? "";
+    if (this.mode === "filter" && this.typed !== before) this.chosen = this.matchingRows()[0]?.target ?? "";
     this.settle();
     return "open";
   }
@@ -174,7 +174,7 @@ export class Switcher implements OwnDialog {
     const line = insertText(lineOf(this.typed), pastedText(event), MAX_TYPED);
     if (line === null) return;
     this.typed = textOfLine(line);
-    if (this.mode === "filter") this.chosen = this.shown()[0]?.target ?? "";
+    if (this.mode === "filter") this.chosen = this.matchingRows()[0]?.target ?? "";
     this.settle();
   }
 
@@ -196,7 +196,7 @@ export class Switcher implements OwnDialog {
     const at = row - 1 - LIST_ROW;
     if (button === WHEEL_UP || button === WHEEL_UP + 1) this.move(button === WHEEL_UP ? -1 : 1);
     else if (button === 0 && at >= 0 && at < room && col <= left) {
-      const place = this.shown()[from + at];
+      const place = this.matchingRows()[from + at];
       if (place === undefined) return;
       if (place.target === this.chosen) this.accept();
       else this.chosen = place.target;
@@ -235,7 +235,7 @@ export class Switcher implements OwnDialog {
     return this.typed === "" ? this.source.nothing : "no match";
   }
 
-  private shown(): SwitcherRow[] {
+  private matchingRows(): SwitcherRow[] {
     const query = this.mode === "filter" ? this.typed : "";
     return fuzzyFilter(this.all, query, ({ session, name, description }) => `${session} ${name} ${description}`);
   }
@@ -245,7 +245,7 @@ export class Switcher implements OwnDialog {
   }
 
   private move(by: number): void {
-    const shown = this.shown();
+    const shown = this.matchingRows();
     const index = shown.findIndex(({ target }) => target === this.chosen);
     this.chosen = shown[Math.max(0, Math.min(shown.length - 1, index + by))]?.target ?? "";
   }
@@ -253,7 +253,7 @@ export class Switcher implements OwnDialog {
   /** Ensures that the selected place is displayed. */
   private settle(): void {
     if (this.mode !== "filter") return;
-    const shown = this.shown();
+    const shown = this.matchingRows();
     if (!shown.some(({ target }) => target === this.chosen)) this.chosen = shown[0]?.target ?? "";
     if (this.lines?.pane !== this.place()?.pane) void this.look();
   }
@@ -290,7 +290,7 @@ export class Switcher implements OwnDialog {
 
   /** Handles the queued input. */
   private replay(): void {
-    for (const event of this.held.splice(0)) {
+    for (const event of this.heldEvents.splice(0)) {
       if (this.over) this.port.typed(event.raw);
       else if (this.pressed(event) === "closed") this.port.done();
     }
@@ -302,10 +302,10 @@ export class Switcher implements OwnDialog {
     if (this.over) return;
     if (listed !== null) this.all = listed;
     if (this.chosen === "") {
-      const here = this.shown().filter(({ number }) => number === this.port.here());
+      const here = this.matchingRows().filter(({ number }) => number === this.port.here());
       this.chosen =
-        (here.find(({ description }) => description === "shown") ?? here[0] ?? this.shown()[0])?.target ?? "";
-      if (this.typed !== "") this.chosen = this.shown()[0]?.target ?? "";
+        (here.find(({ description }) => description === "shown") ?? here[0] ?? this.matchingRows()[0])?.target ?? "";
+      if (this.typed !== "") this.chosen = this.matchingRows()[0]?.target ?? "";
     }
     clearTimeout(this.timer ?? undefined);
     this.timer = setTimeout(() => void this.renew(), RENEW_MS);

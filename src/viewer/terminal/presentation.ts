@@ -74,7 +74,7 @@ export class Presentation {
   private over = false;
   /** Lasting changes by programs at a pass-through terminal that the client does not know yet. */
   private lasting: { news(): readonly LastingChange[] } | null;
-  private readonly told = new Set<LastingChange>();
+  private readonly reportedChanges = new Set<LastingChange>();
   private readonly sizeNote = new SizeNote(() => this.reconsider());
 
   /** @param terminal null when only the client writes to it */
@@ -316,9 +316,9 @@ export class Presentation {
   }
 
   private tellChanges(changes: readonly LastingChange[]): void {
-    const news = changes.filter((change) => !this.told.has(change));
+    const news = changes.filter((change) => !this.reportedChanges.has(change));
     if (news.length === 0) return;
-    for (const change of news) this.told.add(change);
+    for (const change of news) this.reportedChanges.add(change);
     this.peer.send(messageTypes.event, { event: "changed", changes: news });
   }
 

@@ -61,8 +61,8 @@ export class FrameRenderer {
   /** Position of the program's first cell on the client's terminal, minus the panels above: for its mouse. */
   offset: Offset = { top: 0, left: 0 };
   readonly scrollback: ScrollbackFeed;
-  private shown: Frame | null = null;
-  private readonly kept = new KeptFrame();
+  private lastFrame: Frame | null = null;
+  private readonly keptFrame = new KeptFrame();
   /** Epoch of the terminal at the last update. */
   private epoch = 0;
   /** Whether the program's next output would appear in the plain style and unaltered: verified, and unchanged since. */
@@ -94,7 +94,7 @@ export class FrameRenderer {
    * @param first rows above the screen to send to its scrollback first; null: none
    */
   begin(passedThrough: ShownProgram | null, first: RowsFirst | null = null): void {
-    this.shown = null;
+    this.lastFrame = null;
     this.scrollback.begin(passedThrough, first);
     this.bell = false;
     this.clipboard = null;
@@ -102,7 +102,7 @@ export class FrameRenderer {
 
   /** The drawing over or beside the program's screen has changed. */
   drawn(): void {
-    this.kept.forget();
+    this.keptFrame.forget();
   }
 
   /** Output is about to be parsed. Runs per chunk. */
@@ -115,7 +115,7 @@ export class FrameRenderer {
    * most likely be the only change. The result is compared with the next update's `typed`.
    */
   mayBeTyped(bytes: Uint8Array): boolean {
-    const { shown, plain, kept } = this;
+    const { lastFrame: shown, plain, keptFrame: kept } = this;
     if (!plain || shown === null || kept.isEmpty || this.epoch !== this.screen.epoch) return false;
     const { visible, col } = shown.cursor;
     return visible && col + bytes.length < shown.cols && bytes.every(isPrintable);
@@ -123,7 +123,7 @@ export class FrameRenderer {
 
   /** The client's terminal has unknown contents: the next frame is complete. */
   forget(): void {
-    this.shown = null;
+    this.lastFrame = null;
   }
 
   /** Whether there is a change that a client switched to pass-through would miss. */
@@ -144,8 +144,8 @@ export class FrameRenderer {
     const rows = waits ? [] : this.scrollback.take(showing.size.cols);
     const scrolled = inRow === null ? rows : rows.map(inRow);
     const events = { scrolled, bell: this.bell, clipboard: this.clipboard };
-    const before = this.shown;
-    this.shown = view;
+    const before = this.lastFrame;
+    this.lastFrame = view;
     this.bell = false;
     this.clipboard = null;
     const update = encodeFrame(before, view, events);
@@ -172,7 +172,7 @@ export class FrameRenderer {
     const shown = this.colored({ ...frame, modes: mouse && !bare ? withMouse(modes) : modes, title, ...places });
     if (bare) return shown;
     // Echoes are not written ahead of the picture.
-    if (above !== null) this.kept.forget();
+    if (above !== null) this.keptFrame.forget();
     const drawn = this.asking(above === null ? shown : above.draw(shown, this.options.ascii));
     return drawn === shown ? shown : this.colored(drawn);
   }
@@ -198,7 +198,7 @@ export class FrameRenderer {
     const noticeText = handedOver === null ? notice.text : handedOverNotice(handedOver, this.options.prefix());
     if (dialog === null && noticeText === null) return frame;
     // Echoes are not written ahead of the picture.
-    this.kept.forget();
+    this.keptFrame.forget();
     if (dialog === null) return noticeText === null ? frame : drawNotice(frame, noticeText, this.options.ascii);
     const modes = ownModes(frame.modes, this.options.ownMouse.isAllowed ? 1000 : 0);
     return { ...drawDialog(frame, layoutDialog(dialog, frame), this.options.ascii), modes };
@@ -211,7 +211,7 @@ export class FrameRenderer {
     const { elements } = this.session;
     const layout = this.screen.layout ?? this.session.layout;
     const alone = sign === null && !bare && !elements.hasOverlays;
-    const next = alone ? this.kept.next(grid, layout, outer) : null;
+    const next = alone ? this.keptFrame.next(grid, layout, outer) : null;
     if (next !== null) return next;
     const { plainElements } = this.options;
     const drawn = bare ? [] : elements.overlays();
@@ -221,8 +221,8 @@ export class FrameRenderer {
     const status = bare ? null : (this.status(outer)?.spans ?? null);
     const { ascii } = this.options;
     const frame = composeFrame({ grid, layout, overlays, panels, status, outer, sign, note, ascii });
-    if (alone) this.kept.keep(frame, grid, layout);
-    else this.kept.forget();
+    if (alone) this.keptFrame.keep(frame, grid, layout);
+    else this.keptFrame.forget();
     return frame;
   }
 

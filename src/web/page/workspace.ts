@@ -57,7 +57,7 @@ export class Workspace {
       },
     });
     this.miniatures = new Miniatures(this.control);
-    this.list = new SessionList(this.control, (what) => this.told(what));
+    this.list = new SessionList(this.control, (what) => this.onUpdate(what));
     effect(() => {
       const { fontSize, fontFamily } = settings.value;
       void [fontSize, fontFamily];
@@ -319,7 +319,7 @@ export class Workspace {
     if (state === "refused") sessions.value = [];
   }
 
-  private told(what: SessionUpdate): void {
+  private onUpdate(what: SessionUpdate): void {
     this.notices.tell(what, this.isLookedAt(what.session));
     if (what.kind === "command" || what.kind === "followed") {
       for (const tile of this.tilesOf(what.session)) {
