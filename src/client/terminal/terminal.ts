@@ -385,9 +385,12 @@ export class Terminal implements AsyncDisposable {
       const { exit_code = null } = found.command ?? {};
       return `the command has ended (exit code ${exit_code ?? "unknown"}), and it did not come`;
     }
-    const stands = (await this.screen()).find(what) !== null;
-    const older = "; it is on the screen, but older than the last input: waitFor searches the whole screen";
-    return `did not come within ${seconds(timeout)}${stands ? older : ""}`;
+    const shown = (await this.screen()).find(what);
+    const older =
+      shown === null
+        ? ""
+        : `; ${JSON.stringify(shown.text)} on the screen is older than the last input: waitFor searches the whole screen`;
+    return `did not come within ${seconds(timeout)}${older}`;
   }
 
   private async hasEnded(): Promise<boolean> {
