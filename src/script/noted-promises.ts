@@ -2,7 +2,7 @@
  * Wraps the async functions of the agent's program, so that a failed promise is detected even if nothing awaits it: the
  * interpreter does not report those. Lines keep their numbers. Pure.
  */
-import { type Node, parse } from "acorn";
+import { type Node, parse, type Token } from "acorn";
 
 /** Global of the sandbox: receives an async function, or a promise, and tracks its result. */
 export const NOTED = "__noted";
@@ -16,7 +16,7 @@ interface Edit {
 interface AsyncFunction extends Node {
   readonly async: true;
   readonly generator: boolean;
-  readonly id?: { readonly name: string } | null;
+  readonly id?: (Node & { readonly name: string }) | null;
   readonly body: Node;
 }
 
@@ -25,6 +25,7 @@ export function withNotedPromises(body: string): string {
   const head = "async () => {";
   const source = `${head}${body}\n}`;
   const edits: Edit[] = [];
+  const tokens: Token[] = [];
   const insert = (at: number, text: string): void => void edits.push({ from: at, to: at, text });
 
   function visit(node: Node, parent: Node | null): void {
@@ -36,14 +37,20 @@ export function withNotedPromises(body: string): string {
 
   function wrap(node: AsyncFunction, parent: Node | null): void {
     const { start, end, body: inner, id } = node;
-    if (node.type === "FunctionDeclaration") {
-      insert(start, `function ${id?.name}(...given) { return ${NOTED}((`);
-      insert(end, ").apply(this, given)); }");
+    if (node.type === "FunctionDeclaration" && id != null) {
+      // The name is the outer function's, with the properties that the program gives it.
+      insert(start, `function ${id.name}() { return ${NOTED}((`);
+      edits.push({ from: id.start, to: id.end, text: "" });
+      insert(end, ").apply(this, arguments)); }");
     } else if (parent !== null && isMethod(parent, node)) {
       const at = source.slice(parent.start).search(/\basync\b/) + parent.start;
-      edits.push({ from: at, to: at + "async".length, text: "" });
-      insert(inner.start, `{ return ${NOTED}((async () => `);
-      insert(inner.end, ")()); }");
+      // A line without a semicolon may stand before it in a class.
+      const text = parent.type === "MethodDefinition" && at === parent.start ? ";" : "";
+      edits.push({ from: at, to: at + "async".length, text });
+      insert(start, `() { return ${NOTED}((async `);
+      // No line may end between the parameters and the arrow.
+      insert(tokens.findLast((token) => token.end <= inner.start)?.end ?? inner.start, " =>");
+      insert(inner.end, ")(...arguments)); }");
     } else {
       insert(start, `${NOTED}(`);
       insert(end, ")");
@@ -51,7 +58,7 @@ export function withNotedPromises(body: string): string {
   }
 
   try {
-    const whole = parse(source, { ecmaVersion: "latest" });
+    const whole = parse(source, { ecmaVersion: "latest", onToken: tokens });
     for (const statement of statementsOf(whole)) visit(statement, null);
   } catch {
     // Invalid JavaScript, or syntax that only the interpreter supports: the interpreter reports errors.

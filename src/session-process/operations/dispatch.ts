@@ -105,9 +105,9 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
   for (const named of targetsIn(request, operation, request.input)) findOwn(parts.instance, request, named);
   const paneAtStart = isAgents && operation.scope !== "session" ? parts.paneFor(target) : null;
   await parts.permission.require(request, operation, () => subjectOf(parts, request));
-  if (paneAtStart !== null && parts.paneFor(target) !== paneAtStart) throw meansAnother(paneAtStart);
   if (isAgents) {
     await requireOthers(parts, request);
+    if (paneAtStart !== null && parts.paneFor(target) !== paneAtStart) throw meansAnother(paneAtStart);
     return seenByAgent(parts, request, await handled(parts, request, operation, view));
   }
   return handled(parts, request, operation, view);

@@ -303,12 +303,15 @@ export class LocalPane implements PlacedPane {
     this.of.set(home, isOffered);
   }
 
-  /** No window shows it any longer. */
+  /** No window shows it for now. */
   leave(): void {
     this.port = null;
     clearTimeout(this.timer ?? undefined);
     clearTimeout(this.later ?? undefined);
     clearTimeout(this.repaint ?? undefined);
+    // A pane that returns from another session sets them again.
+    this.timer = null;
+    this.repaint = null;
   }
 
   close(): void {
