@@ -306,10 +306,8 @@ export class LocalPane implements PlacedPane {
   /** No window shows it for now. */
   leave(): void {
     this.port = null;
-    clearTimeout(this.timer ?? undefined);
-    clearTimeout(this.later ?? undefined);
-    clearTimeout(this.repaint ?? undefined);
-    // A pane that returns from another session sets them again.
+    for (const timer of [this.timer, this.later, this.repaint]) clearTimeout(timer ?? undefined);
+    // They are set again if it returns.
     this.timer = null;
     this.repaint = null;
   }
