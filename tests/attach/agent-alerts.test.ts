@@ -1,4 +1,4 @@
-/** Attached terminals are told of agents that need a person, unless the person looks at them. */
+/** Attached terminals notify their person of agents that need input, unless the agent is in view. */
 import { expect, test } from "bun:test";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ async function scene(alert: string) {
 
 const notified = ({ bytes }: EmulatorTerminal): string[] => bytes.match(/\x1b\]9;wsh [^\x1b]*/g) ?? [];
 
-test("a notification for each change at a terminal that shows another window; none where its pane was typed into", async () => {
+test("a terminal that shows another window is notified of each change; one whose person typed into the pane is not", async () => {
   await using the = await scene("notify");
   await using away = await EmulatorTerminal.attach(the.wsh, "s", { flags: ["--independent"] });
   await using here = await EmulatorTerminal.attach(the.wsh, "s", { flags: ["--independent"], seen: "$" });
@@ -41,13 +41,13 @@ test("a notification for each change at a terminal that shows another window; no
   await the.say("9;once more");
   await the.is("needs_input");
   expect(notified(away)).toEqual(["\x1b]9;wsh s: claude needs input: may I?"]);
-  // One of a program is not passed on as ours; and this person was there.
+  // A notification of a program is not sent as ours; and this person was present.
   expect(notified(here)).toEqual([]);
   away.type("echo still 'here'\r");
   await away.sees(/^still here/m);
 });
 
-test("a bell, once, at a terminal that is painted", async () => {
+test("a rendered terminal gets one bell", async () => {
   await using the = await scene("bell");
   await using terminal = await EmulatorTerminal.attach(the.wsh, "s");
   terminal.forgetBytes();
@@ -56,13 +56,13 @@ test("a bell, once, at a terminal that is painted", async () => {
   expect(terminal.bytes.split("\x07")).toHaveLength(2);
 });
 
-test("a terminal that shows the agent is told, between the bytes of its programs, once it has lost the focus", async () => {
+test("a terminal that shows the agent is notified after it has lost the focus, between the bytes of its programs", async () => {
   const wsh = new Wsh({ config: `agent_alert = "notify"\n` });
   await using _ = wsh;
   const claude = join(wsh.dir, "claude");
   writeFileSync(claude, FAKE);
   chmodSync(claude, 0o755);
-  // It asks for reports of the focus; a terminal that loses it is looked at by nobody.
+  // The program asks for focus reports; nobody views a terminal without focus.
   await wsh.session("s", "--", "bash", "-c", `printf '\\e[?1004h'; exec '${claude}'`);
   await using terminal = await EmulatorTerminal.attach(wsh, "s", { seen: /^>/m });
   await until("the agent", async () => (await wsh.ok("agents", "--json")).includes('"claude"'));

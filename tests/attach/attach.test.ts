@@ -1,4 +1,4 @@
-/** A person at a terminal: tmux is the terminal, keys are pressed, and what it shows is looked at. */
+/** A person at a terminal: tmux is the terminal, tests press keys and read its screen. */
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const full = process.env.WSH_TEST_FULL === "1";
 const PROMPT = /^\$$/m;
 
 withTmux("opening and leaving", () => {
-  test("wsh opens a shell here, with a server beside it; prefix twice detaches; attach is back where it was", async () => {
+  test("wsh opens a shell here, with a server beside it; prefix twice detaches; attach returns to the same state", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.type("echo before");
@@ -53,7 +53,7 @@ withTmux("opening and leaving", () => {
     await person.detach();
   });
 
-  test("the terminal is as it was: line editing, echo, Ctrl+C, modes", async () => {
+  test("the terminal works as before: line editing, echo, Ctrl+C, modes", async () => {
     await using wsh = new Wsh({ config: "reset_modes = false\n" });
     await using person = await PersonTerminal.open(wsh);
     await person.type("stty -a > before.txt");
@@ -73,7 +73,7 @@ withTmux("opening and leaving", () => {
     await person.sees(/\^C\n/);
   });
 
-  test("exit ends the session and says so; -c propagates the code", async () => {
+  test("exit ends the session with a message; -c propagates the code", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.enter("wsh");
@@ -98,7 +98,7 @@ withTmux("opening and leaving", () => {
     await person.sees("[session 'short' exited: 6]");
   });
 
-  test("killed, stopped, sent away, and the loss of the host are told apart", async () => {
+  test("kill, stop, detach and a crash of the session process have distinct messages", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     const ends: [name: string, end: () => Promise<unknown> | unknown, message: string, code: number][] = [
@@ -117,7 +117,7 @@ withTmux("opening and leaving", () => {
     }
   });
 
-  test("signals that end the client restore the terminal; the session goes on", async () => {
+  test("signals that end the client restore the terminal; the session continues", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await wsh.session("on");
@@ -160,7 +160,7 @@ withTmux("opening and leaving", () => {
     await person.sees(/^outer$/m);
   });
 
-  test("--alt-screen leaves this screen as it is", async () => {
+  test("--alt-screen leaves the main screen unchanged", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.type("clear; echo untouched");
@@ -177,7 +177,7 @@ withTmux("opening and leaving", () => {
 });
 
 withTmux("what lives on", () => {
-  test("kill -9 of the server while attached: nothing blinks, and everything is there for the next one", async () => {
+  test("kill -9 of the server while attached changes nothing on screen, and the next server has everything", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.enter("wsh --name dev");
@@ -202,7 +202,7 @@ withTmux("what lives on", () => {
     expect(await person.sees("still yes")).toContain("marker");
   });
 
-  test("kill -9 of the client in the middle of output leaves the session whole", async () => {
+  test("kill -9 of the client in the middle of output leaves the session intact", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.enter("wsh --name busy");
@@ -213,7 +213,7 @@ withTmux("what lives on", () => {
     expect((await wsh.ok("output", "busy", "-n", "500")).match(/^line \d+$/gm)?.length).toBe(400);
   });
 
-  test("a full-screen program is there again, with its keys and modes", async () => {
+  test("a full-screen program is restored with its keys and modes", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     writeFileSync(join(wsh.dir, "text"), Array.from({ length: 200 }, (_, index) => `row ${index + 1}\n`).join(""));
@@ -236,7 +236,7 @@ withTmux("what lives on", () => {
     await person.sees(PROMPT);
   });
 
-  test("history goes into the terminal's own scrollback: all, none, or the newest lines", async () => {
+  test("history is written to the terminal's own scrollback: all, none, or the newest lines", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await wsh.session("long");
@@ -259,7 +259,7 @@ withTmux("what lives on", () => {
 });
 
 withTmux("keys", () => {
-  test("the prefix key is not lost on programs; a key that is not bound goes nowhere, and a line says so", async () => {
+  test("programs can receive the prefix key; an unbound key is discarded with a message", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.enter("wsh");
@@ -272,7 +272,7 @@ withTmux("keys", () => {
     await until("the line to go", async () => !(await person.screen()).includes("not bound"));
   });
 
-  test("prefix ? shows all keys until the next key, which is not lost", async () => {
+  test("prefix ? shows all keys until the next key, which still has its effect", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.enter("wsh");
@@ -291,7 +291,7 @@ withTmux("keys", () => {
     expect(await person.sees(/^\$ x$/m)).toContain("here");
   });
 
-  test("who hesitates after the prefix sees what may follow; then the key does it, and nothing is left", async () => {
+  test("a pause after the prefix shows the possible keys; the next key runs and leaves nothing on screen", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.enter("wsh");
@@ -309,7 +309,7 @@ withTmux("keys", () => {
     expect(await person.screen()).not.toContain("split");
   });
 
-  test("keys are bound by the settings, and by a flag for the prefix; a mistake names its line and key", async () => {
+  test("settings bind keys, and a flag sets the prefix; an error names its line and key", async () => {
     const keys = '[keys]\n"g" = "pane.split direction=right focus=true"\n"z" = "none"\n"M-v" = "view.keys"\n';
     await using wsh = new Wsh({ config: keys });
     await wsh.session("dev");
@@ -347,7 +347,7 @@ withTmux("keys", () => {
     }
   });
 
-  test("keys without the prefix, own tables, several operations, programs and keys for the program are bound by the settings", async () => {
+  test("settings bind keys without the prefix, key tables, several operations, programs and keys for the program", async () => {
     const name = "$(touch hit)";
     await using wsh = new Wsh({
       config: `[keys]
@@ -384,7 +384,7 @@ withTmux("keys", () => {
     await person.sees("y (more) is not bound");
     person.type("\x1crx");
     await until("the window's name", async () => (await wsh.ok("window", "list", name)).includes("named"));
-    // A dialog has the keys, and copy mode its own before those without the prefix.
+    // Dialogs and copy mode take keys before the bindings without the prefix.
     person.type("\x1c,");
     await person.sees("Name of the window");
     person.type("\x1bn\x1b[27u");
@@ -409,7 +409,7 @@ withTmux("keys", () => {
     expect(listed).toMatch(/x +oldest line +config/);
   });
 
-  test("another prefix key, or none, is a setting", async () => {
+  test("the prefix key can be changed or turned off by a setting", async () => {
     await using wsh = new Wsh({ config: "prefix_key = 'Ctrl+G'\n" });
     await using person = await PersonTerminal.open(wsh);
     await person.enter("wsh");
@@ -418,7 +418,7 @@ withTmux("keys", () => {
     await wsh.ok("kill", "default");
   });
 
-  test("Escape, arrows, mouse, paste and wide characters reach the program as they were typed", async () => {
+  test("Escape, arrows, mouse, paste and wide characters reach the program unchanged", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.enter("wsh");
@@ -435,7 +435,7 @@ withTmux("keys", () => {
     await until("every byte", seen);
   });
 
-  test("a large paste arrives whole", async () => {
+  test("a large paste arrives complete", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.enter("wsh");
@@ -450,7 +450,7 @@ withTmux("keys", () => {
     await person.sees(String(sum).split(" ").slice(0, 2).join(" "));
   });
 
-  test("a read-only terminal sees everything, types nothing and decides no size", async () => {
+  test("a read-only terminal sees everything, sends no input and does not decide the size", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh, { cols: 60, rows: 20 });
     await wsh.session("shown", "--size", "60x20");
@@ -475,7 +475,7 @@ withTmux("sizes", () => {
     await person.sees(/^33 101$/m);
   });
 
-  test("of two terminals the one that typed last decides; the other is shown what fits and told", async () => {
+  test("the terminal that typed last decides the size; the other shows the part that fits, with a message", async () => {
     await using wsh = new Wsh();
     await using large = await PersonTerminal.open(wsh, { cols: 100, rows: 30 });
     await using small = await PersonTerminal.open(wsh, { cols: 60, rows: 15 });
@@ -491,7 +491,7 @@ withTmux("sizes", () => {
     expect(await large.sees(/^alone$/m)).not.toContain("session 60x15");
   });
 
-  test("with size_policy smallest everybody sees everything", async () => {
+  test("with size_policy smallest the screen fits every terminal", async () => {
     await using wsh = new Wsh({ config: "size_policy = 'smallest'\n" });
     await using large = await PersonTerminal.open(wsh, { cols: 100, rows: 30 });
     await using small = await PersonTerminal.open(wsh, { cols: 60, rows: 15 });
@@ -507,7 +507,7 @@ withTmux("sizes", () => {
 });
 
 withTmux("colours", () => {
-  test("a program that asks for the background is told the terminal's own; nothing of it is ever typed", async () => {
+  test("a program's query for the background gets the terminal's own colour; the answer is never typed", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.style("fg=#102030,bg=#f0f1f2");
@@ -528,7 +528,7 @@ withTmux("colours", () => {
     }
   });
 
-  test("colours are read in every form in which terminals say them", () => {
+  test("colours are parsed in every form that terminals report", () => {
     expect(parseColor("\x1b]10;rgb:0000/8080/ffff\x1b\\")).toEqual({
       name: "foreground",
       rgb: { r: 0, g: 128, b: 255 },
@@ -540,7 +540,7 @@ withTmux("colours", () => {
 });
 
 withTmux("many and much", () => {
-  test("many wsh at once make as many sessions and one server", async () => {
+  test("many wsh at once make one session each and one server", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     const people = await Promise.all(Array.from({ length: full ? 4 : 2 }, () => PersonTerminal.open(wsh)));
@@ -565,7 +565,7 @@ withTmux("many and much", () => {
     await person.sees(/^fine$/m);
   });
 
-  test("a flood is seen to its end, and Ctrl+C stops one at once", async () => {
+  test("a flood is displayed to its end, and Ctrl+C stops one at once", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.enter("wsh");
@@ -579,7 +579,7 @@ withTmux("many and much", () => {
     await person.sees(/^calm$/m);
   });
 
-  test("a terminal that reads nothing holds up nobody, and shows the newest when it reads again", async () => {
+  test("a terminal that does not read delays nobody, and shows the newest screen when it reads again", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.enter("wsh --name flood");

@@ -1,4 +1,4 @@
-/** What programs copy, at a terminal that ignores OSC 52 (Apple's Terminal): pbcopy of the person's machine gets it. */
+/** Copies by programs, at a terminal that ignores OSC 52 (Apple's Terminal): pbcopy of the person's machine gets them. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -35,14 +35,14 @@ function mac(name: string): { env: Record<string, string>; copies(): string[] } 
   return { env, copies };
 }
 
-/** A command that copies `text`, and then shows `done`, which is not in the command. */
+/** A command that copies `text`, and then prints `done`, which the command does not contain. */
 function copying(text: string, done: string, selection = "c"): string {
   const half = done.length / 2;
   const base64 = Buffer.from(text).toString("base64");
   return `printf '\\033]52;${selection};${base64}\\a%s%s\\n' ${done.slice(0, half)} ${done.slice(half)}\r`;
 }
 
-test("the terminal in use gets the copy, one that only stands by does not", async () => {
+test("the active terminal gets the copy, an inactive one does not", async () => {
   const [first, second] = [mac("first"), mac("second")];
   await using a = await EmulatorTerminal.attach(wsh, "copies", { env: first.env, seen: PROMPT });
   await using b = await EmulatorTerminal.attach(wsh, "copies", { env: second.env, seen: PROMPT });
@@ -55,7 +55,7 @@ test("the terminal in use gets the copy, one that only stands by does not", asyn
   expect(first.copies()).toHaveLength(1);
 });
 
-test("nothing is run for other terminals, over ssh, for the primary selection, and where it is turned off", async () => {
+test("pbcopy does not run for other terminals, over ssh, for the primary selection, or when it is turned off", async () => {
   const [other, ssh, off, primary] = [mac("other"), mac("ssh"), mac("off"), mac("primary")];
   const config = join(wsh.dir, "off-config");
   fs.mkdirSync(join(config, "wsh"), { recursive: true });

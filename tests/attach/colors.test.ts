@@ -1,9 +1,9 @@
-/** Colours on a person's terminal: what they said of it holds. */
+/** Colours on a person's terminal: that person's settings have precedence. */
 import { expect, test } from "bun:test";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { Wsh } from "../support/wsh.ts";
 
-test("what the person set holds, also where nothing is drawn: programs' colours are converted", async () => {
+test("programs' colours are converted to the person's setting, also where nothing is rendered", async () => {
   await using wsh = new Wsh({ config: "colours = '16'\n" });
   await wsh.session("s", "--size", "80x24");
   await using terminal = await EmulatorTerminal.attach(wsh, "s");

@@ -1,6 +1,6 @@
 /**
- * Whatever a program prints and an agent draws, the person's terminal shows the frame that is composed from scratch out
- * of what the API says of screen and elements: over real processes, whether relayed to or painted.
+ * For any output of a program and any drawing of an agent, the person's terminal shows the frame that is composed from
+ * scratch from the API's screen and elements: over real processes, whether passed through or rendered.
  */
 import { expect, test } from "bun:test";
 import { composeFrame } from "../../src/compositor/compose.ts";
@@ -45,7 +45,7 @@ function styleOf(span: Span): Style {
   return { fg: span.fg ?? null, bg: span.bg ?? null, flags, link: null };
 }
 
-/** What `GET /screen` says, as cells. */
+/** The screen of `GET /screen` as cells. */
 function gridOf(screen: Screen): Grid {
   const lines = screen.lines.map((line): Row => {
     const cells: Cell[] = [];
@@ -64,14 +64,14 @@ function gridOf(screen: Screen): Grid {
   return { rows: screen.rows, cols: screen.cols, lines, cursor };
 }
 
-/** Rows to compare: of a blank without marks only the background is seen, and only that does the API tell. */
+/** Rows to compare: of a blank without marks only the background is visible, and only that is in the API. */
 function describe(lines: readonly Row[]): string[] {
   const marked = INVERSE | UNDERLINE | STRIKE;
   const seen = lines.map((row, y) =>
     row.map((cell, col): Cell => {
       const { text, style } = cell;
       if (text !== " ") return cell;
-      // A wide character that did not fit leaves a blank of whatever style was set.
+      // A wide character that did not fit leaves a blank in the style that was set.
       const leftOver = col === row.length - 1 && lines[y + 1]?.[0]?.width === 2;
       return (style.flags & marked) === 0 || leftOver ? { ...cell, style: { ...plain, bg: style.bg } } : cell;
     }),
@@ -79,7 +79,7 @@ function describe(lines: readonly Row[]): string[] {
   return describeRows(seen);
 }
 
-/** A program that prints what it is sent, byte for byte. */
+/** A program that prints its input, byte for byte. */
 const ECHO = "stty raw -echo; printf ready; exec cat";
 
 test.each(seeds)("random output, overlays, panels and sizes (seed %d)", async (seed) => {
@@ -158,7 +158,7 @@ test.each(seeds)("random output, overlays, panels and sizes (seed %d)", async (s
     },
   ];
 
-  /** The frame composed from what the API says, and what the terminal shows. */
+  /** The frame composed from the API's answer, and the terminal's screen. */
   const compare = async (): Promise<{ expected: unknown; shown: unknown }> => {
     const [screen, overlays, panels] = await Promise.all([
       canvas.get<Screen>("screen?format=styled"),
@@ -182,7 +182,7 @@ test.each(seeds)("random output, overlays, panels and sizes (seed %d)", async (s
   };
 
   for (let step = 0; step < STEPS; step++) {
-    // Most steps print: that is what programs do.
+    // Most steps print, as programs do.
     const act = random() < 0.5 ? steps[0] : steps[below(steps.length)];
     log.push((await act?.()) ?? "");
     let last: Awaited<ReturnType<typeof compare>> | null = null;

@@ -1,4 +1,4 @@
-/** `wsh attach` typed inside a session: the terminal at which it was typed goes there, and no other. */
+/** `wsh attach` typed inside a session switches the terminal at which it was typed, and no other. */
 import { expect, test } from "bun:test";
 import { splitServer } from "../support/panes.ts";
 import { testWith } from "../support/programs.ts";
@@ -25,7 +25,7 @@ async function two(): Promise<Wsh> {
   return wsh;
 }
 
-test("the terminal goes there, nothing is nested, and of two at the session only the one that typed", async () => {
+test("the terminal switches without nesting, and of two at the session only the one that typed", async () => {
   await using wsh = await two();
   await using first = await EmulatorTerminal.attach(wsh, "one", { seen: /this is one/ });
   await using second = await EmulatorTerminal.attach(wsh, "one", { seen: /this is one/ });
@@ -34,7 +34,7 @@ test("the terminal goes there, nothing is nested, and of two at the session only
   second.type(`${wshIn} attach two\r`);
   await second.sees(/^this is two$/m);
   await attached(wsh, { one: 1, two: 1 });
-  // And back: the one attached last besides this one.
+  // And back: to the session attached last besides this one.
   second.type(`${wshIn} attach -l\r`);
   await attached(wsh, { one: 2, two: 0 });
   second.type(`${wshIn} attach -l\r`);
@@ -46,14 +46,14 @@ test("the terminal goes there, nothing is nested, and of two at the session only
   first.type("echo still here\r");
   await first.sees(/^still here$/m);
   expect(await wsh.screen("two")).not.toContain("still here");
-  // And back, by the key that leads there as well.
+  // And back, by the key for it as well.
   second.type(`${wshIn} a one\r`);
   await second.sees(/^still here$/m);
   second.type(`${PREFIX}${PREFIX}`);
   await second.sees("[detached from session 'one']");
 });
 
-test("what a program sent or ran moves nobody, and says so; the session itself is refused", async () => {
+test("a command that a program sent or ran switches no terminal, with a message; the session itself is refused", async () => {
   await using wsh = await two();
   await using person = await EmulatorTerminal.attach(wsh, "one", { seen: /this is one/ });
   person.type("echo mine\r");
@@ -76,7 +76,7 @@ test("what a program sent or ran moves nobody, and says so; the session itself i
   await attached(wsh, { one: 1, two: 1 });
 });
 
-test("in a session of several panes, too: the terminal that typed in that pane", async () => {
+test("in a session of several panes, the terminal that typed in that pane switches", async () => {
   await using all = await splitServer();
   const { wsh, http, panes } = all;
   for (const name of ["one", "two"]) await wsh.session(name);
@@ -87,7 +87,7 @@ test("in a session of several panes, too: the terminal that typed in that pane",
   await using second = await EmulatorTerminal.attach(wsh, "one", { seen: /[│┃]/, flags: ["--independent"] });
   const ids = (await panes("one")).map(({ id }) => id);
   second.type(`${PREFIX}o`);
-  // Both press Enter, each in a pane of their own.
+  // Both press Enter, each in its own pane.
   second.type("echo in the second pane\r");
   await until("the second pane", async () => (await wsh.ok("screen", ids[1] ?? "")).includes("\nin the second pane"));
   first.type(`sleep 1; ${wshIn} attach two\r`);

@@ -1,4 +1,4 @@
-/** What programs set at a person's terminal is undone when it is given back, and what cannot be undone never gets there. */
+/** State that programs set at a person's terminal is undone on detach; state that cannot be undone never reaches it. */
 import { describe, expect, test } from "bun:test";
 import { type Answers, Probe } from "../../src/attach/color-probe.ts";
 import { capsFromEnvironment, restoreTerminal } from "../../src/attach/render/modes.ts";
@@ -7,7 +7,7 @@ import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-/** Time in which a flood fills what a terminal that reads nothing takes, in ms. */
+/** Time in which a flood fills the buffers of a terminal that does not read, in ms. */
 const FULL_MS = 500;
 /** Longer than a client waits for the session's last bytes, in ms. */
 const GIVEN_UP_MS = 1_500;
@@ -99,7 +99,7 @@ test.skipIf(!hasTmux)("a signal ends a client whose terminal stands still", asyn
   }
 });
 
-describe("given back after detaching", () => {
+describe("restored after detaching", () => {
   for (const attached of [false, true]) {
     test(`keyboard flags, colours, pointer and tab stops set ${attached ? "while attached" : "before"}`, async () => {
       await using wsh = new Wsh();
@@ -130,7 +130,7 @@ describe("given back after detaching", () => {
     });
   }
 
-  test("colours that nobody changed are left alone: they may be the person's own", async () => {
+  test("unchanged colours are left alone: they may be the person's own", async () => {
     await using wsh = new Wsh();
     await wsh.session("s");
     await using terminal = await EmulatorTerminal.attach(wsh, "s");
@@ -138,7 +138,7 @@ describe("given back after detaching", () => {
     expect(terminal.bytes).not.toMatch(/\x1b\](104|110|111|112)/);
   });
 
-  test("keyboard flags that the person's own programs had set are theirs again", () => {
+  test("keyboard flags that the person's own programs had set are restored", () => {
     const learned: Answers[] = [];
     const probe = new Probe((answers) => learned.push(answers));
     expect(new TextDecoder().decode(probe.ask({ depth: false, graphics: false, widths: false }))).toContain("\x1b[?u");
@@ -162,7 +162,7 @@ describe("given back after detaching", () => {
   });
 });
 
-test("modes that are on no screen of ours do not reach the terminal; those beside them do", async () => {
+test("modes that wsh's screens do not have are not passed on to the terminal; those beside them are", async () => {
   await using wsh = new Wsh();
   await wsh.session("s");
   await using terminal = await EmulatorTerminal.attach(wsh, "s");

@@ -1,4 +1,4 @@
-/** An attached terminal on macOS's facts: the same for the person, though the session process never reads the keys. */
+/** An attached terminal on macOS's facts: the same for the person, though the session process never reads its keys. */
 import { describe, expect, test } from "bun:test";
 import { system } from "../../src/platform/system.ts";
 import { onFakeDarwin, sourceProgram } from "../support/fake-darwin/environment.ts";
@@ -19,7 +19,7 @@ async function attached(wsh: Wsh): Promise<EmulatorTerminal> {
 }
 
 describe.skipIf(system.name !== "linux")("on macOS", () => {
-  test("what is typed is run, and after the person has left the session goes on", async () => {
+  test("input runs, and after the person has detached the session continues", async () => {
     await using wsh = new Wsh({ env: onFakeDarwin });
     await using terminal = await attached(wsh);
     terminal.type("echo at''tached\r");
@@ -30,19 +30,19 @@ describe.skipIf(system.name !== "linux")("on macOS", () => {
     expect(await run(wsh, "exec", "s", "--", "echo still here")).toBe("still here\n");
   });
 
-  test("what is typed while the client is stopped is not the session's, and is read when it goes on", async () => {
+  test("input while the client is stopped stays out of the session, and is read when the client continues", async () => {
     await using wsh = new Wsh({ env: onFakeDarwin });
     await using terminal = await attached(wsh);
     process.kill(terminal.pid, "SIGSTOP");
     terminal.type("echo be''hind\r");
-    // Were the keys the session's, they would have come before these.
+    // If the session read the keys, they would have come before these.
     expect(await run(wsh, "exec", "s", "--", "echo mean''while")).toBe("meanwhile\n");
     expect(await run(wsh, "screen", "s")).not.toContain("hind");
     process.kill(terminal.pid, "SIGCONT");
     await terminal.sees(/^behind$/m);
   });
 
-  test("the last output of a program is seen, and its end ends the client", async () => {
+  test("the last output of a program is displayed, and its end ends the client", async () => {
     await using wsh = new Wsh({ env: onFakeDarwin });
     await using terminal = await attached(wsh);
     terminal.type("seq -s ' ' 1 300; echo la''st; exit 3\r");
@@ -51,7 +51,7 @@ describe.skipIf(system.name !== "linux")("on macOS", () => {
     expect(text).toContain(" 300\n");
   });
 
-  test("a terminal that is closed leaves the session to others", async () => {
+  test("a closed terminal leaves the session to others", async () => {
     await using wsh = new Wsh({ env: onFakeDarwin });
     await using terminal = await attached(wsh);
     const attachedNow = async (): Promise<number> => JSON.parse(await run(wsh, "list", "--json"))[0].attached;

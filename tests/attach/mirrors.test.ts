@@ -1,4 +1,4 @@
-/** A session that would show itself is not attached to, however many sessions are between. */
+/** A session that would show itself cannot be attached to, however many sessions are between. */
 import { expect, test } from "bun:test";
 import { splitServer } from "../support/panes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
@@ -26,7 +26,7 @@ async function shows(wsh: Wsh, session: string, wanted: RegExp): Promise<string>
   return screen;
 }
 
-test("a session does not show itself, nor by way of one or two others; the refusal names the chain", async () => {
+test("a session cannot show itself, directly or through one or two others; the error names the chain", async () => {
   await using wsh = new Wsh();
   for (const name of ["one", "two", "three"]) {
     await wsh.session(name);
@@ -42,7 +42,7 @@ test("a session does not show itself, nor by way of one or two others; the refus
 
   await types(wsh, "two", attach("three"));
   await shows(wsh, "two", /this is three/);
-  // A name that has changed since its programs were told it.
+  // A name that has changed since its programs got it in their environment.
   await wsh.ok("rename", "one", "first");
   await types(wsh, "three", attach("first"));
   await shows(
@@ -51,13 +51,13 @@ test("a session does not show itself, nor by way of one or two others; the refus
     /'first' would show itself: 'first' shows 'two', 'two' shows 'three', this terminal is in 'three'/,
   );
 
-  // What shows nothing of it is no mirror.
+  // A terminal that shows nothing of the session is not a mirror.
   await wsh.session("four");
   await types(wsh, "four", attach("first"));
   await shows(wsh, "four", /this is three/);
 });
 
-test("nor by a view, nor from one pane of several", async () => {
+test("nor through a view, nor from one pane of several", async () => {
   await using all = await splitServer();
   const { wsh, http } = all;
   for (const name of ["one", "two", "three"]) {
@@ -87,7 +87,7 @@ test("a terminal in a session is not switched to one that shows that session", a
     await wsh.session(name);
     await wsh.ok("exec", name, "--", `echo this is ${name}`);
   }
-  // One shows two, and the terminal in two shows three.
+  // One terminal shows two, and the one in two shows three.
   await types(wsh, "one", attach("two"));
   await shows(wsh, "one", /this is two/);
   await using person = await EmulatorTerminal.attach(wsh, "two", { seen: /this is two/ });

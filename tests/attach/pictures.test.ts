@@ -1,4 +1,4 @@
-/** Pictures of programs at a person's terminal: relayed, beside other panes, covered, again after a detach. */
+/** Pictures of programs at a person's terminal: passed through, beside other panes, covered, and after attaching again. */
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ async function shows(person: EmulatorTerminal, graphics: KittyGraphics, cells: n
   return shown;
 }
 
-test("a picture is there in every way in which its pane is shown, and gone with it", async () => {
+test("a picture is displayed in every way of showing its pane, and disappears with it", async () => {
   const graphics = new KittyGraphics();
   await using at = await personAt({ graphics });
   const { person, wsh } = at;
@@ -43,14 +43,14 @@ test("a picture is there in every way in which its pane is shown, and gone with 
   await until("the answer to reach the session", async () => person.bytes.includes("a=q"));
   person.type("clear; cat small; echo below\r");
   await person.sees(/^below/m);
-  // Relayed: the program's own bytes, with placeholders.
+  // Passed through: the program's own bytes, with placeholders.
   expect(await shows(person, graphics, 4)).toEqual(["0,0=0,0", "0,1=0,1", "1,0=1,0", "1,1=1,1"]);
-  // As text it is blank.
+  // Read as text, it is blank.
   const screen = await wsh.run("screen", "dev");
   expect(screen.stdout).not.toContain(PLACEHOLDER);
   expect(screen.stdout).toMatch(/^\s*\n\s*\nbelow/);
 
-  // A terminal without the protocol shows blanks, and the first one the picture.
+  // A terminal without the protocol shows blanks, and the first terminal the picture.
   await using other = await EmulatorTerminal.attach(wsh, "dev", { seen: "below" });
   expect(await other.text()).not.toContain(PLACEHOLDER);
   await shows(person, graphics, 4);
@@ -74,7 +74,7 @@ test("a picture is there in every way in which its pane is shown, and gone with 
   person.type("cat small\r");
   await shows(person, graphics, 4);
 
-  // Removed when the terminal is left, and sent to the next one.
+  // Removed on detach, and sent to the next terminal.
   person.type("\x1cd");
   await person.exited;
   expect(graphics.everywhere).toBe(0);
@@ -83,7 +83,7 @@ test("a picture is there in every way in which its pane is shown, and gone with 
   await using second = await EmulatorTerminal.attach(wsh, "dev", { graphics: again, seen: "│" });
   await shows(second, again, 4);
 
-  // A large image does not delay the echo in the other pane, nor is it mixed with pictures.
+  // A large image does not delay the echo in the other pane, and is not mixed with its pictures.
   image(wsh.dir, "large", "c=4,r=2,", 1200);
   second.type("clear; cat large\r");
   second.type("\x1co");
@@ -94,7 +94,7 @@ test("a picture is there in every way in which its pane is shown, and gone with 
   expect([...again.images.values()].map(({ data }) => data.length)).toContain(1200 * 1200 * 3);
 });
 
-test("a picture shows where its pane is a view of another session, and is blank where the terminal has no pictures", async () => {
+test("a view shows a picture of its session, and blanks where the terminal has no pictures", async () => {
   const graphics = new KittyGraphics();
   await using at = await personAt({ graphics });
   const { person, wsh } = at;

@@ -1,4 +1,4 @@
-/** Attaching again, falling behind, and leaving: the terminal has what it should have, and is left as it was. */
+/** Attaching again, falling behind, and detaching: the terminal has the right content, and is restored at the end. */
 import { describe, expect, test } from "bun:test";
 import { Canvas } from "../support/drawing-api.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
@@ -6,11 +6,11 @@ import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-/** A program that leaves every mode set that a terminal can be left with. */
+/** A program that leaves every mode set that a terminal has. */
 const MESS =
   "printf '\\033[?1049h\\033[?1;5;9;1000;1002;1003;1004;1006;2004h\\033=\\033[4h\\033[5;10r\\033[?6h\\033[?7l\\033[?25l\\033(0\\033[31;44;1m\\033]0;mess\\007\\033[3 qlqk'; sleep 1000";
 
-/** The terminal has nothing of that. */
+/** The terminal has none of these modes. */
 function expectRestored(terminal: EmulatorTerminal): void {
   const { buffer, modes } = terminal.screen.terminal;
   expect(buffer.active.type).toBe("normal");
@@ -24,13 +24,13 @@ function expectRestored(terminal: EmulatorTerminal): void {
     sendFocusMode: false,
     wraparoundMode: true,
   });
-  // Reverse video, the cursor and its shape are not in the emulator's modes: the last word on them counts.
+  // Reverse video, the cursor and its shape are not in the emulator's modes: the last sequence counts.
   expect(terminal.bytes.match(/\x1b\[\?5[hl]/g)?.at(-1)).toBe("\x1b[?5l");
   expect(terminal.bytes.match(/\x1b\[\?25[hl]/g)?.at(-1)).toBe("\x1b[?25h");
   expect(terminal.bytes.match(/\x1b\[\d q/g)?.at(-1)).toBe("\x1b[0 q");
 }
 
-describe("on every way out the terminal is as it was", () => {
+describe("the terminal is restored on every way out", () => {
   const ways: [
     name: string,
     leave: (wsh: Wsh, terminal: EmulatorTerminal) => Promise<unknown> | unknown,
@@ -45,7 +45,7 @@ describe("on every way out the terminal is as it was", () => {
   ];
   for (const [name, leave, code] of ways) {
     for (const drawn of [false, true]) {
-      test(`${name}, ${drawn ? "painted" : "relayed"}`, async () => {
+      test(`${name}, ${drawn ? "rendered" : "passed through"}`, async () => {
         await using wsh = new Wsh();
         await wsh.session("s");
         await using terminal = await EmulatorTerminal.attach(wsh, "s");
@@ -87,15 +87,15 @@ describe("on every way out the terminal is as it was", () => {
 });
 
 describe("what reaches the terminal", () => {
-  // The answers come as input: they are read away.
+  // The answers arrive as input, which is read and discarded.
   const print =
     "stty -echo; printf '\\033]0;a title\\007\\033]52;c;Y29waWVk\\007\\033[c\\033]11;?\\007\\033[6n\\033[>q'; read -rst 0.4 -n 500 x; stty echo; echo done\r";
 
   for (const painted of [false, true]) {
     const flags = painted ? ["--alt-screen"] : [];
-    const how = painted ? "painted" : "relayed";
+    const how = painted ? "rendered" : "passed through";
 
-    test(`${how}: titles and clipboard as the settings say; questions never`, async () => {
+    test(`${how}: settings decide titles and clipboard; queries never pass`, async () => {
       await using wsh = new Wsh();
       await wsh.session("s");
       await using terminal = await EmulatorTerminal.attach(wsh, "s", { flags });
@@ -121,7 +121,7 @@ describe("what reaches the terminal", () => {
       await again.sees(/^end$/m);
       for (const { bytes } of [terminal, again])
         expect(bytes).not.toMatch(/\x1b\][02];a title|\x1b\]52|\x1b\[2[23];0t/);
-      // What the session is called is known all the same.
+      // The session still knows its title.
       expect((await wsh.list())[0]?.title).toBe("a title");
     });
 
@@ -159,7 +159,7 @@ describe("history", () => {
     ).toEqual(Array.from({ length: 23 }, (_, i) => 1478 + i));
   });
 
-  test("a program's alternate screen is put back with what is under it", async () => {
+  test("a program's alternate screen is restored with the main screen under it", async () => {
     await using wsh = new Wsh();
     await wsh.session("s");
     await using first = await EmulatorTerminal.attach(wsh, "s");
@@ -173,19 +173,19 @@ describe("history", () => {
   });
 });
 
-test("a stopped client costs its host a bounded amount, holds up nobody, and sees the newest when it goes on", async () => {
+test("a stopped client costs its session process bounded memory, delays nobody, and sees the newest screen on continuing", async () => {
   await using wsh = new Wsh();
   await wsh.session("s");
   await using terminal = await EmulatorTerminal.attach(wsh, "s");
   process.kill(terminal.pid, "SIGSTOP");
-  // Two megabytes: what the host keeps of them for the client is what comes when it goes on.
+  // Two megabytes: the amount that the session process keeps for the client is sent when the client continues.
   await wsh.ok("send", "s", "seq 300000; echo flood over", "--keys", "Enter");
   await wsh.shows("s", /^flood over$/m);
   terminal.forgetBytes();
   process.kill(terminal.pid, "SIGCONT");
   await terminal.sees(/^300000\nflood over\n\$/m);
   expect(terminal.bytes.length).toBeLessThan(1024 * 1024);
-  // What a flood still owes the scrollback comes when it is over.
+  // Scrollback lines of a flood are sent after it has ended.
   await until("the newest lines in the scrollback", async () => {
     const newest = (await terminal.scrollback()).slice(-5).map(Number);
     return newest.join() === "299974,299975,299976,299977,299978";

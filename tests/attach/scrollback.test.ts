@@ -1,4 +1,4 @@
-/** Attaching again brings a terminal's own scrollback what is new to it, and nothing twice. */
+/** Attaching again adds new lines to a terminal's own scrollback, and none twice. */
 import { describe, test } from "bun:test";
 import { Canvas } from "../support/drawing-api.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
@@ -8,7 +8,7 @@ import { Wsh } from "../support/wsh.ts";
 if (!hasTmux) console.warn("tmux is not installed: nothing is tested of attaching again");
 const PROMPT = /^\$(?: *[│┃╽╿])?$/m;
 
-/** Waits until the terminal, with its scrollback, has each of these lines so many times; an overlay may stand beside one. */
+/** Waits until the terminal, with its scrollback, has each of these lines so many times; an overlay may be beside one. */
 async function has(person: PersonTerminal, lines: readonly string[], count: number): Promise<void> {
   const wrong = (all: readonly string[]) =>
     lines.filter((line) => all.filter((shown) => shown.split(" ")[0] === line).length !== count);
@@ -30,8 +30,8 @@ async function attached(person: PersonTerminal, ...flags: readonly string[]): Pr
 }
 
 describe.skipIf(!hasTmux || process.platform !== "linux")("the scrollback of a terminal that attaches again", () => {
-  for (const painted of [false, true]) {
-    test(`gets what was printed since it detached, once (${painted ? "painted" : "relayed"})`, async () => {
+  for (const rendered of [false, true]) {
+    test(`gets lines printed since it detached, once (${rendered ? "rendered" : "passed through"})`, async () => {
       await using wsh = new Wsh();
       await using person = await PersonTerminal.open(wsh);
       await wsh.session("s");
@@ -62,14 +62,14 @@ describe.skipIf(!hasTmux || process.platform !== "linux")("the scrollback of a t
     });
   }
 
-  test("gets what left a pane before, during and after splits, and on coming back what is new since", async () => {
+  test("gets lines that left a pane before, during and after splits, and new lines on attaching again", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await wsh.session("s");
     const print = (text: string): Promise<string> => wsh.ok("exec", "@1", "--", `seq -f ${text}%.0f 1 100`);
     await print("old");
     await attached(person);
-    // A pane as wide as the terminal: lines go where they always go. In a narrower one they wait.
+    // Lines of a pane as wide as the terminal go to its scrollback. In a narrower pane they wait.
     await wsh.ok("split", "s", "-d", "down");
     await print("stacked");
     await has(person, times("stacked", 1, 88), 1);
@@ -91,7 +91,7 @@ describe.skipIf(!hasTmux || process.platform !== "linux")("the scrollback of a t
     await has(person, times("old", 1, 75), 2);
   });
 
-  test("gets lines that have changed since, and what follows them", async () => {
+  test("gets lines that have changed since, and those after them", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await wsh.session("s");
@@ -105,7 +105,7 @@ describe.skipIf(!hasTmux || process.platform !== "linux")("the scrollback of a t
     await has(person, ["after"], 2);
   });
 
-  test("of another terminal gets all", async () => {
+  test("of another terminal gets all lines", async () => {
     await using wsh = new Wsh();
     await using first = await PersonTerminal.open(wsh);
     await using second = await PersonTerminal.open(wsh);

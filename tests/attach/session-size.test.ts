@@ -1,4 +1,4 @@
-/** Who decides the size of a session: people who type, an API while nobody is attached, never who only looks on. */
+/** The size of a session: decided by people who type, or by the API while nobody is attached; never by read-only viewers. */
 import { describe, expect, test } from "bun:test";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
@@ -11,7 +11,7 @@ async function sizeOf(wsh: Wsh, name: string): Promise<string> {
 }
 
 describe("a terminal that is attached read-only", () => {
-  test("does not decide the size of a session that nobody else looks at", async () => {
+  test("does not decide the size of a session that has no other viewer", async () => {
     await using wsh = new Wsh();
     await wsh.session("s");
     await wsh.ok("resize", "s", "100x30");
@@ -38,7 +38,7 @@ describe("a terminal that is attached read-only", () => {
   });
 });
 
-test("a terminal that follows types like any other, and decides the size only while it is alone", async () => {
+test("a following terminal types like any other, and decides the size only while it is alone", async () => {
   await using wsh = new Wsh();
   await wsh.session("s");
   const options = { rows: 10, cols: 40, flags: ["--follow"] };
@@ -54,7 +54,7 @@ test("a terminal that follows types like any other, and decides the size only wh
     follower.type("echo again\r");
     await person.sees(/^again$/m);
     expect(await sizeOf(wsh, "s")).toBe("60x20");
-    // The first split gives the session another process: what the terminal asked for holds there, too.
+    // The first split gives the session another process: the terminal's request applies there, too.
     await wsh.ok("split", "s");
     await person.sees("│");
     follower.resize(12, 44);
@@ -65,8 +65,8 @@ test("a terminal that follows types like any other, and decides the size only wh
   await until("its size, alone again", async () => (await sizeOf(wsh, "s")) === "44x12");
 });
 
-describe("a terminal that the session does not fit into", () => {
-  test("says the session's size for a while, and again when it changes; then the program's last row is whole", async () => {
+describe("a terminal smaller than the session", () => {
+  test("shows the session's size for a while, and again when it changes; then the program's last row is complete", async () => {
     await using wsh = new Wsh();
     await wsh.session("s");
     await wsh.ok("resize", "s", "100x30");
@@ -82,8 +82,8 @@ describe("a terminal that the session does not fit into", () => {
   });
 });
 
-describe("a size from an API", () => {
-  test("is refused while a person is attached, and says the way out", async () => {
+describe("a size from the API", () => {
+  test("is refused while a person is attached, and the error names the way out", async () => {
     await using wsh = new Wsh();
     await wsh.session("s");
     await using _person = await EmulatorTerminal.attach(wsh, "s", { rows: 20, cols: 60 });
@@ -94,7 +94,7 @@ describe("a size from an API", () => {
     expect(await sizeOf(wsh, "s")).toBe("60x20");
   });
 
-  test("holds when it is forced, until the person types", async () => {
+  test("applies when forced, until the person types", async () => {
     await using wsh = new Wsh();
     await wsh.session("s");
     await using person = await EmulatorTerminal.attach(wsh, "s", { rows: 20, cols: 60 });

@@ -1,4 +1,4 @@
-/** A change of config.toml is in force at once, in terminals and pages; a mistake in it changes nothing and is said. */
+/** A change of config.toml takes effect at once, in terminals and pages; a mistake in it changes nothing and is reported. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ afterAll(async () => {
   await gateway[Symbol.asyncDispose]();
 });
 
-/** As editors do it: another file takes the place of the old one. */
+/** Like an editor: another file replaces the old one. */
 function write(...lines: string[]): void {
   const file = join(gateway.dir, "home/.config/wsh/config.toml");
   fs.writeFileSync(`${file}.new`, `${lines.join("\n")}\n`);
@@ -31,7 +31,7 @@ async function colorOfStatus(row: number): Promise<string> {
   return JSON.stringify((await terminal.grid()).lines[row]?.[60]?.style.bg ?? null);
 }
 
-/** A client reads the file a moment after the session does: the key is pressed until it names the window so. */
+/** A client reads the file a moment after the session does: the key is pressed until it gives the window this name. */
 async function named(name: string, press: () => void): Promise<void> {
   await until(`g to name the window '${name}'`, async () => {
     press();
@@ -39,7 +39,7 @@ async function named(name: string, press: () => void): Promise<void> {
   });
 }
 
-test("what wsh draws and keys change where they stand; a mistake leaves them, and says so in one line", async () => {
+test("drawing and keys change in place; a mistake changes nothing, and is reported in one line", async () => {
   await terminal.sees((text) => (text.split("\n")[19] ?? "").startsWith(" dev "));
   write('status_position = "top"', "[theme]", 'status = "white on blue"', "[keys]", '"g" = "window.update name=one"');
   await terminal.sees((text) => text.startsWith(" dev "));
@@ -59,13 +59,13 @@ test("what wsh draws and keys change where they stand; a mistake leaves them, an
   expect(await gateway.run("config", "reload")).toMatchObject({ code: 1, stdout: "" });
   write('status_position = "bottom"', "[keys]", '"g" = "nonsense.op"');
   await terminal.sees(/the old settings remain in effect: config\.toml:3: .*nonsense\.op/);
-  // A setting that is right is in force although a key is wrong: each is as the file says, or as it was.
+  // A valid setting takes effect although a key is wrong: each is as in the file, or unchanged.
   write('status_position = "bottom"');
   await terminal.sees((text) => (text.split("\n")[19] ?? "").startsWith(" dev "));
   expect(await gateway.ok("config", "reload")).toBe("The settings are in force in 1 session.\n");
 });
 
-test("new panes and windows are as the file says by then", async () => {
+test("new panes and windows use the file of that moment", async () => {
   write(
     ...['term = "tmux-256color"', "base_index = 5", "pane_base_index = 1", "renumber_windows = true"],
     ...["[env]", 'GREETING = "hello there"'],

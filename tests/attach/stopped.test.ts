@@ -1,4 +1,4 @@
-/** An attached terminal whose client is stopped is the shell's again, wholly, until `fg`. */
+/** An attached terminal whose client is stopped belongs to the shell again, completely, until `fg`. */
 
 import { describe, expect, test } from "bun:test";
 import { readsTerminal } from "../support/processes.ts";
@@ -11,7 +11,7 @@ if (!hasTmux) console.warn("tmux is not installed: nothing is tested of stopped 
 const PROMPT = /^\$$/m;
 
 describe.skipIf(!hasTmux || process.platform !== "linux")("a stopped client", () => {
-  test("kill -TSTP gives the terminal back as it was; fg shows the session as it is now", async () => {
+  test("kill -TSTP restores the terminal; fg shows the session's current state", async () => {
     await using wsh = new Wsh({ config: "reset_modes = false\n" });
     await using person = await PersonTerminal.open(wsh);
     await wsh.session("s");
@@ -41,7 +41,7 @@ describe.skipIf(!hasTmux || process.platform !== "linux")("a stopped client", ()
     await person.sees("[detached from session 's']");
   });
 
-  test("SIGSTOP: nothing that is typed to the shell gets into the session, and fg works", async () => {
+  test("SIGSTOP: no input to the shell gets into the session, and fg works", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await wsh.session("s");
@@ -53,7 +53,7 @@ describe.skipIf(!hasTmux || process.platform !== "linux")("a stopped client", ()
     await until("the host to read the keys itself", () => readsTerminal(host));
     process.kill(await person.clientPid(), "SIGSTOP");
     await person.sees(/Stopped/);
-    // Typed once: not one key is lost.
+    // Typed once: no key is lost.
     await person.type("echo out''side");
     await person.sees(/^outside$/m);
     await until("the host to read no more", () => !readsTerminal(host));
@@ -69,7 +69,7 @@ describe.skipIf(!hasTmux || process.platform !== "linux")("a stopped client", ()
     await person.sees(/^inside$/m);
   });
 
-  test("in the background it stays stopped, and what the session prints does not show", async () => {
+  test("in the background it stays stopped, and the session's output is not displayed", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await wsh.session("s");
@@ -102,7 +102,7 @@ test("a client that nobody could continue (its terminal's first process) is not 
   terminal.type("echo before\r");
   await terminal.sees(/^before$/m);
   process.kill(terminal.pid, "SIGTSTP");
-  // Typed while it lets go and takes the terminal again.
+  // Typed while it releases and takes the terminal again.
   for (let n = 1; n <= 20; n++) {
     terminal.type(`echo n${n}\r`);
     await terminal.sees(new RegExp(`^n${n}$`, "m"));

@@ -1,6 +1,6 @@
 /**
- * Typing, alone and beside a panel: echoes reach the terminal before the emulator and the client have seen them. Whatever
- * state the program has left its terminal in, what stands there is what the program shows.
+ * Typing, alone and beside a panel: echoes reach the terminal before the emulator and the client have seen them. In any
+ * state of the program's terminal, the screen equals the program's.
  */
 import { expect, test } from "bun:test";
 import { Canvas } from "../support/drawing-api.ts";
@@ -12,10 +12,10 @@ const ROWS = 12;
 const COLS = 24;
 /** Echoes byte by byte, as an editor does. */
 const ECHO = "stty raw -echo; printf 'ready\\r\\n'; exec cat";
-/** Longer than a frame: a picture is made of every key by itself. Without pictures nothing is waited for. */
+/** Longer than a frame: each key gets its own picture. Without pictures there is no wait. */
 const PAUSE_MS = { panel: 18, alone: 1 } as const;
 
-/** Modes and styles in which a character does not come out as itself, in plain, where the cursor is. */
+/** Modes and styles in which a character does not appear plainly at the cursor. */
 const states = [
   "\x1b[4h",
   "\x1b[4l",
@@ -51,11 +51,11 @@ async function walk(where: "panel" | "alone", seed: number, keys: number): Promi
     expect({ seed, typed, text: await terminal.text() }).toEqual({ seed, typed, text: wanted });
   };
   for (let typed = 0; typed < keys; typed++) {
-    // Mostly characters, or no state would be one that is relied on.
+    // Mostly characters, since otherwise no state would last.
     const kind = random(12);
     const key = kind === 0 ? pick(states) : kind === 1 ? pick(moves) : String.fromCharCode(0x20 + random(0x5f));
     if (kind === 0) {
-      // What looks like a terminal's answer is not typed, so it goes another way, behind what was.
+      // A sequence like a terminal's answer is not typed: it is sent another way, after the earlier input.
       await same(typed);
       await canvas.http.send("POST", "/sessions/s/input", { body: key });
     } else terminal.type(key);

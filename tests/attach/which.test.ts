@@ -1,10 +1,10 @@
-/** Which session `wsh attach` means without a whole name, and who else stays. */
+/** The session that `wsh attach` selects without a whole name, and the terminals that stay attached. */
 import { expect, test } from "bun:test";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-test("the one attached last, one whose name begins so, and alone with -d", async () => {
+test("the one attached last, one with this prefix, and alone with -d", async () => {
   await using wsh = new Wsh();
   for (const name of ["work", "website", "newest"]) await wsh.session(name);
   const attached = async (name: string): Promise<number | undefined> =>

@@ -1,4 +1,4 @@
-/** On a terminal that counts the cells of some characters in its own way, everything else stands where it belongs. */
+/** On a terminal that counts the cells of some characters differently, everything else is in its right place. */
 import { describe, expect, test } from "bun:test";
 import { type Answers, Probe } from "../../src/attach/color-probe.ts";
 import { capsFromEnvironment } from "../../src/attach/render/modes.ts";
@@ -10,7 +10,7 @@ import { type Cell, plainStyle } from "../../src/protocol/grid.ts";
 import { LegacyScreen } from "../support/terminals/legacy-screen.ts";
 import { seededRandom } from "../support/terminals/outer-screen.ts";
 
-/** Characters on which terminals differ, and the cells that we give them. */
+/** Characters on which terminals differ, and the cells that wsh gives them. */
 const odd = [
   ["कि", 1],
   ["กำ", 1],
@@ -34,11 +34,11 @@ function frameOf(below: (n: number) => number, before: Frame | null): Frame {
     const old = before?.lines[row];
     if (old !== undefined && below(3) === 0) return old;
     const cells: Cell[] = [];
-    // A part of the row stays, as when a program changes some cells.
+    // A part of the row is kept, as when a program changes some cells.
     const kept = old === undefined ? 0 : below(cols);
     while (old !== undefined && cells.length < kept) cells.push(old[cells.length] ?? blank);
     if (cells.at(-1)?.width === 2) cells.pop();
-    // The last cells hold nothing that could not fit there.
+    // The last cells contain nothing that could not fit there.
     while (cells.length < cols - 5) {
       const [text, width] = below(3) === 0 ? (odd[below(odd.length)] ?? odd[0]) : ([letter(below(27)), 1] as const);
       cells.push({ text, width, style: plainStyle });
@@ -56,7 +56,7 @@ const letter = (n: number): string => (n === 0 ? " " : String.fromCharCode(0x60 
 
 describe("cells of agreed width", () => {
   for (let seed = 1; seed <= 40; seed++) {
-    test(`are where the frame has them, whatever the terminal thinks of the others (opinion ${seed})`, () => {
+    test(`are where the frame has them, however the terminal counts the others (opinion ${seed})`, () => {
       const random = seededRandom(seed);
       const below = (n: number): number => Math.floor(random() * n);
       const opinions = new Map<string, 0 | 1 | 2>();
@@ -82,7 +82,7 @@ describe("cells of agreed width", () => {
         }
         for (const [row, line] of next.lines.entries()) {
           for (const [col, cell] of line.entries()) {
-            // Nor does a letter stand where the frame has none.
+            // Nor is there a letter where the frame has none.
             if (!hasAgreedWidth(cell.text)) expect(screen.at(row, col)).not.toMatch(/^[a-z]/);
           }
         }
@@ -91,7 +91,7 @@ describe("cells of agreed width", () => {
   }
 });
 
-describe("the terminal is asked once how it counts", () => {
+describe("the terminal is queried once for its counting", () => {
   function answered(columns: readonly number[]): Answers {
     let learned: Answers = {};
     const probe = new Probe((answers) => {
@@ -99,18 +99,18 @@ describe("the terminal is asked once how it counts", () => {
     });
     const asked = new TextDecoder().decode(probe.ask({ depth: false, graphics: false, widths: true }));
     expect(asked.match(/\x1b\[6n/g)).toHaveLength(columns.length);
-    // Nothing of it stays: its row is erased in the same write.
+    // Nothing of it remains: its row is erased in the same write.
     expect(asked.indexOf("\x1b[2;1H\x1b[2K")).toBeGreaterThan(asked.lastIndexOf("\x1b[6n"));
     for (const col of columns) probe.reply(new TextEncoder().encode(`\x1b[2;${col}R`));
     probe.reply(new TextEncoder().encode("\x1b[?62c"));
     return learned;
   }
 
-  test("a terminal with clusters is the usual one", () => {
+  test("a terminal with clusters is treated as usual", () => {
     expect(answered([2, 2, 3, 3, 2]).widths).toEqual(usualWidths);
   });
 
-  test("one without draws what fits, and no more", () => {
+  test("one without clusters draws the part that fits, and no more", () => {
     const widths = answered([2, 2, 5, 5, 3]).widths ?? usualWidths;
     expect(widths).toEqual({ eastAsian: false, skinTones: false, joined: false, spacingMarks: false });
     const caps = { ...capsFromEnvironment({ TERM: "tmux-256color" }), widths };

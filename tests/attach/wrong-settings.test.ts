@@ -1,4 +1,4 @@
-/** A mistake in config.toml keeps nobody out of a session that runs, and is named. */
+/** A mistake in config.toml keeps nobody out of a running session, and is reported. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Twelve tasks as agents get them in a terminal, made from a seed: files in a directory, a text that says what is wanted,
- * and the facts that a right answer holds. What an agent may know is the text alone.
+ * Twelve tasks as agents get them in a terminal, generated from a seed: files in a directory, a text with the task,
+ * and the facts that a correct answer contains. An agent knows only the text.
  */
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { seededRandom } from "./terminals/outer-screen.ts";
 
 export interface AgentTasks {
-  /** What the agent is told, one text a task. */
+  /** The agent's instructions, one text per task. */
   readonly texts: readonly string[];
-  /** What a right answer says of each task, as regular expressions' sources. */
+  /** Regular expressions (sources) that a correct answer to each task matches. */
   readonly facts: readonly (readonly string[])[];
-  /** Of use to a scripted agent, which does not read texts. */
+  /** For a scripted agent, which does not read texts. */
   readonly given: {
     readonly secret: string;
     readonly port: number;
@@ -20,7 +20,7 @@ export interface AgentTasks {
     readonly edition: string;
     readonly base: number;
   };
-  /** Whether files are as they should be afterwards; what is wrong, in words. */
+  /** Checks the files afterwards; returns a description of each difference. */
   wrong(): string[];
 }
 
@@ -28,7 +28,7 @@ export interface TaskOptions {
   readonly seed: number;
   /** A free TCP port for the server. */
   readonly port: number;
-  /** How long the long job takes, in s. */
+  /** Duration of the long job, in s. */
   readonly jobSeconds: number;
 }
 

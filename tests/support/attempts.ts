@@ -1,6 +1,6 @@
-/** Times that a test depends on, on a machine that may stall: a stall spoils one attempt, a fault of the program all. */
+/** Retries for timing tests on a machine that may stall: a stall spoils one attempt, a defect of the program all. */
 
-/** What `act` gives at its first attempt that takes less than so long, in ms; a wait of the program's own is in each. */
+/** Result of the first attempt of `act` that takes less than the limit, in ms; waits of the program are included. */
 export async function within<T>(limitMs: number, act: () => Promise<T>, attempts = 5): Promise<T> {
   const took: number[] = [];
   while (took.length < attempts) {
@@ -13,16 +13,16 @@ export async function within<T>(limitMs: number, act: () => Promise<T>, attempts
   throw new Error(`took ${took.join(", ")} ms, and was to take less than ${limitMs} ms`);
 }
 
-/** Time that this process has used of processors so far, in ms: what a machine does meanwhile adds nothing. */
+/** Processor time that this process has used so far, in ms: other load on the machine does not count. */
 export function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }
 
-/** Times that a program is given in turn to come to the point which a test is about, in ms. */
+/** Times, in ms, that a program gets in turn to reach the point under test. */
 const GIVEN_MS = [700, 3_000, 12_000];
 
-/** What `act` gives with the first time in which the program came to that point: where it did not, `act` gives null. */
+/** Result of `act` with the first time in which the program reached that point; null from `act`: it did not. */
 export async function givenTime<T>(what: string, act: (ms: number) => Promise<T | null>): Promise<T> {
   for (const ms of GIVEN_MS) {
     const value = await act(ms);

@@ -1,4 +1,4 @@
-/** `wsh mcp` fed and read line by line, as an AI host does it. */
+/** `wsh mcp`, written and read line by line as an AI host does. */
 import type { McpInstance } from "./mcp-instance.ts";
 import { PATIENCE_MS, until } from "./until.ts";
 
@@ -19,12 +19,12 @@ export function toolCall(id: number, name: string, args: object): string {
 export interface Message {
   readonly id?: number | string | null;
   readonly method?: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into results of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read results of every shape
   readonly result?: any;
   readonly error?: { code: number; message: string; data?: { code?: string } };
 }
 
-/** A bridge fed and read line by line. Everything on its stdout must be JSON-RPC. */
+/** A bridge that is written and read line by line. Everything on its stdout must be JSON-RPC. */
 export class Lines implements AsyncDisposable {
   readonly messages: Message[] = [];
   readonly child;

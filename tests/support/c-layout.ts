@@ -1,4 +1,4 @@
-/** What a C compiler makes of a header's terms on a 64-bit machine: offsets and sizes of structs, numbers of requests. */
+/** Layout that a 64-bit C compiler gives a header's declarations: offsets and sizes of structs, numbers of requests. */
 import type { HeaderFacts, Request } from "../fixtures/headers/terms.ts";
 
 const plainTypes: Readonly<Record<string, number>> = {
@@ -18,11 +18,11 @@ const plainTypes: Readonly<Record<string, number>> = {
 export interface CType {
   readonly bytes: number;
   readonly alignment: number;
-  /** Fields of a struct; those of a struct in it as `outer.inner`. */
+  /** Fields of a struct; fields of a nested struct as `outer.inner`. */
   readonly fields: ReadonlyMap<string, { readonly offset: number; readonly bytes: number }>;
 }
 
-/** @throws Error for a type that the facts do not name */
+/** @throws Error for a type that the facts do not contain */
 export function typeOf(facts: HeaderFacts, name: string): CType {
   const bytes = plainTypes[name] ?? facts.types[name];
   if (bytes !== undefined) return { bytes, alignment: bytes, fields: new Map() };
@@ -46,7 +46,7 @@ function roundUp(n: number, to: number): number {
   return Math.ceil(n / to) * to;
 }
 
-/** Directions and room for the size in BSD's sys/ioccom.h. */
+/** Direction bits and the size mask of BSD's sys/ioccom.h. */
 const IOC_VOID = 0x20000000;
 const IOC_OUT = 0x40000000;
 const IOC_IN = 0x80000000;

@@ -1,4 +1,4 @@
-/** Certificates that openssl makes: an authority of a test's own, and what it signs, also for other names and times. */
+/** Certificates made with openssl: an authority per test, and certificates that it signs, also with other names and times. */
 import fs from "node:fs";
 import { join } from "node:path";
 
@@ -11,7 +11,7 @@ export interface Certificate {
 export interface Wanted {
   /** As openssl writes them: `DNS:localhost`, `IP:127.0.0.1`. */
   readonly names?: string;
-  /** Days from now on which it begins and ends. */
+  /** Start and end of validity, in days from now. */
   readonly from?: number;
   readonly until?: number;
 }
@@ -24,7 +24,7 @@ export class Authority {
   readonly ca: string;
   private made = 0;
 
-  /** @param dir that exists */
+  /** @param dir existing directory */
   constructor(private readonly dir: string) {
     fs.mkdirSync(dir, { recursive: true });
     this.ca = join(dir, "ca.pem");

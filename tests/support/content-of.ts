@@ -1,7 +1,7 @@
 /** Files that another process writes. */
 import { existsSync, readFileSync } from "node:fs";
 
-/** What the file holds; "" while it is not there. */
+/** Content of the file; "" while it does not exist. */
 export function contentOf(path: string): string {
   return existsSync(path) ? readFileSync(path, "utf8") : "";
 }

@@ -1,6 +1,6 @@
 /**
- * A client of the tools that counts what its model pays: calls, those for set-up and cleaning too, and the UTF-8 bytes
- * of what the model sees of each result (structured content; the texts of an error, or where there is nothing else).
+ * A tools client that counts what its model pays for: calls, including set-up and clean-up, and the UTF-8 bytes that
+ * the model sees of each result (structured content; the texts of an error, or when there is nothing else).
  */
 import type { Client } from "@modelcontextprotocol/client";
 
@@ -10,11 +10,11 @@ const MAX_CALL_MS = 310_000;
 interface CountedCall {
   readonly name: string;
   readonly args: object;
-  /** What the model sees. */
+  /** The result as the model sees it. */
   readonly seen: string;
 }
 
-/** What of a result reaches a model: hosts give it the structured content, and of an error the text. */
+/** The part of a result that reaches a model: hosts pass on the structured content, and the text of an error. */
 function seenByModel(result: {
   readonly isError?: boolean | undefined;
   readonly structuredContent?: unknown;
@@ -31,17 +31,17 @@ export class CountedCalls {
 
   constructor(private readonly client: Client) {}
 
-  /** UTF-8 bytes of all that the model has seen. */
+  /** UTF-8 bytes of everything that the model has seen. */
   get bytes(): number {
     return this.calls.reduce((sum, { seen }) => sum + Buffer.byteLength(seen), 0);
   }
 
-  /** Characters of all that the model has written and seen. */
+  /** Characters of everything that the model has written and seen. */
   get characters(): number {
     return this.calls.reduce((sum, { args, seen }) => sum + JSON.stringify(args).length + seen.length, 0);
   }
 
-  /** Calls a tool; an error is a result like any other. */
+  /** Calls a tool; an error is returned like any other result. */
   async use(name: string, args: object): Promise<{ readonly seen: string; readonly isError: boolean }> {
     const result = await this.client.callTool({ name, arguments: { ...args } }, { timeout: MAX_CALL_MS });
     const seen = seenByModel(result);

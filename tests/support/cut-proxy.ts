@@ -1,4 +1,4 @@
-/** A way over TCP that can be cut, held and slowed: what a network does between two machines. */
+/** A TCP proxy that can be cut, held and slowed: what a network does between two machines. */
 import net from "node:net";
 
 export class CutProxy implements AsyncDisposable {
@@ -8,7 +8,7 @@ export class CutProxy implements AsyncDisposable {
   private delayMs = 0;
   private readonly held: (() => void)[] = [];
   private armed: { left: number; readonly act: () => void } | null = null;
-  /** Gets what comes from the remote end. */
+  /** Receives data from the remote end. */
   heard: ((bytes: Buffer) => void) | null = null;
 
   private constructor(
@@ -32,29 +32,29 @@ export class CutProxy implements AsyncDisposable {
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** Ends all connections, once. */
+  /** Ends all connections once. */
   snap(): void {
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** Nothing arrives any more, and nobody is told. */
+  /** Holds all data; neither end is notified. */
   hold(): void {
     this.isHeld = true;
   }
 
-  /** What was held arrives, and everything after it. */
+  /** Delivers the held data and everything after it. */
   heal(): void {
     this.isDown = false;
     this.isHeld = false;
     for (const pass of this.held.splice(0)) pass();
   }
 
-  /** Acts when so many more pieces of data have passed, in either direction, before the next one does. */
+  /** Calls the action after so many more pieces of data have passed in either direction, before the next one does. */
   after(pieces: number, act: () => void): void {
     this.armed = { left: pieces, act };
   }
 
-  /** Whether it has acted. */
+  /** Whether the action has run. */
   get hasActed(): boolean {
     return this.armed === null;
   }

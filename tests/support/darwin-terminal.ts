@@ -1,27 +1,27 @@
 /**
- * A terminal that treats its program as macOS does, made of one of Linux: output that nobody has read is discarded when
- * the last process closes its side, the end then reads as the end of a file instead of EIO, and of a line that is
- * longer than the kernel keeps, the rest is lost, its Enter included.
+ * A terminal that treats its program as macOS does, built on a Linux one: unread output is discarded when
+ * the last process closes its side, the end then reads as end of file instead of EIO, and the rest of a line that is
+ * longer than the kernel keeps is lost, including its Enter.
  */
 import type { DeviceOf, TerminalDevice, TerminalOutput } from "../../src/pty/master.ts";
 import type { PtyFlags } from "../../src/pty/port.ts";
 
-/** Output that the kernel keeps for a reader, in bytes: more blocks the program. */
+/** Output that the kernel buffers for a reader, in bytes: more blocks the program. */
 const OUTPUT_BYTES = 2 * 1024;
-/** MAX_CANON, with the line's end. */
+/** MAX_CANON, including the end of the line. */
 const LINE_BYTES = 1024;
 
 const LINE_ENDS: readonly number[] = [0x0a, 0x0d, 0x04];
 
 export class DarwinTerminal implements TerminalDevice {
   readonly tty: string;
-  /** Bytes that the program wrote while nobody read. */
+  /** Bytes that the program wrote while nothing was read. */
   private queue: Uint8Array[] = [];
   private queued = 0;
   /** No process has the other side open. */
   private hungUp = false;
   private closed = false;
-  /** Everything that was read stands in the queue. */
+  /** All data that was read is in the queue. */
   private waiting = false;
   private lineBytes = 0;
   private reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
@@ -64,7 +64,7 @@ export class DarwinTerminal implements TerminalDevice {
     return taken === kept.length ? bytes.length : taken;
   }
 
-  /** What is read ahead of its turn comes from the kernel, not from here. */
+  /** Data that is read ahead comes from the kernel, not from here. */
   read(): null {
     return null;
   }

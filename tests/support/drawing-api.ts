@@ -1,4 +1,4 @@
-/** What an agent draws, over HTTP: overlays, panels, captured keys of one session. */
+/** Drawing by an agent over HTTP: overlays, panels, captured keys of one session. */
 
 import type * as v from "valibot";
 import type { CreateOverlaySchema, CreatePanelSchema } from "../../src/protocol/drawing.ts";
@@ -29,7 +29,7 @@ export class Canvas {
     this.path = `/sessions/${name}`;
   }
 
-  /** Draws an overlay; an id of it comes back. */
+  /** Draws an overlay and returns its id. */
   async overlay(overlay: NewOverlay): Promise<string> {
     return (await this.post<{ id: string }>(201, "overlay", overlay)).id;
   }

@@ -1,6 +1,6 @@
 /**
- * An AI agent with an input box, as a program of its own: `bun claude.ts BEHAVIOUR`. What it was given goes to the file
- * in FAKE_LOG, one JSON string a line; hooks are reported by the command in FAKE_HOOK.
+ * An AI agent with an input box, as a separate program: `bun claude.ts BEHAVIOUR`. Its input is appended to the file
+ * in FAKE_LOG, one JSON string per line; hooks are reported by the command in FAKE_HOOK.
  */
 import { appendFileSync } from "node:fs";
 

@@ -1,7 +1,7 @@
 /** Rendered output without an emulator. */
 import type { TerminalText, TextPosition } from "../../src/pane/text/text.ts";
 
-/** Lines of text with a cursor at their end; history forgets on request. */
+/** Lines of text with a cursor at their end; history is dropped on request. */
 export class FakeText implements TerminalText {
   offset = 0;
   readonly first = 0;
@@ -10,7 +10,7 @@ export class FakeText implements TerminalText {
   readonly scrolledAway = 0;
   readonly replacedParts = 0;
   shown: string[] = [""];
-  /** Lines before this one are forgotten. */
+  /** Lines before this one are dropped. */
   forgotten = 0;
 
   print(text: string): void {

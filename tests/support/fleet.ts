@@ -1,6 +1,6 @@
 /**
- * A fleet on this machine: made by `wsh fleet init` in an instance of its own, with real nats-servers on ports of the
- * loopback interface. Those who are invited connect as raw NATS clients (`client`), or as instances (`join`).
+ * A fleet on this machine: made by `wsh fleet init` in a separate instance, with real nats-servers on ports of the
+ * loopback interface. Invited machines connect as raw NATS clients (`client`), or as instances (`join`).
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -17,13 +17,13 @@ export class TestFleet implements AsyncDisposable {
   private server: Bun.Subprocess | null = null;
 
   private constructor(
-    /** Who made it, and has its keys. */
+    /** The instance that made the fleet and has its keys. */
     readonly maker: Wsh,
     readonly dir: string,
     readonly ports: { readonly tls: number; readonly wss: number },
   ) {}
 
-  /** @param more of `wsh fleet init` */
+  /** @param more further arguments of `wsh fleet init` */
   static async start(...more: readonly string[]): Promise<TestFleet> {
     const maker = new Wsh();
     const [tls = 0, wss = 0] = freePorts(2);
@@ -53,14 +53,14 @@ export class TestFleet implements AsyncDisposable {
     await until("nats-server", async () => this.log.includes("Server is ready") || null);
   }
 
-  /** @param signal SIGKILL as of a machine that fails */
+  /** @param signal SIGKILL: as when a machine fails */
   async stopServer(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     this.server?.kill(signal);
     await this.server?.exited;
     this.server = null;
   }
 
-  /** The line that is printed for who is invited. */
+  /** The line that is printed for the invited machine. */
   async invite(role: FleetRole, name: string, ...more: readonly string[]): Promise<string> {
     const line = await this.maker.ok("fleet", "invite", "--dir", this.dir, "--role", role, "--name", name, ...more);
     return line.trim();
@@ -78,7 +78,7 @@ export class TestFleet implements AsyncDisposable {
     return parseCredentials(unpackInvitation(await this.invite(role, name, ...more)));
   }
 
-  /** A client of NATS with credentials and no manners. */
+  /** A raw NATS client with credentials that respects no conventions. */
   async client({ login, settings, user }: Credentials): Promise<NatsConnection> {
     if (login === null || !("jwt" in login)) throw new Error("credentials of another kind");
     const connection = await connect({
@@ -99,7 +99,7 @@ export class TestFleet implements AsyncDisposable {
   }
 }
 
-/** What the server forbids, as it says it to this client: one text for each subject. */
+/** Permission errors that the server reports to this client: one text per subject. */
 export function refusals(connection: NatsConnection): string[] {
   const seen: string[] = [];
   void (async () => {

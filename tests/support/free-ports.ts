@@ -1,13 +1,13 @@
-/** Ports of loopback for programs that are given theirs before they listen. */
+/** Loopback ports for programs that need a port before they listen. */
 
 /**
- * Below the ports that Linux (32768), macOS (49152) and wsh (20000) give out: until it is used, no connection, listener
- * or server of anyone else is given it.
+ * Below the ports that Linux (32768), macOS (49152) and wsh (20000) assign: until it is used, no other connection,
+ * listener or server gets it.
  */
 const FIRST = 10_000;
 const COUNT = 9_999;
 
-/** Ports that nobody has at this moment. */
+/** Ports that are free at this moment. */
 export function freePorts(count: number): number[] {
   const found = new Set<number>();
   while (found.size < count) {
@@ -16,7 +16,7 @@ export function freePorts(count: number): number[] {
       Bun.listen({ hostname: "127.0.0.1", port, socket: { data() {} } }).stop(true);
       found.add(port);
     } catch {
-      // Somebody has it.
+      // The port is in use.
     }
   }
   return [...found];

@@ -1,6 +1,6 @@
 /**
- * Inputs that nobody thought of, made from a saved corpus: every input of the corpus as it is, then mutations of them. The
- * same seed makes the same inputs; a failure names its input in the corpus's own form, to be saved there.
+ * Inputs made from a saved corpus: every input of the corpus unchanged, then mutations of them. The
+ * same seed makes the same inputs; a failure names its input in the corpus's form, to be saved there.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const FULL_MS = 60_000;
 const MAX_LENGTH = 64 * 1024;
 
 const full = process.env.WSH_TEST_FULL === "1";
-/** Another one each time in a long run, unless one is to be repeated. */
+/** A different seed for each long run, unless one is given to repeat it. */
 const seed = Number(process.env.WSH_FUZZ_SEED ?? (full ? Date.now() % 1_000_000 : 1));
 
 export type Random = () => number;
@@ -28,7 +28,7 @@ function corpusOf(name: string): Uint8Array[] {
     .map((line) => new Uint8Array(Buffer.from(String(JSON.parse(line)), "latin1")));
 }
 
-/** Calls `check` with every input, and with so many mutations of them; what it throws fails with the input. */
+/** Calls `check` with every input, and with so many mutations of them; an error that it throws names the input. */
 export async function fuzz(
   name: string,
   check: (input: Uint8Array, random: Random) => void | Promise<void>,
@@ -59,7 +59,7 @@ function below(end: number, random: Random): number {
   return Math.floor(random() * end);
 }
 
-/** The input in pieces, cut anywhere. */
+/** The input in pieces, cut at random positions. */
 export function pieces(input: Uint8Array, random: Random): Uint8Array[] {
   const cuts = Array.from({ length: below(6, random) }, () => below(input.length + 1, random)).sort((a, b) => a - b);
   return [0, ...cuts].map((from, index) => input.slice(from, cuts[index] ?? input.length));

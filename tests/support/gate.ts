@@ -1,4 +1,4 @@
-/** Holds a command in a session until the test lets it end: how fast the machine is decides nothing. */
+/** Keeps a command in a session running until the test lets it end, independent of the machine's speed. */
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,12 +6,12 @@ import { join } from "node:path";
 export class Gate {
   private readonly file: string;
 
-  /** @param directory one of the test's own */
+  /** @param directory a directory of this test alone */
   constructor(directory: string) {
     this.file = join(directory, `gate-${randomUUID()}`);
   }
 
-  /** Shell text that is at work until the gate is open. */
+  /** Shell text that runs until the gate is open. */
   get wait(): string {
     return `until [ -e '${this.file}' ]; do sleep 0.05; done`;
   }

@@ -1,6 +1,6 @@
 /**
- * Runs inside of a sandbox that has a grant, and tries everything that is not in it: every operation and request, as
- * whoever it likes, at every target; HTTP and MCP at the socket; the files of wsh. Prints what succeeded, as JSON.
+ * Runs inside a sandbox that has a grant, and tries everything that the grant does not contain: every operation and
+ * request, as any caller, at every target; HTTP and MCP at the socket; the files of wsh. Prints what succeeded, as JSON.
  */
 import fs from "node:fs";
 import { dirname, join } from "node:path";
@@ -32,7 +32,7 @@ for (const op of [...operations.map(({ name }) => name), ...peers.split(" ").map
     if (answered === "ok") succeeded.push(`${op} ${target ?? ""}`.trim());
   }
 }
-// Its own pane takes no words that lead elsewhere.
+// Its own pane accepts no arguments that lead elsewhere.
 for (const extra of [{ view: "theirs" }, { env: { X: "1" } }, { shell: "/bin/bash" }, { stdin: "id" }])
   await connection.request("pane.close", extra, { caller, access: "admin", target: mine }).catch(() => {});
 connection.close();
@@ -53,7 +53,7 @@ for (const [path, init] of [
   if (answer !== null) succeeded.push(`HTTP ${path}: ${answer}`);
 }
 
-/** Sockets and secrets of wsh that can be opened, through whatever link. */
+/** Sockets and secrets of wsh that can be opened through any link. */
 function look(at: string, depth: number): void {
   let names: string[] = [];
   try {
@@ -76,7 +76,7 @@ for (const pid of fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name))) 
     // It is hidden, or has ended.
   }
 }
-// The socket's place cannot be taken.
+// The socket's path cannot be replaced.
 for (const attempt of [
   () => fs.unlinkSync(socket),
   () => fs.renameSync(socket, `${socket}.old`),
@@ -87,7 +87,7 @@ for (const attempt of [
     attempt();
     succeeded.push(`file: ${attempt}`);
   } catch {
-    // As it should be.
+    // Expected.
   }
 }
 console.log(JSON.stringify(succeeded));

@@ -1,4 +1,4 @@
-/** An HTTP client of one server, as a script would be: over the Unix socket, or over TCP with what headers are given. */
+/** An HTTP client of one server, as in a script: over the Unix socket, or over TCP with the given headers. */
 import { expect } from "bun:test";
 import type { Screen, Scrollback } from "../../src/protocol/screen.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
@@ -7,12 +7,12 @@ import { until } from "./until.ts";
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** The body as text, and as JSON when it is some. */
+  /** The body as text, and as JSON if it is JSON. */
   readonly text: string;
   readonly body: unknown;
 }
 
-/** What GET /screen adds to the screen itself. */
+/** Fields of GET /screen besides the screen itself. */
 export type ScreenAnswer = Omit<Screen, "lines"> & {
   readonly lines: readonly string[];
   readonly last_activity_ms: number;
@@ -24,7 +24,7 @@ export type ScrollbackAnswer = Omit<Scrollback, "lines"> & { readonly lines: rea
 export interface HttpOptions {
   /** Null: TCP. */
   readonly unix: string | null;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly base?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -63,7 +63,7 @@ export class Http {
     return this.send(method, path, { ...init, headers, body: JSON.stringify(value) });
   }
 
-  /** A JSON answer with this status, else an error that shows what came instead. */
+  /** A JSON answer with this status, else an error that shows the actual one. */
   async expect<T>(status: number, answer: Promise<Answer>): Promise<T> {
     const { status: got, body, text } = await answer;
     if (got !== status) throw new Error(`answered ${got}, not ${status}: ${text}`);
@@ -86,7 +86,7 @@ export class Http {
     await this.expect(200, this.delete(`/sessions/${name}`));
   }
 
-  /** Types text as it is. */
+  /** Types text literally. */
   async type(name: string, text: string | Uint8Array<ArrayBuffer>): Promise<void> {
     await this.expect(204, this.send("POST", `/sessions/${name}/input`, { body: text }));
   }
@@ -103,7 +103,7 @@ export class Http {
     return this.expect(200, this.get(`/sessions/${name}/scrollback?format=plain&${query}`));
   }
 
-  /** Waits until the screen, as lines of text, is as wanted; returns it. */
+  /** Waits until the screen, as lines of text, matches; returns it. */
   async shows(name: string, wanted: string | RegExp | ((screen: ScreenAnswer) => boolean)): Promise<ScreenAnswer> {
     let last: ScreenAnswer | null = null;
     const found = until(`session ${name} to show ${wanted}`, async () => {
@@ -134,7 +134,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The standard error object with this code; its message repeats what was wrong. */
+/** The standard error object with this code; its message repeats the wrong value. */
 export function failure(code: string, message: RegExp = /./, details: object = {}): object {
   return {
     error: { code, message: expect.stringMatching(message), hint: expect.stringMatching(/./), ...details },

@@ -1,8 +1,8 @@
-/** Which file of a folder imports which, read from the text: types and `import()` count, packages do not. */
+/** Imports between the files of a folder, read from the text: types and `import()` count, packages do not. */
 import { dirname, join, relative } from "node:path";
 
 export interface Import {
-  /** Path from the folder, as is `to`. */
+  /** Path relative to the folder; so is `to`. */
   readonly from: string;
   readonly to: string;
   readonly dynamic: boolean;
@@ -29,7 +29,7 @@ export async function importGraph(folder: string): Promise<Import[]> {
   return graph;
 }
 
-/** Files that import themselves by way of others, each circle sorted (Tarjan's strongly connected components). */
+/** Files that import themselves through others, each cycle sorted (Tarjan's strongly connected components). */
 export function circles(graph: readonly Import[]): string[][] {
   const targets = new Map<string, string[]>();
   for (const { from, to } of graph) targets.set(from, [...(targets.get(from) ?? []), to]);
@@ -37,7 +37,7 @@ export function circles(graph: readonly Import[]): string[][] {
   const open: string[] = [];
   const found: string[][] = [];
 
-  /** @returns the earliest open file that `file` leads to */
+  /** @returns the earliest open file that is reachable from `file` */
   function visit(file: string): number {
     const own = order.size;
     order.set(file, own);

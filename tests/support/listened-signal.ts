@@ -1,4 +1,4 @@
-/** A signal that counts who listens to it. */
+/** A signal that counts its listeners. */
 export interface ListenedSignal {
   readonly signal: AbortSignal;
   abort(): void;

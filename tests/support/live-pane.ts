@@ -1,4 +1,4 @@
-/** A shell in a pane, as its session's process makes one, without the process. */
+/** A shell in a pane, as its session process makes one, without the process. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -22,7 +22,7 @@ export interface LiveOptions {
   readonly cols?: number;
   readonly historyLines?: number;
   readonly limits?: CommandLimits;
-  /** False: as on a system whose kernel does not tell what programs wait for. */
+  /** False: as on a system whose kernel does not report what programs wait for. */
   readonly facts?: boolean;
 }
 
@@ -46,7 +46,7 @@ export class LivePane implements AsyncDisposable {
     return this.pane.commands;
   }
 
-  /** Types as a person at the keyboard does. */
+  /** Types like a person at the keyboard. */
   type(text: string): void {
     this.pane.typed(encoder.encode(text), this.pane.flags());
   }
@@ -138,7 +138,7 @@ async function paneOptions(home: string, options: LiveOptions): Promise<Construc
   };
 }
 
-/** What a promise was rejected with. (`expect().rejects` of Bun turns a loop of its own, in which child exits are missed.) */
+/** The reason of a rejected promise. (`expect().rejects` of Bun runs a separate loop, in which child exits are missed.) */
 export async function failure(promise: Promise<unknown>): Promise<Record<string, unknown>> {
   const error = await promise.then(
     () => null,

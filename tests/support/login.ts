@@ -1,4 +1,4 @@
-/** A browser as the server sees it: a page of the instance's own origin, with a key that it made. */
+/** A browser as the server sees it: a page of the instance's own origin, with a key that the page generated. */
 import { pageHost } from "../../src/secrets/own-secrets.ts";
 import type { Gateway } from "./server.ts";
 
@@ -37,7 +37,7 @@ export class Browser {
     return response;
   }
 
-  /** Uses a link as a guest's browser does. @returns its bearer token */
+  /** Redeems a link as a guest's browser does. @returns its bearer token */
   static async guest(gateway: Gateway, code: string): Promise<string> {
     const browser = await Browser.create(gateway);
     await browser.register(code);

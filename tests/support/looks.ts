@@ -1,4 +1,4 @@
-/** What `wsh screen`, `wsh list --json` and `wsh new NAME --json` do, without their processes: tests do it often. */
+/** The functions of `wsh screen`, `wsh list --json` and `wsh new NAME --json` without their processes, since tests call them often. */
 import { cliCaller, SessionClient } from "../../src/cli/session/client.ts";
 import { asJson, findAll, isEnded } from "../../src/cli/session/listed.ts";
 import type { Instance } from "../../src/instance/paths.ts";
@@ -11,7 +11,7 @@ import { processState } from "../../src/registry/liveness.ts";
 import { findSession } from "../../src/registry/registry.ts";
 import { program } from "./wsh-program.ts";
 
-/** Looks at one session, again and again: as long as it answers, over one connection. */
+/** Reads one session repeatedly, over one connection as long as it answers. */
 export class ScreenLook implements Disposable {
   private session: SessionClient | null = null;
 
@@ -20,7 +20,7 @@ export class ScreenLook implements Disposable {
     private readonly name: string,
   ) {}
 
-  /** @returns null where `wsh screen` itself has to say it: of other machines, of what is lost or is not there */
+  /** @returns null when `wsh screen` itself has to report it: sessions of other machines, crashed or unknown ones */
   async read(): Promise<string | null> {
     try {
       this.session ??= await this.open();
@@ -29,7 +29,7 @@ export class ScreenLook implements Disposable {
       return `${lines.map((line) => visibleRendered(String(line).trimEnd())).join("\n")}\n`;
     } catch {
       this[Symbol.dispose]();
-      return null; // The command says why.
+      return null; // The command reports the reason.
     }
   }
 
@@ -51,7 +51,7 @@ export async function readList(instance: Instance): Promise<SessionInfo[]> {
   return JSON.parse(JSON.stringify(sessions.map(asJson)));
 }
 
-/** Starts a session of the shell with this environment, as `wsh new NAME` typed in `dir` does. */
+/** Starts a session of the shell with this environment, as `wsh new NAME` does in `dir`. */
 export async function startHere(
   { instance, env, dir: cwd }: { instance: Instance; env: Readonly<Record<string, string>>; dir: string },
   name: string,

@@ -1,11 +1,11 @@
 /**
- * Another machine whose gateway is made to say what a test wants: a real server, and in front of it what changes its
- * answers, the messages of its streams, and its events. What it is asked arrives unchanged.
+ * Another machine whose gateway answers what a test wants: a real server, and in front of it a proxy that changes its
+ * answers, the messages of its streams, and its events. Requests arrive unchanged.
  */
 import { encodeJsonMessage, MessageDecoder, messageJson, messageTypes } from "../../src/protocol/messages.ts";
 import { Wsh } from "./wsh.ts";
 
-/** What becomes of a JSON value. @param what the operation, `hello` of its gateway, `event`, or `stream` */
+/** Replacement of a JSON value. @param what the operation, `hello` of its gateway, `event`, or `stream` */
 export type Lie = (what: string, said: unknown) => unknown;
 
 interface Pair {
@@ -22,7 +22,7 @@ export class LyingMachine implements AsyncDisposable {
   lie: Lie = (_, said) => said;
 
   private constructor(
-    /** The machine as it is. */
+    /** The unchanged machine. */
     readonly remote: Wsh,
     private readonly url: string,
   ) {
@@ -51,7 +51,7 @@ export class LyingMachine implements AsyncDisposable {
     return `http://127.0.0.1:${this.server.port}`;
   }
 
-  /** Says something to all who hear its events. */
+  /** Sends an event to all of its subscribers. */
   tell(text: string): void {
     for (const socket of this.local) if (socket.data.path.startsWith("/ws/json")) socket.send(text);
   }
@@ -77,7 +77,7 @@ export class LyingMachine implements AsyncDisposable {
     const { status } = response;
     if (what === "hello" || "error" in Object(said)) return Response.json(this.lie(what, said), { status });
     const told = this.lie(what, Object(said).result);
-    // With its head, a text is the answer itself.
+    // Where the head is given, a text is the answer itself.
     if (typeof told === "string" && told.startsWith("{")) return new Response(told);
     return Response.json(isError(told) ? told : { result: told }, { status });
   }

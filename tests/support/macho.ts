@@ -1,10 +1,10 @@
-/** A Mach-O file for tests: small, with what a signature needs, and code that does nothing. */
+/** A Mach-O file for tests: small, with the parts that a signature needs, and code that does nothing. */
 import { viewOf } from "../../packaging/macho/code-signature.ts";
 
 /** Three pages and a part of one. */
 export const CODE_BYTES = 3 * 4096 + 1000;
 
-/** A Mach-O file of two segments and a signature's place of `room` bytes at its end. */
+/** A Mach-O file of two segments, with `room` bytes for a signature at its end. */
 export function smallExecutable(room: number): Uint8Array {
   const bytes = new Uint8Array(CODE_BYTES + room).map((_, index) => (index * 7) & 0xff);
   const view = viewOf(bytes);

@@ -1,8 +1,8 @@
-/** Time that passes when a test says so. */
+/** Time that advances when a test says so. */
 import type { Clock } from "../../src/base/clock.ts";
 
 export interface ManualClock extends Clock {
-  /** Timers that are set. */
+  /** Pending timers. */
   timers(): number;
   pass(ms: number): void;
 }

@@ -6,13 +6,13 @@ import { until } from "./until.ts";
 import { Wsh, type WshOptions } from "./wsh.ts";
 import { program } from "./wsh-program.ts";
 
-/** `legacy`: an era with sessions. `auto`: the newest that the server knows, which is the one without. */
+/** `legacy`: a protocol version with sessions. `auto`: the newest that the server knows, which has none. */
 export type Era = "legacy" | "auto";
 
 export class McpInstance extends Wsh {
   private readonly owned: { close(): Promise<unknown> | unknown }[] = [];
 
-  /** Agents may change everything, unless the configuration says what they may: tests of rights do. */
+  /** Agents may change everything, unless the configuration has a rule, as in tests of rights. */
   constructor(env: Readonly<Record<string, string>> = {}, { config = "", ...more }: Omit<WshOptions, "env"> = {}) {
     const rights = config.includes("agents_may") ? "" : 'agents_may = "everything"\n';
     super({ env, config: `${rights}${config}`, ...more });
@@ -24,7 +24,7 @@ export class McpInstance extends Wsh {
     return { url: await this.address(child), pid: child.pid };
   }
 
-  /** Where a server of this instance serves MCP over TCP, when it does. */
+  /** URL at which a server of this instance serves MCP over TCP, if it does. */
   async address(child: { readonly pid: number; readonly exitCode: number | null }): Promise<URL> {
     const address = await until("the server", async () => {
       if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`);
@@ -75,10 +75,10 @@ export class McpInstance extends Wsh {
   }
 }
 
-/** What a tool answers: the parsed text, and whether it is an error. */
+/** A tool's answer: the parsed text, and whether it is an error. */
 export interface Answer {
   readonly isError: boolean;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into results of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read results of every shape
   readonly value: any;
   readonly structured: unknown;
   readonly texts: readonly string[];

@@ -1,4 +1,4 @@
-/** Mouse reports as a terminal sends them in SGR, at cells that count from 0. */
+/** Mouse reports as a terminal sends them in SGR, at cells counted from 0. */
 const report = (button: number, row: number, col: number, final = "M"): string =>
   `\x1b[<${button};${col + 1};${row + 1}${final}`;
 

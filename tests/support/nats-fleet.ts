@@ -1,25 +1,25 @@
 /**
- * A fleet on one machine: a nats-server of the test's own on loopback, instances of wsh that are its machines, and one from
- * which they are used.
+ * A fleet on one machine: a nats-server for the test on loopback, instances of wsh that are its machines, and one that
+ * uses them.
  */
 import { joinedFile } from "../../src/cluster/fleet/creds-file.ts";
 import { prepareStateDir } from "../../src/instance/paths.ts";
 import { type FleetUser, NatsServer, type NatsServerOptions, writeCredentials } from "./nats-server.ts";
 import { Wsh, type WshOptions } from "./wsh.ts";
 
-/** Another address of a NATS server for this user; null: its own. */
+/** Another address of a NATS server for this user; null: the default. */
 export type FleetWay = (user: string, url: string) => Promise<string | null>;
 
 export class TestFleet implements AsyncDisposable {
   private constructor(
-    /** The NATS servers; more than one are a cluster. */
+    /** The NATS servers; several form a cluster. */
     readonly cluster: readonly NatsServer[],
-    /** Those that use the machines, by user. */
+    /** The instances that use the machines, by user. */
     readonly hubs: ReadonlyMap<string, Wsh>,
     readonly machines: ReadonlyMap<string, Wsh>,
   ) {}
 
-  /** Starts the machines' servers and those of the others, each with a role. */
+  /** Starts the servers of the machines and of their users, each with a role. */
   static async start(
     users: readonly FleetUser[],
     options: NatsServerOptions & { wsh?: WshOptions; servers?: number; way?: FleetWay } = {},

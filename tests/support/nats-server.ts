@@ -1,5 +1,5 @@
 /**
- * A nats-server of a test's own on loopback, for a fleet without JWTs. Users, passwords and permissions are those that
+ * A nats-server for one test on loopback, for a fleet without JWTs. Users, passwords and permissions are those that
  * docs/machines.md tells owners of a cluster to set.
  */
 import fs from "node:fs";
@@ -20,13 +20,13 @@ export interface FleetUser {
 
 export interface NatsServerOptions {
   readonly jetstream?: boolean;
-  /** Users that may say and hear everything. */
+  /** Users that may publish and subscribe to everything. */
   readonly trusted?: readonly string[];
 }
 
 const page = fs.readFileSync(join(import.meta.dir, "../../docs/machines.md"), "utf8");
 
-/** What docs/machines.md (Your own NATS cluster) says that a role may publish and subscribe to. */
+/** Subjects that a role may publish and subscribe to, by docs/machines.md (Your own NATS cluster). */
 export function permissionsOf({ name, role }: FleetUser): { publish: string[]; subscribe: string[] } {
   const rows = [...page.matchAll(/^\| `(machine|observe|operate|admin)` \| (.*wsh1.*) \| (.*) \|$/gm)];
   const at = rows.findIndex(([, of]) => of === role);
@@ -42,9 +42,9 @@ export function permissionsOf({ name, role }: FleetUser): { publish: string[]; s
 /** Ports of one server. */
 interface Ports {
   readonly clients: number;
-  /** Of its cluster. */
+  /** The port for its cluster. */
   readonly routes: number;
-  /** Where it says who is connected. */
+  /** The port where it reports its connections. */
   readonly monitor: number;
 }
 
@@ -63,7 +63,7 @@ export class NatsServer implements AsyncDisposable {
     return server;
   }
 
-  /** Servers that know each other. */
+  /** Servers with routes to each other. */
   static async cluster(
     count: number,
     dir: string,
@@ -114,7 +114,7 @@ export class NatsServer implements AsyncDisposable {
     return this.process.pid;
   }
 
-  /** Starts it, or starts it again at the same port. */
+  /** Starts it, or restarts it at the same port. */
   async begin(): Promise<void> {
     const log = join(this.dir, `${this.name}.log`);
     const program = pathOf("nats-server") ?? "nats-server";

@@ -1,14 +1,14 @@
 /**
- * A machine's network of its own: a network namespace of Linux, joined to this one by a pair of interfaces. Its link can
- * go down as a cable is drawn: what is sent vanishes, nobody is told, no connection ends. Takes root.
+ * A separate network for one machine: a network namespace of Linux, joined to this one by a pair of interfaces. Its link
+ * can go down like an unplugged cable: packets vanish without notice, no connection ends. Requires root.
  *
- * The namespace, its interfaces and what runs in it end with their owner, a shell that waits for its standard input to
+ * The namespace, its interfaces and its processes end with their owner, a shell that waits for its standard input to
  * end: also when the test was killed.
  */
 import { pathOf, say } from "./programs.ts";
 import { until } from "./until.ts";
 
-/** 198.18.0.0/15 is set aside for measuring networks (RFC 2544): nobody routes to it. In it are so many networks of four. */
+/** 198.18.0.0/15 is reserved for benchmarks (RFC 2544): nobody routes to it. It contains so many networks of four. */
 const NETWORKS = 2 ** 15;
 
 const OWN = `
@@ -27,14 +27,14 @@ ip link del "$2" 2>/dev/null
 
 /** The shell's script that owns a network, and its arguments: names of namespace and interfaces, both addresses. */
 function owner(): [script: string, name: string, localEnd: string, remoteEnd: string, local: string, remote: string] {
-  // An interface's name has at most 15 bytes.
+  // An interface name has at most 15 bytes.
   const id = crypto.randomUUID().slice(0, 8);
   const at = Math.floor(Math.random() * NETWORKS) * 4;
   const address = (host: number): string => `198.${18 + (at >> 16)}.${(at >> 8) & 0xff}.${(at & 0xff) + host}`;
   return [`trap '${END}' EXIT\n${OWN}`, `wsh-${id}`, `wn${id}`, `wf${id}`, address(1), address(2)];
 }
 
-/** Whether namespaces can be made here; says why not. */
+/** Whether namespaces can be made here; prints why not. */
 export function canMakeNetworks(): boolean {
   if (process.platform !== "linux" || process.getuid?.() !== 0) {
     say("networks", "network namespaces take root on Linux, so what tests them does not run");
@@ -44,7 +44,7 @@ export function canMakeNetworks(): boolean {
     say("networks", "'ip' is not installed, so what tests network namespaces does not run");
     return false;
   }
-  // A container may be root and not be allowed this, or some of it: one is made, and ended again.
+  // A container may have root and lack this right, or part of it: one namespace is made, and ended again.
   const [script, ...args] = owner();
   const probe = Bun.spawnSync(["setsid", "sh", "-c", script, "sh", ...args], { stdin: "ignore", stderr: "ignore" });
   const isAllowed = probe.stdout.toString() === "ready\n";
@@ -57,7 +57,7 @@ export class Network implements AsyncDisposable {
     private readonly owner: Bun.Subprocess<"pipe", "pipe", "pipe">,
     private readonly name: string,
     private readonly remoteEnd: string,
-    /** This side's address, and the other's. */
+    /** Addresses of this side and of the other. */
     readonly local: string,
     readonly remote: string,
   ) {}
@@ -75,12 +75,12 @@ export class Network implements AsyncDisposable {
     return new Network(child, name, remoteEnd, local, remote);
   }
 
-  /** Begins a command line that runs in the other machine's network. */
+  /** Prefix of a command line that runs in the other machine's network. */
   get inside(): readonly string[] {
     return [pathOf("ip") ?? "ip", "netns", "exec", this.name];
   }
 
-  /** Draws the cable, or plugs it in again. */
+  /** Unplugs the cable, or plugs it in again. */
   async link(state: "up" | "down"): Promise<void> {
     const set = Bun.spawnSync(["ip", "-n", this.name, "link", "set", this.remoteEnd, state]);
     if (!set.success) throw new Error(set.stderr.toString());

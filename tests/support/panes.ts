@@ -1,4 +1,4 @@
-/** A server with sessions of several panes, as tests of them see it. */
+/** A server with sessions of several panes, as tests see it. */
 import { Http } from "./http.ts";
 import { Wsh } from "./wsh.ts";
 
@@ -28,7 +28,7 @@ export async function splitServer(options: ConstructorParameters<typeof Wsh>[0] 
   return { wsh, server, http, panes, [Symbol.asyncDispose]: () => wsh[Symbol.asyncDispose]() };
 }
 
-/** Columns of a screen from one on, without trailing blanks. */
+/** Columns of a screen from the given one, without trailing blanks. */
 export function columns(text: string, from: number, to = 1000): string {
   return text
     .split("\n")
@@ -36,7 +36,7 @@ export function columns(text: string, from: number, to = 1000): string {
     .join("\n");
 }
 
-/** A line that starts a `sleep` as a job, and ends once the job is that program: before, it is a copy of its shell. */
+/** A line that starts a `sleep` as a job, and ends once the job is that program: before, it is a fork of its shell. */
 export function inBackground(sleep: string): string {
   return `${sleep} & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done`;
 }

@@ -1,4 +1,4 @@
-/** A session in an instance of its own, and a person attached to it. */
+/** A session in a separate instance, and a person attached to it. */
 import { type EmulatorOptions, EmulatorTerminal } from "./terminals/emulator-terminal.ts";
 import { until } from "./until.ts";
 import { Wsh } from "./wsh.ts";
@@ -6,9 +6,9 @@ import { Wsh } from "./wsh.ts";
 export interface PersonOptions extends EmulatorOptions {
   /** Text of config.toml. */
   readonly config?: string;
-  /** The setting `status`; off unless told. */
+  /** The setting `status`; off by default. */
   readonly status?: "auto" | "on" | "off";
-  /** What the session runs in place of a shell. */
+  /** Command of the session in place of a shell. */
   readonly run?: readonly string[];
   readonly seen?: string | RegExp;
 }
@@ -27,7 +27,7 @@ export async function personAt({ config = "", status = "off", run = [], ...optio
   };
 }
 
-/** What was copied to the terminal's clipboard last (OSC 52); null when nothing was. */
+/** Last text that was copied to the terminal's clipboard (OSC 52); null when none was. */
 export function copied(person: EmulatorTerminal): string | null {
   const found = [...person.bytes.matchAll(/\x1b\]52;c;([A-Za-z0-9+/=]*)(?:\x07|\x1b\\)/g)].at(-1)?.[1];
   return found === undefined ? null : Buffer.from(found, "base64").toString();

@@ -1,4 +1,4 @@
-/** Stands in for a framework that no package offers, by its essential lines, written anew. */
+/** Stands in for a framework that no package offers: its essential lines, rewritten. */
 
 /** As bash-preexec does since 0.5 (atuin and iTerm2 bring it along): a DEBUG trap, and an installation at the first prompt. */
 export const preexecLibrary = String.raw`

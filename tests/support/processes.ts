@@ -18,13 +18,13 @@ export function parentOf(pid: number): number | null {
   return parent === null ? null : Number(parent);
 }
 
-/** Gone, or dead and not yet collected. */
+/** Gone, or a zombie. */
 export function hasEnded(pid: number): boolean {
   const state = statField(pid, 3);
   return state === null || state === "Z" || state === "X";
 }
 
-/** Stops a process; a busy machine takes a moment until the kernel says that it is stopped. */
+/** Stops a process, and waits until the kernel reports it as stopped. */
 export async function stopProcess(pid: number): Promise<void> {
   process.kill(pid, "SIGSTOP");
   await until(`process ${pid} to be stopped`, () => statField(pid, 3) === "T");
@@ -38,7 +38,7 @@ export function threadsOf(pid: number): number {
   return fs.readdirSync(`/proc/${pid}/task`).length;
 }
 
-/** Memory that is this process's own part (PSS) in KiB. */
+/** Proportional share of this process's memory (PSS) in KiB. */
 export function memoryOf(pid: number): number {
   const rollup = fs.readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
   return Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1] ?? Number.NaN);
@@ -47,7 +47,7 @@ export function memoryOf(pid: number): number {
 /** O_ASYNC as fdinfo has it. */
 const TOLD_OF_INPUT = 0o20000;
 
-/** How many persons' terminals a session process reads: the kernel tells it of keys there. Linux. */
+/** Number of persons' terminals that a session process reads: the kernel notifies it of keys there. Linux. */
 export function terminalsRead(pid: number): number {
   return fs.readdirSync(`/proc/${pid}/fd`).filter((fd) => {
     try {

@@ -1,6 +1,6 @@
 /**
  * Programs that tests drive and that a machine may lack. A test of a missing one is skipped, which `bun test` counts, and
- * its name is printed once; nothing passes because something was not there. Programs are looked up nowhere else.
+ * its name is printed once; no test passes because something was missing. Programs are looked up only here.
  */
 import { test } from "bun:test";
 import { join } from "node:path";
@@ -14,14 +14,14 @@ export function pathOf(program: string): string | null {
   return Bun.which(program, { PATH: [path, ...beside.map((dir) => join(dir, "../sbin"))].join(":") });
 }
 
-/** Whether one of these is missing; says which, once each. */
+/** Whether one of these is missing; prints each missing name once. */
 export function isMissing(...programs: readonly string[]): boolean {
   const missing = programs.filter((name) => pathOf(name) === null);
   for (const name of missing) sayMissing(name);
   return missing.length > 0;
 }
 
-/** Path of the first of these names for one program that is installed; says when there is none. */
+/** Path of the first of these names for one program that is installed; prints a line when there is none. */
 export function anyOf(...names: readonly [string, ...string[]]): string | null {
   const [found] = names.flatMap((name) => pathOf(name) ?? []);
   if (found === undefined) sayMissing(names[0]);
@@ -37,7 +37,7 @@ function sayMissing(name: string): void {
   say(name, `'${name}' is not installed, so what tests it does not run`);
 }
 
-/** Says once that something is skipped, and why. */
+/** Prints once that something is skipped, and why. */
 export function say(what: string, why: string): void {
   if (said.has(what)) return;
   said.add(what);

@@ -1,4 +1,4 @@
-/** One program on a pseudo terminal, with everything it wrote so far: how PTY tests drive either adapter. */
+/** One program on a pseudo terminal, with all of its output so far: how PTY tests drive either adapter. */
 
 import type { Pty, PtyExit, PtyOpen } from "../../src/pty/port.ts";
 import { PATIENCE_MS } from "./until.ts";
@@ -113,7 +113,7 @@ export class Program implements Disposable {
     return this.bytes.toString("utf8");
   }
 
-  /** Acknowledges everything that was received, and with `always` everything to come. */
+  /** Acknowledges everything that was received, and with `always` all later output. */
   acknowledge(always = false): void {
     if (always) this.#hold = false;
     const count = this.#unacknowledged;

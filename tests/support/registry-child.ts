@@ -1,4 +1,4 @@
-/** A child process for tests of the instance layer; the first argument says what it does. */
+/** A child process for tests of the instance layer; the first argument selects its role. */
 
 import fs from "node:fs";
 import { withLock } from "../../src/instance/lock.ts";
@@ -43,7 +43,7 @@ switch (role) {
     break;
   }
   case "claim-and-leave": {
-    // A session whose program outlives it: started as hosts start theirs, with descriptors of its own only.
+    // A session whose program outlives it: started like the programs of sessions, with its own descriptors only.
     await claimSession(instance, { name: { kind: "exact", name: argument }, maxSessions: 9, bind: listen });
     const program = Bun.spawn(["sleep", "1000"], { terminal: { cols: 80, rows: 24 }, detached: true });
     const plain = Bun.spawn(["sleep", "1000"], { stdio: ["ignore", "ignore", "ignore"], detached: true });
@@ -82,7 +82,7 @@ switch (role) {
     break;
   }
   case "server":
-    // Appended before the bind: how many were started at all.
+    // Appended before the bind: counts all that were started.
     fs.appendFileSync(argument, `${process.pid}\n`);
     try {
       await claimServer(instance, () => listen(instance.httpSocket));

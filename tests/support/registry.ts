@@ -1,4 +1,4 @@
-/** What tests of the instance layer start from: an instance in a directory of its own, and sessions that only listen. */
+/** Set-up of tests of the instance layer: an instance in its own directory, and sessions that only listen. */
 
 import fs from "node:fs";
 import os from "node:os";
@@ -8,9 +8,9 @@ import { type ClaimResult, claimSession, type NameRule } from "../../src/registr
 
 export interface TestInstance extends Disposable {
   readonly instance: Instance;
-  /** Environment that names the instance's directories to other processes. */
+  /** Environment that passes the instance's directories to other processes. */
   readonly env: Readonly<Record<string, string>>;
-  /** Holds all of the instance's directories; removed at the end. */
+  /** Contains all of the instance's directories; removed at the end. */
   readonly dir: string;
 }
 
@@ -21,7 +21,7 @@ export function testInstance(name = "default"): TestInstance {
     HOME: join(dir, "home"),
     XDG_RUNTIME_DIR: join(dir, "run"),
     WSH_SERVER_NAME: name,
-    // The platform of this process is that of the processes it starts (fake-darwin/environment.ts).
+    // The platform of this process is that of its children (fake-darwin/environment.ts).
     ...(process.env.BUN_OPTIONS === undefined ? {} : { BUN_OPTIONS: process.env.BUN_OPTIONS }),
   };
   return {
@@ -34,7 +34,7 @@ export function testInstance(name = "default"): TestInstance {
 
 export interface TestSession extends ClaimResult, Disposable {}
 
-/** A registered session whose host is a listener in this process; disposing stops it as a host's death would. */
+/** A registered session whose session process is a listener in this process; disposing it stops it like a crash. */
 export async function session(
   instance: Instance,
   name: string | NameRule = { kind: "number" },

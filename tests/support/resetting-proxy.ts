@@ -1,7 +1,7 @@
-/** A way over TCP to a machine's gateway whose connections are reset at a chosen moment, as a kernel resets them. */
+/** A TCP proxy to a machine's gateway whose connections are reset at a chosen moment, as a kernel resets them. */
 import net from "node:net";
 
-/** Which connections are meant, by the first line of their request. */
+/** Selects connections by the first line of their request. */
 export type Meant = (firstLine: string) => boolean;
 
 export class ResettingProxy implements AsyncDisposable {
@@ -15,7 +15,7 @@ export class ResettingProxy implements AsyncDisposable {
   ) {}
 
   /**
-   * @param at how many pieces of data pass, in either direction, before the connection is reset; 0: what is asked first
+   * @param at number of pieces of data that pass, in either direction, before the reset; 0: the first request
    * does not arrive
    */
   static async to(port: number, meant: Meant, at: number): Promise<ResettingProxy> {
@@ -33,7 +33,7 @@ export class ResettingProxy implements AsyncDisposable {
     let passed = 0;
     let isMeant = false;
     const pass = (from: net.Socket, to: net.Socket, bytes: Buffer | string): void => {
-      // A connection that is kept carries one request after another.
+      // A kept connection carries one request after another.
       if (from === local) isMeant ||= meant(bytes.toString().split("\r\n")[0] ?? "");
       if (isMeant && passed++ >= at) {
         this.resets++;

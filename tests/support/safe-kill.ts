@@ -1,6 +1,6 @@
 /**
- * Loaded before every test file (bunfig.toml): a signal to process 0 or -1, which a number that was not there makes of
- * a mistake, would end the test runner itself, or everything on the machine. It throws in place of that.
+ * Loaded before every test file (bunfig.toml): a signal to process 0 or -1, which a missing number turns into, would
+ * end the test runner itself, or everything on the machine. It throws instead.
  */
 const kill = process.kill.bind(process);
 process.kill = (pid, signal) => {

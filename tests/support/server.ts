@@ -1,4 +1,4 @@
-/** A server of an instance of its own, as its clients reach it: over TCP with a token, over the Unix socket without. */
+/** A server of a separate instance, as its clients reach it: over TCP with a token, over the Unix socket without. */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "./until.ts";
@@ -13,11 +13,11 @@ export interface GatewayOptions extends WshOptions {
 
 export const TOKEN = "a-token-for-the-tests-of-wsh";
 
-/** Ports that the system gives to nobody: its own begin at 32,768 on Linux, at 49,152 elsewhere. */
+/** Ports that the system does not assign: its own begin at 32,768 on Linux, at 49,152 elsewhere. */
 const LOWEST_PORT = 20_000;
 const PORTS = 12_000;
 
-/** A TCP port that is free, for a server that comes back at the same one: nobody is given it meanwhile. */
+/** A free TCP port for a server that restarts at the same one: the system does not assign it meanwhile. */
 export function lastingPort(): number {
   for (;;) {
     const port = LOWEST_PORT + Math.floor(Math.random() * PORTS);
@@ -25,7 +25,7 @@ export function lastingPort(): number {
       Bun.listen({ hostname: "127.0.0.1", port, socket: { data() {} } }).stop(true);
       return port;
     } catch {
-      // somebody listens there
+      // the port is in use
     }
   }
 }
@@ -45,7 +45,7 @@ export class Gateway extends Wsh {
     super(options);
     this.auth = auth;
     this.args = args;
-    // /etc/profile has a prompt of its own for root.
+    // /etc/profile sets another prompt for root.
     this.shellFile = join(this.dir, "shrc");
     writeFileSync(this.shellFile, "PS1='$ '\n");
   }
@@ -56,7 +56,7 @@ export class Gateway extends Wsh {
     return gateway;
   }
 
-  /** Starts the server; again, after it was ended. */
+  /** Starts the server, or restarts it after its end. */
   async serve(): Promise<void> {
     const bind = this.args.includes("--bind") ? [] : ["--bind", "127.0.0.1:0"];
     const auth = this.auth ? ["--token", TOKEN] : ["--no-auth"];
@@ -74,7 +74,7 @@ export class Gateway extends Wsh {
       const info: { addresses?: string[]; pid?: number } = await Bun.file(this.instance.infoFile).json();
       return info.pid === child.pid ? (info.addresses?.[0] ?? "none") : null;
     });
-    // It says where it will be found before it can be. A connection that is kept may lead to an earlier server.
+    // It prints its address before it accepts connections. A kept connection may lead to an earlier server.
     await until(
       "the server to answer",
       async () => (await this.fetch("/health", { keepalive: false }).catch(() => null))?.ok,
@@ -93,7 +93,7 @@ export class Gateway extends Wsh {
     return this.child?.pid ?? 0;
   }
 
-  /** The server's exit code, when it ends. */
+  /** The server's exit code when it ends. */
   get ended(): Promise<number> {
     return this.child?.exited ?? Promise.resolve(0);
   }
@@ -124,7 +124,7 @@ export class Gateway extends Wsh {
     return this.fetch(path, { method: "POST", headers, body: JSON.stringify(json), ...init });
   }
 
-  /** Makes a session: a plain shell with the prompt `$ `, unless told otherwise. */
+  /** Makes a session: a plain shell with the prompt `$ ` by default. */
   async create(fields: Readonly<Record<string, unknown>> = {}): Promise<{ name: string; id: string; pane_id: string }> {
     const response = await this.unix("/sessions", {
       json: { shell: "/bin/sh", env: { ENV: this.shellFile }, ...fields },

@@ -3,7 +3,7 @@ import type { CommandRecord, ExecResult, OutputResult, RunResult, Status } from 
 import type { ConditionInput, WaitResult } from "../../src/protocol/conditions.ts";
 import type { Http } from "./http.ts";
 
-/** Of the shells of tests (Wsh). */
+/** Prompt of the shells of tests (Wsh). */
 const PROMPT = "$ ";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -35,7 +35,7 @@ export class SessionApi {
     return this.post("wait", { any_of, ...fields });
   }
 
-  /** Waits for a condition that must come. */
+  /** Waits for a condition that must be met. */
   async until(condition: ConditionInput, fields: Fields = {}): Promise<WaitResult> {
     const result = await this.wait([condition], fields);
     const wanted = typeof condition === "string" ? condition : condition.type;
@@ -45,7 +45,7 @@ export class SessionApi {
   }
 
   /**
-   * Waits until bash's prompt stands on the screen, nothing typed behind it: it may still be printed when a command has
+   * Waits until bash's prompt is on the screen with no input behind it: it may be printed after a command has
    * ended and the state is `prompt`. Returns the cursor behind it.
    */
   async promptShown(): Promise<number> {

@@ -1,4 +1,4 @@
-/** A session as lists have it, for tests of what is made of it. */
+/** A session as in lists, for tests of functions that use it. */
 import type { SessionInfo } from "../../src/protocol/session.ts";
 
 export function sessionInfo(given: Partial<SessionInfo> = {}): SessionInfo {

@@ -1,4 +1,4 @@
-/** Instances for all tests of a file: their server runs while the tests do, and they go with them. */
+/** Instances that all tests of a file share: their server runs during the tests, and both end with them. */
 import { afterAll, beforeAll } from "bun:test";
 import { Gateway, type GatewayOptions } from "./server.ts";
 import type { Wsh } from "./wsh.ts";

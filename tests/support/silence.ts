@@ -1,4 +1,4 @@
-/** Activity and the waits for silence upon it, joined as a pane joins them. */
+/** Activity and the waits for silence that depend on it, joined as in a pane. */
 import type { Clock } from "../../src/base/clock.ts";
 import { Activity } from "../../src/pane/activity.ts";
 import { Silence } from "../../src/pane/waiting/silence.ts";

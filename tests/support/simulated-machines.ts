@@ -1,6 +1,6 @@
 /**
- * Many machines of a fleet that one process pretends to be: each beats, and answers what it is asked for its list. Run as a
- * program it is a process of its own, which reads its orders (`Orders`) as JSON from standard input.
+ * Many machines of a fleet, simulated by one process: each sends heartbeats, and answers requests for its list. As a
+ * program it is a separate process, which reads its orders (`Orders`) as JSON from standard input.
  */
 import { connect, type Msg, type NatsConnection, usernamePasswordAuthenticator } from "@nats-io/transport-node";
 import { intervals } from "../../src/platform/intervals.ts";
@@ -8,17 +8,17 @@ import type { Beat } from "../../src/protocol/fleet-messages.ts";
 import { beatSubject, encodeToken, requestsTo, serviceSubject } from "../../src/protocol/fleet-subjects.ts";
 import { PROTOCOL_VERSION } from "../../src/protocol/messages.ts";
 
-/** Beats of all machines are spread over their interval in so many turns. */
+/** Heartbeats of all machines are spread over their interval in so many turns. */
 const TURNS = 100;
 
 interface Orders {
   readonly url: string;
-  /** One who may say everything. */
+  /** A user that may publish everything. */
   readonly user: string;
   readonly password: string;
-  /** They are `s0`, `s1` and so on. */
+  /** They are named `s0`, `s1` and so on. */
   readonly count: number;
-  /** What each has in its list, as GET /sessions says it. */
+  /** The list of each, as in GET /sessions. */
   readonly sessions: readonly object[];
 }
 
@@ -55,7 +55,7 @@ class SimulatedMachines {
         if (at >= 0) this.beat(at, at + 1);
       },
     });
-    // Asked only so that the servers say when nobody is there.
+    // Requested only to make the servers report missing responders.
     nats.subscribe(serviceSubject("INFO", "*"), { callback: () => {} });
     setInterval(() => {
       const size = Math.ceil(orders.count / TURNS);

@@ -1,4 +1,4 @@
-/** A WebSocket client over a plain TCP socket that can stop reading, as no client library's can. Server frames only. */
+/** A WebSocket client over a plain TCP socket that can stop reading, which no client library can. Server frames only. */
 import net from "node:net";
 import type { Message } from "./websocket.ts";
 
@@ -7,7 +7,7 @@ export class SlowSocket {
   /** Bytes read so far. */
   received = 0;
   closeCode: number | null = null;
-  /** Pings heard; none is answered. */
+  /** Pings received; none is answered. */
   pings = 0;
   ended = false;
   private buffer = Buffer.alloc(0);
@@ -56,7 +56,7 @@ export class SlowSocket {
     this.socket.write(Buffer.concat([Buffer.from([0x80 | opcode]), length, mask, masked]));
   }
 
-  /** Bytes as they are. */
+  /** Raw bytes. */
   write(bytes: Uint8Array): void {
     this.socket.write(bytes);
   }

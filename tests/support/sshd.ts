@@ -1,4 +1,4 @@
-/** A server of ssh for tests. */
+/** An ssh server for tests. */
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
@@ -6,13 +6,13 @@ import { freePort } from "./free-ports.ts";
 import { pathOf } from "./programs.ts";
 import { until } from "./until.ts";
 
-/** Where a server listens, and what begins its command line: a network of its own (network.ts). */
+/** Address at which a server listens, and the prefix of its command line: a separate network (network.ts). */
 export interface SshdPlace {
   readonly address: string;
   readonly inside: readonly string[];
 }
 
-/** A server of ssh on the loopback interface unless told, with keys of its own, for this account. */
+/** An ssh server, on the loopback interface by default, with its own keys, for this account. */
 export class Sshd implements AsyncDisposable {
   private constructor(
     private readonly dir: string,
@@ -35,7 +35,7 @@ export class Sshd implements AsyncDisposable {
     fs.mkdirSync("/run/sshd", { recursive: true });
     const port = freePort();
     const options = ["StrictModes=no", "UsePAM=no", "PidFile=none", `AuthorizedKeysFile=${dir}/authorized`];
-    // Not the tester's own home, whose shells run what he has written there. Of two SetEnv ssh takes the first.
+    // Not the tester's own home, whose shells run that person's rc files. Of two SetEnv ssh uses the first.
     fs.mkdirSync(join(dir, "home"));
     const lines = [...settings, `SetEnv HOME=${join(dir, "home")}`];
     fs.writeFileSync(join(dir, "sshd_config"), lines.map((line) => `${line}\n`).join(""));
@@ -61,14 +61,14 @@ export class Sshd implements AsyncDisposable {
     return `${this.login("-tt ")} '${remote}'`;
   }
 
-  /** The line that logs in, without a command. */
+  /** The command line that logs in, without a command. */
   login(flags = ""): string {
     const options = ["StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR", "BatchMode=yes"];
     const given = options.map((option) => `-o ${option}`).join(" ");
     return `ssh ${flags}-F none -i ${this.dir}/user -p ${this.port} ${given} ${this.address}`;
   }
 
-  /** A configuration of ssh in which this server is the host `name`, which asks nobody anything. */
+  /** An ssh configuration in which this server is the host `name`, without any questions. */
   clientConfig(name: string): string {
     const path = join(this.dir, `${name}.ssh_config`);
     const lines = [
@@ -84,7 +84,7 @@ export class Sshd implements AsyncDisposable {
     return path;
   }
 
-  /** Ends the server; with its connections, as when a machine goes away. */
+  /** Ends the server; with its connections, as when a machine fails. */
   async stop(): Promise<void> {
     const children = Bun.spawnSync(["ps", "-o", "pid=", "--ppid", String(this.process.pid)]).stdout.toString();
     this.process.kill();
@@ -98,7 +98,7 @@ export class Sshd implements AsyncDisposable {
     }
   }
 
-  /** Starts it again after `stop`. */
+  /** Restarts it after `stop`. */
   async again(): Promise<void> {
     this.process = Bun.spawn([...this.args], { stderr: "ignore" });
     await until("sshd", async () => Bun.spawnSync(["sh", "-c", this.command("true")]).success || null);

@@ -1,4 +1,4 @@
-/** Takes journals in, in a process of its own that a test can kill: `bun take-in-child.ts DIRECTORY`. */
+/** Imports journals in a separate process that a test can kill: `bun take-in-child.ts DIRECTORY`. */
 import { join } from "node:path";
 import { takeIn } from "../../src/history/take-in.ts";
 

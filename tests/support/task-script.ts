@@ -1,6 +1,6 @@
 /**
- * A scripted agent that does the twelve tasks of agent-tasks.ts with wsh's tools, as our skills teach it: what it answers
- * comes from what the tools answered, and from nothing else.
+ * A scripted agent that does the twelve tasks of agent-tasks.ts with wsh's tools, as our skills teach it: its answers
+ * come from the tools' results alone.
  */
 import type { AgentTasks } from "./agent-tasks.ts";
 import type { CountedCalls } from "./counted-calls.ts";
@@ -9,7 +9,7 @@ const SESSION = "work";
 /** The installer's menu, from the top. */
 const MENU = ["minimal", "standard", "full", "developer"];
 
-/** Does all tasks; returns what it would tell of each, in their order. */
+/** Does all tasks; returns its answers in their order. */
 export async function doTasks(calls: CountedCalls, directory: string, { given }: AgentTasks): Promise<string[]> {
   const { secret, port, timeout, edition, base } = given;
   const exec = (args: object) => calls.must("wsh_exec", args);

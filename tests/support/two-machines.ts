@@ -1,6 +1,6 @@
 /**
- * Two machines on one: an instance of wsh here, and one that is reached by ssh alone. The second has directories, a home
- * and a PATH of its own, which its sshd gives to every login.
+ * Two machines on one: an instance of wsh here, and one that is reached by ssh alone. The second has separate
+ * directories, HOME and PATH, which its sshd gives to every login.
  */
 import fs from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ export interface MachinesSetup {
   readonly sshd?: readonly string[];
   /** Text of the remote machine's ~/.bashrc, which a login by ssh reads. */
   readonly bashrc?: string;
-  /** There is no wsh on the remote machine. */
+  /** wsh is not installed on the remote machine. */
   readonly bare?: boolean;
   /** The remote machine's network. */
   readonly at?: SshdPlace;
@@ -29,7 +29,7 @@ export class TwoMachines implements AsyncDisposable {
     readonly sshd: Sshd,
   ) {}
 
-  /** The remote machine is `m1`, and is added unless told. */
+  /** The remote machine is `m1`, and is added by default. */
   static async start({
     sshd = [],
     bashrc,
@@ -44,7 +44,7 @@ export class TwoMachines implements AsyncDisposable {
     if (!bare) fs.writeFileSync(join(bin, "wsh"), `#!/bin/sh\nexec ${program.join(" ")} "$@"\n`, { mode: 0o755 });
     if (bashrc !== undefined) fs.appendFileSync(join(remote.env.HOME ?? "", ".bashrc"), bashrc);
     const { PATH, ...env } = remote.env;
-    // Nothing that the tester has installed is found there.
+    // The tester's own programs are not found there.
     const own = { ...env, PATH: `${bin}:/usr/bin:/bin` };
     const set = Object.entries(own).map(([name, value]) => `${name}=${value}`);
     const server = await Sshd.start([`SetEnv ${set.join(" ")}`, ...sshd], at);
@@ -70,12 +70,12 @@ export class TwoMachines implements AsyncDisposable {
     return null;
   }
 
-  /** Kills the ssh master, which there is. */
+  /** Kills the ssh master, which must exist. */
   killMaster(): void {
     if (!this.endMaster()) throw new Error("there is no ssh master");
   }
 
-  /** @returns whether there was one to kill: one may have ended by itself */
+  /** @returns whether there was one to kill: it may have ended by itself */
   endMaster(): boolean {
     const pid = this.masterPid();
     if (pid !== null) process.kill(pid, "SIGKILL");

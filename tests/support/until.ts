@@ -1,12 +1,12 @@
-/** Waiting for something to become true, never for time to pass. */
+/** Waits for a condition to become true, never for time to pass. */
 
-/** How long anything may take that a test waits for, in ms: a busy machine, not a slow program. */
+/** Limit of every wait of a test, in ms: allows for a busy machine, not for a slow program. */
 export const PATIENCE_MS = Number(process.env.WSH_PATIENCE ?? 20_000);
-/** Pauses between two looks, in ms: each longer than the last by half, so that a long wait costs others little. */
+/** Pauses between two probes, in ms: each is longer than the last by half, so that a long wait costs little. */
 const FIRST_PAUSE_MS = 5;
 const LAST_PAUSE_MS = 120;
 
-/** Waits until `probe` answers something else than undefined, null or false, and returns that. */
+/** Waits until `probe` returns something other than undefined, null or false, and returns that. */
 export async function until<T>(
   what: string,
   probe: () => T | Promise<T>,

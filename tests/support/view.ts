@@ -1,4 +1,4 @@
-/** A terminal of a page, as its script is: keeps the picture, confirms it, numbers what it types. */
+/** A terminal of a page, like its script: keeps the picture, confirms it, numbers its input. */
 import type { Frame } from "../../src/protocol/frame.ts";
 import { applyFrame } from "../../src/protocol/frame-codec.ts";
 import { encodeInput } from "../../src/protocol/numbered-input.ts";
@@ -18,7 +18,7 @@ export class TestView {
   constructor(
     readonly socket: TestSocket,
     readonly client: string,
-    /** Number of the newest piece that this client typed before. */
+    /** Number of the newest piece of input that this client sent before. */
     typed = 0,
   ) {
     this.number = typed;
@@ -36,7 +36,7 @@ export class TestView {
     return this.socket.messages.find(({ type }) => type === "opened");
   }
 
-  /** Takes in what has come. */
+  /** Reads the received messages. */
   update(): void {
     for (; this.read < this.socket.messages.length; this.read++) {
       const { type, n, ...update } = this.socket.messages[this.read];
@@ -47,7 +47,7 @@ export class TestView {
     }
   }
 
-  /** Text of the picture, without blanks at the ends of rows. */
+  /** Text of the picture, without trailing blanks. */
   get text(): string {
     const lines = this.frame?.lines ?? [];
     return lines
@@ -74,7 +74,7 @@ export class TestView {
     return this.text;
   }
 
-  /** Types as a person does. @returns the number of the piece */
+  /** Types like a person. @returns the number of the piece */
   type(text: string): number {
     this.number++;
     this.send(this.number, text);

@@ -1,7 +1,7 @@
-/** A WebSocket client for tests: keeps what it hears, waits for what a test wants. */
+/** A WebSocket client for tests: keeps received messages, waits for the one that a test wants. */
 import { PATIENCE_MS } from "./until.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into messages of every shape
+// biome-ignore lint/suspicious/noExplicitAny: tests read messages of every shape
 export type Message = any;
 
 /** A WebSocket client that collects messages and waits for the ones a test wants. */
@@ -37,7 +37,7 @@ export class TestSocket {
   /** Resolves when the server has read everything that was sent so far. */
   async read(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    // Bun's clients have this; the types are the browsers'.
+    // Bun's clients have this; the types are those of browsers.
     const socket = this.socket as unknown as Bun.WebSocket;
     socket.addEventListener("pong", () => resolve(), { once: true });
     socket.ping();

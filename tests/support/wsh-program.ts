@@ -1,6 +1,6 @@
 /**
  * The program under test: WSH_BIN, else the built binary when no source is newer, else the source itself. Tests that
- * measure or that need the binary's own ways ask `isCompiled`.
+ * measure, or that need the binary's own behaviour, check `isCompiled`.
  */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
 /**
- * An instance of wsh of its own: directories, environment, commands, server. Nothing of the tester's configuration is
- * seen, nothing is shared with another test, and at the end every process of the instance is gone, hung ones too: they
- * are found by the instance's own directory in their environment.
+ * A separate instance of wsh: directories, environment, commands, server. It reads nothing of the tester's
+ * configuration, shares nothing with another test, and at the end every process of the instance is gone, hung ones too:
+ * they are found by the instance's own directory in their environment.
  */
 import fs from "node:fs";
 import os from "node:os";
@@ -18,9 +18,9 @@ export interface WshOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Text of config.toml. */
   readonly config?: string;
-  /** Shorter intervals than the product's, which a test need not wait out. */
+  /** Shorter intervals than the product's, which a test need not wait for. */
   readonly intervals?: Partial<Intervals>;
-  /** Instance name; `t` unless told. */
+  /** Instance name; `t` by default. */
   readonly name?: string;
 }
 
@@ -30,7 +30,7 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** What a process prints until its end, and its exit code. */
+/** Output of a process until its end, and its exit code. */
 export async function finished(child: Bun.Subprocess<Bun.SpawnOptions.Writable, "pipe", "pipe">): Promise<Finished> {
   const [stdout, stderr, code] = await Promise.all([
     new Response(child.stdout).text(),
@@ -50,7 +50,7 @@ export class Wsh implements AsyncDisposable {
   constructor({ env = {}, config, intervals, name = "t" }: WshOptions = {}) {
     const home = join(this.dir, "home");
     fs.mkdirSync(join(home, ".config/wsh"), { recursive: true });
-    // A short prompt that tells when a shell is ready, and no history file.
+    // A short prompt that shows that a shell is ready, and no history file.
     fs.writeFileSync(join(home, ".bashrc"), "PS1='$ '\nunset HISTFILE\n");
     fs.writeFileSync(join(home, ".bash_profile"), ". ~/.bashrc\n");
     prepareFish(home);
@@ -63,9 +63,9 @@ export class Wsh implements AsyncDisposable {
       TERM: "xterm-256color",
       XDG_RUNTIME_DIR: join(this.dir, "run"),
       WSH_SERVER_NAME: name,
-      // Tests of the status line set it; for all others the program has every row.
+      // Tests of the status line set it; in all others the program has every row.
       WSH_STATUS: "off",
-      // How soon Bun compiles: `check` says it for all processes of tests.
+      // When Bun's JIT compiles: `check` sets it for all processes of tests.
       ...Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("BUN_JSC_"))),
       ...(intervals === undefined ? {} : { WSH_TEST_INTERVALS: JSON.stringify(intervals) }),
       ...env,
@@ -74,7 +74,7 @@ export class Wsh implements AsyncDisposable {
     this.instance = resolveInstance({ env: this.env });
   }
 
-  /** What runs `wsh ARGS`. */
+  /** The command that runs `wsh ARGS`. */
   command(...args: readonly string[]): string[] {
     return [...program, ...args];
   }
@@ -126,13 +126,13 @@ export class Wsh implements AsyncDisposable {
     return JSON.parse(await this.ok("list", "--json", ...args));
   }
 
-  /** What a session shows, as text. Asked without a command where a process has it: tests look often. */
+  /** The screen of a session, as text. Read without a command if a process has it, since tests read it often. */
   async screen(name: string): Promise<string> {
     using look = await this.#look(name);
     return (await look.read()) ?? this.ok("screen", name);
   }
 
-  /** Waits until a session shows what is wanted; returns the screen. */
+  /** Waits until a session's screen matches; returns the screen. */
   async shows(name: string, wanted: string | RegExp): Promise<string> {
     let screen = "";
     using look = await this.#look(name);
@@ -179,14 +179,14 @@ export class Wsh implements AsyncDisposable {
     return fetch(`http://localhost${path}`, { ...init, unix: this.instance.httpSocket });
   }
 
-  /** Processes of this instance: its hosts, its server, what runs in its sessions. */
+  /** Processes of this instance: session processes, server, programs of its sessions. */
   processes(): { readonly pid: number; readonly command: string }[] {
     const mark = `XDG_RUNTIME_DIR=${this.env.XDG_RUNTIME_DIR}`;
     if (process.platform === "darwin") return processesOfMac(mark);
     return fs.readdirSync("/proc").flatMap((entry) => {
       if (!/^\d+$/.test(entry) || Number(entry) === process.pid) return [];
       try {
-        // Of every process of the machine: as bytes, and its command only if it is wanted.
+        // For every process of the machine: as bytes, and its command only if needed.
         if (!fs.readFileSync(`/proc/${entry}/environ`).includes(`${mark}\0`)) return [];
         const command = fs.readFileSync(`/proc/${entry}/cmdline`, "utf8").split("\0").join(" ").trim();
         return [{ pid: Number(entry), command }];
@@ -196,7 +196,7 @@ export class Wsh implements AsyncDisposable {
     });
   }
 
-  /** The host processes, oldest first: numbers of processes begin again from the start. */
+  /** The session processes, oldest first: process ids start again from the beginning. */
   hosts(): number[] {
     return this.processes()
       .filter(({ command }) => command.endsWith(" session-process"))
@@ -204,7 +204,7 @@ export class Wsh implements AsyncDisposable {
       .sort((a, b) => startedAt(a) - startedAt(b) || a - b);
   }
 
-  /** Kills the host that is the `at`th in age; -1 is the newest. Never 0, which is the tests' own group. */
+  /** Kills the session process that is the `at`th in age; -1 is the newest. Never 0, which is the tests' own group. */
   async killHost(at = 0): Promise<void> {
     process.kill(await until("a host", () => this.hosts().at(at)), "SIGKILL");
   }
@@ -213,7 +213,7 @@ export class Wsh implements AsyncDisposable {
   async killServer(): Promise<void> {
     const pid = await until("a server", () => this.servers()[0]);
     process.kill(pid, "SIGKILL");
-    // Until it has gone its lock says that a server runs, and none is started.
+    // Until the process is gone, its lock says that a server runs, and none is started.
     await until("the server to be gone", () => !this.servers().includes(pid));
   }
 
@@ -227,7 +227,7 @@ export class Wsh implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const child of this.#started) child.kill("SIGKILL");
     await Promise.all(this.#started.map((child) => child.exited));
-    // Stopped ones too; until there is none, since a dying server may just have started something.
+    // Stopped ones too; repeated until there is none, since a dying server may just have started something.
     await until("the instance's processes to end", async () => {
       const left = this.processes();
       for (const { pid } of left) {
@@ -258,7 +258,7 @@ function processesOfMac(mark: string): { readonly pid: number; readonly command:
   );
 }
 
-/** When a process was started, in ticks since the machine was; 0 where nothing tells. */
+/** Start of a process in ticks since boot; 0 where it is unknown. */
 function startedAt(pid: number): number {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");

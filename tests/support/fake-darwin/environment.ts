@@ -1,7 +1,7 @@
 /**
- * Environment under which the processes of wsh that a test starts, and those that these start, run on the macOS of
- * platform.ts: they must run from source (`sourceProgram`), since Bun loads the platform before wsh's own code. Nothing
- * of wsh knows of this.
+ * Environment in which the processes of wsh that a test starts, and their children, run on the macOS of
+ * platform.ts: they must run from source (`sourceProgram`), since Bun loads the platform before wsh's own code. No
+ * code of wsh knows of this.
  */
 import { join } from "node:path";
 

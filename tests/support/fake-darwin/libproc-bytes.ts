@@ -1,10 +1,10 @@
-/** The structs that libproc of macOS writes, as a compiler lays out the headers' terms: not by wsh's own table. */
+/** The structs that macOS's libproc writes, as a compiler lays out the headers' declarations, not by wsh's table. */
 import { darwinHeaders } from "../../fixtures/headers/darwin.ts";
 import { typeOf } from "../c-layout.ts";
 
 type Value = number | bigint | string;
 
-/** Bytes of a struct with these fields set (`outer.inner` inside a struct) and all others 0. */
+/** Bytes of a struct with these fields set (`outer.inner` in a nested struct) and all others 0. */
 export function structBytes(name: string, values: Readonly<Record<string, Value>>): Uint8Array {
   const { bytes, fields } = typeOf(darwinHeaders, name);
   const struct = Buffer.alloc(bytes);
@@ -12,7 +12,7 @@ export function structBytes(name: string, values: Readonly<Record<string, Value>
     const place = fields.get(field);
     if (place === undefined) throw new Error(`struct ${name} has no field ${field}`);
     if (typeof value === "string") {
-      // Cut as the kernel cuts it: one NUL at least.
+      // Truncated as in the kernel: at least one NUL remains.
       Buffer.from(value).copy(struct, place.offset, 0, place.bytes - 1);
     } else if (place.bytes === 8) struct.writeBigUInt64LE(BigInt.asUintN(64, BigInt(value)), place.offset);
     else struct.writeUInt32LE(Number(value) >>> 0, place.offset);
@@ -20,7 +20,7 @@ export function structBytes(name: string, values: Readonly<Record<string, Value>
   return new Uint8Array(struct);
 }
 
-/** What sysctl KERN_PROCARGS2 gives: the count, the executable, NULs up to the next word, arguments, environment. */
+/** Result of sysctl KERN_PROCARGS2: the count, the executable, NULs up to the next word, arguments, environment. */
 export function procArgsBytes(executable: string, args: readonly string[], env: readonly string[] = []): Uint8Array {
   const count = Buffer.alloc(4);
   count.writeInt32LE(args.length);

@@ -1,5 +1,5 @@
 /**
- * macOS as a platform, made of the Linux kernel underneath: what runs on it sees no /proc, only what libproc tells, as
+ * macOS as a platform on top of the Linux kernel: a process on it sees no /proc, only libproc's answers, in
  * the bytes that libproc writes; a connect to a full queue is refused; bind and the end of a socket raise no file
  * event, and a socket cannot be watched. Terminals: tests/support/darwin-terminal.ts.
  *
@@ -24,7 +24,7 @@ import { linuxSockets } from "../../../src/platform/linux/sockets.ts";
 import type { Platform, RunState, Sockets } from "../../../src/platform/port.ts";
 import { procArgsBytes, structBytes } from "./libproc-bytes.ts";
 
-/** p_stat of <sys/proc.h>: a process that sleeps is SRUN, too. */
+/** p_stat of <sys/proc.h>: a sleeping process is SRUN, too. */
 const statuses: Readonly<Record<RunState, number>> = { running: 2, asleep: 2, alive: 2, stopped: 4, ended: 5 };
 /** NODEV. */
 const NO_DEVICE = 0xffffffff;
@@ -77,7 +77,7 @@ function answer(pid: number, flavor: number): Uint8Array | null {
 }
 
 class FakeProcesses extends LibprocProcesses {
-  /** Terminals have the names that they have here. */
+  /** Terminals have their Linux names. */
   override terminalPath(tty: number): string | null {
     return ttyPath(tty);
   }
@@ -90,13 +90,13 @@ function isSocket(path: string): boolean {
 const fakeSockets: Sockets = {
   connect(path) {
     const outcome = linuxSockets.connect(path);
-    // EAGAIN, a full queue; descriptors do not run out in tests.
+    // EAGAIN: a full queue; descriptors do not run out in tests.
     return outcome.kind === "other" ? { kind: "refused" } : outcome;
   },
   bound: () => [],
   watch(path, changed, failed) {
     if (isSocket(path)) throw new Error(`EOPNOTSUPP: ${path} is a socket`);
-    // A socket that is gone is known by its name only.
+    // A removed socket is known only by its name.
     const isEvent = (file: string | null): boolean =>
       file === null || !(file.endsWith(".sock") || isSocket(join(path, file)));
     return linuxSockets.watch(path, (file) => isEvent(file) && changed(file), failed);
@@ -106,7 +106,7 @@ const fakeSockets: Sockets = {
 };
 
 export const fakeDarwin: Platform = {
-  // The kernel underneath takes longer paths.
+  // The Linux kernel accepts longer paths.
   limits: darwin.limits,
   foldsFileNames: darwin.foldsFileNames,
   processes: new FakeProcesses(fakeLibproc),
@@ -115,7 +115,7 @@ export const fakeDarwin: Platform = {
   listeners: null,
 };
 
-/** What macOS does once a day to files of /tmp that nobody has used for three days: regular files go. */
+/** macOS's daily clean-up of /tmp: regular files that were not used for three days are removed. */
 export function cleanTmp(directory: string): string[] {
   const removed: string[] = [];
   for (const entry of fs.readdirSync(directory, { recursive: true, withFileTypes: true })) {

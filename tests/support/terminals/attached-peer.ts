@@ -1,4 +1,4 @@
-/** A person at an attached terminal, as far as a session's host can tell: keys go in, what is shown is thrown away. */
+/** A person at an attached terminal, as seen by a session process: keys go in, output is discarded. */
 
 import type { Instance } from "../../../src/instance/paths.ts";
 import type { Attach } from "../../../src/protocol/attach.ts";
@@ -7,7 +7,7 @@ import { parseTarget } from "../../../src/protocol/names.ts";
 import { findSession } from "../../../src/registry/registry.ts";
 import { Connection } from "../../../src/wire/connection.ts";
 
-/** What a person's client asks for: nothing but the screen. */
+/** Requests of a person's client: only the screen. */
 export const attachment: Attach = {
   rows: 24,
   cols: 80,

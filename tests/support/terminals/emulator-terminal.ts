@@ -1,6 +1,6 @@
 /**
- * A person's terminal whose every cell, colour and byte can be looked at: an emulator on the master's side of a PTY on
- * which `wsh` runs. Where tmux is what people have, this is what can be compared exactly.
+ * A person's terminal whose every cell, colour and byte can be read: an emulator on the master's side of a PTY on
+ * which `wsh` runs. tmux is the terminal that people have; this one can be compared exactly.
  */
 import type { Grid } from "../../../src/protocol/grid.ts";
 import { until } from "../until.ts";
@@ -16,15 +16,15 @@ export interface EmulatorOptions {
   readonly rows?: number;
   readonly cols?: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** It shows pictures. */
+  /** It displays pictures. */
   readonly graphics?: KittyGraphics;
-  /** The command that runs wsh; else the program under test. */
+  /** The command that runs wsh; default: the program under test. */
   readonly wsh?: readonly string[];
 }
 
 export class EmulatorTerminal implements AsyncDisposable {
   readonly screen: OuterScreen;
-  /** Everything that was written to the terminal. */
+  /** All bytes that were written to the terminal. */
   private written: Buffer[] = [];
   private shown: Promise<void> = Promise.resolve();
   private readonly closed = Promise.withResolvers<void>();
@@ -53,16 +53,16 @@ export class EmulatorTerminal implements AsyncDisposable {
     });
     if (this.child.terminal === undefined) throw new Error("no terminal was made");
     this.pty = this.child.terminal;
-    // As a terminal does: what programs ask is answered.
+    // As in a terminal, queries of programs are answered.
     this.screen.terminal.onData((data) => this.pty.closed || void this.pty.write(data));
   }
 
-  /** Runs `wsh ARGS` in a terminal of its own. */
+  /** Runs `wsh ARGS` in a separate terminal. */
   static run(wsh: Wsh, args: readonly string[], options: EmulatorOptions = {}): EmulatorTerminal {
     return new EmulatorTerminal(wsh, args, options);
   }
 
-  /** Attaches to a session and waits until its shell's prompt, or what else is wanted, is seen. */
+  /** Attaches to a session and waits until its shell's prompt, or the given text, is visible. */
   static async attach(
     wsh: Wsh,
     name: string,
@@ -77,7 +77,7 @@ export class EmulatorTerminal implements AsyncDisposable {
     return this.child.pid;
   }
 
-  /** Resolves with the exit code once what was written before has been read, too. */
+  /** Resolves with the exit code after all earlier output has been read. */
   get exited(): Promise<number> {
     return this.child.exited.then(async (code) => {
       await Promise.race([this.closed.promise, Bun.sleep(CLOSE_MS)]);
@@ -98,7 +98,7 @@ export class EmulatorTerminal implements AsyncDisposable {
     this.pty.write(text);
   }
 
-  /** The window is closed. */
+  /** Closes the window. */
   hangUp(): void {
     this.pty.close();
   }
@@ -123,7 +123,7 @@ export class EmulatorTerminal implements AsyncDisposable {
     return describeRows((await this.grid()).lines);
   }
 
-  /** Waits until the screen shows what is wanted; returns the screen. */
+  /** Waits until the screen matches; returns the screen. */
   async sees(wanted: string | RegExp | ((text: string) => boolean)): Promise<string> {
     let text = "";
     const found = until(`the terminal to show ${wanted}`, async () => {

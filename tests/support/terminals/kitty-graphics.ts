@@ -1,7 +1,7 @@
 /**
- * The part of a terminal that has kitty's graphics protocol, as far as its document goes: uploads in parts, virtual
- * placements, deletion, images of each screen by themselves, and what placeholders on the screen then show. Whatever a
- * terminal would refuse is kept in `errors`.
+ * The part of a terminal that implements kitty's graphics protocol, as its document defines it: uploads in parts, virtual
+ * placements, deletion, separate images for each screen, and the display of placeholders. Commands that
+ * a terminal would refuse are kept in `errors`.
  */
 import type { Row } from "../../../src/protocol/grid.ts";
 import { numberOf } from "../../../src/terminal/pictures/diacritics.ts";
@@ -26,7 +26,7 @@ export class KittyGraphics {
   private rest = "";
   private upload: { readonly id: number; readonly image: KittyImage } | null = null;
 
-  /** Of the screen in use. */
+  /** Images of the screen in use. */
   get images(): Images {
     return this.isAlternate ? this.other : this.normal;
   }
@@ -35,7 +35,7 @@ export class KittyGraphics {
     return this.normal.size + this.other.size;
   }
 
-  /** Takes what is written to the terminal; returns its answers. */
+  /** Reads output to the terminal; returns its answers. */
   take(bytes: Uint8Array): string {
     let answers = "";
     const text = this.rest + Buffer.from(bytes).toString("latin1");
@@ -51,7 +51,7 @@ export class KittyGraphics {
     return answers;
   }
 
-  /** What the placeholders of rows show: `ID:ROW,COL` of a whole image that has room there, else nothing. */
+  /** Images that the placeholders of rows show: `ID:ROW,COL` of a whole image that has room there, else nothing. */
   shown(rows: readonly Row[]): string[] {
     return rows.flatMap((row, y) =>
       row.flatMap(({ text, style }, x) => {

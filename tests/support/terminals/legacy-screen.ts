@@ -1,6 +1,6 @@
 /**
  * A terminal without grapheme clusters: it counts cells by code points, by a table that each test chooses, as many
- * terminals do, each in its own way. Reads what the renderer writes and nothing more.
+ * terminals do, each differently. Understands what the renderer writes and nothing more.
  */
 export class LegacyScreen {
   private cells: string[][];
@@ -49,7 +49,7 @@ export class LegacyScreen {
       if (this.col > 0) line[this.col - 1] += point;
       return;
     }
-    // Without wrapping, what does not fit takes the last cells.
+    // Without wrapping, text that does not fit goes to the last cells.
     this.col = Math.min(this.col, this.cols - width);
     for (const col of [this.col, this.col + width - 1]) {
       if (line[col] === "") line[col - 1] = " ";

@@ -1,6 +1,6 @@
 /**
- * An emulator in the part of the person's terminal, read back through its public interface only: cells, colours,
- * cursor and scrollback, to be compared with what was meant to be rendered.
+ * An emulator in place of the person's terminal, read through its public interface only: cells, colours,
+ * cursor and scrollback, to compare with the rendered frame.
  */
 import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 import { type IBufferCell, Terminal } from "@xterm/headless";
@@ -35,7 +35,7 @@ export class OuterScreen {
     return new Promise((done) => this.terminal.write(typeof bytes === "string" ? bytes : this.whole(bytes), done));
   }
 
-  /** Those characters that have ended. */
+  /** The complete characters. */
   private whole(bytes: Uint8Array): Uint8Array {
     const all = Buffer.concat([this.begun, bytes]);
     let end = all.length;
@@ -123,7 +123,7 @@ export function describeRows(lines: readonly Row[]): string[] {
       if (style !== before) styles += ` ${col}:${style}`;
       before = style;
     });
-    // A mark without a base is rendered on a blank, and what cannot be seen as one.
+    // A mark without a base is rendered on a blank; a part that is not visible, as one.
     const shown = row.map(({ text }) => (/^\p{Cf}$/u.test(text) ? " " : /^\p{M}/u.test(text) ? ` ${text}` : text));
     const text = shown.join("|");
     return `${text}${styles}`;

@@ -1,6 +1,6 @@
 /**
- * A real shell on a real PTY, started as the plan says, with what it wrote and the marks found in it. The test owns the
- * HOME directory and disposes of the shell; nothing of the tester's own configuration is seen.
+ * A real shell on a real PTY, started as the launch plan says, with its output and the marks found in it. The test owns
+ * the HOME directory and disposes of the shell; the tester's own configuration is not read.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { integrationFiles } from "../../../src/shell/integration.ts";
 import { planShell, type ShellKind } from "../../../src/shell/plan.ts";
 import { prepareFish } from "../fish-home.ts";
 
-/** Ends every wait that would otherwise hang; generous, since the machine may be busy. */
+/** Limit of every wait that would otherwise hang; generous, since the machine may be busy. */
 const DEADLINE_MS = 20_000;
 
 export const NONCE = "n0nce";
@@ -36,7 +36,7 @@ export interface ShellOptions {
   readonly integration?: boolean;
   /** Name of the directory that holds our scripts. */
   readonly scripts?: string;
-  /** Answers to what fish asks of a terminal are not needed; the size is 80 × 24 unless told. */
+  /** fish's queries of its terminal need no answers; the size is 80 × 24 by default. */
   readonly cols?: number;
 }
 
@@ -117,7 +117,7 @@ export class ShellTerminal implements AsyncDisposable {
     this.#process?.terminal?.write(text);
   }
 
-  /** Resolves when `condition` gives something; what it gave is the result. */
+  /** Resolves with the first result of `condition` that is not empty. */
   async until<T>(what: string, condition: () => T | null | undefined | false): Promise<T> {
     const end = Date.now() + DEADLINE_MS;
     for (;;) {
@@ -184,8 +184,8 @@ export function findText(output: string): string {
 }
 
 /**
- * What a person sees while typing `lines` one after another, with and without integration.
- * @param files of a home whose prompt is "@@ "
+ * The visible output while a person types `lines` one after another, with and without integration.
+ * @param files files of a home whose prompt is "@@ "
  */
 export async function transcripts(
   program: ShellKind,

@@ -1,10 +1,10 @@
 /**
- * One client of a tmux server in control mode: every question to a terminal is a line to it. A `tmux` of its own for each
- * took most of the processor time of the tests that look at a terminal often.
+ * One client of a tmux server in control mode: every question to a terminal is a line to it. A `tmux` process for each
+ * question took most of the processor time of the tests that read a terminal often.
  */
 import type { FileSink, Subprocess } from "bun";
 
-/** What the client sends for a command: a line `%begin TIME NUMBER FLAGS`, output, and `%end` or `%error` with the same numbers. */
+/** The client's output for a command: a line `%begin TIME NUMBER FLAGS`, output, and `%end` or `%error` with the same numbers. */
 const BEGIN = /^%begin (\d+ \d+) (\d+)$/;
 /** Flag of an answer to a command of this client, rather than of its start. */
 const OWN = 1;
@@ -34,7 +34,7 @@ export class TmuxControl {
     void this.read();
   }
 
-  /** Runs a command; @returns what it prints */
+  /** Runs a command; @returns its output */
   run(words: readonly string[]): Promise<string> {
     const command = words.map(quoted).join(" ");
     if (this.ended) return Promise.reject(new Error(`tmux ${command}: the server has ended`));
@@ -82,7 +82,7 @@ export class TmuxControl {
   }
 }
 
-/** As tmux's parser reads it: within '' nothing has a meaning, and a line break would end the command. */
+/** Quoted for tmux's parser: inside '' nothing has a meaning, and a line break would end the command. */
 function quoted(word: string): string {
   if (!word.includes("\n")) return `'${word.replaceAll("'", `'\\''`)}'`;
   return `"${word.replace(/["\\$]/g, "\\$&").replaceAll("\n", "\\n")}"`;

@@ -1,6 +1,6 @@
 /**
- * A person's terminal: tmux as the outer terminal, driven by keys and read as a screen, so that what is asserted is what
- * a person would see. Each has a tmux server of its own.
+ * A person's terminal: tmux as the outer terminal, driven by keys and read as a screen, so that tests assert what
+ * a person would see. Each has its own tmux server.
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ export interface PersonOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What is printed around the exit code of a command typed with `run`. */
+/** Markers around the exit code of a command typed with `run`. */
 const DONE = "exit-code";
 
 export class PersonTerminal implements AsyncDisposable {
@@ -30,7 +30,7 @@ export class PersonTerminal implements AsyncDisposable {
   /** A terminal with a bare shell at its prompt, whose `wsh` is the program under test. */
   static async open(wsh: Wsh, { cols = 80, rows = 24, env = {} }: PersonOptions = {}): Promise<PersonTerminal> {
     const tmux = ["tmux", "-S", join(wsh.dir, `tmux-${randomBytes(4).toString("hex")}`), "-f", "/dev/null"];
-    // Without TMUX of the tester's own; the terminal's environment is given to the session.
+    // Without the tester's TMUX; the session gets the terminal's environment.
     const own = { PATH: wsh.env.PATH ?? "", TERM: "xterm-256color", LANG: "C.UTF-8", HOME: wsh.env.HOME ?? "" };
     const shell = `env PS1='outer> ' bash --norc --noprofile`;
     const set = Object.entries({ ...wsh.env, ...env }).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
@@ -49,7 +49,7 @@ export class PersonTerminal implements AsyncDisposable {
     await this.keys("Enter");
   }
 
-  /** Runs what shows a session with a shell, up to that shell's prompt. */
+  /** Runs a command that shows a session with a shell, and waits for that shell's prompt. */
   async enter(line: string): Promise<void> {
     await this.run(line);
     await this.sees(/^\$$/m);
@@ -61,7 +61,7 @@ export class PersonTerminal implements AsyncDisposable {
     await until("the terminal to be clear", async () => (await this.all()).trim() === "outer>");
   }
 
-  /** The terminal's own colours, which it answers when asked: `fg=#102030,bg=#f0f1f2`. */
+  /** The terminal's own colours, which it reports when queried: `fg=#102030,bg=#f0f1f2`. */
   async style(style: string): Promise<void> {
     await this.tmux("set-option", "-w", "window-style", style);
     await this.tmux("set-option", "-w", "window-active-style", style);
@@ -77,25 +77,25 @@ export class PersonTerminal implements AsyncDisposable {
     await this.tmux("send-keys", "-H", ...[...Buffer.from(text)].map((byte) => byte.toString(16)));
   }
 
-  /** Pastes a file, as the terminal does it. */
+  /** Pastes a file as the terminal does. */
   async paste(path: string): Promise<void> {
     await this.tmux("load-buffer", path);
     await this.tmux("paste-buffer", "-p", "-r");
   }
 
-  /** Types a command into the bare shell and says afterwards how it ended; see `exitCode`. */
+  /** Types a command into the bare shell, followed by a report of its exit code; see `exitCode`. */
   async run(command: string): Promise<void> {
     await this.type(`${command}; echo "${DONE}=$?"`);
   }
 
-  /** The exit code of what `run` started, when it has ended. */
+  /** The exit code of the command that `run` started, once it has ended. */
   async exitCode(): Promise<number> {
     const pattern = new RegExp(`^${DONE}=(\\d+)$`, "m");
     const screen = await this.sees(pattern);
     return Number(pattern.exec(screen)?.[1]);
   }
 
-  /** Detaches with the prefix key; what was said of an earlier time may still be on the screen. */
+  /** Detaches with the prefix key; messages of an earlier detach may still be on the screen. */
   async detach(): Promise<void> {
     await this.keys("C-\\", "C-\\");
     await this.sees((screen) => /(?:^|\n)outer>\s*$/.test(screen));
@@ -110,12 +110,12 @@ export class PersonTerminal implements AsyncDisposable {
     return this.tmux("capture-pane", "-p", "-S", "-");
   }
 
-  /** A fact of tmux about the terminal, such as `alternate_on` or `cursor_flag`. */
+  /** A tmux variable of the terminal, such as `alternate_on` or `cursor_flag`. */
   async fact(name: string): Promise<string> {
     return (await this.tmux("display-message", "-p", `#{${name}}`)).trim();
   }
 
-  /** Waits until the screen shows what is wanted; returns the screen. */
+  /** Waits until the screen matches; returns the screen. */
   sees(wanted: string | RegExp | ((screen: string) => boolean)): Promise<string> {
     let screen = "";
     const found = until(`the terminal to show ${wanted}`, async () => {
@@ -132,7 +132,7 @@ export class PersonTerminal implements AsyncDisposable {
     await this.tmux("resize-window", "-x", String(cols), "-y", String(rows));
   }
 
-  /** Stops the terminal (it reads nothing and can be asked nothing) and lets it go on. */
+  /** Stops the terminal (it reads nothing and answers nothing) and continues it. */
   async freezer(): Promise<(signal: "SIGSTOP" | "SIGCONT") => void> {
     const server = Number(await this.fact("pid"));
     return (signal) => void process.kill(server, signal);
