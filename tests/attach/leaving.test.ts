@@ -177,7 +177,7 @@ test("modes that wsh's screens do not have are not passed on to the terminal; th
 
 describe.skipIf(!hasTmux)("the title of the person's terminal", () => {
   for (const flags of ["", " --alt-screen"]) {
-    test(`is its own again after detaching${flags}`, async () => {
+    test(`is restored after detaching${flags}`, async () => {
       await using wsh = new Wsh();
       await using person = await PersonTerminal.open(wsh);
       await wsh.session("s");

@@ -91,8 +91,8 @@ describe("what reaches the terminal", () => {
   const print =
     "stty -echo; printf '\\033]0;a title\\007\\033]52;c;Y29waWVk\\007\\033[c\\033]11;?\\007\\033[6n\\033[>q'; read -rst 0.4 -n 500 x; stty echo; echo done\r";
 
-  for (const painted of [false, true]) {
-    const flags = painted ? ["--alt-screen"] : [];
+  for (const rendered of [false, true]) {
+    const flags = rendered ? ["--alt-screen"] : [];
     const how = painted ? "rendered" : "passed through";
 
     test(`${how}: settings decide titles and clipboard; queries never pass`, async () => {

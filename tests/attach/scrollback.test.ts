@@ -36,7 +36,7 @@ describe.skipIf(!hasTmux || process.platform !== "linux")("the scrollback of a t
       await using person = await PersonTerminal.open(wsh);
       await wsh.session("s");
       await wsh.ok("exec", "s", "--", "seq -f old%.0f 1 100");
-      if (painted) {
+      if (rendered) {
         await wsh.server();
         await new Canvas(wsh, "s").overlay({ x: 40, y: 1, width: 5, height: 1, spans: [{ text: "DRAWN" }] });
       }

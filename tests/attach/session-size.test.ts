@@ -1,4 +1,4 @@
-/** The size of a session: decided by people who type, or by the API while nobody is attached; never by read-only viewers. */
+/** The size of a session: decided by people who type, or by the API while nobody is attached; not by read-only viewers. */
 import { describe, expect, test } from "bun:test";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";

@@ -1,4 +1,4 @@
-/** A change of config.toml takes effect at once, in terminals and pages; a mistake in it changes nothing and is reported. */
+/** A change of config.toml takes effect at once, in terminals and pages; a mistake in it has no effect and is reported. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
