@@ -93,7 +93,7 @@ describe("what reaches the terminal", () => {
 
   for (const rendered of [false, true]) {
     const flags = rendered ? ["--alt-screen"] : [];
-    const how = painted ? "rendered" : "passed through";
+    const how = rendered ? "rendered" : "passed through";
 
     test(`${how}: settings decide titles and clipboard; queries never pass`, async () => {
       await using wsh = new Wsh();
