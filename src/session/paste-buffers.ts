@@ -29,14 +29,6 @@ export function describeCopy(text: string): string {
   return `copied ${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
-/**
- * The form of a text for a paste: without characters that could end the paste early or act on the terminal; each line
- * ends as with Enter.
- */
-export function cleanPaste(text: string): string {
-  return text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, "").replace(/\r?\n/g, "\r");
-}
-
 export class PasteBuffers {
   /** Buffers of a private session, newest first. */
   private privateBuffers: (BufferEntry & { readonly text: string })[] = [];

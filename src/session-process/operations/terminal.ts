@@ -4,8 +4,8 @@
  */
 import { isText, unreadBy } from "../../pane/state/reading.ts";
 import { joined } from "../../pane/submits.ts";
+import { cleanPaste } from "../../protocol/pasted-text.ts";
 import type { Line, Scrollback } from "../../protocol/screen.ts";
-import { cleanPaste } from "../../session/paste-buffers.ts";
 import { quote } from "../../shell/words.ts";
 import { containing, type TerminalModel } from "../../terminal/model.ts";
 import type { PaneHandlers } from "./context.ts";

@@ -9,8 +9,8 @@ import type { Answer } from "../../protocol/ask-result.ts";
 import type { BoundKey } from "../../protocol/attach.ts";
 import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { cleanPaste, pasteBytes } from "../../protocol/pasted-text.ts";
 import type { Question } from "../../protocol/question.ts";
-import { cleanPaste } from "../../session/paste-buffers.ts";
 import type { SwitcherRow, SwitcherScope, SwitcherSource } from "../switcher/places.ts";
 import { allKeys } from "./all-keys.ts";
 import { type Menu, paneMenu, statusMenu } from "./menus.ts";
@@ -287,11 +287,6 @@ export class OwnOperations {
     const { port } = this;
     requireAllSessions(port.by, "view.paste");
     if (text === null) this.own.say("nothing has been copied yet");
-    else if (!port.readOnly) port.typed(pasted(text, port.shown.modes.bracketedPaste));
+    else if (!port.readOnly) port.typed(pasteBytes(cleanPaste(text), port.shown.modes.bracketedPaste));
   }
-}
-
-function pasted(text: string, isBracketed: boolean): Uint8Array {
-  const clean = cleanPaste(text);
-  return new TextEncoder().encode(isBracketed ? `\x1b[200~${clean}\x1b[201~` : clean);
 }

@@ -9,6 +9,7 @@ import { encodeKeys } from "../../keys/encode.ts";
 import { type Frame, initialFrameModes } from "../../protocol/frame.ts";
 import { applyFrame, type FrameUpdate } from "../../protocol/frame-codec.ts";
 import type { Row } from "../../protocol/grid.ts";
+import { cleanPaste, pasteBytes } from "../../protocol/pasted-text.ts";
 import { type BorderDrag, Borders } from "./borders.ts";
 import { type BoxGlyphs, cellClass } from "./box-glyphs.ts";
 import type { CellMeasure } from "./cell-size.ts";
@@ -17,7 +18,6 @@ import { CursorView } from "./cursor.ts";
 import { keyBytes } from "./keyboard.ts";
 import { Layers } from "./layers.ts";
 import { PaneView, rowsByElement } from "./pane-view.ts";
-import { cleanPaste, needsConsent, pasteBytes } from "./paste.ts";
 import { Pointer } from "./pointer.ts";
 import { fillRow } from "./row.ts";
 import { TerminalCells } from "./terminal-cells.ts";
@@ -424,4 +424,9 @@ export class Terminal {
     for (const view of this.views.values()) view.refill();
     for (const { element, cells } of this.aroundRows) fillRow(element, cells, this.tools);
   }
+}
+
+/** Whether pasting runs something unseen: several lines, and a program that cannot recognise a paste. */
+function needsConsent(clean: string, bracketed: boolean): boolean {
+  return !bracketed && clean.trimEnd().includes("\r");
 }

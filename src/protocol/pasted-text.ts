@@ -12,12 +12,7 @@ export function cleanPaste(text: string): string {
     .replaceAll(END, "")
     .replaceAll(BEGIN, "")
     .replace(/\r\n?|\n/g, "\r")
-    .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]/g, "");
-}
-
-/** Whether pasting runs something unseen: several lines, and a program that cannot recognise a paste. */
-export function needsConsent(clean: string, bracketed: boolean): boolean {
-  return !bracketed && clean.trimEnd().includes("\r");
+    .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, "");
 }
 
 export function pasteBytes(clean: string, bracketed: boolean): Uint8Array {
