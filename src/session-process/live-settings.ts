@@ -6,7 +6,7 @@ import * as v from "valibot";
 import { useTheme } from "../compositor/theme.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { EventConsumer } from "../protocol/wanted.ts";
-import { useWordSeparators } from "../session/copy-mode/selection.ts";
+import { useWordSeparators } from "../protocol/word-separators.ts";
 import { changedStyles, type LoadedSettings, loadSettings, settingsFault, wantedOf } from "../settings/settings.ts";
 import type { Settings } from "../settings/table.ts";
 import { watchConfig } from "../settings/watch.ts";

@@ -1,6 +1,6 @@
 /** Cursor movements in copy mode. Pure: from one position in the text to another. */
 import type { CopyModeAction } from "../../keys/copy-table.ts";
-import { isSeparator } from "./selection.ts";
+import { isSeparator } from "../../protocol/word-separators.ts";
 import { type CopyModeText, type Point, textOf } from "./text.ts";
 
 /** The position this many rows below (negative: above), in the wanted column. */

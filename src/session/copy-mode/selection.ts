@@ -2,6 +2,7 @@
  * The selection of copy mode, and its text: soft wraps are joined, wide characters stay complete, blanks at the ends of
  * lines are cut. Pure.
  */
+import { isSeparator } from "../../protocol/word-separators.ts";
 import { type CopyModeText, isBefore, type Point, textOf } from "./text.ts";
 
 /** `characters` from one position to another, both included; whole `lines`; a `rectangle` of the displayed rows. */
@@ -94,19 +95,6 @@ const together = /[\p{L}\p{N}\p{M}_./~:@%+#?&=,\-\\]/u;
 /** Ends of sentences, which do not belong to them. */
 const ending = /[.,:?]/;
 
-/** Characters between words; null: those of paths and addresses belong together. A process serves one person. */
-let separators: ReadonlySet<string> | null = null;
-
-/** @param characters value of the setting word_separators; empty: the usual characters */
-export function useWordSeparators(characters: string): void {
-  separators = characters === "" ? null : new Set([...characters, " ", "\t"]);
-}
-
-/** Whether a character separates words according to the setting; null: it is not set. */
-export function isSeparator(character: string): boolean | null {
-  return separators === null ? null : separators.has(character);
-}
-
 /** The word, path or address at a position; else its single cell. */
 export function wordAt(text: CopyModeText, point: Point): Selection {
   const { line, col } = text.whole(point);
@@ -114,13 +102,16 @@ export function wordAt(text: CopyModeText, point: Point): Selection {
   const belongs = (at: number): boolean => {
     const cell = cells[at];
     if (cell?.width === 0) return belongs(at - 1);
-    return cell !== undefined && (separators === null ? together.test(cell.text) : isWordCell(cell.text));
+    if (cell === undefined) return false;
+    const separates = isSeparator(cell.text);
+    // An empty cell is a blank.
+    return separates === null ? together.test(cell.text) : cell.text !== "" && !separates;
   };
   let [from, to] = [col, col];
   if (belongs(col)) {
     while (from > 0 && belongs(from - 1)) from--;
     while (belongs(to + 1)) to++;
-    while (separators === null && to > col && ending.test(cells[to]?.text ?? "")) to--;
+    while (isSeparator("") === null && to > col && ending.test(cells[to]?.text ?? "")) to--;
   }
   return { kind: "characters", anchor: { line, col: from }, head: text.whole({ line, col: to }) };
 }
@@ -141,11 +132,6 @@ export const selectionKinds: Readonly<Partial<Record<string, SelectionKind>>> = 
   select_lines: "lines",
   select_rectangle: "rectangle",
 };
-
-/** An empty cell is a blank. */
-function isWordCell(text: string): boolean {
-  return text !== "" && separators?.has(text) === false;
-}
 
 /** The same selection with its ends exchanged. */
 export function turned(selection: Selection | null): Selection | null {

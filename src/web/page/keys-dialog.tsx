@@ -1,7 +1,7 @@
 /** The dialog of keys: those of the page, and those of terminals according to the current settings. */
 import { signal } from "@preact/signals";
 import type { ViewMessage } from "../../protocol/view.ts";
-import { useWordSeparators } from "../terminal/clicked.ts";
+import { useWordSeparators } from "../../protocol/word-separators.ts";
 
 type KeysInForce = Extract<ViewMessage, { type: "keys" }>;
 type Table = KeysInForce["tables"][number];

@@ -3,21 +3,15 @@
  * line; both span rows that wrap. The browser's own selection ends at punctuation and at rows; it only gives the
  * position of the click.
  */
+import { isSeparator } from "../../protocol/word-separators.ts";
 import { offsetIn, placeIn, rowText } from "./copy.ts";
 import type { ShownRow } from "./types.ts";
 
 /** Ends a word: blanks, brackets, quotes, lines between columns. */
 const BETWEEN_WORDS = /[\s()[\]{}<>'"`,;|│]/;
-/** Characters of the setting word_separators; null: the usual ones. All terminals of a page belong to one person. */
-let separators: ReadonlySet<string> | null = null;
-
-/** @param characters value of the setting word_separators; empty: the usual characters */
-export function useWordSeparators(characters: string): void {
-  separators = characters === "" ? null : new Set([...characters, " ", "\t"]);
-}
 
 function isBetweenWords(character = " "): boolean {
-  return separators === null ? BETWEEN_WORDS.test(character) : separators.has(character);
+  return isSeparator(character) ?? BETWEEN_WORDS.test(character);
 }
 
 /** Distance from which a press counts as a drag, in CSS pixels. */

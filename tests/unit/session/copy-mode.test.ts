@@ -1,14 +1,10 @@
 /** What is looked at and copied is what was printed: compared with the terminal's own logical lines. */
 import { describe, expect, test } from "bun:test";
 import { decodeKeys, flushKeys, initialKeyState } from "../../../src/keys/decode.ts";
+import { useWordSeparators } from "../../../src/protocol/word-separators.ts";
 import { CopyMode } from "../../../src/session/copy-mode/copy-mode.ts";
 import { Search, Searched } from "../../../src/session/copy-mode/search.ts";
-import {
-  type SelectionKind,
-  selectedText,
-  useWordSeparators,
-  wordAt,
-} from "../../../src/session/copy-mode/selection.ts";
+import { type SelectionKind, selectedText, wordAt } from "../../../src/session/copy-mode/selection.ts";
 import { CopyModeText, type Point } from "../../../src/session/copy-mode/text.ts";
 import { copyModeSource } from "../../../src/session-process/copy-mode-source.ts";
 import { TerminalModel } from "../../../src/terminal/model.ts";
