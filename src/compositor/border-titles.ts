@@ -5,7 +5,7 @@
  * title is shortened before the state.
  */
 import { inAscii } from "./ascii.ts";
-import { type Cluster, cleanText, clusters } from "./graphemes.ts";
+import { type Cluster, cleanText, clusters, cutTo, widthOf } from "./graphemes.ts";
 
 /** Contents of the line above a pane. */
 export interface PaneLabel {
@@ -22,22 +22,9 @@ const SEPARATOR = " · ";
 /** UTF-16 units read of a title: more than any terminal is wide. */
 const LONGEST = 4_096;
 
-function widthOf(text: readonly Cluster[]): number {
-  return text.reduce((sum, { width }) => sum + width, 0);
-}
-
-/** Text of at most this many cells, with a sign at a cut; empty if not even that fits. */
+/** Empty if not even the least text fits. */
 function cut(text: readonly Cluster[], cells: number): readonly Cluster[] {
-  if (widthOf(text) <= cells) return text;
-  if (cells < LEAST) return [];
-  const kept: Cluster[] = [];
-  let width = 0;
-  for (const cluster of text) {
-    if (width + cluster.width > cells - 1) break;
-    kept.push(cluster);
-    width += cluster.width;
-  }
-  return [...kept, { text: "…", width: 1 }];
+  return cells < LEAST && widthOf(text) > cells ? [] : cutTo(cells, text);
 }
 
 function oneLine(text: string): readonly Cluster[] {

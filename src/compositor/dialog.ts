@@ -10,7 +10,7 @@ import { type Cell, FAINT, type Grid, type Row, type Style } from "../protocol/g
 import type { Size } from "../protocol/size.ts";
 import { inAscii } from "./ascii.ts";
 import { Canvas, type CanvasBox } from "./canvas.ts";
-import { type Cluster, cleanText, clusters } from "./graphemes.ts";
+import { type Cluster, cleanText, clusters, cutTo, textOf, widthOf } from "./graphemes.ts";
 import { theme } from "./theme.ts";
 
 /** Widest text, in cells: longer lines are hard to read. */
@@ -70,26 +70,9 @@ export interface DialogLayout {
   readonly framed: boolean;
 }
 
-function widthOf(line: readonly Cluster[]): number {
-  return line.reduce((sum, { width }) => sum + width, 0);
-}
-
-function textOf(line: readonly Cluster[]): string {
-  return line.map(({ text }) => text).join("");
-}
-
 /** A clean line, cut to its place with an ellipsis. */
 function cut(text: string, cells: number): string {
-  const line = clusters(text);
-  if (widthOf(line) <= cells) return text;
-  let width = 0;
-  let kept = "";
-  for (const { text: grapheme, width: wide } of line) {
-    if (width + wide > cells - 1) break;
-    width += wide;
-    kept += grapheme;
-  }
-  return `${kept}…`;
+  return textOf(cutTo(cells, clusters(text)));
 }
 
 /** Clean text in lines of at most `cells`, broken between words if possible. */

@@ -8,7 +8,7 @@ import type { Grid } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
 import { inAscii } from "./ascii.ts";
 import { Canvas, type CanvasBox } from "./canvas.ts";
-import { type Cluster, cleanText, clusters } from "./graphemes.ts";
+import { type Cluster, cleanText, clusters, cutTo, textOf, widthOf } from "./graphemes.ts";
 import { theme } from "./theme.ts";
 
 export interface KeyMapRow {
@@ -36,22 +36,6 @@ const NARROWEST = 20;
 /** Cells of a description: two columns fit a terminal of 80. */
 const LONGEST = 24;
 
-function widthOf(text: readonly Cluster[]): number {
-  return text.reduce((sum, { width }) => sum + width, 0);
-}
-
-function cut(text: readonly Cluster[], ellipsis: string): readonly Cluster[] {
-  if (widthOf(text) <= LONGEST) return text;
-  const kept: Cluster[] = [];
-  for (let width = 0; width < LONGEST - 2; ) {
-    const next = text[kept.length];
-    if (next === undefined) break;
-    kept.push(next);
-    width += next.width;
-  }
-  return [...kept, { text: ellipsis, width: 1 }];
-}
-
 interface KeyMapEntry {
   readonly keys: readonly Cluster[];
   readonly description: readonly Cluster[];
@@ -70,7 +54,7 @@ export function layoutKeyMap(rows: readonly KeyMapRow[], { cols }: { readonly co
   const entries = rows.map(
     ({ keys, description }): KeyMapEntry => ({
       keys: clusters(sign(cleanText(keys.join(" ")))),
-      description: cut(clusters(sign(cleanText(description).replaceAll("\n", " "))), sign("…")),
+      description: clusters(sign(textOf(cutTo(LONGEST, clusters(cleanText(description).replaceAll("\n", " ")))))),
     }),
   );
   for (let count = Math.max(1, Math.floor(cols / NARROWEST)); ; count--) {

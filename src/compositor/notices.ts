@@ -7,7 +7,7 @@
 import type { Grid } from "../protocol/grid.ts";
 import { inAscii } from "./ascii.ts";
 import { Canvas } from "./canvas.ts";
-import { cleanText, clusters } from "./graphemes.ts";
+import { cleanText, clusters, cutTo, textOf } from "./graphemes.ts";
 import { theme } from "./theme.ts";
 
 /** Cells of a task; a longer one would cover the person's work. */
@@ -22,14 +22,7 @@ const LONGEST_REASON = 28;
 /** Cuts to this many cells, with an ellipsis at the cut. */
 function cut(text: string, cells: number): string {
   const line = cleanText(text).replace(/\s+/g, " ").trim();
-  let width = 0;
-  let kept = "";
-  for (const cluster of clusters(line.slice(0, cells * 16))) {
-    if (width + cluster.width > cells - 1) return `${kept}…`;
-    kept += cluster.text;
-    width += cluster.width;
-  }
-  return kept.length < line.length ? `${kept}…` : kept;
+  return textOf(cutTo(cells, clusters(line.slice(0, cells * 16))));
 }
 
 /**
