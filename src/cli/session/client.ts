@@ -21,6 +21,7 @@ import type { SessionEntry } from "../../registry/directories.ts";
 import { processState } from "../../registry/liveness.ts";
 import { cleanStale, findSession } from "../../registry/registry.ts";
 import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
+import { type PaneProcess, PaneProcessSchema } from "../../wire/pane-process.ts";
 import { grantSocket } from "../grant/inside.ts";
 import { settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
@@ -113,7 +114,7 @@ export class SessionClient implements Disposable {
   ): Promise<SessionClient> {
     try {
       const context = { caller: cliCaller, access: "admin", target } as const;
-      const resolved = v.parse(ResolvedSchema, await whole.request("peer.resolve", {}, context));
+      const resolved = v.parse(PaneProcessSchema, await whole.request("peer.resolve", {}, context));
       const { pane } = resolved;
       const own = { ...info, pane_id: pane };
       if (where.isHere(resolved)) return new SessionClient(name, whole, whole, own, target, pane);
@@ -221,8 +222,6 @@ async function findOrShow(instance: Instance, target: string): Promise<SessionEn
   return findSession(instance, parsed);
 }
 
-const ResolvedSchema = v.object({ pane: v.string(), socket: v.string() });
-
 function panesOf({ windows }: SessionInfo): readonly unknown[] {
   return windows.flatMap(({ panes }) => panes);
 }
@@ -243,8 +242,8 @@ interface Where {
   readonly called: string;
   first(events: ConnectionEvents): Opened;
   /** Whether the pane belongs to the same process. */
-  isHere(resolved: v.InferOutput<typeof ResolvedSchema>): boolean;
-  pane(resolved: v.InferOutput<typeof ResolvedSchema>, events: ConnectionEvents): Opened;
+  isHere(resolved: PaneProcess): boolean;
+  pane(resolved: PaneProcess, events: ConnectionEvents): Opened;
   /** The error for a session that could not be reached. */
   failure(thrown: unknown): WshError;
 }

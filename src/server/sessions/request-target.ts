@@ -1,14 +1,8 @@
 /** Finds the process that handles a request about a pane, and the pane's description for streams. */
-import * as v from "valibot";
-import { WshError } from "../../protocol/errors.ts";
 import type { RequestContext } from "../../wire/connection.ts";
+import { followPane } from "../../wire/pane-process.ts";
 import type { SessionProxy } from "./session-proxy.ts";
 import type { StreamedPane } from "./streamed-session.ts";
-
-export const ResolvedSchema = v.object({ pane: v.string(), socket: v.string() });
-
-/** Maximum processes per request: a session's, then that of a view. */
-const MOST_HOPS = 8;
 
 /**
  * Asks a session process; if the target is a view there, asks the process of the viewed pane.
@@ -20,19 +14,11 @@ export async function askThrough(
   at: (socket: string) => Promise<SessionProxy>,
   { op, input, context }: { readonly op: string; readonly input: unknown; readonly context: RequestContext },
 ): Promise<unknown> {
-  let proxy = first;
-  let asked = context;
-  for (let hop = 1; ; hop++) {
-    try {
-      return await proxy.request(op, input, asked);
-    } catch (thrown) {
-      const { code, details } = WshError.from(thrown);
-      const moved = code === "moved" ? v.safeParse(ResolvedSchema, details) : null;
-      if (moved?.success !== true || hop === MOST_HOPS) throw thrown;
-      proxy = await at(moved.output.socket);
-      asked = { ...context, target: moved.output.pane };
-    }
-  }
+  return followPane(async (owner) =>
+    owner === null
+      ? first.request(op, input, context)
+      : (await at(owner.socket)).request(op, input, { ...context, target: owner.pane }),
+  );
 }
 
 /** @param isPart whether its session has other panes */

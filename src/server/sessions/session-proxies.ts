@@ -19,9 +19,10 @@ import { RegistryView } from "../../registry/registry-view.ts";
 import { watchRegistry } from "../../registry/registry-watch.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import { Connection } from "../../wire/connection.ts";
+import { PaneProcessSchema } from "../../wire/pane-process.ts";
 import { BoundSessions } from "./bound-sessions.ts";
 import { CapturedKeyboards } from "./keyboards.ts";
-import { askThrough, paneIn, ResolvedSchema } from "./request-target.ts";
+import { askThrough, paneIn } from "./request-target.ts";
 import { CONTEXT, means, SessionProxy, sessionOf, unavailable, unresponsive } from "./session-proxy.ts";
 import type { StreamedPane } from "./streamed-session.ts";
 
@@ -161,7 +162,7 @@ export class SessionProxies {
     if (!proxy.isMany && proxy.isOutdated) await this.infoOf(proxy);
     if (!proxy.isMany) return paneIn(proxy, address, proxy.info.pane_id, false);
     const context = target === undefined ? CONTEXT : { ...CONTEXT, target };
-    const { pane, socket } = v.parse(ResolvedSchema, await proxy.request("peer.resolve", {}, context));
+    const { pane, socket } = v.parse(PaneProcessSchema, await proxy.request("peer.resolve", {}, context));
     const owner = socket === address ? proxy : await this.at(socket);
     return paneIn(owner, socket, pane, true);
   }

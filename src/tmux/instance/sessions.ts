@@ -12,6 +12,7 @@ import { findSession, listSessions } from "../../registry/registry.ts";
 import { watchRegistry } from "../../registry/registry-watch.ts";
 import { askServer } from "../../registry/server-client.ts";
 import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
+import { followPane } from "../../wire/pane-process.ts";
 import type { SessionList } from "../backend.ts";
 
 /** Longest wait for a session process's hello, in ms: a healthy process takes one. */
@@ -20,10 +21,6 @@ const HELLO_MS = 900;
 const LIST_MS = 1_500;
 /** Number of sessions above which a running server is asked; it knows them without waking their processes. */
 const FEW = 8;
-/** Processes to which a call may be forwarded: a session's, then that of a view. */
-const MOST_HOPS = 3;
-
-const MovedSchema = v.object({ socket: v.string(), pane: v.string() });
 
 export class Sessions implements Disposable {
   private readonly connections = new Map<string, ReturnType<typeof Connection.open>>();
@@ -89,17 +86,8 @@ export class Sessions implements Disposable {
 
   /** Calls the process of a target; for a view, the process that has the pane. */
   private async whereItIs<T>(target: string, ask: (socket: string, target: string) => Promise<T>): Promise<T> {
-    let at = { socket: findSession(this.instance, parseTarget(target)).socket, pane: target };
-    for (let hop = 1; ; hop++) {
-      try {
-        return await ask(at.socket, at.pane);
-      } catch (thrown) {
-        const error = WshError.from(thrown);
-        const moved = error.code === "moved" ? v.safeParse(MovedSchema, error.details) : null;
-        if (moved?.success !== true || hop === MOST_HOPS) throw error;
-        at = moved.output;
-      }
-    }
+    const { socket } = findSession(this.instance, parseTarget(target));
+    return followPane((owner) => (owner === null ? ask(socket, target) : ask(owner.socket, owner.pane)));
   }
 
   private connect(socket: string): ReturnType<typeof Connection.open> {

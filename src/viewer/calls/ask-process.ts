@@ -9,12 +9,11 @@ import { type Acting, byKeys } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { askServer } from "../../registry/server-client.ts";
 import { Connection } from "../../wire/connection.ts";
+import { followPane } from "../../wire/pane-process.ts";
 import { findOwn } from "./own-targets.ts";
 
 /** Longest wait for a process to accept the call, in ms. */
 const CONNECT_MS = 1_000;
-/** Maximum processes per call: a session's, then that of a view. */
-const MAX_HOPS = 3;
 
 interface ForwardedCall {
   readonly by: Acting;
@@ -32,22 +31,14 @@ export async function askProcess(
 ): Promise<unknown> {
   const { access, caller } = byKeys(by);
   const context = { ...asked, access, caller: { ...caller, id: `terminal:${process.pid}` } };
-  let at = socket;
-  let about = asked;
-  for (let hop = 1; ; hop++) {
-    const { connection } = await Connection.open(at, "cli", {}, CONNECT_MS);
+  return followPane(async (owner) => {
+    const { connection } = await Connection.open(owner?.socket ?? socket, "cli", {}, CONNECT_MS);
     try {
-      return await connection.request(op, input, { ...context, ...about });
-    } catch (thrown) {
-      const error = WshError.from(thrown);
-      const { socket: next, pane } = error.details;
-      if (error.code !== "moved" || typeof next !== "string" || hop === MAX_HOPS) throw error;
-      at = next;
-      about = { ...asked, ...(typeof pane === "string" ? { target: pane } : {}) };
+      return await connection.request(op, input, { ...context, ...(owner !== null && { target: owner.pane }) });
     } finally {
       connection.close();
     }
-  }
+  });
 }
 
 /** Calls an operation on a target. @throws WshError of the operation, session_not_found, pane_not_found */
