@@ -62,13 +62,20 @@ export function endOf(directory: string): JournalCursor {
   return size < SEGMENT_BYTES ? { segment, offset: size } : { segment: segment + 1, offset: 0 };
 }
 
+interface LastEvent {
+  readonly event: string;
+  readonly reason: string | null;
+}
+
 /** The last event of a session in the two newest segments; null: none. */
-export function lastEventOf(directory: string, session: string): string | null {
+export function lastEventOf(directory: string, session: string): LastEvent | null {
   for (const segment of segmentsIn(directory).slice(-2).reverse()) {
     const text = fs.readFileSync(segmentPath(directory, segment), "utf8");
     const index = text.lastIndexOf(`"session_id":"${session}"`);
-    const found = index === -1 ? null : /^\{"event":"(\w+)"/.exec(text.slice(text.lastIndexOf("\n", index) + 1, index));
-    if (found !== null) return found[1] ?? null;
+    if (index === -1) continue;
+    const [line = ""] = text.slice(text.lastIndexOf("\n", index) + 1).split("\n", 1);
+    const [, event] = /^\{"event":"(\w+)"/.exec(line) ?? [];
+    if (event !== undefined) return { event, reason: /"reason":"(\w+)"/.exec(line)?.[1] ?? null };
   }
   return null;
 }

@@ -149,8 +149,12 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
   const candidates = ids === undefined ? entries : entries.filter((entry) => ids.includes(entry.id));
   const dead = candidates.filter(({ socket }) => processState(socket) === "dead");
   for (const entry of dead) {
-    removeEntry(instance, entry.id, current);
-    recordCrash(instance, entry);
+    try {
+      // Whoever finds no entry learns why it is gone.
+      recordCrash(instance, entry);
+    } finally {
+      removeEntry(instance, entry.id, current);
+    }
   }
   if (ids === undefined) {
     const present = new Set<number | null>(entries.map(({ id }) => id));
@@ -169,13 +173,13 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
 
 /**
  * Records a crash. Nobody else can tell that a session's process has died, so it is recorded once, where its entry is
- * removed.
+ * to be removed.
  */
 function recordCrash(instance: Instance, { session, name, isMember }: SessionEntry): void {
   if (session === null || isMember) return;
   const journal = new EventJournal(eventsDir(instance), () => {});
   // A process that died at its very end has recorded its end itself.
-  if (lastEventOf(eventsDir(instance), sessionId(session)) === "session_destroyed") return;
+  if (lastEventOf(eventsDir(instance), sessionId(session))?.event === "session_destroyed") return;
   const fields = { session: name ?? sessionId(session), session_id: sessionId(session), tags: [] };
   const end = { reason: "session_crashed", exit_code: null, signal: null };
   journal.append({ event: "session_destroyed", at: Date.now(), ...fields, ...end } satisfies RecordedEvent);

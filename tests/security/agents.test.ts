@@ -8,6 +8,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import * as v from "valibot";
+import { agentLink } from "../../src/instance/agent-link.ts";
 import { StreamEndSchema } from "../../src/protocol/control.ts";
 import { WshError } from "../../src/protocol/errors.ts";
 import { messageJson, messageTypes } from "../../src/protocol/messages.ts";
@@ -314,7 +315,16 @@ while b'"id":1,' not in text: text += s.recv(65536)
 print(text.decode(errors='replace'))`;
   expect((await asAgent("python3", "-c", passed)).output).toMatch(/(claude|a process that has ended) may not/);
   await byAgent("new", "lair-2");
-  await using own = await EmulatorTerminal.attach(wsh, "lair-2", { wsh: [claude], seen: "$", rows: 24, cols: 100 });
+  const ssh = join(wsh.dir, "agent.sock");
+  using _ssh = Bun.listen({ unix: ssh, socket: { data() {} } });
+  const env = { SSH_AUTH_SOCK: ssh };
+  await using own = await EmulatorTerminal.attach(wsh, "lair-2", {
+    wsh: [claude],
+    seen: "$",
+    rows: 24,
+    cols: 100,
+    env,
+  });
   own.type("\x1c:");
   await own.sees(/view\.detach/);
   own.type("session.update session=theirs add_tags=stolen\r");
@@ -325,6 +335,8 @@ print(text.decode(errors='replace'))`;
   const other = await spawned({ ...wsh.env }, join(wsh.dir, "any", "codex"), ...program, "send", "lair-2", "x");
   expect(other.error).toContain("nobody is attached");
   expect((await wsh.list()).find(({ name }) => name === "theirs")?.tags).toEqual([]);
+  // Nor does it choose the ssh agent of the person's shells.
+  expect(fs.existsSync(agentLink(wsh.instance))).toBe(false);
   await byAgent("kill", "lair-2");
 });
 
@@ -707,8 +719,8 @@ test("an idle limit outlives a crash; an agent has so many sessions at most, by 
   await until("it can be restored", async () => (await wsh.run("restore", "lasting")).code === 0);
   expect((await wsh.list()).find(({ name }) => name === "lasting")?.idle_limit).toBe("2s");
   await until("it has ended", async () => !(await wsh.list()).some(({ name }) => name === "lasting"));
-  const ended = await wsh.ok("events", "--since", "start", "--no-follow", "--type", "session_destroyed");
-  expect(ended).toMatch(/"session":"lasting".*"reason":"idle"/);
+  const ends = () => wsh.ok("events", "--since", "start", "--no-follow", "--type", "session_destroyed");
+  await until("its end is recorded", async () => /"session":"lasting".*"reason":"idle"/.test(await ends()));
   fs.appendFileSync(wsh.instance.configFile, "max_agent_sessions = 1\n");
   await byAgent("new", "first");
   const { code, error } = await byAgent("new", "second");

@@ -5,6 +5,7 @@
 import * as v from "valibot";
 import { addressedSession } from "../../cluster/addressed.ts";
 import type { Link } from "../../cluster/link.ts";
+import { eventsDir, lastEventOf } from "../../events/segments.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { isForPane } from "../../operations/routing.ts";
 import type { OperationInput, OperationName, OperationNameOf, OperationOutput } from "../../operations/table.ts";
@@ -68,6 +69,9 @@ export class SessionClient implements Disposable {
     private readonly remote: Link | null = null,
   ) {}
 
+  /** Null until the session is found. */
+  private instance: Instance | null = null;
+
   /** @throws WshError session_not_found, session_unavailable, version_mismatch; of another machine those of its link */
   static async open(instance: Instance, place: string, events: ConnectionEvents = {}): Promise<SessionClient> {
     const { machine, target } = parsePlace(place);
@@ -83,6 +87,7 @@ export class SessionClient implements Disposable {
     const client = await SessionClient.connect(where, target, events).catch((thrown) => {
       throw where.failure(thrown);
     });
+    client.instance = instance;
     try {
       if (client.info !== null && panesOf(client.info).length < 2) requirePane(client.info, parsed);
       return machine === null ? client : client.named(machine, await linkTo(instance, machine));
@@ -158,7 +163,7 @@ export class SessionClient implements Disposable {
     if (this.remote === null || machine === null) {
       const asked = isForOne ? this.connection : this.whole;
       return (await ask().catch(async (thrown) => {
-        throw asked.isClosed ? await lostError(this.name, asked.path, thrown) : thrown;
+        throw asked.isClosed ? await this.lostError(asked.path, thrown) : thrown;
       })) as OperationOutput<N>;
     }
     const result = await this.askThere(this.remote, operation, input, signal, ask);
@@ -201,6 +206,20 @@ export class SessionClient implements Disposable {
   [Symbol.dispose](): void {
     this.connection.close();
     this.whole.close();
+  }
+
+  /** The error for a session process whose connection closed before its answer, in the server's words. */
+  private async lostError(socket: string, thrown: unknown): Promise<WshError> {
+    // Its lock may be released slightly after its connections.
+    for (let n = 0; n < RELEASE_LOOKS && processState(socket) === "alive"; n++) await Bun.sleep(RELEASE_MS);
+    const state = processState(socket);
+    if (state !== "dead" && state !== "absent") return WshError.from(thrown);
+    const { name, info, instance } = this;
+    // Another process may have recorded the crash and removed the socket.
+    const last = info === null || instance === null ? null : lastEventOf(eventsDir(instance), info.id);
+    if (state === "absent" && last?.reason !== "session_crashed")
+      return new WshError("session_not_found", `session '${name}' was ended`);
+    return new WshError("session_crashed", `the session process of '${name}' has died`, { session: name });
   }
 }
 
@@ -297,20 +316,6 @@ function atLink(link: Link, target: string): Where {
     pane: ({ pane }, events) => open(pane, events),
     failure: (thrown) => WshError.from(thrown),
   };
-}
-
-/** The error for a session process whose connection closed before its answer, in the server's words. */
-async function lostError(name: string, socket: string, thrown: unknown): Promise<WshError> {
-  // Its lock may be released slightly after its connections.
-  for (let n = 0; n < RELEASE_LOOKS && processState(socket) === "alive"; n++) await Bun.sleep(RELEASE_MS);
-  switch (processState(socket)) {
-    case "dead":
-      return new WshError("session_crashed", `the session process of '${name}' has died`, { session: name });
-    case "absent":
-      return new WshError("session_not_found", `session '${name}' was ended`);
-    default:
-      return WshError.from(thrown);
-  }
 }
 
 /** Why a session process could not be reached: one that lives may be too busy to accept, which macOS calls refused. */

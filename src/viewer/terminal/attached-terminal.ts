@@ -104,7 +104,8 @@ export class TerminalStream implements Viewer {
     this.focus.isWatched = caller.agent === undefined && (!attach.composed || !attach.observe);
     this.readOnly = attach.read_only || !accessCovers(access, "operate");
     this.by = { caller, access: this.readOnly ? "observe" : access };
-    this.brought = this.readOnly || caller.via !== undefined ? null : (attach.brought ?? null);
+    this.brought =
+      this.readOnly || caller.via !== undefined || caller.agent !== undefined ? null : (attach.brought ?? null);
     this.observes = attach.observe;
     this.around = attach.around;
     this.scrollback = attach.scrollback;
