@@ -79,6 +79,17 @@ export function foregroundName(group: number | null): string | null {
   return group === null || group <= 0 ? null : (platform().processes.stat(group)?.name ?? null);
 }
 
+/** Whether a member of a process group is on a processor, or waits for one. */
+export function isOnProcessor(group: number | null): boolean {
+  return (
+    group !== null &&
+    group > 0 &&
+    platform()
+      .processes.members(group)
+      .some(({ state }) => state === "running")
+  );
+}
+
 export interface TerminalReader {
   /** Whether it is in the foreground and blocked until its terminal has input; null when the kernel hides it. */
   readonly reading: boolean | null;

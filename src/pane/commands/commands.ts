@@ -4,7 +4,7 @@
  * chunk is parsed, then `chunk`. Input is announced before it is written.
  */
 
-import { readTerminalReader, type TerminalReader } from "../../platform/foreground.ts";
+import { isOnProcessor, readTerminalReader, type TerminalReader } from "../../platform/foreground.ts";
 import { platform } from "../../platform/platform.ts";
 import { ShellImage } from "../../platform/process-image.ts";
 import type { AgentInfo } from "../../protocol/agent.ts";
@@ -132,6 +132,7 @@ export class Commands {
     const ports = readFacts === undefined ? { processes } : { processes, lookAtPort };
     this.waiters = new Waiters({
       ...parts,
+      isComputing: () => readFacts === undefined && isOnProcessor(program.foreground()),
       overwritten: this.overwritten,
       activity,
       ...ports,

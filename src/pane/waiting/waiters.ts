@@ -45,6 +45,8 @@ interface WaitersPort {
   readonly agent?: (() => AgentInfo | null) | undefined;
   /** The processes of a command, or of the session. */
   readonly processes: (commandId: number | undefined) => PortAnchor;
+  /** Whether a program in the foreground is on a processor, or waits for one. */
+  readonly isComputing: () => boolean;
   /** Replaced by tests. */
   readonly lookAtPort?: LookAt;
   /** Limit of pending waits. */
@@ -79,6 +81,8 @@ interface Waiter {
  * Silence after which an unfinished line counts as finished, without evidence that its program waits for input, in ms.
  */
 const LINE_REST_MS = 300;
+/** The same while its program computes, in ms: on a crowded machine it may be in the middle of a write. */
+const COMPUTING_REST_MS = 3_000;
 
 const stateConditions: ReadonlySet<string> = new Set(["prompt", "waiting_for_input", "password", "fullscreen"]);
 /** Events that end a wait for something else. */
@@ -351,15 +355,24 @@ export class Waiters {
   private timePassed(): void {
     const now = this.port.clock.now();
     let next = Number.POSITIVE_INFINITY;
+    const lineRestAt = this.lineRestAt(now);
     for (const waiter of [...this.waiters]) {
       const idleAt = this.idleAt(waiter);
-      const restAt = waiter.isOpen ? this.port.activity.lastAt + LINE_REST_MS : Number.POSITIVE_INFINITY;
+      const restAt = waiter.isOpen ? lineRestAt : Number.POSITIVE_INFINITY;
       if (now >= restAt && this.lineEnded(waiter)) continue;
       if (now >= idleAt) waiter.settle("idle");
       else if (now >= waiter.deadline) this.timeUp(waiter);
       else next = Math.min(next, idleAt, restAt, waiter.deadline);
     }
     this.alarm.set(next);
+  }
+
+  /** When an unfinished line counts as finished. */
+  private lineRestAt(now: number): number {
+    const { lastAt } = this.port.activity;
+    if (now < lastAt + LINE_REST_MS || now >= lastAt + COMPUTING_REST_MS || !this.port.isComputing())
+      return lastAt + LINE_REST_MS;
+    return now + LINE_REST_MS;
   }
 
   /** The line of an open match does not continue. @returns whether that ended the wait */

@@ -376,6 +376,19 @@ describe("waiting in a session", () => {
     expect(await ended).toMatchObject({ match: "t7" });
   });
 
+  test("a match at the cursor waits for a program that computes", async () => {
+    await using live = await LivePane.start();
+    const since = live.pane.giveCursor();
+    live.type("(printf 'Sum 1'; timeout --foreground 0.5 yes >/dev/null; printf '23\\n'; sleep 30)\r");
+    const { match } = await live.commands.wait({
+      anyOf: [{ type: "regex", pattern: "^Sum \\d+", flags: "" }],
+      since,
+      ...max,
+    });
+    expect(match).toBe("Sum 123");
+    live.type("\x03");
+  });
+
   test("from a cursor of the past", async () => {
     await using live = await LivePane.start();
     const since = live.pane.outputCursor;
