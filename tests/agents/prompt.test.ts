@@ -1,4 +1,4 @@
-/** Prompts for AI agents: what was delivered is proved, and what is not theirs to send is not sent. */
+/** Prompts for AI agents: delivery is confirmed, and commands or keys that are not prompts are refused. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ async function prompt(name: string, ...args: readonly string[]): Promise<Result>
   return { code, stderr, ...(stdout === "" ? {} : JSON.parse(stdout)) };
 }
 
-test("a prompt is proved by the agent's hook, and its answer is there with --wait", async () => {
+test("a prompt is confirmed by the agent's hook, and --wait returns its answer", async () => {
   const name = await start("plain");
   const first = await prompt(name, "--wait", "fix the 日本語 test");
   expect(first).toMatchObject({
@@ -53,11 +53,11 @@ test("a prompt is proved by the agent's hook, and its answer is there with --wai
     delivered: "hook",
     turn: { ended: "done", message: "did: fix the 日本語 test" },
   });
-  // Lines and tabs are one prompt; a huge one, too.
+  // Lines and tabs are one prompt, and so is a huge one.
   const lines = "first\n\tsecond\n\nthird\\";
   expect(await prompt(name, lines)).toMatchObject({ code: 0, delivered: "hook" });
   expect(got(name)).toEqual(["fix the 日本語 test", `${lines} `]);
-  // What the agent would carry out is not typed by mistake.
+  // A prompt that the agent would execute as a command is not typed.
   for (const text of ["!rm -rf x", "  /clear", "\u0003", " "]) expect((await prompt(name, text)).code).not.toBe(0);
   expect(got(name)).toHaveLength(2);
   expect(await prompt(name, "--command", "/compact")).toMatchObject({ code: 0, delivered: "hook" });
@@ -67,14 +67,14 @@ test("a prompt is proved by the agent's hook, and its answer is there with --wai
   expect(got(name).slice(-2).toSorted()).toEqual(["alpha one", "beta two"]);
 });
 
-test("without a hook the screen is the proof, of a slow agent, too", async () => {
+test("without a hook the screen confirms it, also for a slow agent", async () => {
   await Promise.all([start("silent"), start("slow")]);
   expect(await prompt("silent", "go on")).toMatchObject({ code: 0, delivered: "screen" });
   expect(await prompt("slow", "go on")).toMatchObject({ code: 0, delivered: "hook" });
   expect([...got("silent"), ...got("slow")]).toEqual(["go on", "go on"]);
 });
 
-test("what is not delivered is not claimed: Enter without effect, a line end, an agent that ends", async () => {
+test("a failed delivery is reported: Enter without effect, a line end, an agent that ends", async () => {
   await Promise.all(["swallow", "newline", "dies"].map((name) => start(name)));
   const results = await Promise.all(["swallow", "newline", "dies"].map((name) => prompt(name, "go on")));
   for (const result of results) expect(result).toMatchObject({ delivered: "not_delivered" });
@@ -82,7 +82,7 @@ test("what is not delivered is not claimed: Enter without effect, a line end, an
   expect(results[0]?.code).toBe(3);
 });
 
-test("a question is not answered, and nobody's half-typed text is sent", async () => {
+test("a question is not answered, and a person's half-typed text is not sent", async () => {
   await Promise.all([start("modal"), start("draft"), start("asks"), start("plain", "typed")]);
   expect(await prompt("modal", "go on")).toMatchObject({ code: 1 });
   const draft = await prompt("draft", "go on");

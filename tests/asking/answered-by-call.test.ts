@@ -1,4 +1,4 @@
-/** A question that a program answers in place of the person: the result says so, and no agent answers its own. */
+/** A question that a program answers instead of the person: the result says so, and an agent cannot answer its own. */
 import { expect, test } from "bun:test";
 import type { AskResult } from "../../src/protocol/ask-result.ts";
 import type { PendingQuestion } from "../../src/protocol/asking.ts";
@@ -8,7 +8,7 @@ import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-test("the dialog closes, the asker learns that a call answered, and what does not fit is refused", async () => {
+test("the dialog closes, the asker learns that a call answered, and an answer that does not fit is refused", async () => {
   await using wsh = new Wsh();
   await wsh.server();
   await wsh.session("s");
@@ -58,7 +58,7 @@ test("the dialog closes, the asker learns that a call answered, and what does no
   expect(await secret).toMatchObject({ decided_by: "cancelled" });
 });
 
-test("who asks does not answer, nor does a token that may only act", async () => {
+test("the asker cannot answer, nor can a token that may only act", async () => {
   await using gateway = await Gateway.start();
   await gateway.session("s");
   const as = async (name: string, access: string) => {

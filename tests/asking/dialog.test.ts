@@ -6,7 +6,7 @@ import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-/** Shown once a dialog takes keys. */
+/** Visible once a dialog takes keys. */
 const READY = /Esc dismisses/;
 
 const wsh = new Wsh();
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => wsh[Symbol.asyncDispose]());
 
-/** A session of its own and who is attached to it. */
+/** A separate session and its attached terminals. */
 async function scene(sizes: readonly { rows?: number; cols?: number; flags?: string[] }[] = [{}]) {
   await wsh.session("s");
   const terminals: EmulatorTerminal[] = [];
@@ -42,7 +42,7 @@ async function scene(sizes: readonly { rows?: number; cols?: number; flags?: str
   };
 }
 
-/** Where a text is shown, as SGR mouse coordinates. */
+/** Position of a text on the screen, as SGR mouse coordinates. */
 function placeOf(text: string, wanted: string): string {
   const lines = text.split("\n");
   const row = lines.findIndex((line) => line.includes(wanted));
@@ -50,7 +50,7 @@ function placeOf(text: string, wanted: string): string {
 }
 
 describe("a question", () => {
-  test("is shown at every terminal; one answers, the others close, and the program got nothing", async () => {
+  test("is displayed at every terminal; one answers, the others close, and the program gets nothing", async () => {
     await using the = await scene([{}, { rows: 30, cols: 100 }]);
     const [one, two] = the.terminals;
     if (one === undefined || two === undefined) throw new Error("two terminals");
@@ -107,7 +107,7 @@ describe("a question", () => {
     expect(await gone).toMatchObject({ decided_by: "dismissed" });
   });
 
-  test("is answered at once where nobody is attached, and waits for a person where that is wanted", async () => {
+  test("returns at once while nobody is attached, or waits for a person on request", async () => {
     await using the = await scene([]);
     expect(await the.ask({ question: "Anybody?" })).toEqual({
       session: "s",
@@ -121,7 +121,7 @@ describe("a question", () => {
     expect(await the.wait(pending.ask_id)).toMatchObject({ decided_by: "answer", ask: { answer: "ok", session: "s" } });
   });
 
-  test("is not for a terminal that only looks on", async () => {
+  test("is not displayed at a read-only terminal", async () => {
     await using the = await scene([{ flags: ["--read-only"] }]);
     expect(await the.ask({ question: "Anybody?" })).toMatchObject({ decided_by: "nobody_attached" });
   });
@@ -145,7 +145,7 @@ describe("a question", () => {
     expect(await the.wait(listed?.ask_id)).toMatchObject({ ask: { answer: "yes" } });
   });
 
-  test("queues behind another; ends when its life is over, or when it is cancelled", async () => {
+  test("queues behind another; ends when it expires, or when it is cancelled", async () => {
     await using the = await scene();
     const { terminal, wsh } = the;
     const first = the.ask({ question: "First?" });
@@ -163,7 +163,7 @@ describe("a question", () => {
     await terminal.sees((text) => !text.includes("Short?"));
   });
 
-  test("opens only once the person pauses: what is typed meanwhile is the program's", async () => {
+  test("opens only after the person pauses: earlier input reaches the program", async () => {
     await using the = await scene();
     const { terminal } = the;
     terminal.type("echo one");
@@ -176,7 +176,7 @@ describe("a question", () => {
     expect(await asked).toMatchObject({ answer: true });
   });
 
-  test("is not answered by somebody who types on when it opens, however long", async () => {
+  test("is not answered by a person who keeps typing while it opens, however long", async () => {
     await using the = await scene();
     const { terminal } = the;
     const asking = async (): Promise<boolean | null> => {
@@ -193,13 +193,13 @@ describe("a question", () => {
       terminal.type("n");
       return (await asked).answer as boolean;
     };
-    // A machine that stalls makes a pause in the typing: it spoils one attempt, and a fault all.
+    // A stalled machine makes a pause in the typing: it spoils one attempt, a defect all.
     let answer: boolean | null = null;
     for (let attempt = 0; attempt < 5 && answer === null; attempt++) answer = await asking();
     expect(answer).toBe(false);
   });
 
-  test("leaves nothing to the program of what somebody types at it as it ends", async () => {
+  test("passes no input to the program that is typed as it ends", async () => {
     await using the = await scene();
     const { terminal, http } = the;
     const ending = async (attempt: number): Promise<boolean> => {
@@ -214,7 +214,7 @@ describe("a question", () => {
       }
       await cancelled;
       expect(await asked).toMatchObject({ decided_by: "cancelled" });
-      // The pause after which keys are the program's again.
+      // The pause after which keys reach the program again.
       await Bun.sleep(400);
       terminal.type(`echo at''tempt ${attempt}\r`);
       const shown = await terminal.sees((text) => text.includes(`at''tempt ${attempt}`));
@@ -225,7 +225,7 @@ describe("a question", () => {
     expect(ended).toBe(true);
   });
 
-  test("is refused with what is wrong with it", async () => {
+  test("is refused with the reason when it is invalid", async () => {
     await using the = await scene();
     const refuse = async (input: object): Promise<unknown> => (await the.http.post("/sessions/s/ask", input)).body;
     expect(await refuse({ question: "?", kind: "choice" })).toMatchObject({
@@ -259,7 +259,7 @@ describe("a dialog", () => {
     expect(await asked).toMatchObject({ answer: "four" });
   });
 
-  test("lies over a full-screen program, which is whole again afterwards and got no key", async () => {
+  test("covers a full-screen program, which is restored afterwards and gets no key", async () => {
     await using the = await scene();
     const { terminal } = the;
     terminal.type("printf 'l%s\\n' $(seq 1 200) | less\r");
@@ -273,7 +273,7 @@ describe("a dialog", () => {
     expect(await terminal.rows()).toEqual(before);
   });
 
-  test("stays over a flood, and is answered there", async () => {
+  test("stays over a flood, and can be answered there", async () => {
     await using the = await scene();
     const { terminal } = the;
     terminal.type("yes\r");
@@ -286,7 +286,7 @@ describe("a dialog", () => {
     await terminal.sees(/\^C/);
   });
 
-  test("needs no colour, dims what it covers, and shows no escape sequence of the question", async () => {
+  test("needs no colour, dims the cells that it covers, and shows no escape sequence of the question", async () => {
     await using the = await scene();
     const { terminal } = the;
     const asked = the.ask({ question: "a\x1b[31mb\x1b]0;t\x07c\u202ed" });
@@ -297,7 +297,7 @@ describe("a dialog", () => {
 });
 
 describe("a hand-over", () => {
-  test("is taken, worked at and given back by one press of the prefix key; the answer says the program's state", async () => {
+  test("is accepted, worked on and handed back by one press of the prefix key; the answer has the program's state", async () => {
     await using the = await scene();
     const { terminal } = the;
     const asked = the.ask({ question: "Please log in", kind: "hand_over", timeout_ms: 20_000 });
@@ -319,7 +319,7 @@ describe("a hand-over", () => {
 });
 
 describe("the command line", () => {
-  test("asks wherever a person is, prints the answer, and exits by it", async () => {
+  test("asks at any terminal with a person, prints the answer, and exits by it", async () => {
     await using the = await scene();
     const { terminal, wsh } = the;
     await wsh.session("other");

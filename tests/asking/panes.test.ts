@@ -1,4 +1,4 @@
-/** Questions in a session of several panes, and those that are open when it becomes one. */
+/** Questions in a session of several panes, and questions that are open while it is split. */
 import { describe, expect, test } from "bun:test";
 import type { AskResult } from "../../src/protocol/ask-result.ts";
 import type { PendingQuestion } from "../../src/protocol/asking.ts";
@@ -40,7 +40,7 @@ async function scene() {
 }
 
 describe("in a session of several panes", () => {
-  test("a question is answered at the terminal, and waited for beside other conditions, at the session or a pane", async () => {
+  test("a question is answered at the terminal, and can be waited for with other conditions, at the session or a pane", async () => {
     await using the = await scene();
     const { terminal } = the;
     const pane = await the.split();
@@ -60,13 +60,13 @@ describe("in a session of several panes", () => {
     expect(other.body).toMatchObject({ error: { code: "question_not_found" } });
   });
 
-  test("a secret goes to the pane that reads it, whichever is in view, and to nobody else", async () => {
+  test("a secret reaches only the pane that reads it, whichever is in view", async () => {
     await using the = await scene();
     const { terminal, wsh } = the;
     const pane = await the.split();
     await wsh.ok("send", pane, "read -rs A; echo got $(printf %s $A | wc -c)", "--keys", "Enter");
     await until("the password prompt", async () => (await the.state(pane)) === "password");
-    // A session's name means its oldest pane, as everywhere.
+    // A session's name selects its oldest pane, as everywhere.
     const refused = await the.http.post("/sessions/s/ask", { question: "Key?", kind: "secret" });
     expect(refused.body).toMatchObject({
       error: {
@@ -84,7 +84,7 @@ describe("in a session of several panes", () => {
     expect(terminal.bytes).not.toContain(SECRET);
   });
 
-  test("a secret is discarded when the program of that pane reads none any more", async () => {
+  test("a secret is discarded when the program of that pane no longer reads one", async () => {
     await using the = await scene();
     const { terminal, wsh } = the;
     const pane = await the.split();
@@ -99,7 +99,7 @@ describe("in a session of several panes", () => {
     expect(await terminal.sees((text) => !text.includes("Key?"))).not.toContain(SECRET);
   });
 
-  test("a hand-over brings its pane into view; given back, the answer says what that pane's program does", async () => {
+  test("a hand-over brings its pane into view; the answer has the state of that pane's program", async () => {
     await using the = await scene();
     const { terminal } = the;
     const pane = await the.split();
@@ -128,7 +128,7 @@ describe("in a session of several panes", () => {
 });
 
 describe("when a session is split", () => {
-  test("its open question stays, with what was typed so far; calls from before get the answer", async () => {
+  test("its open question stays, with the input so far; earlier calls get the answer", async () => {
     await using the = await scene();
     const { terminal } = the;
     const asked = the.ask({ question: "Name?" });
@@ -146,12 +146,12 @@ describe("when a session is split", () => {
     await terminal.sees((text) => READY.test(text) && text.includes("And then?"));
     terminal.type("\x1b[B \r");
     expect(await waited).toMatchObject({ decided_by: "answer", ask: { ask_id: queued.ask_id, answer: ["b"] } });
-    // What was over before is still known.
+    // Earlier answers are still known.
     const again = { any_of: [{ type: "answer", ask_id: over.ask_id }] };
     expect(await the.wait(again)).toMatchObject({ ask: { decided_by: "timeout" } });
   });
 
-  test("a hand-over goes on, and so does a secret that its pane still reads", async () => {
+  test("a hand-over continues, and so does a secret that its pane still reads", async () => {
     await using the = await scene();
     const { terminal } = the;
     const asked = the.ask({ question: "Log in", kind: "hand_over" });
@@ -173,7 +173,7 @@ describe("when a session is split", () => {
 });
 
 describe("the command line", () => {
-  test("finds the person in a session of several panes, lists what is open, and answers it", async () => {
+  test("finds the person in a session of several panes, lists open questions, and answers one", async () => {
     await using the = await scene();
     const { terminal, wsh } = the;
     await the.split();
@@ -190,7 +190,7 @@ describe("the command line", () => {
   });
 });
 
-test("a view counts as a person only while one has it before them", async () => {
+test("a view counts as a person only while one is in front of it", async () => {
   await using the = await scene();
   const { wsh, http, terminal } = the;
   await wsh.session("t");

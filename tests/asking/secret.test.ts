@@ -1,4 +1,4 @@
-/** Secrets: what a person types for a program reaches that program, and nothing of wsh keeps it. */
+/** Secrets: a person's input for a program reaches that program, and wsh keeps none of it. */
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ function holding(directory: string, text: string): string[] {
   });
 }
 
-/** Files without a name that processes of the instance hold open, where output is spooled, byte by byte. */
+/** Unlinked files with spooled output that processes of the instance hold open, byte by byte. */
 function spoolsWith(wsh: Wsh, text: string): string[] {
   return wsh.processes().flatMap(({ pid }) => {
     try {
@@ -37,7 +37,7 @@ function spoolsWith(wsh: Wsh, text: string): string[] {
   });
 }
 
-/** Nothing of the instance holds it: no file, named or not, whatever the form in which bytes are kept. */
+/** Nothing of the instance contains it: no file, named or not, in any encoding. */
 function nowhere(wsh: Wsh, secret: string): void {
   const base64 = Buffer.from(secret).toString("base64").slice(0, -2);
   const forms = [
@@ -53,7 +53,7 @@ function nowhere(wsh: Wsh, secret: string): void {
 }
 
 async function scene(command?: string) {
-  // Everything that writes something down is on.
+  // Everything that writes to disk is on.
   const wsh = new Wsh({ config: 'audit = true\nhistory = "output"\ncheckpoint = "history"\nlog_level = "debug"\n' });
   await wsh.server();
   await wsh.session("s", ...(command === undefined ? [] : ["--", "bash", "-c", command]));
@@ -128,7 +128,7 @@ testWith("ssh-keygen")(
 testWith("sudo", "setpriv")("sudo gets what was typed for it", async () => {
   await using the = await scene();
   const { terminal } = the;
-  // Root is not asked; nobody is, and has no password that fits.
+  // Root is not asked; nobody is, and has no valid password.
   const as = process.getuid?.() === 0 ? "setpriv --reuid=65534 --clear-groups " : "";
   terminal.type(`${as}sudo -k -p 'PASSWORD: ' true\r`);
   await terminal.sees(/^PASSWORD:/m);
@@ -142,7 +142,7 @@ testWith("sudo", "setpriv")("sudo gets what was typed for it", async () => {
   nowhere(the.wsh, SECRET);
 });
 
-test("a program that stopped reading a password meanwhile gets nothing, and another in its place neither", async () => {
+test("a program that stopped reading a password meanwhile gets nothing, and neither does its successor", async () => {
   await using the = await scene();
   const { terminal } = the;
   terminal.type("read -rs -p 'first: ' A; clear; stty -echo; cat -v\r");
@@ -150,7 +150,7 @@ test("a program that stopped reading a password meanwhile gets nothing, and anot
   await the.password();
   const asked = the.ask();
   await terminal.sees(READY);
-  // The shell's read is over, and cat reads without echo in its place.
+  // The shell's read has ended, and cat reads without echo in its place.
   await the.wsh.ok("send", "s", "--keys", "Enter");
   await until("the other program", async () => {
     const { foreground } = (await the.http.get("/sessions/s/status")).body as { foreground: { name: string } | null };

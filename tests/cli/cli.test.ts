@@ -1,4 +1,4 @@
-/** The command line, without a terminal: what a person or script types, what comes out, how it ends. */
+/** The command line without a terminal: the input of a person or script, the output, and the exit code. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,8 +21,8 @@ afterAll(async () => {
   await wsh[Symbol.asyncDispose]();
 });
 
-describe("version and mistakes", () => {
-  test("--version says the version and nothing else", async () => {
+describe("version and usage errors", () => {
+  test("--version prints the version and nothing else", async () => {
     expect(await wsh.run("--version")).toEqual({ code: 0, stdout: "wsh 0.1.0\n", stderr: "" });
   });
 
@@ -73,8 +73,8 @@ describe("version and mistakes", () => {
   });
 });
 
-describe("a machine that is not in order", () => {
-  test("no room for what is printed is an error, not a reader that went away", async () => {
+describe("a faulty machine", () => {
+  test("no space for the output is an error, unlike a reader that closed the pipe", async () => {
     const child = Bun.spawn([...wsh.command("config")], {
       env: wsh.env,
       stdout: Bun.file("/dev/full"),
@@ -96,7 +96,7 @@ describe("a machine that is not in order", () => {
 });
 
 describe("sessions", () => {
-  test("of several sessions those that exist are ended, and each that does not is named", async () => {
+  test("kill ends each existing session, and names each that does not exist", async () => {
     await wsh.session("a");
     await wsh.session("b");
     const { code, stdout, stderr } = await wsh.run("kill", "nobody", "a", "noone", "b");
@@ -121,7 +121,7 @@ describe("sessions", () => {
     expect(wsh.servers()).toEqual([]);
   });
 
-  test("a name in use is a conflict, or the session that has it", async () => {
+  test("a name in use is a conflict, or selects the session that has it", async () => {
     const first = await wsh.session("taken");
     const again = await wsh.run("new", "taken");
     expect(again.code).toBe(1);
@@ -130,7 +130,7 @@ describe("sessions", () => {
     await wsh.ok("kill", "taken");
   });
 
-  test("text and keys are typed, and the screen is read", async () => {
+  test("text and keys are sent, and the screen is read", async () => {
     await wsh.session("typed");
     await wsh.ok("send", "typed", "echo 'one  two'", "--enter");
     await wsh.shows("typed", /^one {2}two$/m);
@@ -150,7 +150,7 @@ describe("sessions", () => {
     await wsh.ok("kill", "typed");
   });
 
-  test("a session that hangs is shown as unresponsive and delays nobody", async () => {
+  test("a hung session is listed as unresponsive and delays nobody", async () => {
     await using own = new Wsh();
     await own.session("good");
     await own.session("hung");
@@ -164,7 +164,7 @@ describe("sessions", () => {
     await until("it to answer again", async () => (await own.ok("list")).includes("unresponsive") === false);
   });
 
-  test("a session whose host speaks another protocol is listed as such and refused", async () => {
+  test("a session whose process speaks another protocol is listed as such and refused", async () => {
     await using own = new Wsh();
     await own.session("real");
     const path = join(own.instance.sessionsDir, "77.sock");
@@ -185,7 +185,7 @@ describe("sessions", () => {
     expect(stderr).toContain("9.9.9");
   });
 
-  test("a session whose host was killed runs no more, and its name is free", async () => {
+  test("a session whose process was killed no longer runs, and its name is free", async () => {
     await using own = new Wsh();
     await own.session("lost");
     await own.killHost();
@@ -222,7 +222,7 @@ describe("commands in a session", () => {
     expect(await wsh.run("exec", "work", "--", ...words)).toMatchObject({ code, stdout });
   });
 
-  test("output comes as it is printed, not at the end", async () => {
+  test("output is printed as it arrives, not at the end", async () => {
     const child = wsh.spawn(["exec", "work", "--", "echo first; read line; echo second $line"]);
     const reader = child.stdout.getReader();
     const decoder = new TextDecoder();
@@ -234,7 +234,7 @@ describe("commands in a session", () => {
     expect(await child.exited).toBe(0);
   });
 
-  test("a long output arrives whole through a slow pipe", async () => {
+  test("a long output arrives complete through a slow pipe", async () => {
     const child = wsh.spawn(["exec", "work", "--", "seq 1 5000"]);
     const { promise, resolve } = Promise.withResolvers<void>();
     setTimeout(resolve, 100);
@@ -243,7 +243,7 @@ describe("commands in a session", () => {
     expect(text).toBe(Array.from({ length: 5000 }, (_, index) => `${index + 1}\n`).join(""));
   });
 
-  test("a command that takes too long is 124, and goes on or is ended as asked", async () => {
+  test("a command that takes too long returns 124, and continues or is ended as requested", async () => {
     const gate = new Gate(wsh.dir);
     const left = await wsh.run("exec", "work", "--timeout", "0.2", "--", `${gate.wait}; echo woke`);
     expect(left.code).toBe(124);
@@ -255,7 +255,7 @@ describe("commands in a session", () => {
     expect(await wsh.ok("wait", "work", "prompt")).toBe("prompt\n");
   });
 
-  test("Ctrl+C stops the command, and its code is told", async () => {
+  test("Ctrl+C stops the command, and its code is reported", async () => {
     const child = wsh.spawn(["exec", "work", "--", "echo started; sleep 30"]);
     const reader = child.stdout.getReader();
     await reader.read();
@@ -283,13 +283,13 @@ describe("commands in a session", () => {
     expect(await wsh.ok("commands", "work", "-n", "1")).toMatch(new RegExp(`^${id} +0 +\\S+ m?s +1 +.*done it`, "m"));
   });
 
-  test("run types a line and prints what came", async () => {
+  test("run types a line and prints its output", async () => {
     expect(await wsh.ok("run", "work", "echo typed; echo twice")).toContain("typed\ntwice\n");
   });
 
-  test("wait says what held, and 124 when nothing did", async () => {
+  test("wait reports the condition that held, and 124 when none did", async () => {
     const waiting = wsh.run("wait", "work", "--text", "a needle", "--timeout", "20");
-    // Said again and again until it was heard: a wait is for what comes after its beginning.
+    // Printed repeatedly until it was seen: a wait counts only output after its start.
     const gate = new Gate(wsh.dir);
     const said = wsh.ok("exec", "work", "--", gate.wait.replace("do ", "do echo 'a 'needle; "));
     expect(await waiting).toMatchObject({ code: 0, stdout: "text\n" });
@@ -301,14 +301,14 @@ describe("commands in a session", () => {
     });
   });
 
-  test("--json is what the operation gives", async () => {
+  test("--json prints the operation's result", async () => {
     const result = JSON.parse(await wsh.ok("exec", "work", "--json", "--", "echo x"));
     expect(result).toMatchObject({ session: "work", state: "finished", exit_code: 0, output: "x", omitted_lines: 0 });
     const status = JSON.parse(await wsh.ok("status", "work", "--json"));
     expect(status).toMatchObject({ alive: true, state: "prompt", relay: false });
   });
 
-  test("without a name a command gets a session of its own", async () => {
+  test("without a name a command gets a separate session", async () => {
     const failed = await wsh.run("exec", "--", "echo out; echo err >&2; exit 9");
     expect(failed).toMatchObject({ code: 9, stdout: "out\nerr\n" });
     const signalled = await wsh.run("exec", "--", "kill -KILL $$");
@@ -347,7 +347,7 @@ describe("wsh without a terminal", () => {
     expect(await terminal.exited).toBe(0);
     expect(await terminal.text()).toContain("[detached from session 'eof']");
     await own.shows("eof", /^typed$/m);
-    // With no terminal at either end, nothing is typed or shown.
+    // With no terminal at either end, nothing is typed or displayed.
     expect(await own.runWith({ input: "echo other\n" }, "attach", "eof")).toMatchObject({
       ...{ code: 1, stdout: "" },
       stderr: expect.stringMatching(/neither standard input nor standard output is a terminal\n.*wsh screen/),
@@ -355,7 +355,7 @@ describe("wsh without a terminal", () => {
     expect(await own.screen("eof")).not.toContain("other");
   });
 
-  test("without a terminal there is no shell to open: nothing is left behind, and what to use instead is said", async () => {
+  test("without a terminal no shell opens, nothing is left behind, and the message names what to use instead", async () => {
     await using own = new Wsh();
     const result = await own.runWith({ input: "echo typed\n" });
     expect(result).toMatchObject({ code: 1, stdout: "" });
@@ -365,7 +365,7 @@ describe("wsh without a terminal", () => {
     expect(own.servers()).toEqual([]);
   });
 
-  test("inside a session wsh refuses to nest, unless told", async () => {
+  test("inside a session wsh refuses to nest unless a flag allows it", async () => {
     await using own = new Wsh();
     const refused = await own.runWith({ env: { WSH_SESSION: "outer" } });
     expect(refused.code).toBe(1);
@@ -374,7 +374,7 @@ describe("wsh without a terminal", () => {
     expect(nested.stderr).toContain("nor standard output is a terminal");
   });
 
-  test("inside a session attach refuses that very session, which would show itself for ever", async () => {
+  test("inside a session attach refuses that session, which would show itself recursively", async () => {
     await using own = new Wsh();
     await own.session("mirror");
     const [{ pane_id: pane } = { pane_id: "" }] = await own.list();
@@ -387,7 +387,7 @@ describe("wsh without a terminal", () => {
 });
 
 describe("the server", () => {
-  test("ensure starts one once, persist and status speak to it, stop ends all", async () => {
+  test("ensure starts one once, persist and status reach it, stop ends everything", async () => {
     await using own = new Wsh();
     const first = JSON.parse(await own.ok("server", "--ensure", "--bind", "none", "--json"));
     expect(first).toEqual({ socket: own.instance.httpSocket, addresses: [], pid: own.servers()[0] ?? 0 });
@@ -410,7 +410,7 @@ describe("the server", () => {
     expect(await own.list("--all")).toEqual([]);
   });
 
-  test("stop removes what a killed server has left", async () => {
+  test("stop removes files that a killed server has left", async () => {
     await using own = new Wsh();
     await own.session("a");
     const server = await own.server();
@@ -421,7 +421,7 @@ describe("the server", () => {
     expect(readdirSync(runtimeDir).filter((file) => /\.(sock|lock)$/.test(file))).toEqual([]);
   });
 
-  test("a second server, a port in use and a path that is no socket are errors that say so", async () => {
+  test("a second server, a port in use and a path that is not a socket have their own errors", async () => {
     await using own = new Wsh();
     const server = await own.server("--token", "0123456789abcdef");
     const second = await own.run("server", "--bind", "none");
@@ -443,7 +443,7 @@ describe("the server", () => {
     expect(blocked.stderr).toContain("is not a socket");
   });
 
-  test("instances that were given no address do not meet at one", async () => {
+  test("instances without a configured address get different ones", async () => {
     await using own = new Wsh();
     const servers = ["u", "v"].map((name) => own.spawn(["-L", name, "server"]));
     for (const name of ["u", "v"])
@@ -457,7 +457,7 @@ describe("the server", () => {
     for (const server of servers) expect(await server.exited).toBe(0);
   });
 
-  test("on TCP the printed token lets in", async () => {
+  test("on TCP the printed token grants access", async () => {
     await using own = new Wsh();
     const { addresses } = JSON.parse(await own.ok("server", "--ensure", "--bind", "127.0.0.1:0", "--json"));
     const token = (await own.ok("token")).trim();
@@ -473,7 +473,7 @@ describe("the server", () => {
     const results = await Promise.all(started);
     expect(results.map(({ code }) => code)).toEqual(Array(20).fill(0));
     expect(new Set(results.map(({ stdout }) => JSON.parse(stdout).pid)).size).toBe(1);
-    // Those that came too late end by themselves.
+    // The late ones exit by themselves.
     await until("one server", () => own.servers().length === 1);
   });
 });
@@ -570,7 +570,7 @@ describe("settings, scripts and completions", () => {
     ] as const) {
       await own.ok("send", "alpha", typed, "--keys", "Tab");
       await own.shows("alpha", shown);
-      // Not Ctrl+C: an interrupt throws away what was typed behind it too, if the shell comes to it late.
+      // Not Ctrl+C: an interrupt also discards input behind it, if the shell reads it late.
       await own.ok("send", "alpha", "--keys", "Ctrl+U");
     }
   });
@@ -604,7 +604,7 @@ describe("settings, scripts and completions", () => {
     expect(complete("window", "move", "--in")).toBe("--index");
   });
 
-  test("a reader that goes away ends the command quietly", async () => {
+  test("a reader that closes the pipe ends the command quietly", async () => {
     await wsh.session("piped", "--size", "1000x500");
     const script = `"$@" screen piped --json | head -c 10 >/dev/null; echo "\${PIPESTATUS[0]}"`;
     const { program } = await import("../support/wsh-program.ts");
@@ -614,7 +614,7 @@ describe("settings, scripts and completions", () => {
     await wsh.ok("kill", "piped");
   });
 
-  test("nothing printed is cut when the reader is slow", async () => {
+  test("output is complete when the reader is slow", async () => {
     await wsh.session("long", "--size", "1000x500");
     const child = wsh.spawn(["screen", "long", "--json"]);
     const text = await new Response(child.stdout).text();
@@ -624,13 +624,13 @@ describe("settings, scripts and completions", () => {
 });
 
 describe("words after --", () => {
-  test("one word is shell text, several are quoted each", () => {
+  test("one word is shell text, several are quoted individually", () => {
     expect(shellText(["make && echo done"])).toBe("make && echo done");
     expect(shellText(["echo", "a b", "it's", "$x", ""])).toBe("echo 'a b' 'it'\\''s' '$x' ''");
     expect(shellText(["ls", "-la", "/tmp/x.y"])).toBe("ls -la /tmp/x.y");
   });
 
-  test("what stood before -- is known", () => {
+  test("options before -- are recognised", () => {
     expect(splitAtDashes(["dev", "make"], ["exec", "dev", "--", "make"])).toEqual({ before: ["dev"], after: ["make"] });
     expect(splitAtDashes(["make"], ["exec", "--", "make"])).toEqual({ before: [], after: ["make"] });
     expect(splitAtDashes(["dev", "make"], ["exec", "dev", "make"])).toEqual({ before: ["dev", "make"], after: null });

@@ -1,4 +1,4 @@
-/** In a directory that was deleted everything works that needs none, and what needs one says so. */
+/** In a deleted directory, commands that need no directory work, and others report the reason. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { isCompiled, program } from "../support/wsh-program.ts";
 
-/** Bun itself ends there before any code of ours: only the executable for Linux is built so that it does not. */
+/** Bun exits there before any code of wsh: only the executable for Linux is built to avoid that. */
 const isBuilt = isCompiled && platform === "linux";
 
 test.skipIf(!isBuilt)("the command line, hooks and the bridge work in a deleted directory", async () => {

@@ -1,4 +1,4 @@
-/** The examples of `wsh test`: tests of public terminal programs, which pass. */
+/** The examples of `wsh test`: passing tests of public terminal programs. */
 import { expect } from "bun:test";
 import { join } from "node:path";
 import { testWith } from "../support/programs.ts";

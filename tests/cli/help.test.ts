@@ -1,4 +1,4 @@
-/** Help as a stranger reads it: on one screen of 80 columns, each description in its own column. */
+/** Help fits one screen of 80 columns, with each description in its own column. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Wsh } from "../support/wsh.ts";
 

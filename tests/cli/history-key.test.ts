@@ -1,4 +1,4 @@
-/** Ctrl+R as docs/history.md binds it, in each shell: in a session and outside. */
+/** Ctrl+R as docs/history.md binds it, in each shell: inside a session and outside. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -58,7 +58,7 @@ describe.if(hasTmux)("the line of docs/history.md puts Ctrl+R on the filter", ()
     });
   }
 
-  test("--pick is refused where it could not be seen, and beside a list", async () => {
+  test("--pick is refused where it could not be displayed, and together with a list", async () => {
     await using wsh = new Wsh();
     expect(await wsh.run("history", "--pick")).toMatchObject({
       code: 2,

@@ -1,4 +1,4 @@
-/** A command whose session process is killed while it runs is found again, once, and without an end. */
+/** A command whose session process is killed while it runs is in the history, once, and without an end. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ async function killed(wsh: Wsh): Promise<void> {
 }
 
 describe("a session process that is killed", () => {
-  test("what ran then in each shell is found, without an exit code", async () => {
+  test("leaves each shell's running command in the history, without an exit code", async () => {
     await using wsh = new Wsh();
     const shells = ["bash", "zsh", "fish"].filter((shell) => !isMissing(shell));
     for (const shell of shells) {
@@ -53,7 +53,7 @@ describe("a session process that is killed", () => {
     expect(await wsh.ok("history")).toMatch(/\? .*sleep 98/);
   });
 
-  test("one that ends is there once, whether it was searched for meanwhile or not", async () => {
+  test("a command that ends is in the history once, whether it was searched meanwhile or not", async () => {
     await using wsh = new Wsh();
     await wsh.session("one");
     for (const line of ["cat; true first", "cat; true second"]) {
@@ -69,7 +69,7 @@ describe("a session process that is killed", () => {
     ]);
   });
 
-  test("bash: what the shell does not keep is not written down as it begins either", async () => {
+  test("bash: a command that the shell does not keep is not written at its start either", async () => {
     await using wsh = new Wsh();
     const rc = "HISTCONTROL=ignorespace\nHISTIGNORE='*passw*'\n";
     fs.appendFileSync(join(wsh.dir, "home/.bashrc"), rc);
@@ -81,7 +81,7 @@ describe("a session process that is killed", () => {
       for (const name of fs.readdirSync(directory)) {
         expect(fs.readFileSync(join(directory, name)).includes("tulip")).toBe(false);
       }
-      // Before that the interrupt would be the shell's.
+      // Before that, the interrupt would reach the shell.
       await until("sleep to run", async () => (await wsh.list())[0]?.windows[0]?.panes[0]?.program === "sleep");
       await wsh.ok("send", "one", "\x03");
     }
@@ -91,7 +91,7 @@ describe("a session process that is killed", () => {
     expect((await search(wsh)).map(({ command }) => command)).toEqual(["true kept"]);
   });
 
-  test("what ran before a session is restored, here or beside it, is there once, and what was kept out stays out", async () => {
+  test("commands before a restore, here or beside it, are in the history once, and excluded ones stay excluded", async () => {
     await using wsh = new Wsh();
     fs.appendFileSync(join(wsh.dir, "home/.bashrc"), "HISTCONTROL=ignorespace\n");
     await wsh.session("one");
@@ -114,7 +114,7 @@ describe("a session process that is killed", () => {
     ]);
   });
 
-  test("what begins or ends while the session is private is not kept", async () => {
+  test("commands that begin or end while the session is private are not kept", async () => {
     await using wsh = new Wsh();
     await wsh.session("one");
     await runs(wsh, "one", "cat # becomes private");
@@ -131,7 +131,7 @@ describe("a session process that is killed", () => {
   });
 });
 
-test("--session finds what a session ran under its earlier names, and by its newest name at once", async () => {
+test("--session finds a session's commands under its earlier names, and under its newest name at once", async () => {
   await using wsh = new Wsh();
   await wsh.session("before");
   await wsh.session("other");

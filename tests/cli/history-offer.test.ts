@@ -1,10 +1,10 @@
-/** A line that was to come with the next prompt, and cannot: who is at the session is told, and nothing is typed. */
+/** A line for the next prompt that cannot be inserted: the attached person is notified, and nothing is typed. */
 import { describe, expect, test } from "bun:test";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-/** Asks for a line behind `cat`, which then ends with something typed ahead. */
+/** Requests a line behind `cat`, which then ends with input typed ahead. */
 async function offeredBehindText(wsh: Wsh, target: string): Promise<void> {
   await wsh.ok("wait", target, "prompt");
   await wsh.ok("send", target, "cat >/dev/null\r");
@@ -19,7 +19,7 @@ async function offeredBehindText(wsh: Wsh, target: string): Promise<void> {
 }
 
 describe.if(hasTmux)("a line that cannot be put at the prompt", () => {
-  test("is told to who is attached, for a while, and what was typed stays", async () => {
+  test("attached terminals show it for a while, and input is kept", async () => {
     await using wsh = new Wsh();
     await wsh.server();
     await wsh.session("dev");
@@ -35,7 +35,7 @@ describe.if(hasTmux)("a line that cannot be put at the prompt", () => {
     expect(await wsh.ok("screen", "dev")).not.toContain("offered-line");
   });
 
-  test("is told in a session of several panes, too", async () => {
+  test("a session of several panes shows it, too", async () => {
     await using wsh = new Wsh();
     await wsh.server();
     await wsh.session("dev");

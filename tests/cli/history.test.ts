@@ -1,4 +1,4 @@
-/** `wsh history`: what ran, in which shell and session, is found again; what was kept out of the shell's own history is not. */
+/** `wsh history` finds commands with their shell and session, but none that the shell's own history excludes. */
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
@@ -27,7 +27,7 @@ async function texts(wsh: Wsh, ...args: readonly string[]): Promise<string[]> {
   return (await history(wsh, ...args)).map(({ command }) => command);
 }
 
-/** Types lines one by one, each at a prompt, and waits for the prompt behind the last. */
+/** Types lines one by one, each at a prompt, and waits for the prompt after the last. */
 async function typed(wsh: Wsh, session: string, ...lines: readonly string[]): Promise<void> {
   for (const line of lines) {
     await wsh.ok("wait", session, "prompt");
@@ -41,8 +41,8 @@ async function typed(wsh: Wsh, session: string, ...lines: readonly string[]): Pr
   await wsh.ok("wait", session, "prompt");
 }
 
-describe("what runs", () => {
-  test("is found by words, from any session, also when it is gone", async () => {
+describe("a command", () => {
+  test("is found by words, from any session, also an ended one", async () => {
     await using wsh = new Wsh();
     await wsh.session("one");
     await wsh.session("two");
@@ -62,7 +62,7 @@ describe("what runs", () => {
     expect(await history(wsh, "beta", "--output")).toMatchObject([{ output: null }]);
   });
 
-  test("with setting history = output, with what it printed", async () => {
+  test("has its output with the setting history = output", async () => {
     await using wsh = new Wsh({ config: 'history = "output"\n' });
     await wsh.session("one");
     await wsh.ok("exec", "one", "--", "seq 1 3");
@@ -70,7 +70,7 @@ describe("what runs", () => {
     expect(await wsh.ok("history", "seq", "--output")).toContain("$ seq 1 3\n1\n2\n3\n");
   });
 
-  test("history = off, and a private session, write nothing", async () => {
+  test("is not written with history = off, or in a private session", async () => {
     await using off = new Wsh({ config: 'history = "off"\n' });
     await off.session("one");
     await off.ok("exec", "one", "--", "echo hidden");
@@ -82,7 +82,7 @@ describe("what runs", () => {
     expect((await wsh.list())[0]).toMatchObject({ private: true });
   });
 
-  test("a session that nothing knows is none; one that has run nothing, or has ended, is known", async () => {
+  test("an unknown session is an error; one that has run nothing, or has ended, is known", async () => {
     await using wsh = new Wsh();
     await wsh.session("quiet");
     await wsh.session("gone");
@@ -138,7 +138,7 @@ describe("what runs", () => {
   });
 });
 
-describe("what a shell keeps out of its own history is kept nowhere", () => {
+describe("a command that a shell excludes from its own history is kept nowhere", () => {
   test("bash: a leading blank, HISTIGNORE, no history; a repetition is kept", async () => {
     await using wsh = new Wsh();
     fs.appendFileSync(join(wsh.dir, "home/.bashrc"), "HISTCONTROL=ignoreboth\nHISTIGNORE='*passw*'\n");
@@ -183,8 +183,8 @@ describe("what a shell keeps out of its own history is kept nowhere", () => {
   });
 });
 
-describe("programs in the way", () => {
-  test("a stopped command ends there, what is typed in a shell without integration is not kept", async () => {
+describe("programs in between", () => {
+  test("a stopped command ends there, input in a shell without integration is not kept", async () => {
     await using wsh = new Wsh();
     await wsh.session("one");
     await wsh.ok("wait", "one", "prompt");
@@ -197,7 +197,7 @@ describe("programs in the way", () => {
     await wsh.ok("send", "one", "kill %1; wait; bash --norc\r");
     await wsh.shows("one", /^bash-.*[$#]/m);
     await wsh.ok("send", "one", "echo inside; exit\r");
-    // The inner shell has a prompt, too.
+    // The inner shell prints a prompt, too.
     await until("the inner shell to end", async () => {
       const commands: { state: string }[] = JSON.parse(await wsh.ok("commands", "one", "--json"));
       return commands.length === 2 && commands[1]?.state === "finished";
@@ -211,7 +211,7 @@ describe("programs in the way", () => {
     ]);
   });
 
-  testWith("zsh")("a suggestion behind the cursor is no part of a command", async () => {
+  testWith("zsh")("a suggestion behind the cursor is not part of a command", async () => {
     await using wsh = new Wsh({ env: { SHELL: "/usr/bin/zsh" } });
     const suggest = "suggest() { POSTDISPLAY=''; [[ -n $BUFFER ]] && POSTDISPLAY=' --suggested'; }";
     const rc = `PS1='$ '\n${suggest}\nzle -N zle-line-pre-redraw suggest\n`;
@@ -254,7 +254,7 @@ describe("over HTTP and MCP", () => {
     expect((await get("")).body.commands).toHaveLength(2);
   });
 
-  test("a line is offered to a shell without pastes only if no character of it is a key there", async () => {
+  test("a line is offered to a shell without bracketed paste only if none of its characters is a key there", async () => {
     await using wsh = new Wsh();
     fs.appendFileSync(join(wsh.dir, "home/.bashrc"), "bind 'set enable-bracketed-paste off'\n");
     await wsh.server();
@@ -276,7 +276,7 @@ describe("over HTTP and MCP", () => {
     expect(await texts(wsh)).toEqual([]);
   });
 
-  test("an agent finds what a person ran", async () => {
+  test("an agent finds a person's commands", async () => {
     await using wsh = new McpInstance();
     await wsh.session("one");
     await wsh.run("exec", "one", "--", "make things; false");
@@ -343,7 +343,7 @@ describe("imports", () => {
   });
 });
 
-test("atuin's database is imported once, without what was deleted there, while atuin has it open", async () => {
+test("atuin's database is imported once, without entries deleted there, while atuin has it open", async () => {
   await using wsh = new Wsh();
   const file = join(wsh.dir, "home/.local/share/atuin/history.db");
   fs.mkdirSync(join(file, ".."), { recursive: true });
@@ -371,7 +371,7 @@ test("atuin's database is imported once, without what was deleted there, while a
 });
 
 describe.if(hasTmux && !isMissing("bash"))("on a terminal", () => {
-  test("typing filters, Enter puts the line at the prompt and does not run it", async () => {
+  test("typing filters, Enter inserts the line at the prompt and does not run it", async () => {
     await using wsh = new Wsh();
     await wsh.session("old");
     for (const word of ["alpha", "beta", "gamma"]) await wsh.ok("exec", "old", "--", `echo ${word}`);
@@ -400,7 +400,7 @@ describe.if(hasTmux && !isMissing("bash"))("on a terminal", () => {
     await person.sees((screen) => !screen.includes("›") && screen.includes("wsh history"));
   });
 
-  test("the history of another instance gives its line to the session around, not to one of its own", async () => {
+  test("the history of another instance inserts its line into the session around, not into one of its own", async () => {
     await using wsh = new Wsh();
     await wsh.ok("-L", "other", "new", "first", "--", "bash");
     await wsh.ok("-L", "other", "exec", "first", "--", "echo from-other");
@@ -417,7 +417,7 @@ describe.if(hasTmux && !isMissing("bash"))("on a terminal", () => {
     expect(screen.split("echo from-other")).toHaveLength(2);
   });
 
-  test("a list that is cut says that there are more", async () => {
+  test("a truncated list says that there are more", async () => {
     await using wsh = new Wsh();
     await wsh.ok("exec", "--", "echo first");
     await wsh.ok("exec", "--", "echo second");
@@ -428,7 +428,7 @@ describe.if(hasTmux && !isMissing("bash"))("on a terminal", () => {
     expect(screen).not.toContain("echo first");
   });
 
-  test("a narrow terminal shows the commands; a long paste is searched for, and Escape still leaves", async () => {
+  test("a narrow terminal shows the commands; a long paste is searched, and Escape still leaves", async () => {
     await using wsh = new Wsh();
     await wsh.session("old");
     await wsh.ok("exec", "old", "--", "echo narrow");

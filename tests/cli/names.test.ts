@@ -1,4 +1,4 @@
-/** Sessions and windows are called what people like, and no name is ever code. */
+/** Sessions and windows can have any name, and no name is ever executed as code. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { testWith } from "../support/programs.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-test("a name of any script is one name everywhere, in either form of its accents", async () => {
+test("a name in any script is one name everywhere, in either form of its accents", async () => {
   await using wsh = new Wsh();
   await wsh.server();
   const name = "café 日本 👩‍💻 $(touch pwned)";
@@ -42,12 +42,12 @@ testWith("bash")("completions offer names as they have to be typed, and run none
   const child = Bun.spawn(["bash", "--norc", "-c", script], { cwd: wsh.dir, env, stdout: "pipe", stderr: "pipe" });
   const offered = (await new Response(child.stdout).text()).trimEnd().split("\n");
   expect(offered.slice(0, 3).sort()).toEqual(["\\$\\(touch\\ pwned\\)", "dev", "my\\ work"]);
-  // Behind an opened quote as it is, and behind a blank that was typed.
+  // Literally after an opened quote, and after a typed blank.
   expect(offered.slice(3)).toEqual(["my work", "my work", "my\\ work"]);
   expect(fs.existsSync(join(wsh.dir, "pwned"))).toBe(false);
 });
 
-test("the status line shows wide names in their cells", async () => {
+test("the status line shows wide names in the right cells", async () => {
   await using all = await personAt({ status: "on" });
   const { person, wsh } = all;
   await wsh.ok("window", "rename", "dev:0", "日本 é");

@@ -1,4 +1,4 @@
-/** `wsh open` and `wsh share`: how a person, and others, get to the page. */
+/** `wsh open` and `wsh share`: how a person, and others, reach the page. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -12,7 +12,7 @@ import { TestView } from "../support/view.ts";
 import { Wsh } from "../support/wsh.ts";
 
 describe("wsh open", () => {
-  test("starts a server on loopback, and prints an address that lets one browser in", async () => {
+  test("starts a server on loopback, and prints an address that admits one browser", async () => {
     await using wsh = new Wsh({ env: { USER: "" } });
     await wsh.ok("new", "dev");
     const { code, stdout, stderr } = await wsh.run("open", "dev", "--print");
@@ -23,7 +23,7 @@ describe("wsh open", () => {
     const fragment = new URLSearchParams(address.hash.slice(1));
     expect(fragment.get("session")).toBe("dev");
     expect(fragment.get("c")).toMatch(/^[A-Za-z0-9]{32}$/);
-    // Nothing says what the user is called: no name is made up.
+    // The user's name is unknown: none is made up.
     expect(stderr).toContain(`ssh -N -L ${address.port}:127.0.0.1:${address.port} ${hostname()}\n`);
     const page = await fetch(`http://127.0.0.1:${address.port}/health`, { headers: { Host: address.host } });
     expect(page.status).toBe(200);
@@ -32,7 +32,7 @@ describe("wsh open", () => {
     expect(again.address).not.toContain(fragment.get("c") ?? "-");
   });
 
-  test("gives a server that has no TCP a port, which stays the same", async () => {
+  test("gives a server without TCP a port, which stays the same", async () => {
     await using gateway = await Gateway.start({ args: ["--bind", "none"] });
     const first = JSON.parse(await gateway.ok("open", "--json"));
     gateway.origin = new URL(first.page).origin.replace(/wsh-[a-z0-9]+\.localhost/, "127.0.0.1");
@@ -46,7 +46,7 @@ describe("wsh open", () => {
     expect(JSON.parse(await gateway.ok("open", "--json")).page).toBe(first.page);
   });
 
-  test("opens a window of a browser that has them, with the address and nothing else", async () => {
+  test("opens an app window of a browser that supports it, with the address and nothing else", async () => {
     await using gateway = await Gateway.start();
     const bin = join(gateway.dir, "browsers");
     mkdirSync(bin);
@@ -64,7 +64,7 @@ describe("wsh open", () => {
     expect(shown).toMatch(/^--app=http:\/\/wsh-[a-z0-9]{16}\.localhost:\d+\/#c=[A-Za-z0-9]{32}\n$/);
   });
 
-  test("says that there is no such session", async () => {
+  test("reports an unknown session", async () => {
     await using wsh = new Wsh();
     const { code, stderr } = await wsh.run("open", "nothing", "--print");
     expect(code).not.toBe(0);
@@ -90,7 +90,7 @@ describe("wsh share", () => {
     return TestView.open(await gateway.ws(`/sessions/${session}/ws/view`, { Authorization: `Bearer ${token}` }), open);
   }
 
-  test("shows one session to who has the link, who types nothing and changes no size", async () => {
+  test("shows one session to a person with the link, who cannot type or change the size", async () => {
     await gateway.create({ name: "shared" });
     await gateway.create({ name: "mine" });
     await gateway.shows("shared", "$");
@@ -135,7 +135,7 @@ describe("wsh share", () => {
     const { device } = first;
     const second = await (await Browser.create(gateway)).register(code);
     expect([second.status, (await second.json()).error.message]).toEqual([403, expect.stringContaining("one")]);
-    // The browser that was first goes on, also with the link; on another origin its key counts for nothing.
+    // The first browser stays admitted, also with the link; on another origin its key is invalid.
     expect((await first.register(code)).status).toBe(201);
     expect(first.device).toBe(device);
     expect((await first.at(gateway.origin).register(code)).status).toBe(403);
@@ -145,7 +145,7 @@ describe("wsh share", () => {
     expect(me).toMatchObject({ name: id, access: "observe", session: expect.stringMatching(/^@s/) });
     expect(await asBearer()).toBe(403);
     expect(await gateway.ok("token", "list", "--json")).not.toContain('"key"');
-    // A guest that logs in again and again ends its own bearers.
+    // A guest that logs in repeatedly ends its own earlier bearers.
     for (let count = 0; count < 16; count++) await first.login();
     expect((await gateway.tcp("/sessions/once", { token })).status).toBe(403);
     await gateway.ok("share", "--revoke", id);
@@ -153,7 +153,7 @@ describe("wsh share", () => {
     expect((await first.register(code)).status).toBe(403);
   });
 
-  test("lets who has the link type, with --write, and says what that means", async () => {
+  test("with --write, lets a person with the link type, and prints what that means", async () => {
     await gateway.create({ name: "together" });
     await gateway.shows("together", "$");
     const { stdout, stderr } = await gateway.run("share", "together", "--write");
@@ -162,13 +162,13 @@ describe("wsh share", () => {
     const guest = await view("together", token, { rows: 9, cols: 30 });
     guest.type("stty size\r");
     await guest.shows("\n24 80\n");
-    // A key does no more than its presser may, and leads to no other session.
+    // A key does no more than its owner may, and leads to no other session.
     guest.type("\x1cs");
     await guest.socket.next("the page's own list", ({ type }) => type === "wanted");
     expect((await gateway.tcp("/server/stop", { method: "POST", token })).status).toBe(403);
   });
 
-  test("ends by itself, and what was opened with it", async () => {
+  test("ends by itself, together with access through it", async () => {
     await gateway.create({ name: "brief" });
     const { token, guest, expires_at } = await givenTime("the guest", async (ms) => {
       const { code } = await share("brief", "--expires", `${Math.ceil(ms / 1_000) + 1}s`);
@@ -182,14 +182,14 @@ describe("wsh share", () => {
     expect((await gateway.tcp("/sessions/brief", { token })).status).toBe(403);
   });
 
-  test("shows the link as a code that a camera reads", async () => {
+  test("prints the link as a QR code that a camera reads", async () => {
     await gateway.create({ name: "coded" });
     const { stdout } = await gateway.run("share", "coded", "--qr");
     const [address = "", ...picture] = stdout.trimEnd().split("\n");
     expect(read(picture)).toBe(address);
   });
 
-  test("is counted by the doctor, who says when the server knows nothing of its address", async () => {
+  test("is counted by the doctor, which reports when the server does not know its address", async () => {
     await using other = await Gateway.start({ config: 'public_url = "https://box.example.net"\n' });
     await other.create({ name: "x" });
     await other.ok("share", "x", "--write");
@@ -198,12 +198,12 @@ describe("wsh share", () => {
     expect((await other.run("doctor")).stdout).toContain("does not use public_url");
   });
 
-  test("is reached by its public name, and by no other", async () => {
+  test("is reached by its public name only", async () => {
     const ask = async (Host: string): Promise<number> => (await gateway.tcp("/sessions", { headers: { Host } })).status;
     expect([await ask("box.example.net"), await ask("other.example.net")]).toEqual([200, 403]);
   });
 
-  test("refuses without an address for others, and names the ways", async () => {
+  test("refuses without an address for others, and names the alternatives", async () => {
     await using alone = await Gateway.start();
     await alone.create({ name: "x" });
     const { code, stderr } = await alone.run("share", "x");
@@ -217,7 +217,7 @@ describe("wsh share", () => {
   });
 });
 
-/** What a camera reads: each character of the picture is two squares, one above the other. */
+/** The camera's reading: each character of the picture is two squares, one above the other. */
 function read(lines: readonly string[]): string | undefined {
   const PIXELS = 4;
   const dark = (char: string | undefined, half: 0 | 1): boolean =>

@@ -1,4 +1,4 @@
-/** Windows, panes and layouts on the command line, outside and inside of a session. */
+/** Windows, panes and layouts on the command line, inside and outside a session. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -87,7 +87,7 @@ describe("split, pane and window", () => {
     expect(await windows("dev")).toHaveLength(1);
   });
 
-  test("inside a session the pane around is meant, and of another instance none is", async () => {
+  test("inside a session the default is the surrounding pane, but none of another instance", async () => {
     await using all = await instance();
     const { wsh, windows } = all;
     const { pane_id } = await wsh.session("dev");
@@ -100,7 +100,7 @@ describe("split, pane and window", () => {
     expect(command).not.toBe("");
     await wsh.ok("exec", "dev", "--", `${cli} split -d down --title inner -- cat`);
     const [window] = await windows("dev");
-    // Below the pane of the caller, not beside the focused or the newest one.
+    // Below the caller's pane, not beside the active or the newest one.
     expect(window?.panes.map(({ rows }) => rows)).toEqual([12, 11, 24]);
     expect(await wsh.ok("exec", "dev", "--", `${cli} pane list --json`)).toContain(`"id": "${pane_id}"`);
     const inner = window?.panes[1]?.id ?? "";
@@ -116,7 +116,7 @@ describe("split, pane and window", () => {
   });
 });
 
-describe("what is not understood", () => {
+describe("an invalid request", () => {
   const all = new Wsh();
   beforeAll(() => all.session("dev"));
   afterAll(() => all[Symbol.asyncDispose]());
@@ -157,7 +157,7 @@ describe("what is not understood", () => {
   });
 });
 
-test("a layout comes from standard input by -, and never from a pipe, which may have no writer", async () => {
+test("a layout comes from standard input with -, and never from a pipe, which may have no writer", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
   const pipe = join(wsh.dir, "pipe");
@@ -205,7 +205,7 @@ command = "sleep 100"
       expect([twice.code, twice.stderr]).toEqual([1, expect.stringContaining("exists")]);
       await wsh.ok("layout", "save", "dev", saved, "--force");
       const name = `from-${saved}`;
-      // What has ended is started again.
+      // Ended programs are started again.
       fs.writeFileSync(
         join(wsh.dir, saved),
         fs.readFileSync(join(wsh.dir, saved), "utf8").replace("echo done; exit 3", "cat"),
@@ -236,7 +236,7 @@ command = "sleep 100"
     }
   });
 
-  test("keep titles, what stays after its end, and the names that were given, and no other", async () => {
+  test("keep titles, keep-after-end settings, and given names, and no others", async () => {
     await using all = await instance();
     const { wsh, windows } = all;
     await wsh.session("dev");
@@ -253,7 +253,7 @@ command = "sleep 100"
     await until("a name after the program", async () => (await windows("again"))[1]?.name === "sleep");
   });
 
-  test("keep the variables that a pane was started with, but for secrets", async () => {
+  test("keep the variables that a pane was started with, except secrets", async () => {
     await using all = await instance();
     const { wsh } = all;
     const own = ["--env", "PLACE=first", "--env", "API_TOKEN=s3cret", "--env", "DB=postgres://me:s3cret@db/x"];
@@ -261,7 +261,7 @@ command = "sleep 100"
     const saved = async (): Promise<string> => wsh.ok("layout", "save", "dev", "-");
     expect(await saved()).toContain('env = { PLACE = "first" }');
     expect(await saved()).not.toContain("s3cret");
-    // The second pane has what the first was given.
+    // The second pane has the first one's variables.
     await wsh.ok("split", "dev", "--env", "ODD.NAME=a b", "--env", "SECRET_KEY=s3cret", "--", "sleep 1000");
     const both = await saved();
     expect(both).toContain('env = { PLACE = "first" }');
@@ -291,7 +291,7 @@ command = "sleep 100"
     expect((await windows("three"))[0]?.panes.map(({ command }) => command)).toEqual(["/bin/bash", "cat"]);
   });
 
-  test("arrange a window that exists: its panes take the first places, others are started", async () => {
+  test("arrange an existing window: its panes take the first places, others are started", async () => {
     await using all = await instance();
     const { wsh, windows, places, file } = all;
     const { pane_id } = await wsh.session("dev");
@@ -310,7 +310,7 @@ command = "sleep 100"
     expect((await windows("dev"))[0]?.panes[1]?.id).toBe(pane_id);
   });
 
-  test("panes without room are named, and come when there is", async () => {
+  test("panes without room are named, and appear when there is room", async () => {
     await using all = await instance();
     const { wsh, file, windows } = all;
     const many = file("many.toml", `column = [${"{}, ".repeat(9)}]\n`);
@@ -347,7 +347,7 @@ command = "sleep 100"
     expect(await wsh.list()).toEqual([]);
   });
 
-  test("a program that is not there is named, and a failure half way leaves no session", async () => {
+  test("a missing program is named, and a failure half way leaves no session", async () => {
     await using all = await instance();
     const { wsh, file } = all;
     const layout = file("a.toml", "row = [\n {},\n { command = 'no-such-program --x', keep_after_exit = true }]\n");
@@ -368,7 +368,7 @@ command = "sleep 100"
 });
 
 describe("wsh exec", () => {
-  test("--show: in a pane beside, whose output and exit code come; the focus stays", async () => {
+  test("--show: in a pane beside, with its output and exit code; the focus stays", async () => {
     await using all = await instance();
     const { wsh, windows } = all;
     await wsh.session("dev");
@@ -385,7 +385,7 @@ describe("wsh exec", () => {
     expect(await wsh.run("exec", "--keep", "all", "dev", "--", "true")).toMatchObject({ code: 2 });
   });
 
-  test("--pipeline: each command reads what the one before printed; one that fails ends them", async () => {
+  test("--pipeline: each command reads the output of the one before; a failing one ends them", async () => {
     await using all = await instance();
     const { wsh } = all;
     const sorted = await wsh.run("exec", "--pipeline", "printf 'b\\na\\n'", "sort", "tr a-z A-Z");

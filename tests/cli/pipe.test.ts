@@ -1,4 +1,4 @@
-/** `wsh -c COMMAND` whose output nobody sees on a terminal: plain text and the command's code, as in any pipe. */
+/** `wsh -c COMMAND` with no terminal for its output: plain text and the command's code, as in any pipe. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ test("prints the command's output without screen control, and exits with its cod
   expect({ code, stdout }).toEqual({ code: 7, stdout: "red\n1\n2\n3\n" });
 });
 
-test("takes a name, a tag and a directory, and is the session that they describe", async () => {
+test("takes a name, a tag and a directory, and its session has them", async () => {
   const { code, stdout } = await wsh.run(
     ...["--name", "counted", "--tag", "mine", "--cwd", wsh.dir, "-c"],
     'pwd; echo "$WSH_SESSION"',
@@ -24,7 +24,7 @@ test("takes a name, a tag and a directory, and is the session that they describe
   expect({ code, lines: stdout.trimEnd().split("\n") }).toEqual({ code: 0, lines: [wsh.dir, "counted"] });
 });
 
-test("a file on standard input is the command's", async () => {
+test("a file on standard input is passed to the command", async () => {
   const file = join(wsh.dir, "input.txt");
   writeFileSync(file, "one\ntwo\n");
   const child = Bun.spawn(wsh.command("-c", "wc -l"), {
@@ -47,7 +47,7 @@ test.each([
   expect(await new Response(child.stderr).text()).toBe("");
 });
 
-test("data from what cannot be handed on is said to be lost", async () => {
+test("data from an input that cannot be passed on is reported as lost", async () => {
   const child = wsh.spawn(["-c", "cat; sleep 0.5; echo end"]);
   child.stdin.write("lost\n");
   child.stdin.flush();
@@ -58,14 +58,14 @@ test("data from what cannot be handed on is said to be lost", async () => {
 
 test("a signal that ends it ends the command, too", async () => {
   const child = wsh.spawn(["--name", "ended", "-c", "sleep 1000"]);
-  // As early as anybody can know of it: it is started for this process alone from its first moment on.
+  // As early as possible: it is started for this process alone from its first moment on.
   await until("the session", async () => (await wsh.list()).some(({ name }) => name === "ended"));
   child.kill("SIGTERM");
   expect(await child.exited).toBe(143);
   await until("it to be gone", async () => (await wsh.list()).length === 0);
 });
 
-test("a pipe on standard input that never ends holds up nothing", async () => {
+test("a pipe on standard input that never ends blocks nothing", async () => {
   const child = wsh.spawn(["-c", "echo at once"]);
   expect(await new Response(child.stdout).text()).toBe("at once\n");
   expect(await child.exited).toBe(0);

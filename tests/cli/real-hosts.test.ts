@@ -1,6 +1,6 @@
 /**
- * The hooks that `wsh setup HOST --hooks` writes, judged by the hosts themselves, where they are installed: they accept
- * them, run them in a session, and are known by their process names. No host is logged in; Claude Code and Codex talk to
+ * The hooks that `wsh setup HOST --hooks` writes, tested with the installed hosts: they accept
+ * them, run them in a session, and are known by their process names. No host is logged in; Claude Code and Codex use
  * a stand-in for their service on this machine.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
@@ -46,7 +46,7 @@ afterAll(async () => {
   await wsh[Symbol.asyncDispose]();
 });
 
-/** Answers every turn with the same words, as the services of Anthropic and OpenAI stream them. */
+/** Answers every turn with the same words, in the streaming format of Anthropic and OpenAI. */
 function standIn(): Bun.Server<undefined> {
   const text = "Hello.";
   const stream = (events: readonly (readonly [string, object])[]): Response =>
@@ -111,7 +111,7 @@ async function start(name: string, command: string): Promise<void> {
   if (code !== 0) throw new Error(stderr);
 }
 
-/** Waits until the session's agent is so. */
+/** Waits until the session's agent has this state. */
 function agent(session: string, is: (agent: Agent) => boolean): Promise<Agent> {
   return until(
     `the agent of ${session}`,
@@ -130,7 +130,7 @@ testWith("claude")("Claude Code validates and loads our plugin, and its hooks te
   expect(await host("claude", "plugin", "validate", "--strict", plugin)).toContain("Validation passed");
   expect(await host("claude", "plugin", "list")).toMatch(/wsh-hooks@skills-dir[\s\S]*loaded/);
   const events = join(wsh.dir, "events");
-  // Beside our own hooks: which of the plugin's events happen at all.
+  // Besides our own hooks: shows which of the plugin's events occur at all.
   writeFileSync(events, "");
   await start("claude", `claude -p hi; wsh doctor | grep claude-code > '${events}'`);
   await agent("claude", ({ name }) => name === "claude");
@@ -184,7 +184,7 @@ testWith("opencode")("OpenCode loads our plugin", async () => {
   expect(await agent("opencode", ({ source }) => source === "hook")).toMatchObject({ name: "opencode", state: "idle" });
 });
 
-describe("the start screens of hosts are known by their processes' names", () => {
+describe("hosts' start screens are recognised by their processes' names", () => {
   for (const name of ["copilot", "amp", "goose", "cursor-agent", "aider"]) {
     test.skipIf(isMissing(name))(name, async () => {
       await start(name, name);

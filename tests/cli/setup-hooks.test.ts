@@ -1,4 +1,4 @@
-/** `wsh setup HOST --hooks` as it is typed. */
+/** `wsh setup HOST --hooks` on the command line. */
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -6,7 +6,7 @@ import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 import { program } from "../support/wsh-program.ts";
 
-/** A program of the host's name on PATH, which prints this when it is asked. */
+/** A program on PATH with the host's name that prints this when queried. */
 function installed(wsh: Wsh, name: string, prints: string): Record<string, string> {
   const directory = join(wsh.dir, "programs");
   mkdirSync(directory, { recursive: true });
@@ -14,7 +14,7 @@ function installed(wsh: Wsh, name: string, prints: string): Record<string, strin
   return { PATH: `${directory}:${process.env.PATH}` };
 }
 
-test("Claude Code gets a plugin and Gemini CLI an extension of ours, whole, and loses it whole", async () => {
+test("Claude Code gets a plugin and Gemini CLI an extension of ours, complete, and both are removed completely", async () => {
   await using wsh = new Wsh();
   const home = join(wsh.dir, "home");
   const made = {
@@ -34,7 +34,7 @@ test("Claude Code gets a plugin and Gemini CLI an extension of ours, whole, and 
     const command = `[ -n "$WSH_PANE" ] && wsh hook ${hook} >/dev/null 2>&1; exit 0`;
     expect(hooks[event]).toEqual([{ hooks: [{ type: "command", command, timeout }] }]);
     expect(await wsh.ok("setup", host, "--hooks")).toContain("already");
-    // One of another version is replaced, without a copy that the host might read.
+    // A file of another version is replaced, without a copy that the host might read.
     writeFileSync(join(directory, "hooks/hooks.json"), '{"hooks": {}, "old": "&& wsh hook "}');
     expect(await wsh.ok("setup", host, "--hooks")).toStartWith("Updated in ");
     expect(readdirSync(join(directory, "hooks"))).toEqual(["hooks.json"]);
@@ -48,7 +48,7 @@ test("Claude Code gets a plugin and Gemini CLI an extension of ours, whole, and 
   }
 });
 
-test("a Claude Code that loads no plugins from there gets entries in its settings; a newer one loses them again", async () => {
+test("a Claude Code without support for plugins there gets entries in its settings; a newer one loses them again", async () => {
   await using wsh = new Wsh();
   const settings = join(wsh.dir, "home/.claude/settings.json");
   const plugin = join(wsh.dir, "home/.claude/skills/wsh-hooks");
@@ -62,7 +62,7 @@ test("a Claude Code that loads no plugins from there gets entries in its setting
   expect(readFileSync(settings, "utf8")).not.toContain("wsh hook");
 });
 
-test("hooks are merged beside others, written once, and taken out again alone", async () => {
+test("hooks are merged with others, written once, and removed alone", async () => {
   await using wsh = new Wsh();
   const env = installed(wsh, "claude", "Manage plugins");
   const run = async (...args: string[]): Promise<string> => (await wsh.runWith({ env }, ...args)).stdout;
@@ -100,7 +100,7 @@ test("hooks are merged beside others, written once, and taken out again alone", 
   expect(left).toEqual({ Stop: [{ hooks: [{ type: "command", command: "say done" }] }] });
 });
 
-test("every host's hooks are written and removed; a file that is another's is left", async () => {
+test("every host's hooks are written and removed; a file of another owner is left alone", async () => {
   await using wsh = new Wsh();
   for (const host of ["claude-code", "codex", "gemini", "cursor", "copilot", "opencode"]) {
     const written = await wsh.ok("setup", host, "--hooks");
@@ -117,7 +117,7 @@ test("every host's hooks are written and removed; a file that is another's is le
   expect(readFileSync(own, "utf8")).toBe("export const Mine = 1;\n");
 });
 
-test("doctor names hooks that have never run, with what may be missing, until they have", async () => {
+test("doctor names hooks that have never run, with the possible causes, until they have", async () => {
   await using wsh = new Wsh();
   const [command = "", ...first] = program;
   const path = { PATH: `${join(wsh.dir, "bin")}:${process.env.PATH}` };
@@ -134,12 +134,12 @@ test("doctor names hooks that have never run, with what may be missing, until th
   await wsh.ok("setup", "codex", "--hooks");
   expect(await doctor()).toContain("hooks of codex have never run in a session");
   expect(await doctor()).toContain("trust the hooks with /hooks");
-  // A hook outside of any session is not one that has run there.
+  // A hook outside any session does not count as run there.
   await wsh.runWith({ env: path }, "hook", "codex", "Stop");
   expect(await doctor()).toContain("never run");
   const hook = '[ -n "$WSH_PANE" ] && wsh hook codex Stop >/dev/null 2>&1; exit 0';
   const codex = join(wsh.dir, "codex");
-  // Again until it has run: on a busy machine a hook gives up, so that no agent waits for it.
+  // Repeated until it has run: on a busy machine a hook gives up, so that no agent waits for it.
   const told = join(wsh.dir, "told");
   const again = `until [ -e '${told}' ]; do PATH=${path.PATH} sh -c '${hook}' </dev/null; sleep 0.2; done`;
   writeFileSync(codex, `#!/bin/sh\n${again}\necho told\nsleep 1000\n`, { mode: 0o755 });
@@ -147,7 +147,7 @@ test("doctor names hooks that have never run, with what may be missing, until th
   await until("the hook", async () => (await doctor()).includes("hooks of codex have run"));
   writeFileSync(told, "");
   await wsh.shows("s", "told");
-  // As from a server in the background, which is no process of the pane.
+  // As from a background server, which is not a process of the pane.
   const around = { WSH_PANE: "@1", WSH_SOCKET: wsh.instance.httpSocket };
   await wsh.ok("new", "t", "--", "sleep", "1000");
   const pane = (await wsh.list()).find(({ name }) => name === "t");

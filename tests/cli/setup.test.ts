@@ -1,4 +1,4 @@
-/** `wsh setup` as it is typed. */
+/** `wsh setup` on the command line. */
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { tools } from "../../src/mcp/tools/tools.ts";
 import { Wsh } from "../support/wsh.ts";
 import { program } from "../support/wsh-program.ts";
 
-test("alone it lists the hosts, which are here and which know wsh", async () => {
+test("alone it lists the hosts, with those that are installed and those that know wsh", async () => {
   await using wsh = new Wsh({ env: { PATH: "" } });
   mkdirSync(join(wsh.dir, "home/.gemini"), { recursive: true });
   writeFileSync(join(wsh.dir, ".mcp.json"), '{"mcpServers":{"wsh":{"command":"wsh"}}}');
@@ -24,7 +24,7 @@ test("alone it lists the hosts, which are here and which know wsh", async () => 
   expect(rows.zed).toEqual(["-", "-", "-"]);
 });
 
-test("writes the command that it is, shows it first with --dry-run, keeps the old file, takes it out again", async () => {
+test("writes its own command, shows it first with --dry-run, keeps the old file, removes it again", async () => {
   await using wsh = new Wsh();
   const file = join(wsh.dir, "home/.cursor/mcp.json");
   mkdirSync(join(wsh.dir, "home/.cursor"));
@@ -51,7 +51,7 @@ test("writes the command that it is, shows it first with --dry-run, keeps the ol
   expect(await wsh.ok("setup", "cursor", "--remove")).toContain("does not know wsh");
 });
 
-test("what setup writes starts and answers", async () => {
+test("the command that setup writes starts and answers", async () => {
   await using wsh = new Wsh();
   await wsh.ok("setup", "claude-code");
   const { mcpServers } = JSON.parse(readFileSync(join(wsh.dir, "home/.claude.json"), "utf8"));
@@ -63,7 +63,7 @@ test("what setup writes starts and answers", async () => {
   expect(answer.result.tools).toHaveLength(tools.length);
 });
 
-test("a project's file holds no path of this machine", async () => {
+test("a project's file contains no path of this machine", async () => {
   await using wsh = new Wsh();
   await wsh.ok("setup", "vscode", "--scope", "project");
   expect(JSON.parse(readFileSync(join(wsh.dir, ".vscode/mcp.json"), "utf8"))).toEqual({
@@ -71,7 +71,7 @@ test("a project's file holds no path of this machine", async () => {
   });
 });
 
-test("mistakes in the command line exit 2, files that cannot be edited 1, and nothing is written", async () => {
+test("usage errors exit 2, files that cannot be edited 1, and nothing is written", async () => {
   await using wsh = new Wsh();
   expect((await wsh.run("setup", "emacs")).code).toBe(2);
   expect((await wsh.run("setup", "cursor", "--scope", "galaxy")).code).toBe(2);

@@ -1,4 +1,4 @@
-/** Text of others (commands, paths, files) in what wsh prints: it is seen, and a terminal obeys none of it. */
+/** Untrusted text (commands, paths, files) in wsh's output is visible, and a terminal executes none of it. */
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,20 +6,20 @@ import { formatLine } from "../../src/log/log.ts";
 import { visible, visibleCell, visibleJson, visibleLines } from "../../src/protocol/visible.ts";
 import { Wsh } from "../support/wsh.ts";
 
-/** Sets a title in 7 and in 8 bits, erases, and turns the reading direction round. */
+/** Sets a title in 7 and in 8 bits, erases, and reverses the reading direction. */
 const HOSTILE = "\x1b]0;owned\x07\x9b2J\u202egnp.exe";
-/** What a terminal would act on, or what would hide text; newlines are ours. */
+/** Characters that a terminal would execute, or that would hide text; newlines are ours. */
 const ACTIVE = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 
-describe("the pure part", () => {
-  test("every control character is written out, everything else stays", () => {
+describe("pure functions", () => {
+  test("every control character is written out, all other text is kept", () => {
     expect(visible(`a${HOSTILE}\n`)).toBe("a\\x1b]0;owned\\x07\\x9b2J\\u202egnp.exe\\x0a");
     expect(visible("grün 日本 👩‍👩‍👧 नि")).toBe("grün 日本 👩‍👩‍👧 नि");
     expect(visibleLines("a\tb\r\nc\x1b")).toBe("a  b\nc\\x1b");
     expect(visibleCell("make\n\tall\x7f")).toBe("make all\\x7f");
   });
 
-  test("JSON holds the same value", () => {
+  test("JSON has the same value", () => {
     const value = { [HOSTILE]: [`\u2028${HOSTILE}`, 1, null] };
     for (const indent of [0, 2]) {
       const json = visibleJson(value, indent);

@@ -1,4 +1,4 @@
-/** Sessions in git worktrees of their own: made with them, and gone with them only where nothing would be lost. */
+/** Sessions with their own git worktrees: created with them, and removed with them only if nothing would be lost. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ const branches = (): Promise<string> => $`git -C ${repository} branch --format=$
 const make = (name: string, branch: string) => wsh.session(name, "--worktree", branch, "--cwd", below);
 const gone = (branch: string) => until("the worktree to go", () => !fs.existsSync(path(branch)));
 
-test("runs in the branch, at the caller's place in it, and takes a clean worktree away at its end", async () => {
+test("runs in the branch, at the caller's place in it, and removes a clean worktree at its end", async () => {
   const { cwd, worktree } = await make("clean", "feature/one");
   expect(worktree).toEqual({ branch: "feature/one", path: path("feature-one"), own: true });
   expect(cwd).toBe(join(path("feature-one"), "sub"));
@@ -37,7 +37,7 @@ test("runs in the branch, at the caller's place in it, and takes a clean worktre
   expect(await wsh.ok("list")).not.toContain("WORKTREE");
 });
 
-test("changes keep it; the next session of the branch uses it and leaves it there", async () => {
+test("changes keep it; the next session of the branch uses it and leaves it in place", async () => {
   await make("dirty", "two");
   fs.writeFileSync(join(path("two"), "new"), "x");
   await wsh.ok("kill", "dirty");
@@ -50,7 +50,7 @@ test("changes keep it; the next session of the branch uses it and leaves it ther
   expect(fs.existsSync(path("two"))).toBe(true);
 });
 
-test("a session that is not made leaves neither worktree nor branch", async () => {
+test("a failed session leaves neither worktree nor branch", async () => {
   await wsh.session("taken");
   for (const [name, branch, cwd, said] of [
     ["taken", "four", below, "already exists"],
@@ -65,7 +65,7 @@ test("a session that is not made leaves neither worktree nor branch", async () =
   expect((await branches()).split("\n").filter(Boolean).sort()).toEqual(["feature/one", "main", "three", "two"]);
 });
 
-test("comes back with a crashed session, and goes with it", async () => {
+test("is restored with a crashed session, and removed with it", async () => {
   const { id, pane_id } = await make("back", "six");
   await wsh.ok("exec", "back", "--", "echo kept");
   await writtenToPrompt(wsh, "kept", Number(pane_id.slice(1)), Number(id.slice(2)));

@@ -1,4 +1,4 @@
-/** A person looks back at what was printed: moves, searches, selects and copies by keys and mouse. */
+/** Copy mode: a person moves, searches, selects and copies in the history by keys and mouse. */
 import { describe, expect, test } from "bun:test";
 import { copied, copies, personAt } from "../support/person.ts";
 import { until } from "../support/until.ts";
@@ -7,8 +7,8 @@ const PREFIX = "\x1c";
 const LOOK = `${PREFIX}[`;
 const LABEL = /\d+ of \d+ lines up/;
 
-describe("looking back", () => {
-  test("the whole history is there, the program goes on, and leaving shows it as it is", async () => {
+describe("copy mode", () => {
+  test("shows the whole history while the program continues, and leaving it shows the present screen", async () => {
     await using all = await personAt();
     const { person, wsh } = all;
     person.type("seq 1 5000\r");
@@ -28,7 +28,7 @@ describe("looking back", () => {
     await person.sees(/^typed$/m);
   });
 
-  test("a search counts its matches while it is typed; n and N go around", async () => {
+  test("a search counts its matches during input; n and N wrap around", async () => {
     await using all = await personAt();
     const { person } = all;
     person.type("seq 1 3000; echo Needle; seq 1 50; echo needle\r");
@@ -49,14 +49,14 @@ describe("looking back", () => {
     await person.sees("no match");
     person.type("\x1b");
     await until("the search before", async () => (await person.text()).match(/ of 2$/m) !== null);
-    // As an RE2 pattern.
+    // Read as an RE2 pattern.
     person.type("?\x12^30[0-9]{2}$");
     await person.sees(/regex\?\^30/);
     await person.sees(/1 of 1/);
     expect(await person.text()).toMatch(/^3000$/m);
   });
 
-  test("what is selected is copied: characters, lines, a rectangle, with wraps joined and wide characters whole", async () => {
+  test("copies the selection: characters, lines, a rectangle, with wraps joined and whole wide characters", async () => {
     await using all = await personAt({ rows: 12, cols: 40 });
     const { person } = all;
     const long = "abcdefghij".repeat(7);
@@ -76,7 +76,7 @@ describe("looking back", () => {
     await until("another copy", () => copied(person)?.startsWith("abcdefghij".repeat(4)) === true);
   });
 
-  test("commands: jumps between them, and the output of one as a whole", async () => {
+  test("commands: jumps between them, and selection of one's whole output", async () => {
     await using all = await personAt();
     const { person, wsh } = all;
     person.type("echo first; seq 1 40\r");
@@ -93,7 +93,7 @@ describe("looking back", () => {
     await copies(person, `first\n${Array.from({ length: 40 }, (_, index) => index + 1).join("\n")}\n`);
   });
 
-  test("the mouse: a drag copies and stays, twice takes a path, three times a line, the wheel scrolls", async () => {
+  test("the mouse: a drag copies and stays, a double click selects a path, a triple click a line, the wheel scrolls", async () => {
     await using all = await personAt();
     const { person } = all;
     person.type("clear; echo see /usr/share/doc/x.txt: fine\r");
@@ -115,7 +115,7 @@ describe("looking back", () => {
     await until("three rows up", async () => /^179$/m.test(await person.text()) && !/^200$/m.test(await person.text()));
   });
 
-  test("a selection outlives a flood below it, and is what was shown", async () => {
+  test("a selection outlives a flood below it, with the same text", async () => {
     await using all = await personAt();
     const { person, wsh } = all;
     person.type("clear; echo keep this line\r");
@@ -133,7 +133,7 @@ describe("looking back", () => {
     await person.sees(/^over$/m);
   });
 
-  test("in a pane of several: the view is the pane's, its neighbour goes on", async () => {
+  test("among several panes, one is in copy mode and its neighbour continues", async () => {
     await using all = await personAt();
     const { person } = all;
     person.type("seq 1 300; echo needle\r");
@@ -154,7 +154,7 @@ describe("looking back", () => {
     expect(await person.text()).toMatch(/^2 +[│┃]/m);
   });
 
-  test("over a full-screen program its screen is what is looked at; emacs keys where they are set; any size", async () => {
+  test("over a full-screen program it has that screen; emacs keys if set; any size", async () => {
     await using all = await personAt({ rows: 10, cols: 50, config: "mode_keys = 'emacs'\n" });
     const { person } = all;
     person.type("seq 1 100\r");
@@ -173,7 +173,7 @@ describe("looking back", () => {
     await person.sees(/^\$/m);
   });
 
-  test("what was copied is kept: pasted by a key, printed, listed, and it moves with a split", async () => {
+  test("copies are kept: pasted by a key, printed, listed, and they move with a split", async () => {
     await using all = await personAt();
     const { person, wsh } = all;
     person.type(`${PREFIX}]`);

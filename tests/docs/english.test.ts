@@ -1,4 +1,4 @@
-/** Phrases that a native reader would rewrite do not get more: see scripts/english.ts. */
+/** The number of phrases that a native reader would rewrite does not grow: see scripts/english.ts. */
 import { expect, test } from "bun:test";
 import { countByFile, findPhrases, recordedCounts } from "../../scripts/english.ts";
 

@@ -13,7 +13,7 @@ function isNode(value: unknown): value is Node {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Every node of a document with the way to it. */
+/** Every node of a document with its path. */
 function* nodes(value: unknown, path = ""): Generator<[string, Node]> {
   if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* nodes(item, `${path}/${index}`);
   if (!isNode(value)) return;
@@ -30,7 +30,7 @@ describe("the document", () => {
     expect(validator.version).toBe("3.1");
   });
 
-  test("has every operation that HTTP has, older names left out", () => {
+  test("has every operation of HTTP, without older names", () => {
     const paths = document.paths as Record<string, Node>;
     for (const { http } of operations) {
       for (const { method, path, alias } of http) {
@@ -62,7 +62,7 @@ describe("the document", () => {
     expect(silent).toEqual([]);
   });
 
-  test("says how a session is renamed, and what a subscription takes", () => {
+  test("describes how a session is renamed, and what a subscription takes", () => {
     const text = JSON.stringify(document);
     const { paths, components } = JSON.parse(text);
     const body = paths["/sessions/{name}"].patch.requestBody.content["application/json"].schema;
@@ -70,7 +70,7 @@ describe("the document", () => {
     expect(components.schemas.Subscription.properties.events.items.enum).toContain("diffs");
   });
 
-  test("points only to what is there", () => {
+  test("has only references that resolve", () => {
     const schemas = (document.components as { schemas: Node }).schemas;
     for (const [path, { $ref }] of nodes(document)) {
       if ($ref === undefined) continue;
@@ -99,7 +99,7 @@ describe("served", () => {
     expect(Bun.YAML.parse(await yaml.text())).toEqual(parsed);
   });
 
-  test("as one page without anything from elsewhere, Markdown for those who take no HTML", async () => {
+  test("as one page without external resources, as Markdown for clients that do not accept HTML", async () => {
     const page = await gateway.tcp("/docs", { headers: { Accept: "text/html,*/*" } });
     expect(page.headers.get("content-type")).toContain("text/html");
     const html = await page.text();
@@ -116,7 +116,7 @@ describe("served", () => {
     expect(await markdown.text()).toMatch(/^# wsh /);
   });
 
-  test("only to those who are let in", async () => {
+  test("only to authorised callers", async () => {
     for (const path of ["/openapi.json", "/openapi.yaml", "/docs", "/docs/style.css", "/metrics"]) {
       expect((await gateway.tcp(path, { token: null })).status, path).toBe(401);
     }

@@ -1,4 +1,4 @@
-/** Every command of the README and of docs/ works as it stands there: a shell block is run, a settings block is loaded. */
+/** Every command of the README and of docs/ works as printed: shell blocks are run, settings blocks are loaded. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ function blocks(language: string, text: string = readme): string[] {
   return [...text.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, "gm"))].map((match) => match[1] ?? "");
 }
 
-/** Puts `wsh` into a PATH, whether it is the binary or the sources. */
+/** Puts `wsh` on a PATH, whether it is the binary or the sources. */
 function binDirectory(wsh: Wsh): string {
   const bin = join(wsh.dir, "bin");
   fs.mkdirSync(bin);
@@ -45,7 +45,7 @@ test.each([...shellBlocks, ...docsBlocks])("this block works:\n%s", async (block
   expect({ code, err, errors: out.match(/"error":\{.*/g) }).toEqual({ code: 0, err: "", errors: null });
 });
 
-test("the README's settings are taken", async () => {
+test("the README's settings are valid", async () => {
   for (const config of blocks("toml")) {
     await using wsh = new Wsh({ config });
     const printed = await wsh.ok("config");
@@ -56,7 +56,7 @@ test("the README's settings are taken", async () => {
   }
 });
 
-test("hosts that the README sets up are known", async () => {
+test("the README's hosts for setup exist", async () => {
   await using wsh = new Wsh();
   for (const [, host = ""] of readme.matchAll(/^\$ wsh setup ([\w-]+)$/gm)) {
     const { code, stderr } = await wsh.run("setup", host, "--dry-run");

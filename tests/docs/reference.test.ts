@@ -1,4 +1,4 @@
-/** What the documents say of operations, errors, tools and keys is what the code's tables say; links lead somewhere. */
+/** The documents agree with the code's tables on operations, errors, tools and keys; links resolve. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { dirname, join } from "node:path";
@@ -94,7 +94,7 @@ describe("docs/keys.md", () => {
     raw: new TextEncoder().encode(name),
     parsed: name === "prefix" ? defaultPrefix.key : { key: name, modifiers: [] },
   });
-  /** What the second key after the prefix does. */
+  /** Effect of the second key after the prefix. */
   const after = (name: string, captured = false): string => {
     const context = { captured, prefix: defaultPrefix, tables: new KeyTables({}), repeatMs: 500, isFree: true, now: 0 };
     const first = prefixKey(null, typed("prefix"), context);
@@ -122,7 +122,7 @@ describe("docs/keys.md", () => {
     ]);
   });
 
-  test("every key of the table is bound to an operation that exists and takes its input", () => {
+  test("every key of the table is bound to an existing operation with valid input", () => {
     for (const { operation, input } of defaultBindings.values()) {
       if (isViewOperation(operation)) continue;
       const found = findOperation(operation);
@@ -134,7 +134,7 @@ describe("docs/keys.md", () => {
     );
   });
 
-  test("every example of a name is one", () => {
+  test("every example of a name is valid", () => {
     const examples = [...quoted(section(keys, "## Names of keys"))].filter((word) => /^[A-Z^][A-Za-z-+^]*$/.test(word));
     expect(examples.length).toBeGreaterThan(20);
     for (const example of examples) expect(parseKeyName(example)).toBeDefined();
@@ -153,7 +153,7 @@ describe("docs/coming-from-tmux.md", () => {
       }),
     )[0] ?? "";
 
-  test("every key that is the same is bound to the operation that the page names", () => {
+  test("every shared key is bound to the operation that the page names", () => {
     const rows = [...section(text, "## Keys").matchAll(/^\| (`.*?`) \| .* \| the same: `([a-z_.]+)`.* \|$/gm)];
     expect(rows.length).toBeGreaterThan(15);
     for (const [, keys = "", operation = ""] of rows) {
@@ -164,7 +164,7 @@ describe("docs/coming-from-tmux.md", () => {
     }
   });
 
-  test("every key of the table that tmux has stands in the page", () => {
+  test("every key of the table that tmux has is on the page", () => {
     const ours = ["|", "-", "\\", "a"];
     const named = new Set(
       [...section(text, "## Keys").matchAll(/`([^`]+)`/g)].flatMap(([, key = ""]) => (isKey(key) ? name(key) : [])),
@@ -226,13 +226,13 @@ test.each(documents)("files that %s names exist", (file) => {
   expect(named.filter((name) => !places.some((place) => fs.existsSync(join(root, place, name))))).toEqual([]);
 });
 
-test("headings that comments point at exist", async () => {
+test("headings that comments reference exist", async () => {
   const lost: string[] = [];
   for await (const file of new Bun.Glob("{src,tests,bench,scripts}/**/*.ts").scan(root)) {
     for (const [whole, document = "", rest = ""] of read(file).matchAll(/\b(docs\/[a-z-]+\.md), ([A-Z].*)/g)) {
       const text = fs.existsSync(join(root, document)) ? read(document) : "";
       const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => heading.replaceAll("`", ""));
-      // A comment may go on behind the heading, and a long heading on the next line.
+      // A comment may continue after the heading, and a long heading on the next line.
       if (!headings.some((heading) => rest.startsWith(heading) || heading.startsWith(rest)))
         lost.push(`${file}: ${whole}`);
     }

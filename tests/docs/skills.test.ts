@@ -18,7 +18,7 @@ const files = readdirSync(folder, { recursive: true, withFileTypes: true })
 const toolOf = new Map(tools.map((tool) => [tool.name, tool]));
 const parameters = new Set(tools.flatMap((tool) => [...tool.parameterNames]));
 
-/** Every word in backticks: what a reader takes for a name. */
+/** Every word in backticks, which a reader takes for a name. */
 function quoted(text: string): string[] {
   return [...text.matchAll(/`([^`\n]+)`/g)].flatMap((match) => match[1] ?? []);
 }
@@ -31,7 +31,7 @@ function calls(text: string): { tool: string; json: string }[] {
   }));
 }
 
-/** What results have besides what their schemas list. */
+/** Fields of results besides those in their schemas. */
 const resultNames = new Set([
   ...Object.keys(SessionInfoSchema.entries),
   ...Object.keys(StatusSchema.entries),
@@ -74,7 +74,7 @@ describe("every tool and parameter that a skill names exists", () => {
       expect(unknown).toEqual([]);
     });
 
-    test(`${name}: parameters with a value have one of theirs`, () => {
+    test(`${name}: parameters with a value have an allowed one`, () => {
       for (const code of quoted(text)) {
         const [, key, value] = /^([a-z_]+): (true|false|"[a-z_]+")$/.exec(code) ?? [];
         if (key === undefined || value === undefined || !parameters.has(key)) continue;
@@ -107,7 +107,7 @@ test("there are ten skills, each a folder with its own name", () => {
   expect(readdirSync(folder).sort()).toEqual(skills.map((skill) => skill.name).sort());
 });
 
-test("the prompts say what they are for, and each names the guide that it builds on", () => {
+test("the prompts state their purpose, and each names the guide that it builds on", () => {
   expect(skills[0]?.description).toBe("API primitives and the send, wait, read, decide loop");
   expect(skills[2]?.description).toBe("Operating full-screen terminal applications (vim, htop, lazygit)");
   for (const skill of skills) {
@@ -132,6 +132,6 @@ test("the HTTP form uses routes that exist", () => {
   expect(used.filter((path) => !patterns.some((pattern) => pattern.test(path)))).toEqual([]);
 });
 
-test("a skill fits in a model's attention", () => {
+test("a skill fits into a model's context", () => {
   for (const file of files) expect(readFileSync(file, "utf8").length).toBeLessThan(6_000);
 });

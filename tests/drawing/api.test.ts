@@ -42,7 +42,7 @@ test("an overlay's life: made, listed, read, replaced, patched, its spans and wr
       { row: 0, col: 1, text: "z" },
     ],
   } as never);
-  // z goes on above the highest that was given.
+  // The next z is above the highest one given.
   const above = await canvas.overlay(box);
   expect((await canvas.get<Overlay>(`overlay/${above}`)).z).toBe(10);
   await canvas.delete("overlay", id);
@@ -51,7 +51,7 @@ test("an overlay's life: made, listed, read, replaced, patched, its spans and wr
   expect(await canvas.get("overlay")).toEqual([]);
 });
 
-test("a panel's life, and that only its place changes the program's size", async () => {
+test("a panel's life, and only its size changes the program's size", async () => {
   await using the = await scene();
   const { canvas } = the;
   const rows = async () => (await canvas.get<{ rows: number }>("screen")).rows;
@@ -79,7 +79,7 @@ test("a panel's life, and that only its place changes the program's size", async
   });
 });
 
-test("an element with ttl_ms goes by itself", async () => {
+test("an element with ttl_ms is removed by itself", async () => {
   await using the = await scene();
   const { canvas } = the;
   await canvas.overlay({ ...box, ttl_ms: 100 });
@@ -91,7 +91,7 @@ test("an element with ttl_ms goes by itself", async () => {
   expect((await canvas.get<{ rows: number }>("screen")).rows).toBe(24);
 });
 
-test("focus needs a focusable element, and goes with it, with release, and with clearing", async () => {
+test("focus needs a focusable element, and ends with it, with release, and with clearing", async () => {
   await using the = await scene();
   const { canvas } = the;
   const plain = await canvas.overlay(box);
@@ -115,7 +115,7 @@ test("focus needs a focusable element, and goes with it, with release, and with 
   }
 });
 
-test("the screen mode has elements of its own, which go with it", async () => {
+test("a screen mode has its own elements, which are removed with it", async () => {
   await using the = await scene();
   const { canvas } = the;
   const { http } = canvas;
@@ -138,7 +138,7 @@ test("the screen mode has elements of its own, which go with it", async () => {
   expect((await http.get(`/sessions/s/overlay/${alt}`)).status).toBe(404);
 });
 
-describe("what cannot be drawn is refused, with nothing changed", () => {
+describe("an invalid drawing is refused, with nothing changed", () => {
   test.each([
     ["without a width", { x: 0, y: 0, height: 1, spans: [] }, 422, "invalid_request"],
     ["with a place that no screen has", { ...box, x: -1 }, 422, "invalid_request"],
@@ -151,7 +151,7 @@ describe("what cannot be drawn is refused, with nothing changed", () => {
     expect(await the.canvas.get("overlay")).toEqual([]);
   });
 
-  test("over a session that has ended", async () => {
+  test("on a session that has ended", async () => {
     await using the = await scene();
     const { wsh, canvas } = the;
     await wsh.ok("send", "s", "exit 3", "--enter");

@@ -36,7 +36,7 @@ async function socketOf(wsh: Wsh): Promise<WebSocket> {
 }
 
 describe("the person", () => {
-  test("sees who holds the keyboard; one press of the prefix key takes it back, and the next keys go to the program", async () => {
+  test("sees who has captured the keyboard; one press of the prefix key takes it back, and the next keys reach the program", async () => {
     await using the = await scene();
     const { terminal, canvas } = the;
     terminal.type("clear; echo ready; cat -v\r");
@@ -56,7 +56,7 @@ describe("the person", () => {
     expect(text).not.toContain("^\\");
   });
 
-  test("has the default key for it when there is no prefix key, and the one of the settings else", async () => {
+  test("has the default key for it when there is no prefix key, otherwise the one of the settings", async () => {
     await using none = await scene({ config: "prefix_key = 'none'\n" });
     await none.canvas.capture();
     await none.terminal.sees("Ctrl+\\ takes it back");
@@ -70,7 +70,7 @@ describe("the person", () => {
     await other.terminal.sees((text) => !HELD.test(text));
   });
 
-  test("who only looks on is told, takes nothing back, and can leave", async () => {
+  test("with a read-only terminal sees it, takes nothing back, and can leave", async () => {
     await using the = await scene({}, ["--read-only"]);
     await the.canvas.capture();
     await the.terminal.sees(HELD);
@@ -80,7 +80,7 @@ describe("the person", () => {
     expect(await the.canvas.mode()).toMatchObject({ mode: "capture" });
   });
 
-  test("gets the focus cleared with the keyboard", async () => {
+  test("clears the focus by taking the keyboard back", async () => {
     await using the = await scene();
     const { terminal, canvas } = the;
     const id = await canvas.overlay({ x: 0, y: 0, width: 5, height: 1, focusable: true, spans: [{ text: "F" }] });
@@ -122,7 +122,7 @@ describe("the agent", () => {
 
     let since = 0;
     let choice = "yes";
-    // The person looks at it for a while; the agent waits without asking again and again.
+    // The person reads it for a while; the agent waits without further requests.
     const first = canvas.keys({ since, wait_ms: 10_000 });
     terminal.type("\x1b[C");
     const pressed: string[] = [];
@@ -150,13 +150,13 @@ describe("the agent", () => {
     expect(await terminal.sees(/^after\n\$/m)).toMatch(/^\$ echo work\nwork\n\$ echo after\nafter\n\$$/m);
   });
 
-  test("that dies while it holds the keyboard gives it back at once", async () => {
+  test("that dies during a capture releases the keyboard at once", async () => {
     await using the = await scene();
     const { wsh, terminal, canvas } = the;
     const socket = await socketOf(wsh);
     socket.send(JSON.stringify({ id: 1, method: "capture_input" }));
     await terminal.sees(HELD);
-    // Another caller does not get it meanwhile, and is told who has it.
+    // Another caller cannot capture it meanwhile, and is told the holder.
     const refused = await new Http({ unix: wsh.instance.httpSocket }).post("/sessions/s/input/capture", {});
     expect(refused).toMatchObject({
       status: 409,
@@ -167,7 +167,7 @@ describe("the agent", () => {
     expect(await canvas.mode()).toEqual({ mode: "passthrough" });
   });
 
-  test("over HTTP has a lease, which reading renews and which runs out", async () => {
+  test("over HTTP has a lease, which reading renews and which expires", async () => {
     await using the = await scene();
     const { terminal, canvas } = the;
     await canvas.capture(1_500);
@@ -180,7 +180,7 @@ describe("the agent", () => {
     expect(await canvas.mode()).toEqual({ mode: "passthrough" });
   });
 
-  test("whose server is killed loses it after a while, and gets it back when it comes again in time", async () => {
+  test("whose server is killed loses the capture after a while, and regains it by returning in time", async () => {
     await using the = await scene();
     const { wsh, server, terminal } = the;
     const first = await socketOf(wsh);

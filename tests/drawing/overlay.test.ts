@@ -1,4 +1,4 @@
-/** Overlays over what people really run: they look as if the terminal had always had them, and leave no trace. */
+/** Overlays over real programs: displayed as part of the terminal, and removed without a trace. */
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const PROMPT = /^\$ ?$/m;
 /** Lines of a flood. */
 const LINES = process.env.WSH_TEST_FULL === "1" ? 300_000 : 30_000;
 
-/** Numbered lines, wide enough to be seen beside a box. */
+/** Numbered lines, wide enough to be visible beside a box. */
 function numbered(count: number): string {
   return Array.from({ length: count }, (_, i) => `line ${String(i + 1).padStart(4, "0")} ${"-".repeat(60)}`).join("\n");
 }
@@ -31,7 +31,7 @@ function redCells(row: Row | undefined): number[] {
   return (row ?? []).flatMap(({ style }, col) => (Bun.deepEquals(style.bg, { indexed: 1 }) ? [col] : []));
 }
 
-/** A session, a server, and a terminal at it with this on its screen. */
+/** A session, a server, and an attached terminal with this on its screen. */
 async function scene(options: { rows?: number; cols?: number; env?: Record<string, string> } = {}) {
   const wsh = new Wsh();
   const { rows = 24, cols = 80 } = options;
@@ -50,7 +50,7 @@ async function scene(options: { rows?: number; cols?: number; env?: Record<strin
 }
 
 describe("an overlay", () => {
-  test("over a silent program: everything under it is back when it goes, to the cell and the colour", async () => {
+  test("over a silent program: its removal restores every cell and colour under it", async () => {
     await using the = await scene();
     const { terminal, canvas } = the;
     const picture =
@@ -69,13 +69,13 @@ describe("an overlay", () => {
     await terminal.sees(/hello[\s\S]*there/);
     const during = await terminal.rows();
     expect(during).not.toEqual(before);
-    // Rows that it does not touch are as they were.
+    // Rows that it does not touch are unchanged.
     expect(during.filter((_, row) => row < 1 || row > 5)).toEqual(before.filter((_, row) => row < 1 || row > 5));
     await canvas.delete("overlay", id);
     await until("the screen to be as before", async () => Bun.deepEquals(await terminal.rows(), before));
   });
 
-  test("two, one above the other by z, moved across each other", async () => {
+  test("two, ordered by z, are moved across each other", async () => {
     await using the = await scene();
     const { terminal, canvas } = the;
     terminal.type("clear; printf '%s\\n' aaaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbb cccccccccccccccccccc\r");
@@ -103,7 +103,7 @@ describe("an overlay", () => {
       for (const x of [0, 1, 4, 5, 8, 9, 36, 37, 38, 39]) {
         const spans = [{ text: "語e\u0301👩‍👩‍👧🇫🇷x" }];
         const id = await canvas.overlay({ x, y: 1, width, height: 1, background: "red", spans });
-        // Its background is in its box, whole, and nowhere else.
+        // Its background fills exactly its box.
         const box = Array.from({ length: Math.min(width, 40 - x) }, (_, i) => x + i);
         const { lines } = await until("the box", async () => {
           const grid = await terminal.grid();
@@ -117,7 +117,7 @@ describe("an overlay", () => {
     }
   });
 
-  test("escape sequences in its text are shown as nothing, and do nothing", async () => {
+  test("escape sequences in its text are neither displayed nor executed", async () => {
     await using the = await scene();
     const { terminal, canvas } = the;
     terminal.forgetBytes();
@@ -141,7 +141,7 @@ describe("an overlay", () => {
     writeFileSync(join(wsh.dir, "text"), numbered(300));
     terminal.type("less text\r");
     await terminal.sees(/^line 0001/m);
-    // Elements belong to the screen mode that they are made in: less has the alternate screen.
+    // Elements belong to the screen mode in which they are made: less has the alternate screen.
     const id = await canvas.overlay({
       x: 10,
       y: 2,
@@ -161,7 +161,7 @@ describe("an overlay", () => {
     await terminal.sees(/\$ less text\n\$/);
   });
 
-  test("over a flood: it stands still, the end is there, and the terminal's scrollback ends where the screen begins", async () => {
+  test("over a flood: it stays in place, the end is visible, and the terminal's scrollback ends where the screen begins", async () => {
     await using the = await scene();
     const { terminal, canvas } = the;
     const id = await canvas.overlay({
@@ -177,12 +177,12 @@ describe("an overlay", () => {
     await canvas.delete("overlay", id);
     const shown = await terminal.sees(new RegExp(`^${LINES - 22}\n[\\s\\S]*^${LINES}\n\\$$`, "m"));
     expect(shown).not.toContain("WATCH");
-    // What scrolled by goes there once the flood counts as over.
+    // Lines that scrolled by go there once the flood has ended.
     await until("the scrollback to end", async () => (await terminal.scrollback()).at(-1) === `${LINES - 23}`);
     const above = await terminal.scrollback();
     const numbers = above.slice(-900).map(Number);
     expect(numbers).toEqual(Array.from({ length: 900 }, (_, i) => LINES - 22 - 900 + i));
-    // Relayed to again, it goes on in the same scrollback.
+    // Passed through again, output continues in the same scrollback.
     terminal.type("seq 1 40\r");
     await terminal.sees(/^40\n\$$/m);
     expect((await terminal.scrollback()).slice(-25, -15).join()).toMatch(`${LINES - 1},${LINES},$ seq 1 40,1,2`);
@@ -190,7 +190,7 @@ describe("an overlay", () => {
 });
 
 withTmux("in tmux", () => {
-  test("over vim while it scrolls, and vim is whole when it goes", async () => {
+  test("over vim while it scrolls, and vim is complete after its removal", async () => {
     await using wsh = new Wsh();
     await Promise.all([wsh.session("s", "--size", "80x24"), wsh.server()]);
     await using person = await PersonTerminal.open(wsh);
@@ -223,7 +223,7 @@ withTmux("in tmux", () => {
     expect(await person.fact("alternate_on")).toBe("0");
   });
 
-  test("colours are those that the terminal has: sixteen, and none with NO_COLOR", async () => {
+  test("uses the terminal's colours: sixteen, and none with NO_COLOR", async () => {
     await using wsh = new Wsh();
     await Promise.all([wsh.session("s", "--size", "80x24"), wsh.server()]);
     const canvas = new Canvas(wsh, "s");
@@ -246,7 +246,7 @@ withTmux("in tmux", () => {
     await wsh.ok("send", "s", "printf '\\033[32mgreen\\033[m\\n'\n");
     await using plain = await EmulatorTerminal.attach(wsh, "s", { env: { NO_COLOR: "1" }, seen: /^green/m });
     await plain.sees("red");
-    // What programs print keeps its colours: they have been told NO_COLOR, or not, by their own environment.
+    // Programs' output keeps its colours: NO_COLOR, or its absence, is in their own environment.
     expect(plain.bytes).toMatch(/\x1b\[0;32mgreen/);
     expect(plain.bytes.replaceAll(/\x1b\[38;2;1;2;3m/g, "")).not.toMatch(/\x1b\[[\d;]*(41|48|10\d)(;|m)/);
   });

@@ -1,4 +1,4 @@
-/** Panels beside what people really run: they hold their rows, and the program has exactly the rest. */
+/** Panels beside real programs: they keep their rows, and the program has exactly the rest. */
 import { describe, expect, test } from "bun:test";
 import { Canvas } from "../support/drawing-api.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
@@ -26,11 +26,11 @@ function lineOf(text: string, row: number): string {
   return text.split("\n")[row] ?? "";
 }
 
-/** A program on the alternate screen that takes commands: what a command leaves on is switched off at its end. */
+/** A program on the alternate screen that takes commands: modes that a command leaves on are switched off at its end. */
 const ALTERNATE = "tput smcup; PS1='$ ' bash --norc; tput rmcup";
 
 describe("a panel", () => {
-  test("takes its rows from the program, and gives them back", async () => {
+  test("takes its rows from the program, and returns them", async () => {
     await using the = await scene();
     const { terminal, canvas } = the;
     const top = await canvas.panel({ position: "top", height: 2, background: "blue", spans: [{ text: "status" }] });
@@ -54,17 +54,17 @@ describe("a panel", () => {
     await canvas.panel({ position: "bottom", height: 1, screen_mode: "normal", spans: [{ text: "OUTSIDE" }] });
     terminal.type(`${ALTERNATE}\r`);
     await terminal.sees((text) => !text.includes("OUTSIDE"));
-    // The program is told its new size a moment after the picture has changed.
+    // The program gets its new size a moment after the picture has changed.
     terminal.type("until [ \"$(stty size)\" = '23 80' ]; do :; done; clear; stty size\r");
     await terminal.sees(/^STAYS\n23 80\n\$/);
     terminal.type("exit\r");
     await terminal.sees("OUTSIDE");
-    // The program is told its new size a moment after the picture has changed.
+    // The program gets its new size a moment after the picture has changed.
     terminal.type("until [ \"$(stty size)\" = '22 80' ]; do :; done; clear; stty size\r");
     await terminal.sees(/^STAYS\n22 80\n\$/);
   });
 
-  test("is held through clear, reset, scroll regions and scrolling", async () => {
+  test("is kept through clear, reset, scroll regions and scrolling", async () => {
     await using the = await scene();
     const { terminal, canvas } = the;
     await canvas.panel({ position: "top", height: 1, background: "red", spans: [{ text: "TOP" }] });
@@ -86,13 +86,13 @@ describe("a panel", () => {
     expect(lines[0]?.every(({ style }) => Bun.deepEquals(style.bg, { indexed: 1 }))).toBe(true);
   });
 
-  test("is of one screen where it says so: tput smcup leaves it, rmcup brings it back, with the rows", async () => {
+  test("belongs to one screen if it says so: tput smcup hides it, rmcup brings it back, with the rows", async () => {
     await using the = await scene();
     const { terminal, canvas } = the;
     await canvas.panel({ position: "top", height: 3, screen_mode: "normal", spans: [{ text: "NORMAL" }] });
     terminal.type("clear; stty size\r");
     await terminal.sees(/^NORMAL\n\n\n21 80\n\$/);
-    // The program is told the new size when the host has seen what it printed.
+    // The program gets the new size after the session process has read its output.
     terminal.type(`${ALTERNATE}\r`);
     await terminal.sees((text) => !text.includes("NORMAL"));
     terminal.type("clear; stty size\r");
@@ -108,7 +108,7 @@ describe("a panel", () => {
     expect(terminal.screen.terminal.buffer.active.type).toBe("normal");
   });
 
-  test("goes when the terminal has no room, and comes back with it: 10x3 and back", async () => {
+  test("is hidden when the terminal has no room, and returns with it: 10x3 and back", async () => {
     await using the = await scene();
     const { terminal, canvas } = the;
     await canvas.panel({ position: "top", height: 3, z: 2, spans: [{ text: "TALL" }] });
@@ -125,7 +125,7 @@ describe("a panel", () => {
     await terminal.sees(/^TALL\n\n\n20 80\n\$[\s\S]*^SMALL$/m);
   });
 
-  test("is there after detaching and attaching, and history is in the terminal's scrollback once", async () => {
+  test("is displayed after detaching and attaching, and history is in the terminal's scrollback once", async () => {
     await using the = await scene();
     const { wsh, terminal, canvas } = the;
     await canvas.panel({ position: "top", height: 2, spans: [{ text: "STAYS" }] });
@@ -151,7 +151,7 @@ describe("a panel", () => {
     }
   });
 
-  test("what scrolls away under it is in the terminal's scrollback once, also when it comes and goes", async () => {
+  test("lines that scroll away under it are in the terminal's scrollback once, also when it comes and goes", async () => {
     await using the = await scene();
     const { terminal, canvas } = the;
     terminal.type("clear; seq 1 60\r");
@@ -167,7 +167,7 @@ describe("a panel", () => {
     expect(numbers).toEqual(Array.from({ length: 150 }, (_, i) => i + 1));
   });
 
-  test("keeps a program's mouse where its rows are, and keeps its own clicks", async () => {
+  test("offsets a program's mouse by its rows, and keeps its own clicks", async () => {
     await using the = await scene();
     const { terminal, canvas } = the;
     await canvas.panel({ position: "top", height: 3, spans: [{ text: "P" }] });
@@ -207,7 +207,7 @@ describe.skipIf(!hasTmux)("in tmux", () => {
       spans: [{ text: "agent at work" }],
     });
     const first = await person.sees(/^agent at work\n\n(?:.*\n)?top - .*\n[\s\S]*PID USER/m);
-    // It goes on below the panel, which stays.
+    // It continues below the panel, which stays.
     const clock = /top - (\S+)/.exec(first)?.[1];
     const later = await person.sees((text) => (/top - (\S+)/.exec(text)?.[1] ?? clock) !== clock);
     expect(later).toMatch(/^agent at work\n\ntop - /);

@@ -1,4 +1,4 @@
-/** What is recorded of sessions, and that readers get each event once. */
+/** Events of sessions are recorded, and readers get each event once. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { EventJournal } from "../../src/events/journal.ts";
 import { eventsDir } from "../../src/events/segments.ts";
@@ -48,7 +48,7 @@ test("a session's life, commands, words and state", async () => {
   await wsh.ok("rename", "one", "two");
   await wsh.ok("kill", "two");
   const events = await recorded();
-  // Under load the shell is seen to work on its prompt.
+  // Under load the shell is seen working on its prompt.
   const names = events.map(({ event }) => event).filter((event) => event !== "state_changed");
   expect(names.slice(0, 2)).toEqual(["session_created", "command_started"]);
   expect(names.slice(-3)).toEqual(["session_renamed", "session_exited", "session_destroyed"]);
@@ -57,7 +57,7 @@ test("a session's life, commands, words and state", async () => {
   expect(ended).toMatchObject({ session: "one", session_id: "@s1", tags: ["ci"], pane: "@1", window: "@w1" });
   expect(ended).toMatchObject({ exit_code: 1, signal: null, duration_ms: expect.any(Number), cwd: wsh.dir });
   expect(ended?.command).toContain("look");
-  // Behind any cursor, what follows, and only that.
+  // After any cursor, exactly the following events.
   const third = events[2]?.cursor ?? "";
   expect(parsed(await wsh.ok("events", "--since", third, "--no-follow"))).toEqual(events.slice(3));
 });
@@ -79,7 +79,7 @@ test("ports, long silence, and programs that only wait", async () => {
   await wsh.ok("kill", "serves");
 });
 
-test("a private session's words are written nowhere", async () => {
+test("a private session's commands are not written to disk", async () => {
   await wsh.session("mine", "--private");
   await wsh.ok("exec", "mine", "--", "echo tell-nobody");
   await wsh.ok("kill", "mine");
@@ -88,7 +88,7 @@ test("a private session's words are written nowhere", async () => {
   expect(JSON.stringify(events)).not.toContain("tell-nobody");
 });
 
-test("a server that is killed again and again loses and doubles nothing", async () => {
+test("a repeatedly killed server loses and duplicates no event", async () => {
   const { pane_id } = await wsh.session("busy");
   const { cursor } = await readEvents(
     eventsDir(wsh.instance),
@@ -131,7 +131,7 @@ test("a server that is killed again and again loses and doubles nothing", async 
     killed = performance.now();
     kills++;
   }
-  // One event says what was added, one what was removed.
+  // One event for the addition, one for the removal.
   await connection.request("session.update", { add_tags: [], remove_tags: [`t${CHANGES - 1}`] }, by);
   connection.close();
   await reading;
@@ -146,7 +146,7 @@ test("a server that is killed again and again loses and doubles nothing", async 
   await server.kill("SIGTERM");
 }, 180_000);
 
-test("a session whose process is killed is recorded as gone, once", async () => {
+test("a crashed session is recorded as gone, once", async () => {
   const { id } = await wsh.session("lost");
   for (const pid of wsh.hosts()) process.kill(pid, "SIGKILL");
   const ends = await until("its end", async () => {
@@ -157,7 +157,7 @@ test("a session whose process is killed is recorded as gone, once", async () => 
   expect(ends.map(({ reason }) => reason)).toEqual(["session_crashed"]);
   await wsh.ok("list");
   expect((await recorded(id)).filter(({ event }) => event === "session_destroyed")).toHaveLength(1);
-  // One that dies at its very end has said so itself.
+  // A process that dies at its very end has reported it itself.
   const { id: second } = await wsh.session("lost");
   const own = { event: "session_destroyed", at: 1, session: "lost", session_id: second, tags: [], reason: "killed" };
   new EventJournal(eventsDir(wsh.instance), () => {}).append(own);

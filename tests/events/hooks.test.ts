@@ -1,4 +1,4 @@
-/** What runs when something happens: once, whoever is killed, and harming nothing. */
+/** Hooks run once per event, whichever process is killed, and cannot harm the rest. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -97,7 +97,7 @@ test("the event is on standard input and in variables; a line is carried out; no
   expect(await until("the window of the event", async () => (await names())[0])).toBe(made);
 });
 
-test("one session's own hooks come with it and go with it", async () => {
+test("a session's own hooks are added and removed with it", async () => {
   const hook = { event: "session_exited", run: ["/bin/sh", "-c", 'cat >>"$HOME/../own"'] };
   const created = await wsh.fetch("/sessions", {
     method: "POST",
@@ -121,7 +121,7 @@ test("one session's own hooks come with it and go with it", async () => {
   expect(lines("own")).toHaveLength(1);
 });
 
-test("hooks that hang, fork, flood, die or are missing harm nothing; too many are left out", async () => {
+test("hooks that hang, fork, flood, die or are missing harm nothing; excess ones are left out", async () => {
   await wsh.session("bells");
   for (let at = 0; at < 5; at++) await wsh.ok("exec", "bells", "--", "printf '\\a'");
   await until("hooks that hang", () => lines("hung").length > 0);
@@ -152,7 +152,7 @@ test("each runs once, however often the server is killed", async () => {
   expect(lines("counted").sort()).toEqual(Array.from({ length: count }, (_, at) => `echo ${at}`).sort());
 }, 60_000);
 
-test("the time of one that outlives its server counts from its beginning", async () => {
+test("the time limit of one that outlives its server counts from its start", async () => {
   await wsh.session("slow", "--tag", "slow");
   await wsh.ok("exec", "slow", "--", "true");
   const pid = await until("the hook", () => lines("slow")[0]);
@@ -163,7 +163,7 @@ test("the time of one that outlives its server counts from its beginning", async
   expect(lines("slow")).toHaveLength(1);
 });
 
-test("a session's own hooks come back with it", async () => {
+test("a session's own hooks are restored with it", async () => {
   await wsh.ok("server", "--ensure");
   const hook = { event: "session_renamed", run: ["/bin/sh", "-c", 'echo renamed >>"$HOME/../back"'] };
   const created = await wsh.fetch("/sessions", {
@@ -182,7 +182,7 @@ test("a session's own hooks come back with it", async () => {
   await until("its hook", () => lines("back").length === 1);
 });
 
-test("a mistake is said with its line, value and what is allowed, and keeps nobody from a terminal", async () => {
+test("an error names its line, value and the allowed values, and keeps nobody from a terminal", async () => {
   await using other = new Wsh({ config: 'log_level = "warn"\n\n[[on]]\nevent = "bel"\nrun = ["true"]\n' });
   const { code, stderr } = await other.run("config", "check");
   expect(code).not.toBe(0);

@@ -1,4 +1,4 @@
-/** Notices to people who look elsewhere: by ntfy, webhook, program and terminal, one for each happening. */
+/** Notices to people who are elsewhere: by ntfy, webhook, program and terminal, one per event. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ interface Posted {
 
 const posted: Posted[] = [];
 let failures = 1;
-/** Stands for ntfy.sh, and for any other service. */
+/** Stands in for ntfy.sh, and for any other service. */
 const service = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
@@ -94,14 +94,14 @@ test("a question reaches ntfy with its answers as buttons, of which one counts, 
     ["später", "POST"],
   ]);
   const [now = "", later = ""] = actions.map(({ url }) => url.replace("https://box.example", ""));
-  // Neither a look nor a guess answers.
+  // Neither a GET nor a guessed link answers.
   expect((await wsh.fetch(later)).status).toBe(405);
   expect((await wsh.fetch(`${later.slice(0, -3)}AAA`, { method: "POST" })).status).toBe(403);
   expect(await (await wsh.fetch(later, { method: "POST" })).json()).toEqual({ state: "answered" });
   expect(await (await ask).json()).toMatchObject({ answer: "später", answered_by: "notice" });
   for (const again of [later, now]) expect((await wsh.fetch(again, { method: "POST" })).status).toBe(404);
 
-  // An agent that wants to act on it: where nobody is attached, the notice's button is the person's leave.
+  // For an agent that wants to act on it: while nobody is attached, the notice's button is the person's permission.
   const headers = { "Wsh-Agent": "claude" };
   const asNotice = ({ body }: Posted) => body.title === "asks: claude asks";
   const sent = wsh.fetch("/sessions/asks/input", {
@@ -118,7 +118,7 @@ test("a question reaches ntfy with its answers as buttons, of which one counts, 
   await until("the input", async () => (await wsh.ok("screen", "asks")).includes("# by leave"));
 });
 
-test("one way has one notice of a happening, however many tables want it; a failure is tried again", async () => {
+test("one channel has one notice per event, however many tables want it; a failure is retried", async () => {
   await wsh.session("work");
   await wsh.run("exec", "work", "--", "printf '\\033]9;all done\\033\\\\'; exit 3");
   const flaky = () => posted.filter(({ path }) => path === "/flaky");
@@ -134,13 +134,13 @@ test("one way has one notice of a happening, however many tables want it; a fail
   await until("the program", () => fs.existsSync(own) && fs.readFileSync(own, "utf8") === "work: all done\n");
 });
 
-test("an attached terminal where nobody is gets it in its own form; who looks on gets none", async () => {
+test("an attached terminal without focus gets it in its own form; a person in view gets none", async () => {
   const config = '[[notify]]\nway = "terminals"\nfor = ["question"]\n';
   await using all = await personAt({ config, env: { TERM: "xterm-kitty" } });
   const { person, wsh: own } = all;
   // The terminal has lost the focus.
   person.type("\x1b[O");
-  // Nothing shows when that has arrived: a question that came before reaches nobody, and the next one does.
+  // Its arrival is not visible: an earlier question reaches nobody, and the next one does.
   await until("the notice", async () => {
     expect((await own.run("ask", "really?", "--session", "dev", "--timeout", "1")).code).not.toBe(0);
     return person.bytes.includes("\x1b]99;;wsh dev: wsh asks: really?\x1b\\");
@@ -154,7 +154,7 @@ const event = (fields: Partial<RecordedEvent>): RecordedEvent => ({
   ...fields,
 });
 
-test("what is worth a notice, when, and what it says", () => {
+test("selection, time and text of notices", () => {
   expect(noticeFor(notify({}), event({}))).toMatchObject({
     title: "dev: done",
     text: "deploy --token s3cret, after 90 s",
@@ -175,7 +175,7 @@ test("what is worth a notice, when, and what it says", () => {
     expect(() => notify(wrong)).toThrow();
 });
 
-test("terminals are known by what they say of themselves", () => {
+test("terminals are recognised by their environment", () => {
   expect(notificationsOf({ TERM: "xterm-kitty" })).toBe("osc99");
   expect(notificationsOf({ TERM: "foot" })).toBe("osc777");
   expect(notificationsOf({ TERM: "xterm-256color", TERM_PROGRAM: "iTerm.app" })).toBe("osc9");
