@@ -1,4 +1,4 @@
-/** `wsh agents` on a terminal, as a person uses it; and what subscribers hear of the same agents. */
+/** `wsh agents` on a terminal, as a person uses it; and the events that subscribers receive of the same agents. */
 import { expect, test } from "bun:test";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { until } from "../support/until.ts";
 import { TestSocket } from "../support/websocket.ts";
 import { Wsh } from "../support/wsh.ts";
 
-/** Prints the sequence that each line which it reads names: what agents print to notify. */
+/** Prints the notification sequence that each input line names, as agents do. */
 const FAKE = `#!/bin/bash
 while read -r -p '> ' what; do printf '\\e]%s\\e\\\\' "$what"; [ "$what" = bye ] && exit; done
 `;
@@ -26,7 +26,7 @@ async function scene(config = "") {
   return { wsh, fake, say, [Symbol.asyncDispose]: () => wsh[Symbol.asyncDispose]() };
 }
 
-test("the view is live: it sorts by who needs somebody, keeps the choice, attaches, comes back, and quits", async () => {
+test("the view is live: it sorts by urgency, keeps the selection, attaches, returns, and quits", async () => {
   await using the = await scene('agent_alert = "bell"\n');
   await using view = EmulatorTerminal.run(the.wsh, ["agents"], { rows: 12, cols: 90 });
   await view.sees("No agents are running.");
@@ -54,7 +54,7 @@ test("the view is live: it sorts by who needs somebody, keeps the choice, attach
   expect(view.bytes.lastIndexOf("\x1b[?1049l")).toBeGreaterThan(view.bytes.lastIndexOf("\x1b[?1049h"));
 });
 
-test("it fits small terminals, and a terminal that is resized; names and words of agents are no code", async () => {
+test("it fits small terminals and resizes; agents' names and words are never executed", async () => {
   await using the = await scene();
   await the.fake("one", "claude");
   await the.say("one", "9;ha\\e]0;owned\\aha 漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字");
@@ -69,7 +69,7 @@ test("it fits small terminals, and a terminal that is resized; names and words o
   await view.sees("q quit");
 });
 
-test("a subscriber hears an agent at first and at each change, and that it has gone", async () => {
+test("a subscriber receives an agent's state at first and at each change, and its end", async () => {
   await using the = await scene();
   await the.fake("one", "claude");
   const socket = new TestSocket(`ws+unix://${the.wsh.instance.httpSocket}:/sessions/one/ws/json`, {});

@@ -1,4 +1,4 @@
-/** AI agents in several panes of one session: each is seen, and each change of its state is told once. */
+/** AI agents in several panes of one session: each is listed, and each change of its state is reported once. */
 import { expect, test } from "bun:test";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,12 +15,12 @@ interface Told {
   };
 }
 
-/** Prints the sequence that each line which it reads names: what agents print to notify. */
+/** Prints the notification sequence that each input line names, as agents do. */
 const FAKE = `#!/bin/bash
 while read -r -p '> ' what; do printf '\\e]%s\\e\\\\' "$what"; [ "$what" = bye ] && exit; done
 `;
 
-test("each pane's agent is in the list, in wsh agents and in agent_state events, the most urgent one the session's", async () => {
+test("each pane's agent is in the list, in wsh agents and in agent_state events; the most urgent one is the session's", async () => {
   await using wsh = new Wsh();
   await wsh.server();
   const http = new Http({ unix: wsh.instance.httpSocket });

@@ -1,4 +1,4 @@
-/** AI agents in view: a fake one whose hooks and output say what it does, as everybody sees it. */
+/** AI agents: a fake one reports its state by hooks and output, and every interface shows it. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const http = new Http({ unix: wsh.instance.httpSocket });
 const hookCommand = (agent: string, event: string): string =>
   `[ -n "$WSH_PANE" ] && ${program.join(" ")} hook ${agent} ${event} >/dev/null 2>&1; exit 0`;
 
-/** A program of that name: each line that it reads says what it does. */
+/** A program of that name: each input line says what it does. */
 function fakeAgent(name: string): string {
   const file = join(wsh.dir, name);
   writeFileSync(
@@ -50,7 +50,7 @@ async function agentOf(session: string): Promise<Agent | undefined> {
 
 const type = (session: string, line: string): Promise<unknown> => wsh.ok("send", session, line, "--keys", "Enter");
 
-test("what an agent's hooks report is in the list, in waits and in wsh agents, and ends with the agent", async () => {
+test("an agent's hooks set its state in the list, in waits and in wsh agents, until the agent ends", async () => {
   const claude = fakeAgent("claude");
   writeFileSync(join(wsh.dir, "codex"), `sh -c '${hookCommand("codex", "Stop")}' </dev/null\n`);
   await wsh.ok("new", "one", "--", "bash", "--norc");
@@ -68,7 +68,7 @@ test("what an agent's hooks report is in the list, in waits and in wsh agents, a
     decided_by: "agent",
     agent: { name: "claude", state: "needs_input", message: "may I?" },
   });
-  // Already so: at once.
+  // Already in this state: at once.
   expect(await wsh.ok("wait", "one", "--agent", "needs_input")).toBe("agent\n");
 
   // An agent that it runs itself changes nothing.
@@ -93,7 +93,7 @@ test("what an agent's hooks report is in the list, in waits and in wsh agents, a
   expect(await wsh.ok("list", "--json")).not.toContain("may I?");
 });
 
-test("a notification in its output asks for a person; text that says so does not", async () => {
+test("a notification in its output reports that it needs a person; plain text does not", async () => {
   const claude = fakeAgent("claude");
   await wsh.ok("new", "osc", "--", claude);
   await until("the agent is seen to do it", async () => (await agentOf("osc"))?.name === "claude");
@@ -107,7 +107,7 @@ test("a notification in its output asks for a person; text that says so does not
   expect(await agentOf("osc")).toMatchObject({ source: "notification", message: "look here" });
 });
 
-test("a hook outside of any pane does nothing, and a process of elsewhere says nothing about a pane", async () => {
+test("a hook outside any pane does nothing, and a process from elsewhere cannot report for a pane", async () => {
   expect(await wsh.ok("hook", "claude", "Stop")).toBe("");
   const { body } = await http.post("/sessions/osc/agent", {
     agent: "claude",

@@ -1,4 +1,4 @@
-/** Waits after the screen was cleared: lines begin anew at the top, and nothing of what was typed there before counts. */
+/** Waits after the screen was cleared: lines start again at the top, and earlier input there does not count. */
 import { expect, test } from "bun:test";
 import { Http } from "../support/http.ts";
 import { Wsh } from "../support/wsh.ts";

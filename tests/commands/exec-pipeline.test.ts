@@ -1,4 +1,4 @@
-/** exec without a session where each step reads what the one before printed. */
+/** exec without a session in which each step reads the output of the one before. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -47,19 +47,19 @@ describe("a pipeline", () => {
       ["finished", 0],
       ["finished", 0],
     ]);
-    // What goes to standard error is a step's own, and no input of the next.
+    // Standard error is the step's own, and not input of the next.
     expect(steps[0]?.output.split("\n").sort()).toEqual(["1", "2", "3", "heard"]);
     expect(steps.slice(1).map(({ output }) => output)).toEqual(["1\n2\n3", "3"]);
     expect(left()).toEqual([]);
   });
 
-  test("begins with stdin, where it is given", async () => {
+  test("begins with stdin if given", async () => {
     await using all = await served();
     const steps = await all.pipeline(["tr a-z A-Z", "cat"], { stdin: "from the caller\n" });
     expect(steps.map(({ output }) => output)).toEqual(["FROM THE CALLER", "FROM THE CALLER"]);
   });
 
-  test("passes every byte on as it is, and no terminal in between", async () => {
+  test("passes every byte on unchanged, with no terminal in between", async () => {
     await using all = await served();
     const { wsh, pipeline } = all;
     const bytes = Buffer.from(Array.from({ length: 256 * 40 }, (_, n) => n % 256));
@@ -73,7 +73,7 @@ describe("a pipeline", () => {
     expect(steps[2]?.output).toBe(`${sum}  -\na terminal`);
   });
 
-  test("passes much on without keeping it in memory", async () => {
+  test("passes large output on without keeping it in memory", async () => {
     await using all = await served();
     const { pipeline, left } = all;
     const steps = await pipeline([`yes a line of a log | head -c ${MUCH}`, "wc -c"], {
@@ -84,7 +84,7 @@ describe("a pipeline", () => {
     expect(left()).toEqual([]);
   });
 
-  test("stops at the first step that fails; the others are skipped", async () => {
+  test("stops at the first failing step; the others are skipped", async () => {
     await using all = await served();
     const { wsh, pipeline, left } = all;
     const steps = await pipeline(["echo first", "cat; exit 3", "touch ran"]);
@@ -97,19 +97,19 @@ describe("a pipeline", () => {
     expect(left()).toEqual([]);
   });
 
-  test("goes on with what was printed, where stop_on_error is false", async () => {
+  test("continues with the output so far, if stop_on_error is false", async () => {
     await using all = await served();
     const steps = await all.pipeline(["echo before; exit 3", "cat"], { stop_on_error: false });
     expect(steps).toMatchObject([{ exit_code: 3 }, { exit_code: 0, output: "before" }]);
   });
 
-  test("a step that a signal ends has 128 and more, as in a shell", async () => {
+  test("a step that a signal ends has 128 plus the signal, as in a shell", async () => {
     await using all = await served();
     const steps = await all.pipeline(["kill -TERM $$", "cat"]);
     expect(steps).toMatchObject([{ state: "finished", exit_code: 143 }, { state: "skipped" }]);
   });
 
-  test("what runs at the end of the wait runs on, and nothing after it begins", async () => {
+  test("a step that runs at the end of the wait keeps running, and nothing after it begins", async () => {
     await using all = await served();
     const { wsh, pipeline, left } = all;
     const steps = await givenTime("the output", async (max_wait_ms) => {
@@ -125,7 +125,7 @@ describe("a pipeline", () => {
     await until("nothing of it to run", () => wsh.processes().every(({ command }) => !/sleep 60|tee/.test(command)));
   });
 
-  test("a step is interrupted as a command is, with what it has printed", async () => {
+  test("a step is interrupted like a command, and keeps its output so far", async () => {
     await using all = await served();
     const script = "trap 'echo last words; exit 7' INT; echo begun; while :; do sleep 0.1; done";
     await givenTime("the trap", async (max_wait_ms) => {
@@ -145,7 +145,7 @@ describe("a pipeline", () => {
     expect(wsh.processes().filter(({ command }) => command.includes("tee"))).toEqual([]);
   });
 
-  test("is shown in no panes: its steps follow each other", async () => {
+  test("is not displayed in panes: its steps follow each other", async () => {
     await using all = await served();
     const steps = [{ command: "true" }, { command: "true" }];
     for (const [more, said] of [

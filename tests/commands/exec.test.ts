@@ -1,4 +1,4 @@
-/** Commands at a session's prompt, over HTTP: whatever they are, their end, code and output are exact. */
+/** Commands at a session's prompt, over HTTP: end, code and output are exact for any command. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { failure, Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
@@ -16,7 +16,7 @@ const http = new Http({ unix: wsh.instance.httpSocket });
 
 for (const shell of shells) {
   const isFish = shell === "fish";
-  /** What each command prints and the code that it ends with. */
+  /** Output of each command and its exit code. */
   const exact: readonly (readonly [what: string, command: string, output: string | RegExp, code: number])[] = [
     ["one word", "pwd", /^\/.*\/home$/, 0],
     ["several lines", "echo one\necho two\nfalse", "one\ntwo", 1],
@@ -69,7 +69,7 @@ for (const shell of shells) {
       api = await SessionApi.shell(http, shell, { shell });
     });
 
-    test("is exact whatever the command is", async () => {
+    test("is exact for any command", async () => {
       for (const [what, command, output, code] of exact) {
         const result = await api.exec(command);
         const wanted = typeof output === "string" ? output : expect.stringMatching(output);
@@ -82,7 +82,7 @@ for (const shell of shells) {
       expect(last).toMatchObject({ command: exact.at(-1)?.[1], state: "finished", verified: true });
     });
 
-    test("keeps the directory and says it", async () => {
+    test("keeps the directory and reports it", async () => {
       expect(await api.exec("cd /")).toMatchObject({ exit_code: 0, cwd: "/" });
       expect(await api.exec("pwd")).toMatchObject({ output: "/" });
       expect((await api.run("cd /tmp", { submit: true })).cwd).toBe("/tmp");
@@ -104,14 +104,14 @@ for (const shell of shells) {
       expect(found.text).toContain(String(count));
     });
 
-    test("a text as long as a script", async () => {
+    test("a text of a script's length", async () => {
       const script = Array.from({ length: 400 }, (_, n) => `echo "line ${n}" 'it is'`).join("\n");
       const result = await api.exec(script);
       expect(result).toMatchObject({ state: "finished", exit_code: 0 });
       expect(result.output?.split("\n")).toEqual(Array.from({ length: 400 }, (_, n) => `line ${n} it is`));
     });
 
-    test("a size that changes while it runs", async () => {
+    test("the size changes while it runs", async () => {
       const begun = await api.exec(
         `printf '${"w".repeat(150)}\\n'; read -l x; stty size`.replace(isFish ? "" : " -l", ""),
         {
@@ -129,7 +129,7 @@ for (const shell of shells) {
       await http.expect(200, http.post(`/sessions/${shell}/resize`, { rows: 24, cols: 80 }));
     });
 
-    test("refuses to type into a program, or after somebody", async () => {
+    test("refuses to type into a program, or behind a person's input", async () => {
       const begun = await api.exec("cat", { max_wait_ms: 0 });
       expect(begun).toMatchObject({ state: "running", exit_code: null, command_id: expect.any(Number) });
       const busy = await http.post(`/sessions/${shell}/exec`, { command: "true" });
@@ -153,7 +153,7 @@ for (const shell of shells) {
       });
     });
 
-    test("time leaves, interrupts or kills the command, never the shell", async () => {
+    test("a timeout leaves, interrupts or kills the command, never the shell", async () => {
       const limit = { max_wait_ms: 150 };
       expect(await api.exec("sleep 50", { ...limit, on_timeout: "interrupt" })).toMatchObject({
         state: "interrupted",
@@ -184,7 +184,7 @@ for (const shell of shells) {
       expect(all.steps.at(-1)).toMatchObject({ state: "finished", output: "3" });
     });
 
-    test("exit ends the shell, and what ran stays readable", async () => {
+    test("exit ends the shell, and earlier output stays readable", async () => {
       expect(await api.exec("exit 7")).toMatchObject({ state: "finished", exit_code: 7 });
       const refused = await http.post(`/sessions/${shell}/exec`, { command: "true" });
       expect(refused).toMatchObject({ status: 410, body: failure("session_ended", /exited/, { exit_code: 7 }) });
@@ -196,14 +196,14 @@ for (const shell of shells) {
   });
 }
 
-describe("what is refused", () => {
+describe("invalid requests", () => {
   let api: SessionApi;
   beforeAll(async () => {
     api = await SessionApi.shell(http, "refused", { shell: "bash" });
   });
   const post = (path: string, fields: object) => http.post(`/sessions/refused/${path}`, fields);
 
-  test("commands that cannot be", async () => {
+  test("commands that cannot run", async () => {
     const wrong: readonly (readonly [object, RegExp])[] = [
       [{}, /either 'command' or 'steps'/],
       [{ command: "a", steps: [{ command: "b" }] }, /either/],
@@ -220,7 +220,7 @@ describe("what is refused", () => {
     expect(await post("exec", { command: "true", on_timeout: "explode" })).toMatchObject({ status: 422 });
   });
 
-  test("input that cannot be", async () => {
+  test("input that is invalid", async () => {
     expect(await post("run", { input: "a", keys: ["Nope"] })).toMatchObject({
       status: 400,
       body: failure("unknown_key"),
@@ -231,7 +231,7 @@ describe("what is refused", () => {
     expect(Number(pressed.headers.get("wsh-output-cursor"))).toBeGreaterThan(0);
   });
 
-  test("waits, cursors and commands that are not there", async () => {
+  test("unknown waits, cursors and commands", async () => {
     const cursor = await post("wait", { any_of: [{ type: "text", text: "x" }], since: 1e9 });
     expect(cursor).toMatchObject({ status: 400, body: failure("invalid_cursor") });
     expect(await http.get("/sessions/refused/output?since=1000000000")).toMatchObject({ status: 400 });
@@ -242,7 +242,7 @@ describe("what is refused", () => {
     expect(await post("wait", { any_of: [] })).toMatchObject({ status: 422 });
   });
 
-  test("more waits than the setting allows; one that ends makes room", async () => {
+  test("more waits than the setting allows; one that ends admits another", async () => {
     const ends = new AbortController();
     const wait = { any_of: ["exited"], max_wait_ms: 60_000 };
     const path = "/sessions/refused/wait";

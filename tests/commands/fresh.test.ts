@@ -1,4 +1,4 @@
-/** Commands in sessions of their own: over HTTP and by `wsh exec`, which prints what they print and exits as they do. */
+/** Commands in separate sessions: over HTTP and by `wsh exec`, with the command's output and exit code. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ describe("a command without a session", () => {
     expect(await exec({ command: "tty >/dev/null && echo a terminal" })).toMatchObject({ output: "a terminal" });
   });
 
-  test("has the directory, environment and input that it is given", async () => {
+  test("has the directory, environment and input of the request", async () => {
     const given = { cwd: "/tmp", env: { NAME: "a b" }, stdin: "line\nno end" };
     const result = await exec({ command: 'pwd; echo "$NAME"; cat', ...given });
     expect(result).toMatchObject({ output: "/tmp\na b\nline\nno end", cwd: "/tmp", exit_code: 0 });
@@ -103,12 +103,12 @@ describe("a command without a session", () => {
     expect(command).toMatchObject({ exit_code: 0, command: "echo unseen" });
     const gone = `session ${seen.session} to be gone after its second`;
     await until(gone, async () => (await http.get(`/sessions/${seen.session}`)).status === 404);
-    await Bun.sleep(1_100); // as long as the other's grace
+    await Bun.sleep(1_100); // as long as the other's grace period
     expect((await api.output(`command_id=${unseen.command_id}`)).text).toBe("unseen");
     expect(await http.session(unseen.session)).toMatchObject({ running: false, exit_code: 0, tags: ["exec"] });
   });
 
-  test("a caller that goes away leaves it running, and its result readable", async () => {
+  test("continues when its caller disconnects, and its result is readable", async () => {
     const ends = new AbortController();
     const gate = new Gate(wsh.dir);
     const late = `${gate.wait}; echo late`;
@@ -118,17 +118,17 @@ describe("a command without a session", () => {
     );
     ends.abort();
     await call;
-    // The server sees that the caller is gone before it sees this; an end that comes sooner would be told to the caller.
+    // The server notices the caller's end first; a command that ended sooner would be reported to the caller.
     await http.session(session.name);
     gate.open();
     await http.ended(session.name);
-    await Bun.sleep(1_100); // longer than the grace of one that was waited for
+    await Bun.sleep(1_100); // longer than the grace period of one that was waited for
     expect((await new SessionApi(http, session.name).output("lines=5")).text).toContain("late");
   });
 });
 
 describe("an ephemeral server", () => {
-  test("waits for sessions whose end nobody knows, not for those of which a waiter was told", async () => {
+  test("waits for sessions whose end no caller knows, not for those whose end was reported to a waiter", async () => {
     await using own = new Wsh({ config: "grace_seconds = 600\n", name: "e" });
     await own.ok("server", "--ensure", "--bind", "none");
     await own.session("kept", "--", "exit 4");
@@ -139,13 +139,13 @@ describe("an ephemeral server", () => {
     const exit = await there.expect(200, there.post("/sessions/told/exec", { command: "exit 5" }));
     expect(exit).toMatchObject({ exit_code: 5 });
     await until("the server to end", () => own.servers().length === 0);
-    // Their hosts still know.
+    // Their session processes still know.
     expect((await own.run("output", "kept")).code).toBe(0);
   });
 });
 
 describe("wsh exec", () => {
-  test("prints what the command prints while it runs, and exits with its code", async () => {
+  test("prints the command's output while it runs, and exits with its code", async () => {
     const go = join(wsh.dir, "go");
     const child = wsh.spawn([
       "exec",
@@ -168,7 +168,7 @@ describe("wsh exec", () => {
     expect(await child.exited).toBe(6);
   });
 
-  test("codes of signals, time and mistakes", async () => {
+  test("codes of signals, timeouts and usage errors", async () => {
     expect(await wsh.run("exec", "--", "kill -TERM $$")).toMatchObject({ code: 143 });
     expect(await wsh.run("exec", "--timeout", "0.2", "--on-timeout", "kill", "--", "sleep 60")).toMatchObject({
       code: 124,
@@ -177,7 +177,7 @@ describe("wsh exec", () => {
     expect(await wsh.run("exec", "nobody", "--", "true")).toMatchObject({ code: 1 });
   });
 
-  test("one word is shell text, several are quoted each", async () => {
+  test("one word is shell text, several are quoted individually", async () => {
     expect(await wsh.run("exec", "--", "echo a; echo b")).toMatchObject({ stdout: "a\nb\n" });
     expect(await wsh.run("exec", "--", "printf", "[%s]", "a b", "$HOME", "it's", "")).toMatchObject({
       stdout: "[a b][$HOME][it's][]\n",
@@ -189,7 +189,7 @@ describe("wsh exec", () => {
     expect(await wsh.runWith({ input: "hello\n" }, ...args)).toMatchObject({ code: 0, stdout: "/tmp\nb c\nHELLO\n" });
   });
 
-  test("--json is the result alone", async () => {
+  test("--json prints only the result", async () => {
     const { stdout, code } = await wsh.run("exec", "--json", "--", "echo x; exit 2");
     expect(code).toBe(2);
     const result = JSON.parse(stdout);
@@ -198,12 +198,12 @@ describe("wsh exec", () => {
     expect(left(result)).toBeLessThanOrEqual(1_000);
     const part = JSON.parse((await wsh.run("exec", "--json", "--tail", "1", "--", "seq 9")).stdout);
     expect(part).toMatchObject({ output: "9", total_lines: 9 });
-    // What was not shown can be read for longer.
+    // Output that was not shown can be read for longer.
     expect(left(part)).toBeGreaterThan(60_000);
     expect(await wsh.ok("output", part.session, "--command", String(part.command_id), "--lines", "2-3")).toBe("2\n3\n");
   });
 
-  test("--background says where, and the result can be waited for", async () => {
+  test("--background prints where it runs, and its result can be waited for", async () => {
     const name = (await wsh.ok("exec", "--background", "--", "echo done; exit 1")).trim();
     expect(await wsh.ok("wait", name, "exited")).toBe("exited\n");
     const [{ id, exit_code }] = JSON.parse(await wsh.ok("commands", name, "--json"));
@@ -211,7 +211,7 @@ describe("wsh exec", () => {
     expect(await wsh.ok("output", name, "--command", String(id))).toBe("done\n");
   });
 
-  test("Ctrl+C interrupts the command; a second one leaves it", async () => {
+  test("Ctrl+C interrupts the command; a second one leaves it running", async () => {
     const stops = wsh.spawn([
       "exec",
       "--",
@@ -232,7 +232,7 @@ describe("wsh exec", () => {
     expect(await new Response(stubborn.stderr).text()).toMatch(/is still running in session 'exec-\d+'/);
   });
 
-  test("a session that is ended under it gives 125", async () => {
+  test("a session that is killed under it returns 125", async () => {
     const child = wsh.spawn(["exec", "--", "echo ready; sleep 60"]);
     await firstOutput(child);
     const running = (await wsh.list()).find(({ command }) => command === "echo ready; sleep 60");
@@ -246,7 +246,7 @@ describe("wsh exec in a session", () => {
     await SessionApi.shell(http, "dev", { shell: "bash" });
   });
 
-  test("runs at its prompt and keeps what it changes", async () => {
+  test("runs at its prompt and keeps changes of its state", async () => {
     expect(await wsh.run("exec", "dev", "--", "cd /tmp; X=1; echo moved; false")).toMatchObject({
       code: 1,
       stdout: "moved\n",
@@ -262,7 +262,7 @@ describe("wsh exec in a session", () => {
     expect(stdout).toBe(Array.from({ length: 20_000 }, (_, n) => `${n + 1}\n`).join(""));
   });
 
-  test("time and Ctrl+C end the command, not the shell", async () => {
+  test("a timeout and Ctrl+C end the command, not the shell", async () => {
     const killed = await wsh.run(
       "exec",
       "dev",
@@ -274,7 +274,7 @@ describe("wsh exec in a session", () => {
       "while :; do :; done",
     );
     expect(killed.code).toBe(124);
-    // A shell of its own: an interactive one can miss the signal between fork and exec.
+    // A separate shell: an interactive one can miss the signal between fork and exec.
     const child = wsh.spawn(["exec", "dev", "--", "bash -c 'echo ready; exec sleep 60'"]);
     await firstOutput(child);
     child.kill("SIGINT");
@@ -290,7 +290,7 @@ describe("wsh exec in a session", () => {
     expect(await wsh.ok("wait", "dev", "prompt")).toBe("prompt\n");
   });
 
-  test("wait exits with 124 when the time is over", async () => {
+  test("wait exits with 124 on a timeout", async () => {
     expect(await wsh.run("wait", "dev", "bell", "--timeout", "0.1")).toMatchObject({ code: 124, stdout: "timeout\n" });
     expect(await wsh.run("wait", "dev", "moon")).toMatchObject({ code: 2 });
     expect(await wsh.run("wait", "nobody", "prompt")).toMatchObject({ code: 1 });

@@ -1,4 +1,4 @@
-/** A command whose shell is ended under it has no exit code of its own: none is made of what the shell ends with. */
+/** A command whose shell ends under it has no exit code: the shell's own is not used. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
@@ -35,14 +35,14 @@ for (const shell of ["bash", "zsh", "fish"].filter((name) => !isMissing(name))) 
     const { api, result } = await running("restarted");
     await wsh.ok("restart", api.name);
     const { state, exit_code, signal } = await result;
-    // The shell may have seen what became of the command before it was hung up itself.
+    // The shell may have seen the command's end before it was hung up itself.
     if (signal === "SIGHUP") expect([null, 129]).toContain(exit_code ?? null);
     else expect({ state, exit_code }).toEqual({ state: "lost", exit_code: null });
     await api.until("prompt");
     expect(await api.exec("echo next")).toMatchObject({ output: "next", exit_code: 0 });
   });
 
-  test(`${shell}: a command that ends its shell has its code`, async () => {
+  test(`${shell}: a command that ends its shell has the shell's code`, async () => {
     const api = await SessionApi.shell(http, `${shell}-exits`, { shell });
     expect(await api.exec("exit 3")).toMatchObject({ state: "finished", exit_code: 3 });
   });

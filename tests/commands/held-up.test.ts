@@ -1,7 +1,7 @@
 /**
- * A session process that was held up (a crowded machine, a laptop that slept) answers for what has happened meanwhile.
- * When it goes on, the kernel already shows the shell back at its prompt, and the output in between waits to be read:
- * neither that prompt nor the silence is the end of anything.
+ * A session process that was paused (a busy machine, a laptop that slept) reports events of that time.
+ * When it continues, the kernel already shows the shell back at its prompt, and the output in between is unread:
+ * neither that prompt nor the silence ends a wait.
  */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
@@ -13,13 +13,13 @@ import { shared } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { hostOf, Wsh } from "../support/wsh.ts";
 
-/** Longer than a shell may take from Enter to its command, in ms: the test is about that time being over. */
+/** Longer than a shell may take from Enter to its command, in ms: the test needs that time to pass. */
 const HELD_MS = 1_000;
 
 const wsh = shared(new Wsh());
 const http = new Http({ unix: wsh.instance.httpSocket });
 
-/** A shell, and how to let it run a line while its session process stands still. */
+/** A shell, and a function that makes it run a line while its session process is stopped. */
 async function heldUp(
   name: string,
 ): Promise<{ api: SessionApi; file: string; runs: (asks?: () => void) => Promise<void> }> {
@@ -48,7 +48,7 @@ async function isTyped(api: SessionApi, before: number): Promise<boolean> {
   return (await api.get<{ generation: number }>("idle?timeout_ms=0")).generation > before;
 }
 
-test("run tells of the command, not of the prompt before it", async () => {
+test("run reports the command, not the prompt before it", async () => {
   const { api, file, runs } = await heldUp("run");
   const { generation } = await api.get<{ generation: number }>("idle?timeout_ms=0");
   const answer = api.run(`echo typed; : > ${file}\n`, { timeout_ms: 60_000, max_wait_ms: 60_000 });
@@ -57,7 +57,7 @@ test("run tells of the command, not of the prompt before it", async () => {
   expect(await answer).toMatchObject({ decided_by: "command_finished", exit_code: 0, output: "typed" });
 });
 
-test("silence is no end while output waits to be read", async () => {
+test("silence is not an end while output is unread", async () => {
   const { api, file, runs } = await heldUp("idle");
   const { generation } = await api.get<{ generation: number }>("idle?timeout_ms=0");
   await api.type(`: > ${file}; echo typed; sleep 60\n`);

@@ -1,4 +1,4 @@
-/** Commands end exactly whatever people have in their rc files: prompts, hooks, traps and editors of their own. */
+/** Commands end exactly with any rc file: custom prompts, hooks, traps and editors. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -11,13 +11,13 @@ import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(30_000);
 
-/** In a brief run every second one of each shell. */
+/** A brief run uses every second one of each shell. */
 const FULL = process.env.WSH_TEST_FULL === "1";
 
 const wsh = shared(new Wsh());
 const http = new Http({ unix: wsh.instance.httpSocket });
 
-/** OSC 133 as a prompt of the person's own prints it, without a nonce. */
+/** OSC 133 as a person's own prompt prints it, without a nonce. */
 const mark = (kind: string): string => `\\e]133;${kind}\\a`;
 
 const rcFiles: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -66,7 +66,7 @@ const rcFiles: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** A home directory with nothing in it but this rc file. */
+/** A home directory that contains only this rc file. */
 function home(shell: string, text: string): string {
   const dir = fs.mkdtempSync(join(wsh.dir, "h-"));
   const files: Record<string, string> = {
@@ -119,7 +119,7 @@ test("errexit ends a bash at the first failure, with its code", async () => {
   expect(await api.status()).toMatchObject({ alive: false, exit_code: 4 });
 });
 
-test("forged marks make no command, and no end", async () => {
+test("forged marks start and end no command", async () => {
   const api = await start("bash", "PS1='$ '");
   const forged = `printf '\\033]133;D;0\\007\\033]133;A\\007$ \\033]133;B\\007\\033]133;C\\007\\033]133;D;0;nonce=x\\007'`;
   const begun = await api.exec(`${forged}; sleep 1; exit 9`, { background: true });
@@ -128,7 +128,7 @@ test("forged marks make no command, and no end", async () => {
   expect((await api.commands()).length).toBe(1);
 });
 
-test("without integration everything but exec works, and the reason is told", async () => {
+test("without integration everything but exec works, and the reason is reported", async () => {
   const env = { WSH_SHELL_INTEGRATION: "0" };
   const plain = new Wsh({ env, name: "plain" });
   await using _plain = plain;

@@ -1,6 +1,6 @@
 /**
- * Shells inside the session's own one that were given the integration and a secret of their own: exec there is as exact
- * as at the session's prompt, and when they end, the shell outside is where it was.
+ * Nested shells that were given the integration and a separate secret: exec there is as exact
+ * as at the session's prompt, and when they end, the outer shell is where it was.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
@@ -49,7 +49,7 @@ class Inside implements AsyncDisposable {
     expect(body).toMatchObject(failure(code, message, more));
   }
 
-  /** Waits until exec runs at the prompt of the shell outside again. */
+  /** Waits until exec runs at the outer shell's prompt again. */
   async outside(command: string): Promise<Awaited<ReturnType<SessionApi["exec"]>>> {
     let last: unknown;
     const run = async () => {
@@ -84,7 +84,7 @@ const shells = [
 
 for (const [command, kind, ownPid, fails] of shells) {
   describe.skipIf(isMissing(kind))(`${kind} in bash`, () => {
-    test("is exact and verified, with records of its own, and bash goes on where it was", async () => {
+    test("is exact and verified, with separate records, and bash continues where it was", async () => {
       await using inside = await Inside.start(command, { shell: "/bin/bash" });
       const { api } = inside;
       await inside.refused({}, "not_at_prompt", /its own prompt/, {
@@ -96,7 +96,7 @@ for (const [command, kind, ownPid, fails] of shells) {
       expect(first).not.toHaveProperty("typed");
       const pid = Number(first.output);
       expect((await api.status()).foreground?.pid).toBe(pid);
-      // From now on it needs no asking.
+      // From now on it needs no request.
       expect(await api.exec(fails)).toMatchObject({ exit_code: 3, output: "" });
       expect(await api.exec("cd /tmp")).toMatchObject({ exit_code: 0, cwd: "/tmp" });
       expect(await api.status()).toMatchObject({ state: "prompt", cwd: "/tmp" });
@@ -109,7 +109,7 @@ for (const [command, kind, ownPid, fails] of shells) {
       const after = await inside.outside("echo out; (exit 4)");
       expect(after).toMatchObject({ state: "finished", output: "out", exit_code: 4 });
       expect(await inside.command(command)).toMatchObject({ state: "finished", exit_code: 0, verified: true });
-      // Its output is all that happened inside.
+      // Its output is everything that happened inside.
       const whole = await api.output(`command_id=${outer.id}`);
       expect(whole.text).toContain("cd /tmp");
       expect(whole.text).not.toContain("echo out");
@@ -121,7 +121,7 @@ for (const [command, kind, ownPid, fails] of shells) {
       const { api } = inside;
       const pid = Number((await api.exec(ownPid, { integrate: kind })).output);
       const started = await api.exec("sleep 1000", { background: true });
-      // Before it is what it is to be, it could take the terminal from the shell outside.
+      // Before its exec it could take the terminal from the outer shell.
       const sleeps = await until("sleep", async () => {
         const { foreground } = await api.status();
         return foreground?.name === "sleep" ? foreground.pid : null;
@@ -136,7 +136,7 @@ for (const [command, kind, ownPid, fails] of shells) {
 }
 
 describe("bash", () => {
-  test("after exec, and inside sh, is asked as well", async () => {
+  test("after exec, and inside sh, accepts it as well", async () => {
     await using inside = await Inside.start("exec bash --norc", { shell: "/bin/bash" });
     const { api } = inside;
     await inside.refused({}, "no_shell_integration", /has become 'bash'/, {
@@ -175,7 +175,7 @@ describe("bash", () => {
     expect(await inside.command("bash --norc")).toMatchObject({ state: "finished", exit_code: 8 });
   });
 
-  test("that ends while the session's process is held up takes its command along: its code is not the shell's outside", async () => {
+  test("that ends while the session process is paused ends its command: the outer shell's code is not used", async () => {
     await using inside = await Inside.start("bash --norc", { shell: "/bin/bash" });
     const { api } = inside;
     const shell = (await api.status()).foreground?.pid ?? 0;
@@ -187,14 +187,14 @@ describe("bash", () => {
     await until("Enter to be read", () => fs.existsSync(runs));
     await stopProcess(host);
     await until("the shell to be gone", () => hasEnded(shell));
-    // Longer than the process waits for a command to begin before it looks at the shell.
+    // Longer than the process waits for a command to begin before it checks the shell.
     await Bun.sleep(STUCK_MS + 100);
     process.kill(host, "SIGCONT");
     expect(await exited).toMatchObject({ state: "lost", exit_code: null });
     expect(await inside.outside("echo outside")).toMatchObject({ output: "outside" });
   });
 
-  test("that is suspended lets the shell outside go on, and comes back", async () => {
+  test("that is suspended lets the outer shell continue, and returns", async () => {
     await using inside = await Inside.start("bash --norc", { shell: "/bin/bash" });
     const { api } = inside;
     await api.exec("where=inside", { integrate: "bash" });
@@ -207,33 +207,33 @@ describe("bash", () => {
     });
   });
 
-  test("counts no marks of programs inside, also not old ones", async () => {
+  test("ignores marks of programs inside, also old ones", async () => {
     await using inside = await Inside.start("bash --norc", { shell: "/bin/bash" });
     const { api } = inside;
     await api.exec("true", { integrate: "bash" });
     const forged = String.raw`printf '\e]133;D;9\a\e]133;A\a\e]133;B\a\e]133;D;9;wsh=0123456789abcdef\a'; sleep 0.2; false`;
     expect(await api.exec(forged)).toMatchObject({ state: "finished", exit_code: 1 });
     expect(await inside.command("bash --norc")).toMatchObject({ state: "running" });
-    // Neither the environment nor a file has the secret.
+    // The secret is neither in the environment nor in a file.
     const secrets = await api.exec("env | grep -c WSH_SHELL_KEY; declare -p | grep -c 'declare -x.*__wsh'");
     expect(secrets.output).toBe("0\n0");
     const kept = fs.readdirSync(wsh.instance.runtimeDir).filter((name) => name.startsWith("key."));
     expect(kept).toEqual([]);
   });
 
-  test("is not taken for another kind, and a program that is no shell gets nothing", async () => {
+  test("is not mistaken for another kind, and a program that is not a shell gets nothing", async () => {
     await using inside = await Inside.start("bash --norc", { shell: "/bin/bash" });
     await inside.refused({ integrate: "zsh" }, "invalid_request", /'bash', not 'zsh'/);
     await inside.refused({ integrate: "bash", typed: "sh" }, "invalid_request", /cannot be used with/);
     await inside.api.type("cat\r");
     await inside.api.until("waiting_for_input");
-    // Which reason comes first depends on how long cat has been quiet.
+    // The first reason depends on how long cat has been quiet.
     await inside.refused({ integrate: "bash", max_wait_ms: 0 }, "not_at_prompt", /./);
     const { lines } = await http.screen(inside.api.name);
     expect(lines.join("\n")).not.toContain("WSH_SHELL_KEY");
   });
 
-  test("keeps being asked while terminals come and go", async () => {
+  test("stays integrated while terminals attach and detach", async () => {
     await using inside = await Inside.start("bash --norc", { shell: "/bin/bash" });
     const { api } = inside;
     await api.exec("x=1", { integrate: "bash" });
@@ -268,7 +268,7 @@ describe("another user's shell", () => {
   test.skipIf(process.getuid?.() !== 0 || isMissing("su"))("cannot read the files, and says so", async () => {
     await using inside = await Inside.start("su -s /bin/bash nobody", { shell: "/bin/bash", cwd: "/" });
     await inside.refused({ integrate: "bash" }, "no_shell_integration", /are not readable there/);
-    // Nothing of the attempt is left.
+    // Nothing of the attempt remains.
     await inside.refused({}, "not_at_prompt", /./);
     expect(await inside.api.exec("id -un", { typed: "sh" })).toMatchObject({ output: "nobody", typed: true });
   });
@@ -281,7 +281,7 @@ describe.skipIf(isMissing("sshd") || isMissing("ssh"))("ssh to this machine", ()
   });
   afterAll(() => remote?.[Symbol.asyncDispose]());
 
-  test("gives a shell the integration where it can read the files", async () => {
+  test("gives a shell the integration if it can read the files", async () => {
     const api = await SessionApi.shell(http, `inside-${++sessions}`, { shell: "/bin/bash", cols: 80 });
     await using _gone = { [Symbol.asyncDispose]: () => http.kill(api.name) };
     await api.type(`${remote.command("exec bash --norc")}\r`);
@@ -295,7 +295,7 @@ describe.skipIf(isMissing("sshd") || isMissing("ssh"))("ssh to this machine", ()
     expect(slow).toMatchObject({ exit_code: 130 });
     const still = await api.exec("cd /; echo still");
     expect(still).toMatchObject({ output: "still", exit_code: 0 });
-    // A directory there is no directory here, whatever is under that path.
+    // A remote directory is not a local one, whatever that path contains here.
     const path = `/sessions/${api.name}/commands/${still.command_id}/receipt`;
     const { payload } = await http.expect<{ payload: string }>(200, http.get(path));
     const { git } = JSON.parse(Buffer.from(payload, "base64").toString()).predicate;

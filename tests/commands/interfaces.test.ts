@@ -1,5 +1,5 @@
 /**
- * One result, with the same doubts, whatever a command is run over: the command line, HTTP, WebSocket, MCP, the client
+ * A command has one result, with the same doubts, on every interface: the command line, HTTP, WebSocket, MCP, the client
  * library and scripts.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -115,9 +115,9 @@ const ways: readonly Way[] = [
   },
 ];
 
-/** Fields whose values differ from run to run: that they are there, and of which type, is compared. */
+/** Fields whose values differ from run to run: only their presence and type are compared. */
 const VARIES = /^(duration_ms|command_id|id|output_cursor|output_start|output_end|since|generation|.*line_id|.*_at)$/;
-/** What MCP leaves out because it says nothing. */
+/** Fields that MCP leaves out when they are empty. */
 const SAYS_NOTHING: Fields = { signal: null, omitted_lines: 0, duration_ms: null, omitted_bytes: 0 };
 
 function comparable(result: Fields): Fields {
@@ -139,9 +139,9 @@ interface Case {
   /** Another client types this once the command has begun. */
   readonly typed?: string;
   readonly more?: { timeout?: number; tail?: number };
-  /** Typed to end it, when it still runs at the end. */
+  /** Typed to end it, if it still runs at the end. */
   readonly answer?: string;
-  /** It ends on the alternate screen in a session of its own, too. */
+  /** It ends on the alternate screen in a separate session, too. */
   readonly alone?: boolean;
 }
 
@@ -263,7 +263,7 @@ interface Question {
   readonly expected: Fields;
 }
 
-test("questions about output, waits, typing and a broken terminal have one answer each", async () => {
+test("output reads, waits, typing and a broken terminal have one answer each", async () => {
   const session = "s0";
   const exec = (command: string) => asked("exec", session, { command, max_wait_ms: 20_000 });
   const written = await exec(String.raw`printf '[1] step\rnote: cached\r[2] step of two !!\ndone\n'`);
@@ -341,7 +341,7 @@ test("questions about output, waits, typing and a broken terminal have one answe
   };
   for (const [name, { expected, ...question }] of Object.entries(lines)) await answered(name, question, expected);
   await asked("exec", session, { command: "sleep 60", background: true });
-  // The answer comes when the line is typed; until the program runs, the shell reads.
+  // The answer arrives when the line is typed; until the program runs, the shell reads.
   await until(
     "sleep to run",
     async () => /sleep/.test(JSON.stringify((await asked("status.get", session, {})).foreground)) || null,

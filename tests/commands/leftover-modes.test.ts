@@ -1,4 +1,4 @@
-/** What a program leaves behind on the terminal when it ends does not change what the next command shows. */
+/** Modes that a program leaves on the terminal do not change the output of the next command. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
@@ -9,7 +9,7 @@ import { Wsh } from "../support/wsh.ts";
 setDefaultTimeout(60_000);
 const shells = ["bash", "zsh", "fish"] as const;
 
-/** What is printed without being undone, each by itself. */
+/** Sequences that are not undone, each tested alone. */
 const leftovers: Readonly<Record<string, string>> = {
   "the alternate screen": "\\033[?1049h\\033[2J\\033[5;9Hfull",
   "the alternate screen without a saved cursor": "\\033[?47h\\033[H",
@@ -60,7 +60,7 @@ for (const shell of shells) {
       });
     }
 
-    test("the screen of a program that was killed, says so, and shows what comes next", async () => {
+    test("after a killed program the screen is marked, and shows later output", async () => {
       const killed = await api.exec(
         "bash -c 'printf \"before\\n\\033[?1049h\\033[?1003h\\033[Hpager\"; kill -KILL $$'; echo after",
       );
@@ -69,7 +69,7 @@ for (const shell of shells) {
       expect(await api.exec("echo here")).toMatchObject({ output: "here", exit_code: 0 });
     });
 
-    test("a scroll region that it has lost lines in, its output says so", async () => {
+    test("a scroll region in which lines were lost is reported by its output", async () => {
       const lost = await api.exec("printf '\\033[3;8r\\033[3;1H'; seq 100");
       expect(lost.warnings?.join()).toContain("scroll region");
       expect(await api.exec("seq 3")).toMatchObject({ output: "1\n2\n3" });
@@ -77,14 +77,14 @@ for (const shell of shells) {
   });
 }
 
-describe("what stands on the screen where a command begins is not its output", () => {
+describe("earlier text on the screen is not part of a command's output", () => {
   const rows = "printf 'aaaaaaaaaa\\nbbbb 漢字 bb\\ncccccccccc\\ndddd\\neeee\\n\\033[H'";
   let api: SessionApi;
   beforeAll(async () => {
     api = await SessionApi.shell(http, "over-old", { shell: "bash" });
   });
 
-  test("cell by cell, whatever is written over it", async () => {
+  test("cell by cell, whatever overwrites it", async () => {
     const before = await api.exec(rows);
     expect(before.exit_code).toBe(0);
     expect(await api.exec("echo hi; echo; printf 'c\\n'; printf '\\tx\\n'")).toMatchObject({
@@ -94,7 +94,7 @@ describe("what stands on the screen where a command begins is not its output", (
     expect((await http.screen("over-old")).lines[1]).toBe("hiaaaaaaaa");
   });
 
-  test("as its styled output and by cursor too, and when the lines have left the screen", async () => {
+  test("in styled output and by cursor too, and when the lines have left the screen", async () => {
     await api.exec(rows);
     const { command_id: id, output_cursor: cursor } = await api.exec("echo hi; printf 'a\\n'");
     expect(await api.output(`command_id=${id}&format=styled`)).toMatchObject({
@@ -110,7 +110,7 @@ describe("what stands on the screen where a command begins is not its output", (
   });
 });
 
-test("by setting everything stays as programs leave it", async () => {
+test("a setting keeps the modes that programs leave", async () => {
   await using own = new Wsh({ config: "reset_modes = false\n" });
   await own.server();
   const api = await SessionApi.shell(new Http({ unix: own.instance.httpSocket }), "left-alone", {});

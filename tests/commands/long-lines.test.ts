@@ -1,4 +1,4 @@
-/** Lines longer than the kernel keeps for a program that reads lines: refused whole, never cut. */
+/** Lines longer than the kernel keeps for a program that reads lines: refused completely, never cut. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { contentOf } from "../support/content-of.ts";
@@ -10,7 +10,7 @@ import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-/** Longest line that a program on this system gets. */
+/** Longest line that a program on this system receives. */
 const MOST = process.platform === "darwin" ? 1_000 : 4_072;
 
 const wsh = shared(new Wsh());
@@ -30,7 +30,7 @@ test.each(["input", "run"])("%s into a program that reads lines", async (operati
   expect(refused.body).toMatchObject({ error: { code: "payload_too_large" } });
   expect(refused.text).toContain(`${MOST + 1} bytes`);
   expect((await send("y".repeat(MOST))).status).toBeLessThan(300);
-  // Nothing of what was refused, and all of what was not.
+  // Nothing of the refused line, and all of the others.
   await until("the line", () => contentOf(file) === `${"y".repeat(MOST)}\n`);
 });
 
@@ -42,7 +42,7 @@ test("a shell's editor takes longer lines, by input and by exec", async () => {
   await http.shows("editor", `${text.length} long`);
 });
 
-test("lines that a person ends, and commands typed into a shell that reads lines, add up to nothing", async () => {
+test("lines that a person submits, and commands typed into a shell that reads lines, do not add up", async () => {
   const file = join(wsh.dir, "ended.txt");
   await wsh.session("ended", "--", `echo ready; cat >${file}`);
   await using person = await EmulatorTerminal.attach(wsh, "ended", { seen: "ready" });
@@ -63,7 +63,7 @@ test("lines that a person ends, and commands typed into a shell that reads lines
   }
 });
 
-test("wsh exec of a line that no screen shows ends as the line does", async () => {
+test("wsh exec of a line that no screen shows ends with the line", async () => {
   await wsh.session("long");
   const line = `echo ${"x".repeat(6_000)} >/dev/null; (exit 3)`;
   for (let round = 0; round < 3; round++) {

@@ -1,4 +1,4 @@
-/** What `status` says of programs on macOS, by the whole of wsh: names and directory are known, waiting is a guess. */
+/** `status` of programs on macOS, through all of wsh: names and directory are known, waiting is a guess. */
 import { expect, test } from "bun:test";
 import { system } from "../../src/platform/system.ts";
 import { onFakeDarwin, sourceProgram } from "../support/fake-darwin/environment.ts";
@@ -27,7 +27,7 @@ test.skipIf(system.name !== "linux")(
     const named = (command: string) =>
       until(`status to name ${command}`, async () => {
         const found = await status();
-        // A program that has just begun works for a moment.
+        // A program that has just started works for a moment.
         return found.foreground?.command_line === command && found.decided_from !== "kernel" ? found : null;
       });
     await run("new", "s");

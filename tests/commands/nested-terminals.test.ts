@@ -1,4 +1,4 @@
-/** Terminals inside terminals, other users' programs: what can be known is used, the rest is said. */
+/** Terminals inside terminals, other users' programs: known facts are used, and the rest is reported as unknown. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -30,10 +30,10 @@ describe.skipIf(isMissing("sshd", "ssh") || !isLinux || !isRoot)("over ssh", () 
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  test("a shell is carried by a relay, judged by silence; exec is refused and says why", async () => {
+  test("a shell inside a relay is judged by silence; exec is refused with the reason", async () => {
     const api = await SessionApi.shell(http, "remote", { shell: "bash" });
     const login = `${ssh} 'PS1="far> " bash --norc --noprofile'\n`;
-    // Until it is logged in ssh may be silent for longer than was asked for.
+    // Until its login ssh may be silent for longer than the requested time.
     await givenTime("the far prompt", async (timeout_ms) => {
       const opened = await api.run(login, { timeout_ms });
       expect(opened).toMatchObject({ decided_by: "idle" });
@@ -67,7 +67,7 @@ describe.skipIf(isMissing("sshd", "ssh") || !isLinux || !isRoot)("over ssh", () 
     expect((await api.commands()).length).toBe(1);
   });
 
-  test("a password at the far end is one", async () => {
+  test("a remote password prompt is recognised", async () => {
     const api = await SessionApi.shell(http, "asks", { shell: "bash" });
     const asked = await api.run(`ssh-keygen -q -t ed25519 -f ${join(wsh.dir, "key")}\n`);
     expect(asked).toMatchObject({ decided_by: "password" });
@@ -77,7 +77,7 @@ describe.skipIf(isMissing("sshd", "ssh") || !isLinux || !isRoot)("over ssh", () 
 });
 
 describe.if(isLinux)("inside the session", () => {
-  test("a nested shell is at its prompt, is named, and is not typed into", async () => {
+  test("a nested shell at its prompt is recognised, is named, and gets no input", async () => {
     const api = await SessionApi.shell(http, "nested", { shell: "bash" });
     const opened = await api.run("PS1='inner> ' bash --norc --noprofile\n");
     expect(opened.decided_by).toBe("prompt");
@@ -108,13 +108,13 @@ describe.if(isLinux)("inside the session", () => {
   const inner: Readonly<Record<string, { readonly command: string; readonly missing: boolean }>> = {
     script: { command: "script -q /dev/null", missing: isMissing("script") },
     "script in script": { command: "script -qc 'script -q /dev/null' /dev/null", missing: isMissing("script") },
-    // Not `-i`, whose shell runs what the tester has in his home.
+    // Not `-i`, whose shell runs the tester's rc files.
     sudo: { command: 'sudo -n env HOME="$HOME" bash', missing: !isRoot || isMissing("sudo") },
   };
   for (const [name, { command, missing }] of Object.entries(inner)) {
     test.skipIf(missing)(`a quiet shell inside ${name} ends a wait and a run as soon as it reads`, async () => {
       const api = await SessionApi.shell(http, `inside-${name.replaceAll(" ", "-")}`, { shell: "bash" });
-      // Longer than the test: silence cannot be what decides.
+      // Longer than the test: silence cannot decide.
       const patient = { timeout_ms: 60_000, max_wait_ms: 60_000 };
       expect(await api.run(`${command}\n`, patient)).toMatchObject({ decided_by: "waiting_for_input" });
       expect(await api.status()).toMatchObject({ relay: true, state: "waiting_for_input", decided_from: "kernel" });

@@ -1,6 +1,6 @@
 /**
- * A server started and awaited in one call: by the port on which it listens, by what it prints, or by its end; and who
- * counts as its owner. Over HTTP, MCP and the command line.
+ * A server started and awaited in one call: by the port on which it listens, by its output, or by its end; and
+ * the owner of a port. Over HTTP, MCP and the command line.
  */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
@@ -22,13 +22,13 @@ type Answer = OperationOutput<"exec">;
 
 const canUnshare = Bun.spawnSync(["sh", "-c", "unshare -n true"], { stderr: "ignore" }).success;
 
-/** Somebody who is no descendant of any session. */
+/** A listener that is not a descendant of any session. */
 function occupied(): { readonly port: number } & Disposable {
   const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   return { port: server.port, [Symbol.dispose]: () => server.stop(true) };
 }
 
-/** A program that listens, says so, and stays. */
+/** A program that listens, reports it, and keeps running. */
 function serve(port: number, host = "127.0.0.1"): string {
   const program = `Bun.listen({hostname:"${host}",port:${port},socket:{data(){}}});console.log("listening");setInterval(()=>{},1e6)`;
   return `BUN_BE_BUN=1 '${process.execPath}' -e '${program}'`;
@@ -53,7 +53,7 @@ describe("a server without a session", () => {
     await http.kill(answer.session);
   });
 
-  test("is ready when it prints what is waited for", async () => {
+  test("is ready when its output has the expected text", async () => {
     const port = freePort();
     const until = [{ type: "text", text: "listening" }];
     const answer = await start("/exec", { command: `${serve(port, "::1")}`, until });
@@ -70,7 +70,7 @@ describe("a server without a session", () => {
     expect(answer.output).toBe("no config");
   });
 
-  test("that is not ready in time is left, or ended where that is asked for", async () => {
+  test("that is not ready in time is left running, or ended on request", async () => {
     const never = { command: "sleep 60", ...onPort(freePort()), max_wait_ms: 300 };
     const left = await start("/exec", never);
     expect(left).toMatchObject({ decided_by: "timeout", state: "running" });
@@ -91,8 +91,8 @@ describe("a server without a session", () => {
   });
 });
 
-describe("whose port it is", () => {
-  test("somebody else's is in the way, by name, and counts where any owner does", async () => {
+describe("the owner of a port", () => {
+  test("a foreign owner is reported as in the way, by name, and counts if any owner does", async () => {
     using other = occupied();
     const { port } = other;
     const answer = await start("/exec", { command: "sleep 60", ...onPort(port) });
@@ -104,7 +104,7 @@ describe("whose port it is", () => {
     await http.kill(any.session);
   });
 
-  test("a command that fails over it is told who has it", async () => {
+  test("a command that fails over it is told the owner", async () => {
     using other = occupied();
     const answer = await start("/exec", { command: serve(other.port), ...onPort(other.port) });
     expect(answer).toMatchObject({ decided_by: "port_in_use", port: { pid: process.pid }, state: "finished" });
@@ -113,7 +113,7 @@ describe("whose port it is", () => {
     expect(answer.warnings?.join()).toContain(`port ${other.port} is held by`);
   });
 
-  test("the session and pane that have a port are named, wherever it is asked", async () => {
+  test("every interface names the session and pane that own a port", async () => {
     const port = freePort();
     const held = await start("/exec", { command: serve(port), ...onPort(port) });
     const { session } = held;
@@ -126,7 +126,7 @@ describe("whose port it is", () => {
     expect((await wsh.run("ports", String(freePort()))).code).toBe(1);
   });
 
-  test("a session has a free port on lease, which no other gets, and its lease is what is waited for", async () => {
+  test("a session leases a free port, which no other gets, and can wait for its lease", async () => {
     const command = serve(0).replace("port:0", "port:Number(process.env.PORT)");
     const both = await Promise.all(
       [0, 1].map(() => start("/exec", { command, port: "free", until: [{ type: "port" }] })),
@@ -172,17 +172,17 @@ describe("whose port it is", () => {
     await http.kill(again.session);
   });
 
-  test("an earlier command's server in the same shell is not the new command's", async () => {
+  test("an earlier command's server in the same shell does not count as the new command's", async () => {
     const port = freePort();
     const api = await SessionApi.shell(http, "jobs");
     const job = await start("/sessions/jobs/exec", { command: `${serve(port)} &`, until: ["command_finished"] });
     expect(job).toMatchObject({ decided_by: "command_finished", state: "finished", exit_code: 0 });
-    // It is the session's.
+    // It belongs to the session.
     const first = await api.wait([{ type: "port", port }], { max_wait_ms: 20_000 });
     expect(first.decided_by).toBe("port");
     const next = await start("/sessions/jobs/exec", { command: "sleep 60", ...onPort(port) });
     expect(next).toMatchObject({ decided_by: "port_in_use", port: { pid: first.port?.pid } });
-    // Brought to the foreground, it is.
+    // In the foreground, it does.
     await api.press("Ctrl+C");
     await api.until("prompt");
     const front = await start("/sessions/jobs/exec", { command: "fg", ...onPort(port) });
@@ -190,7 +190,7 @@ describe("whose port it is", () => {
     await http.kill("jobs");
   });
 
-  test("a daemon that has left its parent and its terminal is still the command's", async () => {
+  test("a daemon that has left its parent and its terminal still counts as the command's", async () => {
     const port = freePort();
     const daemon = `(setsid sh -c 'sleep 0.3; ${serve(port).replaceAll("'", `'"'"'`)}' </dev/null >/dev/null 2>&1 &)`;
     const answer = await start("/exec", { command: `${daemon}; sleep 60`, ...onPort(port) });
@@ -211,7 +211,7 @@ describe("whose port it is", () => {
     await http.kill(answer.session);
   });
 
-  test("what another session has started is not the session's", async () => {
+  test("a server of another session does not count as the session's", async () => {
     const port = freePort();
     const owner = await start("/exec", { command: serve(port), ...onPort(port) });
     await SessionApi.shell(http, "bystander");
@@ -227,8 +227,8 @@ describe("whose port it is", () => {
   });
 });
 
-describe("a session made for it", () => {
-  test("is made once, and its shell goes on", async () => {
+describe("a session created for it", () => {
+  test("is created once, and its shell continues", async () => {
     const port = freePort();
     const first = await start("/sessions/web/exec", { create: true, command: serve(port), ...onPort(port) });
     expect(first).toMatchObject({ session: "web", created: true, decided_by: "port" });
@@ -243,7 +243,7 @@ describe("a session made for it", () => {
     await http.kill("web");
   });
 
-  test("stays for the call that did not make it, when one that did is refused", async () => {
+  test("stays for another call, when the call that created it is refused", async () => {
     const ask = (body: object, headers: Readonly<Record<string, string>> = {}) =>
       wsh.fetch("/sessions/both/run", {
         method: "POST",
@@ -262,7 +262,7 @@ describe("a session made for it", () => {
     await until("no session", async () => !(await http.list()).some(({ name }) => name === "both"));
   });
 
-  test("is not made for a request that is refused, nor under a name that is none", async () => {
+  test("is not created for a request that is refused, or under an invalid name", async () => {
     expect((await http.post("/sessions/nobody/exec", { create: true, command: "" })).body).toEqual(
       failure("invalid_request"),
     );
@@ -304,7 +304,7 @@ test("a model starts a server in one call", async () => {
 });
 
 describe("wsh", () => {
-  test("exec --until returns when it holds, and says when it cannot", async () => {
+  test("exec --until returns when the condition holds, and reports when it cannot", async () => {
     const port = freePort();
     const ready = await wsh.run("exec", "cli", "--create", "--until", `port=${port}`, "--", serve(port));
     expect(ready).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\n$/), stderr: "" });
@@ -319,7 +319,7 @@ describe("wsh", () => {
     expect((await wsh.run("exec", "--until", "prot=3", "--", "true")).code).toBe(2);
   });
 
-  test("exec --create makes the session where it is told, and says where one that exists is", async () => {
+  test("exec --create creates the session in the given place, and prints where an existing one is", async () => {
     const dir = fs.mkdtempSync(join(wsh.dir, "place "));
     const place = ["exec", "placed", "--create", "--cwd", dir, "--env", "COLOUR=grün"];
     expect(await wsh.run(...place, "--", 'pwd; echo "$COLOUR"')).toMatchObject({ code: 0, stdout: `${dir}\ngrün\n` });

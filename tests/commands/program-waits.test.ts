@@ -1,4 +1,4 @@
-/** Programs that ask, wait, sleep and draw: told apart, and answered when they are ready again. */
+/** Programs that ask, wait, sleep and draw are distinguished, and answered when they are ready again. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -21,12 +21,12 @@ beforeAll(async () => {
 });
 
 describe.if(isLinux)("run returns", () => {
-  test("when the command has ended, however quiet it was", async () => {
+  test("when the command has ended, after any silence", async () => {
     const result = await api.run("sleep 2.1; echo done\n");
     expect(result).toMatchObject({ decided_by: "command_finished", output: "done", exit_code: 0 });
   });
 
-  test("after the silence that was asked for, though the program works; text for it is said to wait", async () => {
+  test("after the requested silence, though the program works; input for it is reported as pending", async () => {
     const began = await api.run("sh -c 'while :; do :; done'\n", { timeout_ms: 300 });
     expect(began).toMatchObject({ decided_by: "idle", state: "running", command_id: expect.any(Number) });
     expect(await api.run("typed\n", { timeout_ms: 300 })).toMatchObject({
@@ -35,7 +35,7 @@ describe.if(isLinux)("run returns", () => {
     expect(await api.run("", { keys: ["Ctrl+C"] })).toMatchObject({ exit_code: 130 });
   });
 
-  test("when a condition holds after the last input; still running is no error", async () => {
+  test("when a condition holds after the last input; still running is not an error", async () => {
     const ready = await api.run("echo r''eady; sleep 30\n", { until: [{ type: "text", text: "ready" }] });
     expect(ready).toMatchObject({ decided_by: "text", match: "ready", output: "ready", state: "running" });
     const running = await api.run("", { until: [{ type: "text", text: "never" }], max_wait_ms: 200 });
@@ -43,7 +43,7 @@ describe.if(isLinux)("run returns", () => {
     await api.run("", { keys: ["Ctrl+C"] });
   });
 
-  test("with all commands that ended in it", async () => {
+  test("with all commands that ended meanwhile", async () => {
     const { commands } = await api.run("true\nfalse\n(exit 5)\n");
     expect(commands).toMatchObject([
       { command: "true", exit_code: 0 },
@@ -61,7 +61,7 @@ describe.if(isLinux)("run returns", () => {
     expect((await api.output(`command_id=${(await api.commands()).at(-1)?.id}`)).text).toContain("Ann 7");
   });
 
-  test("when the program asks for a password, which is shown nowhere", async () => {
+  test("when the program asks for a password, which is displayed nowhere", async () => {
     const asked = await api.run("read -s -p '[sudo] password: ' secret; echo; test $secret\n");
     expect(asked).toMatchObject({ decided_by: "password", prompt: expect.stringContaining("password:") });
     const done = await api.run("hunter2\n");
@@ -77,14 +77,14 @@ describe.if(isLinux)("run returns", () => {
     expect(await api.run("exit()\n")).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
   });
 
-  test("at the first activity, when silence is not waited for", async () => {
+  test("at the first activity, when no silence is requested", async () => {
     const first = await api.run("sleep 1; echo late\n", { timeout_ms: 0 });
     expect(first).toMatchObject({ decided_by: "idle" });
     expect(first.exit_code).toBeUndefined();
     await api.until("prompt");
   });
 
-  test("never the screen from before, and warns when nothing was entered", async () => {
+  test("never the earlier screen, and warns when nothing was submitted", async () => {
     await api.until({ type: "idle", ms: 300 });
     const { screen, exit_code } = await api.run("echo fr''esh\n", { timeout_ms: 100 });
     expect(screen.lines.join("\n")).toContain("\nfresh");
@@ -94,7 +94,7 @@ describe.if(isLinux)("run returns", () => {
     expect((await api.run("", { keys: ["Ctrl+C"] })).warnings).toBeUndefined();
   });
 
-  test("with an error that says what it saw, when the time is over", async () => {
+  test("with an error that reports what it saw, on a timeout", async () => {
     const late = await http.post("/sessions/dev/run", { input: "sleep 30\n", max_wait_ms: 300 });
     expect(late).toMatchObject({
       status: 408,
@@ -115,8 +115,8 @@ describe.if(isLinux)("run returns", () => {
   });
 });
 
-describe.if(isLinux)("the state says", () => {
-  test("prompt when a command has ended, though the prompt may still be on its way", async () => {
+describe.if(isLinux)("the state shows", () => {
+  test("prompt when a command has ended, though the prompt may not be printed yet", async () => {
     for (let round = 0; round < 10; round++) {
       const { command_id } = await api.exec("sleep 0.05", { background: true });
       expect(await api.until("command_finished", { command_id })).toMatchObject({ state: "prompt" });
@@ -132,7 +132,7 @@ describe.if(isLinux)("the state says", () => {
     await api.until("prompt");
   });
 
-  test("that a sleep is not idle work that is finished", async () => {
+  test("that a sleep is not finished work", async () => {
     const { command_id } = await api.exec("sleep 4", { background: true });
     const idle = await api.wait(["prompt", "waiting_for_input", { type: "idle", ms: 500 }]);
     expect(idle).toMatchObject({ decided_by: "idle", state: "running" });
@@ -160,7 +160,7 @@ describe.if(isLinux)("the state says", () => {
     await api.exec("cd");
   });
 
-  test("what is in the foreground, where, and how long it has been quiet", async () => {
+  test("the foreground program, its directory, and how long it has been quiet", async () => {
     const { command_id } = await api.exec("cd /tmp; cat", { background: true });
     await api.until("waiting_for_input");
     expect(await api.status()).toMatchObject({
@@ -185,7 +185,7 @@ describe.if(isLinux)("the state says", () => {
 });
 
 describe("waiting", () => {
-  test("for a text is not answered by its echo, nor by what stood there before", async () => {
+  test("for a text ignores its echo and earlier text", async () => {
     const needle = `needle${process.pid}`;
     await api.exec(`echo ${needle}`);
     const waiting = api.wait([{ type: "text", text: needle }], { max_wait_ms: 10_000 });
@@ -199,7 +199,7 @@ describe("waiting", () => {
     await api.until("prompt");
   });
 
-  test("from a cursor sees what came since, with the groups of a pattern", async () => {
+  test("from a cursor sees later output, with the groups of a pattern", async () => {
     const { output_cursor: since } = await api.exec("true");
     await api.exec("echo port=8080");
     const found = await api.wait([{ type: "regex", pattern: "^port=(\\d+)(x)?$" }], { since, max_wait_ms: 10_000 });
@@ -222,7 +222,7 @@ describe("waiting", () => {
     await api.until("prompt");
   });
 
-  test("in several sessions, or those with a tag: the first decides", async () => {
+  test("in several sessions, or those with a tag: the first to match decides", async () => {
     const one = await SessionApi.shell(http, "one", { shell: "bash", tags: ["pair"] });
     const two = await SessionApi.shell(http, "two", { shell: "bash", tags: ["pair"] });
     const any = (fields: object) => http.expect<{ session: string | null }>(200, http.post("/wait", fields));
@@ -256,12 +256,12 @@ describe("waiting", () => {
     await until("the sleep", async () => (await api.status()).last_command?.command === "sleep 4");
     own.abort();
     await Promise.all([...waits, run]);
-    // What was started goes on.
+    // The started command continues.
     expect(await api.status()).toMatchObject({ state: "running", last_command: { command: "sleep 4" } });
     expect(await api.until("command_finished")).toMatchObject({ command: { exit_code: 0 } });
   });
 
-  test("with a pattern that would explode holds up nothing", async () => {
+  test("with an exponential pattern delays nothing", async () => {
     const pattern = { type: "regex", pattern: "(a*)*(a|b)*b$" } as const;
     const { waiting } = await within(4_500, async () => {
       const waiting = api.wait([pattern], { max_wait_ms: 5_000 });
@@ -286,7 +286,7 @@ describe("output", () => {
     expect(all.match(/^line \d$/gm)).toEqual(["line 1", "line 2", "line 3"]);
   });
 
-  test("that comes later is waited for", async () => {
+  test("that arrives later is waited for", async () => {
     const since = await api.promptShown();
     expect((await api.output(`since=${since}`)).text).toBe("");
     const later = api.output(`since=${since}&wait_ms=10000`);

@@ -1,4 +1,4 @@
-/** Programs as people use them, driven over HTTP alone: what they show is read from the screen. */
+/** Real programs, driven over HTTP alone and read from the screen. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { Wsh } from "../support/wsh.ts";
 const wsh = shared(new Wsh());
 const http = new Http({ unix: wsh.instance.httpSocket });
 
-/** A bash at its prompt in a directory of its own. */
+/** A bash at its prompt in a separate directory. */
 async function shell(name: string, size: object = {}): Promise<string> {
   const cwd = fs.mkdtempSync(join(wsh.dir, `${name}-`));
   await http.create({ name, shell: "bash", cwd, ...size });
@@ -128,7 +128,7 @@ test.if(!isMissing("top"))("top: a screen that renews itself, sorted by a key, l
     ({ rows, lines }) => rows === 12 && /^top - /.test(lines[0] ?? "") && lines.every((line) => line.length <= 60),
   );
   await http.type("top", "q");
-  // The prompt itself: top throws away what was typed before it ended.
+  // The prompt itself: top discards input that was typed before its end.
   await http.shows("top", ({ lines, cursor }) => lines[cursor.row] === "$" && cursor.col === 2);
   await http.type("top", "echo left\r");
   await http.shows("top", /^left$/m);
@@ -161,7 +161,7 @@ test.if(!isMissing("git", "less"))("git log in its pager", async () => {
   await http.kill("git");
 });
 
-/** Asks each question, and shows what comes back as one line of hexadecimal for each. */
+/** Sends each query, and shows the answers as one line of hexadecimal each. */
 const ASK = `
 import os, select, sys, termios, tty
 tty.setraw(0)
@@ -215,7 +215,7 @@ test.if(hasTmux && !isMissing("python3"))(
     await http.shows("ask", ({ lines }) => !lines.includes("asked"));
     const watched = await answers();
     expect(watched).not.toContain("LATE");
-    // The cursor stands elsewhere and the colours are the newest terminal's; the number of answers is the same.
+    // The cursor is elsewhere and the colours are the newest terminal's; the number of answers is the same.
     expect(watched.split(/', ?'/)).toHaveLength(5);
     expect(watched.match(/R'/g)).toHaveLength(1);
     await http.kill("ask");

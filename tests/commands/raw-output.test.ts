@@ -1,4 +1,4 @@
-/** What a command wrote is had byte for byte, over the command line, HTTP and MCP, whatever shell ran it. */
+/** A command's output is available byte for byte, over the command line, HTTP and MCP, from every shell. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";

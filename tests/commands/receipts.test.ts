@@ -1,4 +1,4 @@
-/** Receipts of commands: who signs them, what they say, and what `wsh receipt verify` finds wrong. */
+/** Receipts of commands: their signer, their content, and errors that `wsh receipt verify` finds. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ function git(...args: readonly string[]): string {
   return stdout.toString().trim();
 }
 
-/** Runs a command, and gives its id. */
+/** Runs a command and returns its id. */
 async function ran(command: string): Promise<string> {
   await wsh.run("exec", "dev", "--", command);
   return String((JSON.parse(await wsh.ok("commands", "dev", "--json", "-n", "1")) as { id: number }[])[0]?.id);
@@ -47,7 +47,7 @@ function statementOf(envelope: string): Statement {
 const verify = (given: string, ...args: readonly string[]) =>
   wsh.runWith({ input: given }, "receipt", "verify", ...args);
 
-test("a receipt says what ran, on which files, and what it printed", async () => {
+test("a receipt contains the command, its files, and its output", async () => {
   const id = await ran("cat a; echo two > b; false");
   const receipt = await wsh.ok("receipt", id);
   const { predicate, subject } = statementOf(receipt);
@@ -59,7 +59,7 @@ test("a receipt says what ran, on which files, and what it printed", async () =>
   expect(trees.after?.tree).toBe(git("-C", repo, "write-tree"));
   expect(subject).toContainEqual({ name: "files", digest: { gitTree: trees.after?.tree ?? "" } });
   expect(predicate.output?.sha256).toBe(new Bun.SHA256().update("one\n").digest("hex"));
-  // Neither the index nor the objects of the repository were touched for it.
+  // The repository's index and objects were not changed for it.
   expect(await verify(receipt, "--exit", "1")).toMatchObject({ code: 0, stdout: expect.stringMatching(/^good: /) });
   const wrong = await verify(receipt, "--key", "keys", "--command", "make", "--tree", trees.before?.tree ?? "");
   expect(wrong).toMatchObject({
@@ -78,7 +78,7 @@ testWith("openssl")("OpenSSL finds the signature good, by the printed key", asyn
     fs.writeFileSync(join(wsh.dir, name), bytes);
     return join(wsh.dir, name);
   };
-  // The key as X.509 has it: a fixed front, and 32 bytes (RFC 8410).
+  // The key in X.509: a fixed prefix, and 32 bytes (RFC 8410).
   const key = file("key.der", Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), raw]));
   const signed = file("signed", Buffer.concat([Buffer.from(front), payload]));
   const sig = file("sig", Buffer.from(receipt.signatures[0]?.sig ?? "", "base64"));
@@ -120,7 +120,7 @@ test("commits carry receipts, which are checked against their own files", async 
   expect(fs.existsSync(join(repo, "x"))).toBe(false);
 });
 
-test("what an agent typed is its own, by every interface the same receipt", async () => {
+test("an agent's command has that agent as its signer, with the same receipt by every interface", async () => {
   await wsh.server();
   const client = await wsh.client();
   const { value } = await call(client, "wsh_exec", { session: "dev", command: "echo agent" });
@@ -131,7 +131,7 @@ test("what an agent typed is its own, by every interface the same receipt", asyn
   expect(statementOf(JSON.stringify(answered)).predicate.by).toMatchObject({ kind: "agent" });
 });
 
-test("there is no receipt of what was not seen, and no key in reach", async () => {
+test("there is no receipt of an unseen command, and the key is out of reach", async () => {
   const start = await wsh.run("exec", "dev", "--background", "--", "sleep 60");
   const running = await wsh.run("receipt", String(Number(start.stdout)));
   expect(running).toMatchObject({ code: 1, stderr: expect.stringContaining("still runs") });
@@ -140,7 +140,7 @@ test("there is no receipt of what was not seen, and no key in reach", async () =
   expect((await wsh.run("receipt", "nothing")).code).toBe(2);
   expect((await verify("nonsense")).code).toBe(1);
   if (process.platform !== "linux") return;
-  // What the kernel says of a process whose memory is hidden: its files are root's, whoever runs it.
+  // The kernel's view of a process with hidden memory: its files belong to root, whoever runs it.
   const program = 'import { hideMemory } from "./src/platform/undumpable.ts"; console.log(hideMemory())';
   const hidden = Bun.spawnSync([process.execPath, "-e", program], { cwd: join(import.meta.dir, "../..") });
   expect(hidden.stdout.toString()).toBe("true\n");

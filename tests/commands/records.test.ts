@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { failure, LivePane } from "../support/live-pane.ts";
 
-/** Every shell is tested over HTTP in exec.test.ts; here the domain by itself. */
+/** Every shell is tested over HTTP in exec.test.ts; here the domain alone. */
 const shells = ["bash"];
 
 for (const shell of shells) {
@@ -62,13 +62,13 @@ for (const shell of shells) {
       expect(await live.exec("printf '\\377\\376x\\n'")).toMatchObject({ exit_code: 0 });
     });
 
-    test("exit gives the process's code", async () => {
+    test("exit returns the process's code", async () => {
       await using live = await LivePane.start({ shell });
       expect(await live.exec("exit 7")).toMatchObject({ state: "finished", exit_code: 7 });
       expect(await failure(live.exec("true"))).toMatchObject({ code: "session_ended" });
     });
 
-    test("time ends a command only as asked", async () => {
+    test("a timeout ends a command only as requested", async () => {
       await using live = await LivePane.start({ shell });
       expect(await live.exec("sleep 60", { maxWaitMs: 100, onTimeout: "interrupt" })).toMatchObject({
         state: "interrupted",
@@ -89,7 +89,7 @@ for (const shell of shells) {
       expect(live.commands.log.output(left.command_id ?? 0)?.head).toEqual(["done"]);
     });
 
-    test("steps stop at the first error, and a background command goes on", async () => {
+    test("steps stop at the first error, and a background command continues", async () => {
       await using live = await LivePane.start({ shell });
       const steps = [{ command: "echo 1" }, { command: "false", name: "bad" }, { command: "echo 3" }];
       const { steps: results } = await live.exec("", { steps });
@@ -106,7 +106,7 @@ for (const shell of shells) {
       expect(found).toMatchObject({ decidedBy: "text", match: "later" });
     });
 
-    test("exec refuses to type into a program or after somebody", async () => {
+    test("exec refuses to type into a program or behind a person's input", async () => {
       await using live = await LivePane.start({ shell });
       live.type("echo half");
       await live.commands.wait({ anyOf: [{ type: "idle", ms: 50 }], maxWaitMs: 5_000 });
@@ -119,7 +119,7 @@ for (const shell of shells) {
       expect(await failure(live.exec("true"))).toMatchObject({ code: "not_at_prompt", process: "cat" });
     });
 
-    test("run returns what the input started", async () => {
+    test("run returns the output of the program that the input started", async () => {
       await using live = await LivePane.start({ shell });
       const echo = await live.run("echo typed\r");
       expect(echo).toMatchObject({
@@ -143,7 +143,7 @@ for (const shell of shells) {
   });
 }
 
-test("without integration exec says so, and run judges by what it sees", async () => {
+test("without integration exec reports it, and run judges by the screen", async () => {
   await using live = await LivePane.start({ integration: false });
   expect(await failure(live.exec("true"))).toMatchObject({ code: "no_shell_integration" });
   const echo = await live.run("echo seen\r");

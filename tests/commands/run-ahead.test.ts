@@ -1,4 +1,4 @@
-/** `wsh run`: its own command's end and code, whatever was entered before; what came until its time was over. */
+/** `wsh run`: the end and code of its own command, whatever was entered before; its output until a timeout. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ describe.each(["bash", "zsh", "fish"])("in %s", (shell) => {
   });
 });
 
-test("what came until the time was over is printed; the command's code is there for who asks", async () => {
+test("output until the timeout is printed; the command's code can still be read", async () => {
   await wsh.session("time");
   const late = await wsh.run("run", "time", "echo began; sleep 1.5", "--timeout", "0.5");
   expect(late).toMatchObject({ code: 1, stdout: "began\n" });

@@ -1,6 +1,6 @@
 /**
- * The output of a run is what `tmux capture-pane -pJ` shows of what came after the input: seeded random programs draw on
- * both, and what differs on tmux's screen before and after must be what the run returns.
+ * The output of a run is what `tmux capture-pane -pJ` shows after the input: seeded random programs draw on
+ * both, and the differences on tmux's screen before and after must be what the run returns.
  */
 import { afterAll, beforeAll, describe, test } from "bun:test";
 import { join } from "node:path";
@@ -52,7 +52,7 @@ function program(pick: Pick, clears: boolean): string {
   return (clears ? "\\033[H\\033[2J" : "") + steps.join("");
 }
 
-/** tmux with the same program, as the one to compare with. */
+/** tmux with the same program, for comparison. */
 class Reference implements AsyncDisposable {
   private constructor(
     private readonly socket: string,
@@ -74,7 +74,7 @@ class Reference implements AsyncDisposable {
     await until("tmux to draw", () => contentOf(this.counter).trim() === count);
   }
 
-  /** Rows, trailing blanks cut, wrapped ones joined; and the cursor's place. */
+  /** Rows without trailing blanks, wrapped ones joined; and the cursor's position. */
   async screen(): Promise<{ rows: string[]; y: number; x: number }> {
     const text = await $`tmux -S ${this.socket} capture-pane -pJ`.text();
     const at = await $`tmux -S ${this.socket} display-message -p ${"#{cursor_y} #{cursor_x}"}`.text();
@@ -93,10 +93,10 @@ function trimmed(lines: readonly string[]): string[] {
   return from === -1 ? [] : lines.slice(from, end);
 }
 
-/** What the run says was shown. The cursor's line may be what it takes for a prompt, or have one at its end. */
+/** Output according to the run. The cursor's line may be taken for a prompt, or have one at its end. */
 function isShown({ output = "", prompt }: RunAnswer, expected: readonly string[]): boolean {
   const lines = output.split("\n");
-  // With a prompt, too: behind what was shown stands the earlier one, as after a text without an end of line.
+  // With a prompt, too: the earlier one is behind the output, as after a text without an end of line.
   if (Bun.deepEquals(trimmed(lines), expected)) return true;
   if (prompt === undefined) return false;
   const above = trimmed(expected.slice(0, -1));
@@ -108,15 +108,15 @@ function isShown({ output = "", prompt }: RunAnswer, expected: readonly string[]
   );
 }
 
-/** Whether a line is the two, with the blanks between them that lines of an output end without. */
+/** Whether a line is the two joined, with the blanks between them that lines of an output end without. */
 function isJoined(output: string, prompt: string, line: string): boolean {
   if (!line.startsWith(output) || !line.endsWith(prompt) || line.length < output.length + prompt.length) return false;
   return line.slice(output.length, line.length - prompt.length).trim() === "";
 }
 
 /**
- * What the two may show differently: a program's echo of a word, what half of a wide character leaves behind, and a
- * wrapped row whose end was erased, which to tmux is no longer wrapped.
+ * Permitted differences between the two: a program's echo of a word, the rest of half a wide character, and a
+ * wrapped row whose end was erased, which tmux no longer considers wrapped.
  */
 function isDecidable(line: string): boolean {
   if (/(alpha|βeta|漢字|-----|été|a b {2}c){14}.*\[[12]?K/.test(line)) return false;
@@ -142,9 +142,9 @@ describe.skipIf(isMissing("tmux"))("the output of a run and tmux's screen", () =
   const random = seededRandom(seed);
   const pick: Pick = (count) => Math.floor(random() * count);
 
-  test("after a clear it ends with all of the screen", async () => {
+  test("after a clear it ends with the whole screen", async () => {
     for (let round = 0; round < rounds; round++) {
-      // First, over a blank screen with the cursor in its middle: its blank rows are between what is printed, too.
+      // First, over a blank screen with the cursor in its middle: its blank rows are part of the output, too.
       const line = ["\\033[16;1H", "\\033[H\\033[2Jabc\\r\\n\\033[12;30Hx\\r\\n"][round] ?? program(pick, true);
       if (!isDecidable(line)) continue;
       const [ran] = await Promise.all([api.run(`${line}\n`), reference.draw(line)]);
@@ -152,7 +152,7 @@ describe.skipIf(isMissing("tmux"))("the output of a run and tmux's screen", () =
       const lines = (ran.output ?? "").split("\n");
       if (
         expected.length === 0 ||
-        // Nothing of it, too: the line of the prompt may be all that the screen shows.
+        // Also when it is empty: the line of the prompt may be all that the screen shows.
         [...lines, ""].some((_, at) => isShown({ ...ran, output: lines.slice(at).join("\n") }, expected))
       )
         continue;
@@ -160,7 +160,7 @@ describe.skipIf(isMissing("tmux"))("the output of a run and tmux's screen", () =
     }
   });
 
-  test("without a clear it is what has changed", async () => {
+  test("without a clear it is the difference", async () => {
     const blank = "\\033[H\\033[2J";
     for (let round = 0; round < rounds; round++) {
       if (round % 5 === 0) await Promise.all([api.run(`${blank}\n`), reference.draw(blank)]);
@@ -176,7 +176,7 @@ describe.skipIf(isMissing("tmux"))("the output of a run and tmux's screen", () =
   });
 });
 
-/** Rows that differ: from the cursor on where a row was only continued. Blank ones between those that were added count. */
+/** Rows that differ: from the cursor on where a row was only continued. Blank ones between added rows count. */
 function changed(before: { rows: string[]; y: number; x: number }, after: readonly string[]): string[] {
   const last = Math.max(
     before.y,

@@ -1,4 +1,4 @@
-/** Waiting for silence over HTTP, in one session or any of several: when it ends, what it tells, what ends it instead. */
+/** Waits for silence over HTTP, in one session or any of several: their end, their answer, and other ends. */
 import { describe, expect, test } from "bun:test";
 import { givenTime, within } from "../support/attempts.ts";
 import { type Answer, failure, Http } from "../support/http.ts";
@@ -6,9 +6,9 @@ import { shared } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-/** Something on the screen every 20 ms, for ever. */
+/** Output every 20 ms, for ever. */
 const BUSY = "while :; do echo tick; sleep 0.02; done";
-/** Says a word for each line that it reads. */
+/** Prints a word for each line that it reads. */
 const ECHO = "stty -echo; echo ready; while read line; do echo heard $line; done";
 
 interface Idle {
@@ -58,7 +58,7 @@ describe("one session", () => {
     await http.kill("quiet");
   });
 
-  test("that is not quiet for long enough is a 408 with what is known beside the error", async () => {
+  test("that is not quiet for long enough is a 408 with the known state beside the error", async () => {
     await http.create({ name: "busy", command: BUSY });
     const answer = await timed(idle("busy", "timeout_ms=2000&max_wait_ms=150"));
     expect(answer).toMatchObject({ status: 408, body: failure("idle_timeout", /2000 ms.*150 ms/) });
@@ -72,7 +72,7 @@ describe("one session", () => {
     await http.kill("busy");
   });
 
-  test("a silence ends when something happens, and is then waited for anew", async () => {
+  test("ends a silence with any activity, and the wait starts again", async () => {
     // A machine that stalls for as long as the silence ends it sooner, rightly.
     await givenTime("a silence after all of it", async (ms) => {
       await http.create({ name: "bursts", command: "for i in 1 2 3; do echo $i; sleep 0.15; done; sleep 1000" });
@@ -82,7 +82,7 @@ describe("one session", () => {
     });
   });
 
-  test("last_generation waits for something new first, if it is the present one", async () => {
+  test("last_generation waits for activity first, if it is the present one", async () => {
     await listening("generations");
     const { generation } = (await idle("generations", "timeout_ms=50")).body as Idle;
     const old = await timed(idle("generations", `timeout_ms=50&last_generation=${generation - 1}`));
@@ -114,7 +114,7 @@ describe("one session", () => {
     await http.kill("fresh");
   });
 
-  test("whose program ends meanwhile is answered at once, with how it ended", async () => {
+  test("whose program ends meanwhile is answered at once, with its end", async () => {
     await http.create({ name: "ending", command: "stty -echo; echo ready; read x; echo bye; exit 7" });
     await http.shows("ending", "ready");
     const waiting = idle("ending", "timeout_ms=60000&max_wait_ms=60000&format=plain");
@@ -136,7 +136,7 @@ describe("one session", () => {
     expect(await waiting).toMatchObject({ status: 404, body: failure("session_not_found", /killed/) });
   });
 
-  test("is asked wrongly", async () => {
+  test("rejects invalid requests", async () => {
     await listening("wrong");
     for (const query of [
       "",
@@ -154,12 +154,12 @@ describe("one session", () => {
         body: failure("invalid_request"),
       });
     }
-    // Too long is capped without a word.
+    // Too long is capped without a warning.
     expect(await idle("wrong", "timeout_ms=0&max_wait_ms=999999999")).toMatchObject({ status: 200 });
     await http.kill("wrong");
   });
 
-  test("costs nobody anything after its client has gone", async () => {
+  test("costs nothing after its client has disconnected", async () => {
     await http.create({ name: "left", command: BUSY });
     const aborter = new AbortController();
     const waits = Array.from({ length: 50 }, () =>

@@ -1,4 +1,4 @@
-/** However small a terminal is, the shell in it lives, commands are exact, and its size does not outlast it. */
+/** On the smallest terminal the shell keeps running, commands are exact, and its size does not outlast it. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -51,7 +51,7 @@ describe("a terminal of hardly a cell", () => {
     expect(await api.exec("echo roomy")).toMatchObject({ output: "roomy", exit_code: 0 });
   });
 
-  test("that is attached and gone leaves the size before it", async () => {
+  test("that attaches and detaches restores the earlier size", async () => {
     await using wsh = new Wsh();
     await wsh.session("squeezed", "--size", "100x30");
     await wsh.ok("wait", "squeezed", "prompt");
@@ -64,7 +64,7 @@ describe("a terminal of hardly a cell", () => {
     expect(await wsh.ok("exec", "squeezed", "--", "stty size")).toBe("30 100\n");
   });
 
-  test("that is attached and gone keeps a size that people can work with", async () => {
+  test("that attaches and detaches keeps a usable size", async () => {
     await using wsh = new Wsh();
     await wsh.session("kept", "--size", "100x30");
     await wsh.ok("wait", "kept", "prompt");

@@ -1,4 +1,4 @@
-/** Answers to terminal queries reach the program that asked, or nobody: never the shell's next prompt. */
+/** Answers to terminal queries reach the program that asked, or none: never the shell's next prompt. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { firstCommandId } from "../../src/protocol/pane-numbers.ts";
 import { Http } from "../support/http.ts";
@@ -9,10 +9,10 @@ import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(60_000);
 const shells = ["bash", "zsh", "fish"] as const;
-/** A binary file whole takes a second of a processor in each shell. */
+/** Printing a whole binary file takes a second of processor time in each shell. */
 const full = process.env.WSH_TEST_FULL === "1";
 
-/** Commands that ask and end without reading. */
+/** Commands that query and end without reading. */
 const askers: Readonly<Record<string, string>> = {
   "one query": "printf '\\033[c'",
   "every kind of query":
@@ -32,7 +32,7 @@ for (const shell of shells) {
     });
 
     for (const [what, command] of Object.entries(askers)) {
-      test(`after ${what} the prompt is empty, and the next command is itself`, async () => {
+      test(`after ${what} the prompt is empty, and the next command is unchanged`, async () => {
         expect(
           await api.exec(shell === "fish" ? command.replace("i=; ", "").replace("$(seq", "(seq") : command),
         ).toMatchObject({ state: "finished" });
@@ -41,13 +41,13 @@ for (const shell of shells) {
       });
     }
 
-    test("a program that reads gets every answer, at once and in order", async () => {
+    test("a reading program gets every answer, at once and in order", async () => {
       const script = `stty raw -echo; printf '\\033[5n\\033[c\\033[5n'; dd bs=1 count=15 2>/dev/null | od -An -c | tr -d ' \\n'; stty sane; echo`;
       const { output } = await api.exec(`sh -c "${script.replaceAll("\\", "\\\\")}"`);
       expect(String(output).trim()).toMatch(/^033\[0n033\[\?1;2c033\[0n$/);
     });
 
-    test("one that asks again and again waits for none of them long", async () => {
+    test("a program that queries repeatedly does not wait long for an answer", async () => {
       const script = `stty raw -echo; for i in 1 2 3 4 5 6 7 8 9 10; do printf '\\033[5n'; dd bs=1 count=4 2>/dev/null >/dev/null; done; stty sane; echo done`;
       const asked = await api.exec(`sh -c "${script.replaceAll("\\", "\\\\")}"`);
       expect(asked).toMatchObject({ exit_code: 0, output: "done" });
@@ -55,7 +55,7 @@ for (const shell of shells) {
   });
 }
 
-test("a session whose program is no shell is answered without a look", async () => {
+test("a session whose program is not a shell is answered without a check", async () => {
   const { pane_id } = await http.create({
     name: "direct",
     command: "stty raw -echo; printf '\\033[5n'; dd bs=1 count=4 2>/dev/null | od -An -c",

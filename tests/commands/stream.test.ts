@@ -1,4 +1,4 @@
-/** `wsh exec` prints everything, however fast it comes and however slowly it is read, or says how much it could not. */
+/** `wsh exec` prints everything, at any speed of output and of reading, or reports how much is missing. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { Wsh } from "../support/wsh.ts";
 
 const numbers = (count: number): string => Array.from({ length: count }, (_, at) => `${at + 1}\n`).join("");
 
-describe("a terminal that keeps hardly any history", () => {
+describe("A terminal with almost no history.", () => {
   let wsh: Wsh;
   beforeAll(async () => {
     wsh = new Wsh({ config: "scrollback_lines = 10\nkill_grace_ms = 500\n" });
@@ -36,7 +36,7 @@ describe("a terminal that keeps hardly any history", () => {
     expect(stdout === expected).toBe(true);
   });
 
-  /** `wsh exec ARGS` whose reader begins when it is told. */
+  /** `wsh exec ARGS` whose reader starts on request. */
   function slowly(...args: string[]) {
     const id = crypto.randomUUID();
     const [gate, out] = [join(wsh.dir, `gate-${id}`), join(wsh.dir, `out-${id}`)];
@@ -59,10 +59,10 @@ describe("a terminal that keeps hardly any history", () => {
   const ownSession = () =>
     until("the session", async () => (await wsh.list()).find(({ name }) => name.startsWith("exec-"))?.name);
 
-  test("in a session of its own the program waits for a slow reader, and nothing is lost", async () => {
+  test("in a separate session the program waits for a slow reader, and nothing is lost", async () => {
     const reader = slowly("--", "seq 1 200000; exit 3");
     const name = await ownSession();
-    // The newest line may be one that has not begun.
+    // The newest line may have no text yet.
     const newest = () => wsh.ok("output", name, "-n", "3");
     const last = await until("it to stand still", async () => {
       const before = await newest();
@@ -74,14 +74,14 @@ describe("a terminal that keeps hardly any history", () => {
     expect(stdout === numbers(200_000)).toBe(true);
   }, 60_000);
 
-  test("a program that waits for its reader is ended by kill all the same", async () => {
+  test("kill also ends a program that waits for its reader", async () => {
     const reader = slowly("--", "exec", "yes");
     const name = await ownSession();
     await wsh.ok("kill", name);
     expect((await reader.read()).code).toBe(125);
   }, 60_000);
 
-  test("and by restart, also when it prints most while it is being ended", async () => {
+  test("and so does restart, also when most of its output comes while it is being ended", async () => {
     const reader = slowly("--", "trap 'exec yes' HUP; echo ready; while :; do sleep 0.1; done");
     const name = await ownSession();
     await wsh.shows(name, "ready");
@@ -91,7 +91,7 @@ describe("a terminal that keeps hardly any history", () => {
     await reader.read();
   }, 60_000);
 
-  test("a program of a session of its own ends when nobody reads what it prints, as in a pipe", async () => {
+  test("a separate session's program ends when its output has no reader, as in a pipe", async () => {
     const script = 'set -o pipefail; "$@" | head -n 1';
     const child = Bun.spawn(["bash", "-c", script, "bash", ...wsh.command("exec", "--", "yes")], { env: wsh.env });
     expect(await new Response(child.stdout).text()).toBe("y\n");
@@ -99,8 +99,8 @@ describe("a terminal that keeps hardly any history", () => {
     await until("it to end", async () => (await wsh.list()).every(({ name }) => name === "work"));
   }, 60_000);
 
-  test("in a shared session nobody waits for a slow reader: what it misses is counted", async () => {
-    // 9.8 MB: more than wsh keeps for a reader that is behind.
+  test("in a shared session nobody waits for a slow reader: its missing output is counted", async () => {
+    // 9.8 MB: more than wsh keeps for a slow reader.
     const lines = 65_000;
     const reader = slowly("work", "--", `yes ${"x".repeat(150)} | head -n ${lines}`);
     await until("the command to end", async () => /^\d+ +0 .*yes/m.test(await wsh.ok("commands", "work", "-n", "1")));

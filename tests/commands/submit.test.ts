@@ -1,11 +1,11 @@
-/** Enter behind a text is a key of its own, also to programs that take what comes at once for a paste. */
+/** Enter after a text is a separate key, also for programs that take a burst of input for a paste. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Wsh } from "../support/wsh.ts";
 
 /**
- * Reads keys as Codex and Gemini CLI do: Enter within 120 ms of the last of a burst of keys is a line of a paste. It is
- * slow to read, so that the time between two writes is not the time between two reads.
+ * Reads keys as Codex and Gemini CLI do: Enter within 120 ms of the last key of a burst is a line of a paste. It
+ * reads slowly, so that the time between two writes is not the time between two reads.
  */
 const COMPOSER = `
 process.stdin.setRawMode(true);

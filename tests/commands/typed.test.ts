@@ -1,6 +1,6 @@
 /**
- * exec at the prompt of a shell that has no integration: nested ones, behind ssh, of other kinds. What it says is the
- * line's own word: exact output and exit code, never verified; and where no shell reads, nothing is run or reported.
+ * exec at the prompt of a shell without integration: nested, behind ssh, or of another kind. Its result is the
+ * line's own report: exact output and exit code, never verified; and where no shell reads, nothing is run or reported.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { OperationOutput } from "../../src/operations/table.ts";
@@ -22,7 +22,7 @@ const http = new Http({ unix: wsh.instance.httpSocket });
 type Answer = OperationOutput<"exec">;
 let sessions = 0;
 
-/** A shell inside the session's own one, at its prompt. */
+/** A nested shell at its prompt. */
 class Nested implements AsyncDisposable {
   constructor(
     readonly api: SessionApi,
@@ -78,7 +78,7 @@ for (const [command, kind, program] of shells) {
       await nested?.[Symbol.asyncDispose]();
     });
 
-    test("returns output and exit code, as the line says them", async () => {
+    test("returns output and exit code, as the line reports them", async () => {
       const result = await nested.exec("echo out; false");
       expect(result).toMatchObject({ state: "finished", exit_code: 1, output: "out", typed: true, verified: false });
       expect(result.duration_ms).toBeGreaterThanOrEqual(0);
@@ -86,7 +86,7 @@ for (const [command, kind, program] of shells) {
       expect(await nested.exec("true")).toMatchObject({ output: "", exit_code: 0 });
     });
 
-    test("keeps quotes, several lines, other scripts and what a history would expand", async () => {
+    test("keeps quotes, several lines, other scripts and characters that a history would expand", async () => {
       expect(await nested.exec(`echo 'it is' "a \\"b\\"" !! $HOME \\\\ ü€😀`)).toMatchObject({
         output: expect.stringMatching(/^it is a "b" !! \/\S+ \\ ü€😀$/),
       });
@@ -95,18 +95,18 @@ for (const [command, kind, program] of shells) {
       if (kind === "sh") expect(await nested.exec("cat <<E\na'b\nE")).toMatchObject({ output: "a'b" });
     });
 
-    test("keeps state from one to the next", async () => {
+    test("keeps state from one command to the next", async () => {
       await nested.exec("cd /tmp");
       expect(await nested.exec("pwd")).toMatchObject({ output: "/tmp" });
     });
 
-    test("takes a line that is longer than the terminal is wide", async () => {
+    test("accepts a line longer than the terminal is wide", async () => {
       const long = "word ".repeat(120).trim();
       const result = await nested.exec(`echo ${long}`);
       expect(result.output?.replaceAll("\n", " ")).toBe(long);
     });
 
-    test("reports a mistake in the text as the shell's own", async () => {
+    test("reports a syntax error like the shell", async () => {
       const result = await nested.exec(kind === "fish" ? "for x in" : "if");
       expect(result).toMatchObject({ state: "finished", typed: true });
       expect(result.exit_code).not.toBe(0);
@@ -114,10 +114,10 @@ for (const [command, kind, program] of shells) {
       expect(await nested.exec("echo on")).toMatchObject({ output: "on" });
     });
 
-    test("is left, or interrupted, when the time is over", async () => {
+    test("is left running, or interrupted, on a timeout", async () => {
       const cut = await nested.exec("sleep 60", { max_wait_ms: 1_500, on_timeout: "interrupt" });
       expect(cut).toMatchObject({ state: "interrupted", typed: true });
-      // Most shells drop the rest of the line with the command, and the mark with it.
+      // Most shells discard the rest of the line with the command, including the mark.
       expect([null, 130]).toContain(cut.exit_code ?? null);
       await nested.api.until("prompt");
       const gate = new Gate(wsh.dir);
@@ -142,7 +142,7 @@ describe("in a nested shell", () => {
     expect(flood.omitted_lines).toBeGreaterThan(50_000);
   });
 
-  test("set -x shows the command and nothing of ours that prints", async () => {
+  test("set -x shows the command and no lines of wsh", async () => {
     await using nested = await Nested.start("dash");
     await nested.exec("set -x");
     const { output = "" } = await nested.exec("echo hi");
@@ -151,14 +151,14 @@ describe("in a nested shell", () => {
     expect(output).not.toContain("633");
   });
 
-  test("the status before is the text's to read", async () => {
+  test("the text can read the earlier exit status", async () => {
     await using nested = await Nested.start("dash");
     await nested.exec("(exit 7)");
-    // Between two lines stands our last mark, which succeeded.
+    // Our last mark is between two lines, and succeeded.
     expect(await nested.exec("echo $?; (exit 4)")).toMatchObject({ exit_code: 4 });
   });
 
-  test("that is ended by the command, the result is lost, and nothing is made up", async () => {
+  test("that the command ends, the result is lost, and none is made up", async () => {
     for (const how of ["exit 3", "kill -9 $$", "exec true"]) {
       await using nested = await Nested.start("dash");
       const result = await nested.exec(how);
@@ -169,7 +169,7 @@ describe("in a nested shell", () => {
     }
   });
 
-  test("that becomes another shell, it says so", async () => {
+  test("that becomes another shell, it is reported", async () => {
     await using nested = await Nested.start("dash");
     const result = await nested.exec("exec bash --norc");
     expect(result).toMatchObject({ state: "replaced", exit_code: null, output: "" });
@@ -185,21 +185,21 @@ describe("in a nested shell", () => {
     await nested.refused("touch /tmp/never", "not_at_prompt");
   });
 
-  test("what somebody has begun to type is left alone, or given up where that is asked for", async () => {
+  test("a person's half-typed input is left alone, or discarded on request", async () => {
     await using nested = await Nested.start("dash");
     await nested.api.type("echo half");
     await nested.refused("echo mine", "prompt_not_empty");
     expect(await nested.exec("echo mine", { clear_line: true })).toMatchObject({ output: "mine" });
   });
 
-  test("a second prompt is none", async () => {
+  test("a second prompt is not a prompt", async () => {
     await using nested = await Nested.start("dash");
     await nested.api.type("echo 'open\r");
     await nested.api.until({ type: "regex", pattern: "^> $" }, { since: 0 });
     await nested.refused("echo mine", "not_at_prompt", { max_wait_ms: 0 });
   });
 
-  test("history expansion and histories hold nothing of it", async () => {
+  test("history expansion and histories contain nothing of it", async () => {
     if (isMissing("bash")) return;
     await using nested = await Nested.start("HISTFILE=/dev/null HISTCONTROL=ignorespace bash --norc");
     await nested.exec("echo one!! 'two!$'");
@@ -232,7 +232,7 @@ describe.skipIf(isMissing("sshd", "ssh", "ssh-keygen"))("behind ssh", () => {
     await remote?.[Symbol.asyncDispose]();
   });
 
-  test("a remote shell is typed into, and one that asks or works is not", async () => {
+  test("a remote shell is typed into at its prompt, but not while it asks or works", async () => {
     await http.create({ name: "far", command: remote.command("bash --norc -i"), cols: 100 });
     const api = new SessionApi(http, "far");
     await api.until({ type: "regex", pattern: "[$#] $" }, { since: 0, max_wait_ms: 20_000 });
@@ -257,7 +257,7 @@ describe.skipIf(isMissing("sshd", "ssh", "ssh-keygen"))("behind ssh", () => {
     await far.refused("echo no", "not_at_prompt", { max_wait_ms: 0 });
     await api.press("Ctrl+C");
     await api.until({ type: "idle", ms: 500 });
-    // The line's rest went with it: what was typed before is given up in so many words.
+    // The line's rest is lost with it: earlier input is discarded explicitly.
     expect(await far.exec("echo free", { clear_line: true })).toMatchObject({ output: "free" });
     await far.exec("stty -echo");
     await far.refused("touch never", "not_echoed", { max_wait_ms: 2_000 });
@@ -296,7 +296,7 @@ describe("where no shell reads", () => {
   });
 });
 
-test("at the session's own prompt the exact way is taken", async () => {
+test("at the session's own prompt the exact method is used", async () => {
   const api = await SessionApi.shell(http, "own");
   const result = await api.exec("echo exact; false", { typed: "sh" });
   expect(result).toMatchObject({ output: "exact", exit_code: 1, command_id: expect.any(Number) });

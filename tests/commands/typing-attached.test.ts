@@ -1,4 +1,4 @@
-/** A person types at an attached terminal while execs run: what they type arrives afterwards, whole and in order. */
+/** A person types at an attached terminal while execs run: the input arrives afterwards, complete and in order. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,14 +12,14 @@ import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(60_000);
-/** Between two keys of a person who types fast, in ms: less than the pause for which exec waits. */
+/** Time between two keys of a fast typist, in ms: less than the pause for which exec waits. */
 const KEY_MS = 8;
-/** What is typed while a command runs is echoed by the terminal, and the result says so. */
+/** Input during a command is echoed by the terminal, and the result warns of it. */
 const ECHOED = /the output may contain its echo/;
 /** Lines that the person types. */
 const LINES = 4;
 
-/** What the echo added to an output: before it, behind it, or between its text and its newline. */
+/** Effect of the echo on an output: before it, behind it, or between its text and its newline. */
 function echoBeside(output: string, printed: string): string {
   expect(output.split(printed)).toHaveLength(2);
   return output.replace(printed, "").replaceAll("\n", "");
@@ -45,10 +45,10 @@ for (const shell of ["bash", "zsh", "fish"]) {
     let isTyping = true;
     const ran: string[] = [];
     const whole = Array.from({ length: LINES }, (_, n) => `echo T${n}-whole >> ${log}`);
-    /** A command that is running until `go` is made. */
+    /** A command that runs until `go` is made. */
     const held = (name: string, go: string) =>
       exec(`echo E${name} >> ${log}; sh -c 'until [ -e ${go} ]; do sleep 0.01; done'; echo out-${name}`);
-    /** The answer of a command that was typed into: its output with the echo of that, nothing else, and a warning. */
+    /** The answer of a command during which input came: its output with that echo, nothing else, and a warning. */
     const answers = async (running: ReturnType<typeof exec>, name: string, typed: string) => {
       const answer = await running;
       const warnings = [expect.stringMatching(ECHOED)];
@@ -79,7 +79,7 @@ for (const shell of ["bash", "zsh", "fish"]) {
     expect(logged().filter((line) => line.startsWith("T"))).toEqual(typed);
     expect(logged().filter((line) => !line.startsWith("T"))).toEqual(["E0", ...ran]);
 
-    // Half a line stands at the next prompt and is finished there.
+    // Half a line is at the next prompt and is finished there.
     const last = held("-last", `${log}.last`);
     await until("the last exec to run", () => logged().includes("E-last"));
     await types("echo half");

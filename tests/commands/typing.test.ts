@@ -1,4 +1,4 @@
-/** People and calls type while exec runs: nothing ever joins its command, nothing that was typed is lost. */
+/** People and calls type while exec runs: no input joins its command, and no input is lost. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,13 +24,13 @@ const exec = (session: string, command: string, fields: object = {}) =>
 
 for (const shell of shells) {
   describe(shell, () => {
-    /** Of the cases that leave their line empty. */
+    /** The cases that leave their line empty. */
     let api: SessionApi;
     beforeAll(async () => {
       api = await SessionApi.shell(http, shell, { shell });
     });
 
-    test("a line that holds something is never run, wherever its cursor is", async () => {
+    test("a line with content is never run, wherever its cursor is", async () => {
       await api.type("echo half");
       await api.press("Ctrl+A");
       const refused = await exec(api.name, "echo clean");
@@ -49,7 +49,7 @@ for (const shell of shells) {
       await until("the prompt after Ctrl+C", async () => (await exec(api.name, "echo b")).status === 200);
     });
 
-    test("a command, a search or a list that was begun is not run into", async () => {
+    test("a command does not run into a command, a search or a list that was begun", async () => {
       await api.type("for i in 1 2\r");
       await until("the second line", async () => (await exec(api.name, "echo no")).status === 409);
       expect(await api.exec("echo out", { clear_line: true })).toMatchObject({ output: "out", exit_code: 0 });
@@ -66,7 +66,7 @@ for (const shell of shells) {
       expect(await api.exec("echo one; echo two")).toMatchObject({ output: "one\ntwo", exit_code: 0 });
     });
 
-    test("what somebody typed while a command ran stands at the prompt, and arrives whole", async () => {
+    test("input during a command is at the next prompt, complete", async () => {
       const { command_id } = await api.exec("sleep 0.3", { background: true });
       await api.type("echo ah");
       await api.until("command_finished", { command_id });
@@ -76,7 +76,7 @@ for (const shell of shells) {
       expect(await api.exec("echo after")).toMatchObject({ output: "after", exit_code: 0 });
     });
 
-    test("whatever is typed whenever, no two lines run as one and each runs once", async () => {
+    test("at any timing of input, no two lines run as one and each runs once", async () => {
       const api = await SessionApi.shell(http, `${shell}-property`, { shell });
       const log = join(wsh.dir, `${shell}.log`);
       const seed = Number(process.env.WSH_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -129,7 +129,7 @@ for (const shell of shells) {
   });
 }
 
-/** A small generator (mulberry32), so that a failure can be had again. */
+/** A small generator (mulberry32), so that a failure can be repeated. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

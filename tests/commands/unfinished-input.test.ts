@@ -1,4 +1,4 @@
-/** Keys and pastes that came is incomplete, a terminal without echo, input in the middle of a command: exec knows, and says so. */
+/** Incomplete keys and pastes, a terminal without echo, input in the middle of a command: exec detects and reports them. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { failure, Http } from "../support/http.ts";
 import { isMissing, testWith } from "../support/programs.ts";
@@ -22,7 +22,7 @@ for (const shell of ["bash", "zsh", "fish"].filter((name) => !isMissing(name))) 
     await api.type(`${PASTE_BEGIN}echo pasted`);
     expect(await exec(api.name, "echo no")).toMatchObject({ status: 409, body: failure("prompt_not_empty", /paste/) });
     await api.press("Ctrl+C");
-    // fish goes on with the paste; the other editors have dropped it with the line.
+    // fish continues the paste; the other editors have dropped it with the line.
     if (shell !== "fish") await until("an empty line", async () => (await exec(api.name, "echo yes")).status === 200);
     await api.type(`${PASTE_BEGIN}echo pasted`);
     const cleared = await until("the paste to rest", async () => {
@@ -34,7 +34,7 @@ for (const shell of ["bash", "zsh", "fish"].filter((name) => !isMissing(name))) 
     expect((await http.screen(api.name)).lines.join("\n")).not.toContain("[20;8~");
   });
 
-  test(`${shell}: a paste that a program took`, async () => {
+  test(`${shell}: a paste that a program read`, async () => {
     const api = await SessionApi.shell(http, `${shell}-eaten`, { shell });
     await api.exec("cat >/dev/null", { background: true });
     await api.type(`${PASTE_BEGIN}text\r`);
@@ -47,7 +47,7 @@ for (const shell of ["bash", "zsh", "fish"].filter((name) => !isMissing(name))) 
     expect(await api.exec("echo after")).toMatchObject({ output: "after" });
   });
 
-  test(`${shell}: what is typed while a command runs may stand in its output, and the result says so`, async () => {
+  test(`${shell}: input during a command may be in its output, and the result warns of it`, async () => {
     const api = await SessionApi.shell(http, `${shell}-ahead`, { shell });
     const result = api.exec("sleep 2; echo done");
     await until("the command", async () => (await api.commands())[0]?.state === "running");
@@ -62,14 +62,14 @@ for (const shell of ["bash", "zsh", "fish"].filter((name) => !isMissing(name))) 
 }
 
 for (const shell of ["bash", "zsh"].filter((name) => !isMissing(name))) {
-  test(`${shell}: half a key is left to whoever types it`, async () => {
+  test(`${shell}: half a key is left for its writer to complete`, async () => {
     const api = await SessionApi.shell(http, `${shell}-half`, { shell });
     await api.type("\x1b[");
     expect(await exec(api.name, "echo no")).toMatchObject({
       status: 409,
       body: failure("prompt_not_empty", /is incomplete/),
     });
-    // Its rest makes the key that it was: Up.
+    // Its rest completes the key: Up.
     await api.type("A");
     expect(await api.exec("echo yes", { clear_line: true })).toMatchObject({ output: "yes" });
     await api.type("\x16");

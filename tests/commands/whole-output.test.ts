@@ -1,6 +1,6 @@
 /**
- * Nothing that a command of exec or run printed is out of reach: what memory does not keep is in a file without a name,
- * and a search says first what it could not see.
+ * All output of a command of exec or run is available: the part that memory does not keep is in an unlinked file,
+ * and a search reports first what it could not read.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
@@ -15,9 +15,9 @@ const full = process.env.WSH_TEST_FULL === "1";
 
 setDefaultTimeout(60_000);
 
-/** Lines of LONG: past the history of 10,000 and the 512 KB that a record keeps, of which the needle is in neither half. */
+/** Lines of LONG: past the history of 10,000 and the 512 KB that a record keeps, with the needle in neither half. */
 const LINES = 20_000;
-/** Of the lines one, far from the end, is the needle. */
+/** One of the lines, far from the end, is the needle. */
 const LONG = `awk 'BEGIN { for (n = 1; n <= ${LINES}; n++) print (n == 9000 ? "the needle é" : "line " n " of many that say little") }'`;
 
 /** An instance with a server. */
@@ -51,14 +51,14 @@ async function firstCommand(api: SessionApi): Promise<number> {
   return firstCommandId((await api.http.session(api.name)).pane_id);
 }
 
-/** The process of a session: its shell's parent. */
+/** The session process: its shell's parent. */
 async function processOf(api: SessionApi): Promise<number> {
   const { pid } = await api.http.session(api.name);
   const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
   return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
 }
 
-/** Files without a name that a process has open below a directory. */
+/** Unlinked files that a process has open below a directory. */
 function unnamedFiles(pid: number, dir: string): string[] {
   return fs
     .readdirSync(`/proc/${pid}/fd`)
@@ -68,7 +68,7 @@ function unnamedFiles(pid: number, dir: string): string[] {
       try {
         target = fs.readlinkSync(path);
       } catch {
-        return false; // closed since
+        return false; // closed meanwhile
       }
       return target.startsWith(dir) && target.endsWith("(deleted)");
     });
@@ -76,7 +76,7 @@ function unnamedFiles(pid: number, dir: string): string[] {
 
 const spoolsOf = ({ wsh }: Instance, pid: number): string[] => unnamedFiles(pid, wsh.instance.stateDir);
 
-describe("the output of a command that was asked for", () => {
+describe("the output of a requested command", () => {
   let instance: Instance;
   /** A shell that cases share, and the id of LONG in it. */
   let api: SessionApi;
@@ -90,7 +90,7 @@ describe("the output of a command that was asked for", () => {
     await instance[Symbol.asyncDispose]();
   });
 
-  test("is searched whole, with numbers and the lines around", async () => {
+  test("is searched completely, with numbers and the lines around", async () => {
     const { command_id: id, omitted_lines } = long;
     expect(omitted_lines).toBeGreaterThan(LINES - 2_000);
     const found = await outputOf(api, id, "grep=needle&context=1");
@@ -124,7 +124,7 @@ describe("the output of a command that was asked for", () => {
     expect(await texts("head=1&tail=1")).toBe("1\n[149998 lines omitted]\n150000");
     expect(await texts("range=100000-140000&tail=1")).toBe("140000");
     expect(await texts("range=5-6&line_numbers=true")).toBe("5:5\n6:6");
-    // All lines of a part are there, in order, at every border of blocks.
+    // All lines of a part are present, in order, at every border of blocks.
     const part = (await texts("range=20000-130000&max_bytes=1048576")) ?? "";
     expect(part.split("\n")).toEqual(Array.from({ length: 110_001 }, (_, n) => String(20_000 + n)));
     // Past the limit, both ends are kept and counted.
@@ -134,14 +134,14 @@ describe("the output of a command that was asked for", () => {
     expect(cut.omitted_lines).toBe(110_001 - (shown.length - 1));
   });
 
-  test("has colours, tabs and wide characters as the screen shows them", async () => {
+  test("has colours, tabs and wide characters like the screen", async () => {
     const line = "printf '\\033[31mred %d\\033[0m\\tend\\r\\n日本 é %d  \\n' $n $n";
     const { command_id: id } = await api.exec(`n=0; while ((n < 12000)); do ${line}; ((n++)); done`);
     expect((await outputOf(api, id, "range=12001-12002")).text).toBe("red 6000        end\n日本 é 6000");
     expect((await outputOf(api, id, `grep=${encodeURIComponent("日本 é 5999$")}`)).text).toBe("12000:日本 é 5999");
   });
 
-  test("is read while the command runs, and by wsh_run_command's commands too", async () => {
+  test("is read while the command runs, also for wsh_run_command's commands", async () => {
     const { command_id: id } = await api.exec(`${LONG}; echo ready; read -r`, {
       max_wait_ms: 10_000,
       background: true,
@@ -156,7 +156,7 @@ describe("the output of a command that was asked for", () => {
     expect((await outputOf(api, ran.command_id, "grep=needle")).text).toBe("9000:the needle é");
   });
 
-  test("stays when the program is restarted, and after the end of a session of its own", async () => {
+  test("is kept when the program is restarted, and after the end of its separate session", async () => {
     const fresh: ExecResult & { session: string } = await instance.http.expect(
       200,
       instance.http.post("/exec", { command: LONG }),
@@ -167,7 +167,7 @@ describe("the output of a command that was asked for", () => {
     expect((await outputOf(api, long.command_id, "grep=needle")).text).toBe("9000:the needle é");
   });
 
-  test("is on no disk under any name, and in no program", async () => {
+  test("has no name on disk, and is not open in any program", async () => {
     const api = await instance.shell("unnamed");
     const first = await firstCommand(api);
     const { command_id: id } = await api.exec(LONG);
@@ -189,7 +189,7 @@ describe("the output of a command that was asked for", () => {
     expect(id).toBe(first);
   });
 
-  test("is not what was typed by hand: that costs no file, and a search says what is missing", async () => {
+  test("is not kept for input typed by hand: that costs no file, and a search reports what is missing", async () => {
     const api = await instance.shell("typed");
     await api.type(`${LONG}\r`);
     await api.until("command_finished", { command_id: await firstCommand(api) }).catch(() => api.until("prompt"));
@@ -199,11 +199,11 @@ describe("the output of a command that was asked for", () => {
     expect(found.searched).toMatch(/^1–\d+, \d+–20000 of 20000$/);
     expect(Object.keys(found).slice(0, 2)).toEqual(["incomplete", "searched"]);
     expect(found.reason).toContain("exec or run");
-    // The needle's place is known to be missing; the end is all there.
+    // The needle's place is known to be missing; the end is complete.
     expect(await outputOf(api, await firstCommand(api), "range=19990-20000")).not.toHaveProperty("incomplete");
   });
 
-  test("a search of a session's lines says when older ones are gone, and when not all were asked for", async () => {
+  test("a search of a session's lines reports when older ones are gone, and when not all were requested", async () => {
     const api = await instance.shell("lines");
     await api.exec("seq 1 200");
     const some = await api.output("lines=50&grep=^1$");
@@ -225,7 +225,7 @@ describe("the output of a command that was asked for", () => {
     expect((newest.omitted_lines ?? 0) + (newest.text ?? "").split("\n").length - 1).toBeGreaterThan(LINES);
   });
 
-  test("is refused a pattern or range that is none", async () => {
+  test("cannot be read with an invalid pattern or range", async () => {
     const id = long.command_id;
     for (const query of [
       "grep=(",
@@ -244,7 +244,7 @@ describe("the output of a command that was asked for", () => {
   });
 });
 
-describe("what exec shows of the output", () => {
+describe("the part of the output that exec shows", () => {
   let instance: Instance;
   beforeAll(async () => {
     instance = await Instance.start();
@@ -253,7 +253,7 @@ describe("what exec shows of the output", () => {
     await instance[Symbol.asyncDispose]();
   });
 
-  test("is filtered at a prompt and in a session of its own, in all of it", async () => {
+  test("is filtered at a prompt and in a separate session, from all of it", async () => {
     const api = await instance.shell("filters");
     const fresh = (fields: object): Promise<ExecResult> =>
       instance.http.expect(200, instance.http.post("/exec", fields));
@@ -287,7 +287,7 @@ describe("what exec shows of the output", () => {
     }
   });
 
-  test("is refused before anything runs when the filter is none", async () => {
+  test("is refused before anything runs when the filter is invalid", async () => {
     await instance.shell("refused");
     const before = (await instance.http.list("?all=1")).length;
     const file = `${instance.wsh.dir}/ran`;
@@ -310,7 +310,7 @@ describe("what exec shows of the output", () => {
     expect(await instance.http.list("?all=1")).toHaveLength(before);
   });
 
-  test("of several at once has nothing outside of the steps", async () => {
+  test("of several at once is only in the steps", async () => {
     const result = await instance.http.expect<ExecResult>(
       200,
       instance.http.post("/exec", { steps: [{ command: "echo 1" }, { command: "echo 2" }], mode: "parallel" }),
@@ -318,7 +318,7 @@ describe("what exec shows of the output", () => {
     expect(Object.keys(result)).toEqual(["steps"]);
   });
 
-  test("a session with more to read than was shown is kept longer, and says until when", async () => {
+  test("a session with more to read than was shown is kept longer, and reports until when", async () => {
     await using short = await Instance.start("grace_seconds = 60\nexec_grace_seconds = 600\n");
     const minutesUntil = (at: string): number => Math.round((Date.parse(at) - Date.now()) / 60_000);
     const readable = async (fields: object): Promise<number> => {
@@ -329,7 +329,7 @@ describe("what exec shows of the output", () => {
     expect(await readable({ command: "seq 1 20000" })).toBe(10);
     const cut = { command: "seq 9", tail: 1 };
     expect(await readable(cut)).toBe(10);
-    // Each of several at once, and what it says of itself holds.
+    // Each of several at once, and its own report is true.
     const { steps = [] } = await short.http.expect<ExecResult>(
       200,
       short.http.post("/exec", { mode: "parallel", steps: [cut, { command: "seq 9" }] }),
@@ -343,7 +343,7 @@ describe("what exec shows of the output", () => {
     ).toMatchObject({ total_lines: 9 });
   });
 
-  test("is the command line's, too", async () => {
+  test("is the same on the command line", async () => {
     const { wsh } = instance;
     expect(await wsh.run("exec", "--grep", "needle", "-C", "1", "--", LONG)).toMatchObject({
       code: 0,
@@ -365,8 +365,8 @@ describe("what exec shows of the output", () => {
   });
 });
 
-describe("a spool that takes no more", () => {
-  /** Ends with code 0; what is there is exact, and the rest is said to be missing. */
+describe("a full spool", () => {
+  /** Ends with code 0; the kept part is exact, and the rest is reported as missing. */
   async function partial(api: SessionApi, command: string, lines: number, reason: RegExp): Promise<OutputResult> {
     const { command_id: id, state, exit_code } = await api.exec(command, { max_wait_ms: 300_000 });
     expect({ state, exit_code }).toEqual({ state: "finished", exit_code: 0 });
@@ -380,7 +380,7 @@ describe("a spool that takes no more", () => {
     return found;
   }
 
-  test("at the limit of a command, however much it prints", async () => {
+  test("at the limit of a command, for any amount of output", async () => {
     await using instance = await Instance.start("spool_command_bytes = 700000\n");
     const api = await instance.shell("limit");
     const pid = await processOf(api);
@@ -393,7 +393,7 @@ describe("a spool that takes no more", () => {
     expect(fs.statSync(file).size).toBeGreaterThan(600_000);
   }, 300_000);
 
-  test("at the limit of a session the oldest output gives way", async () => {
+  test("at the limit of a session evicts the oldest output", async () => {
     await using instance = await Instance.start("spool_session_bytes = 400000\n");
     const api = await instance.shell("session");
     const ids: (number | null | undefined)[] = [];
@@ -407,7 +407,7 @@ describe("a spool that takes no more", () => {
 
   test("on a full disk", async () => {
     await using instance = await Instance.start();
-    // As a full disk: no file of the session's process may exceed 1 MB.
+    // Like a full disk: no file of the session process may exceed 1 MB.
     const blocks = 1_024;
     const start = `ulimit -f ${blocks}; exec ${instance.wsh.command("new", "full").join(" ")}`;
     const made = Bun.spawnSync(["bash", "-c", start], { env: instance.wsh.env, cwd: instance.wsh.dir });
@@ -417,7 +417,7 @@ describe("a spool that takes no more", () => {
     await partial(api, "seq -f 'xxxxxxxxxxxxxxxxxxxx%.0f' 1 70000", 70_000, /could not be written \(EFBIG\)/);
   });
 
-  test("where there is no place for it, or when it is off", async () => {
+  test("without a place for it, or when it is off", async () => {
     await using instance = await Instance.start("spool_command_bytes = 0\n");
     const api = await instance.shell("off");
     const { command_id: id } = await api.exec(LONG);
@@ -433,7 +433,7 @@ describe("a spool that takes no more", () => {
     expect((await outputOf(lost, next, "grep=needle")).reason).toContain("could not be written");
   });
 
-  test("while a password is asked for", async () => {
+  test("during a password prompt", async () => {
     await using instance = await Instance.start();
     const api = await instance.shell("secret");
     const secret = "stty -echo; read -r a; echo hidden; read -r b; stty echo";
@@ -455,7 +455,7 @@ describe("a spool that takes no more", () => {
   });
 });
 
-test("descriptors and memory do not grow with what was printed", async () => {
+test("descriptors and memory do not grow with the output", async () => {
   await using instance = await Instance.start("spool_session_bytes = 1000000\n");
   const api = await instance.shell("many");
   const pid = await processOf(api);
