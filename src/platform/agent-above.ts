@@ -5,6 +5,7 @@
  */
 
 import type { OwnerProcess } from "../protocol/owner.ts";
+import { agentOfProgram } from "./agent-programs.ts";
 import { startedIn } from "./child-limits.ts";
 import { type AgentTable, agentInEnvironment, agentTable } from "./known-agents.ts";
 import { platform } from "./platform.ts";
@@ -32,15 +33,17 @@ export function agentAbove(pid: number): string | null {
   const { processes, listeners } = platform();
   const first = processes.stat(pid);
   let named: string | null = null;
+  let below: Stat | null = null;
   for (let stat = first, depth = 0; stat !== null && stat.pid > 1 && depth < MAX_DEPTH; depth++) {
     const args = processes.args(stat.pid);
     const agentMatch = match({ name: stat.name, args });
     if (agentMatch !== null) return agentMatch.name;
-    if (isOurs(stat.pid, args)) return null;
+    if (isOurs(stat.pid, args)) return below === null ? null : agentOfPane(pid, below, stat.pid);
     const env = listeners?.environment(stat.pid) ?? [];
     const owner = ownerIn(env);
     if (owner !== null) return owner;
     named ??= agentInEnvironment(env);
+    below = stat;
     stat = processes.stat(stat.ppid);
   }
   return named ?? (first === null || listeners === null ? null : agentInPaneOf(first, listeners));
@@ -54,6 +57,11 @@ export function agentAt(pid: number): string | null {
   const { processes } = platform();
   const isGone = pid > 0 && processes.stat(pid) === null && processes.stat(process.pid) !== null;
   return isGone ? ENDED_CALLER : agentAbove(pid);
+}
+
+/** @param top the program that `starter` has started, above the process `pid` or that itself */
+function agentOfPane(pid: number, top: Stat, starter: number): string | null {
+  return agentOfProgram(top, starter) ?? (startedIn(pid)?.isAgents === true ? ENDED_AGENT : null);
 }
 
 function ownerIn(env: readonly string[]): string | null {
@@ -71,10 +79,8 @@ function agentInPaneOf({ pid, tty }: Stat, listeners: Listeners): string | null 
   const isThere = isOurs(from.process, processes.args(from.process));
   const all = isThere ? listeners.children(from.process) : [];
   const top = all.find((child) => isProgramOf(child, from.pane, listeners));
-  if (top === undefined) return from.isAgents && tty === 0 ? ENDED_AGENT : null;
-  if (tty !== 0 && processes.stat(top)?.tty !== tty) return null;
-  const owner = ownerIn(listeners.environment(top));
-  if (owner !== null) return owner;
+  if (from.isAgents) return top === undefined ? ENDED_AGENT : (ownerIn(listeners.environment(top)) ?? ENDED_AGENT);
+  if (top === undefined || (tty !== 0 && processes.stat(top)?.tty !== tty)) return null;
   const left = [top];
   for (let at = 0; at < left.length && at < MAX_PROCESSES; at++) {
     const each = left[at] ?? 0;
@@ -130,8 +136,14 @@ function isOurs(pid: number, args: readonly string[]): boolean {
   const role = args[index + 1];
   if (index === -1 || index > 2 || (role !== "session-process" && role !== "server")) return false;
   const { processes, listeners } = platform();
-  // Another program may have the same words. An upgrade deletes the file of running programs; macOS reports the path at
-  // the start.
+  // Another program may have the same words, or be this one as a bun. Our processes leave the pane in which they were
+  // started. An upgrade deletes the file of running programs; macOS reports the path at the start.
   const file = listeners === null ? null : processes.executable(pid);
-  return file === null || file === process.execPath || file.endsWith(" (deleted)");
+  if (file === null) return true;
+  const isBun = listeners?.environment(pid).some((each) => each.startsWith("BUN_BE_BUN=")) === true;
+  return pathIn(file) === pathIn(process.execPath) && !isBun && startedIn(pid) === null;
+}
+
+function pathIn(link: string): string {
+  return link.replace(/ \(deleted\)$/, "");
 }

@@ -7,9 +7,10 @@
  *
  * File locks (`ulimit -x`), which Linux has not enforced since 2.4: the limit's value encodes the session's process,
  * the pane, and whether an AI agent owns the pane. A program keeps the value even if it leaves its parent, its terminal
- * and its environment.
+ * and its environment. The pane's own program is also recorded (agent-programs.ts): it may change the limit.
  */
 import fs from "node:fs";
+import { keepAgentProgram } from "./agent-programs.ts";
 import { system } from "./system.ts";
 import { libc } from "./tty-calls.ts";
 
@@ -18,10 +19,15 @@ const { RLIMIT_NOFILE, RLIMIT_LOCKS } = system.constants;
 const MARK = 2 ** 51;
 const PANES = 2 ** 24;
 const OWNED = 2 ** 47;
+const NO_PANE = `@${PANES - 1}`;
 
 interface Started {
   readonly openFiles?: number | null | undefined;
   readonly env: Readonly<Record<string, string>>;
+}
+
+interface Spawned {
+  readonly pid?: number | undefined;
 }
 
 /** The pane in which a process was started, and the process that runs the pane. */
@@ -32,8 +38,19 @@ export interface StartedIn {
 }
 
 /** Runs `spawn` with the given soft limit of open files, if that is lower than ours, and with the pane's mark. */
-export function withChildLimits<T>({ openFiles, env }: Started, spawn: () => T): T {
-  return withSoft(RLIMIT_NOFILE, openFiles ?? null, true, () => withSoft(RLIMIT_LOCKS, markOf(env), false, spawn));
+export function withChildLimits<T extends Spawned>({ openFiles, env }: Started, spawn: () => T): T {
+  return withSoft(RLIMIT_NOFILE, openFiles ?? null, true, () => marked(env, spawn));
+}
+
+/** Runs `spawn`, which starts a program of no pane, with the mark of the agent for which it acts. */
+export function actingFor<T extends Spawned>(agent: string | undefined, spawn: () => T): T {
+  return agent === undefined ? spawn() : marked({ WSH_PANE: NO_PANE, WSH_AGENT: agent }, spawn);
+}
+
+function marked<T extends Spawned>(env: Started["env"], spawn: () => T): T {
+  const child = withSoft(RLIMIT_LOCKS, markOf(env), false, spawn);
+  if (child.pid !== undefined) keepAgentProgram(child.pid, env.WSH_AGENT);
+  return child;
 }
 
 /** Null: it was started in no pane, or the system does not report it. */

@@ -51,6 +51,8 @@ interface Constants {
   // sys/resource.h
   readonly RLIMIT_NOFILE: number;
   readonly RLIMIT_LOCKS: number | null;
+  // linux/memfd.h
+  readonly MFD_CLOEXEC: number | null;
   // errno.h
   readonly ENOENT: number;
   readonly ECONNREFUSED: number;

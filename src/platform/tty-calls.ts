@@ -20,10 +20,11 @@ const common = {
   setrlimit: { args: ["i32", "ptr"], returns: "i32" },
 } as const;
 
-/** poll with nanoseconds, and system calls without a function. */
+/** poll with nanoseconds, system calls without a function, and files without a place. */
 const ofLinux = {
   ppoll: { args: ["ptr", "usize", "ptr", "ptr"], returns: "i32" },
   syscall: { args: ["i64", "i32", "ptr", "u32", "u32"], returns: "i64" },
+  memfd_create: { args: ["ptr", "u32"], returns: "i32" },
 } as const;
 
 /** @throws WshError internal_error when no C library can be opened */

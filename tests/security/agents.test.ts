@@ -147,6 +147,22 @@ test("what runs in an agent's pane is the agent's, whatever it removes; nothing 
   const lines = [`${self} kill theirs`, `env -u WSH_AGENT ${self} send theirs x`];
   for (const line of lines)
     expect((await wsh.run("exec", "lair", "--", `${line} 2>&1`)).stdout).toContain("claude may not");
+  // A program that drops the variable, takes another limit, or leaves all that is above it, is still the agent's.
+  const reads = join(wsh.dir, "reads.sh");
+  fs.writeFileSync(reads, `#!/bin/bash\n${self} screen hidden >$0-$1.new 2>&1; mv $0-$1.new $0-$1\n`, { mode: 0o700 });
+  const bare = ["env", "-u", "WSH_AGENT"];
+  await byAgent("new", "lair-b", "--", ...bare, "sh", "-c", `${reads} new; sleep 60`);
+  await byAgent("split", "lair-b", "--", ...bare, "bash", "-c", `ulimit -Sx unlimited; ${reads} split; sleep 60`);
+  await byAgent("new", "lair-c", "--", ...bare, "sh", "-c", `setsid -f script -qc '${reads} left' /dev/null; sleep 60`);
+  await byAgent("tmux", "run-shell", "-b", `setsid -f ${bare.join(" ")} sh -c "sleep 0.1; ${reads} shell"`);
+  const names = ["new", "split", "left", "shell"];
+  await until("all have been answered", () => names.every((name) => fs.existsSync(`${reads}-${name}`)));
+  for (const name of names)
+    expect([name, fs.readFileSync(`${reads}-${name}`, "utf8")]).toEqual([
+      name,
+      expect.stringMatching(/(claude|agent) may not/),
+    ]);
+  for (const name of ["lair-b", "lair-c"]) await byAgent("kill", name);
   await byAgent("split", "lair");
   for (const args of [
     ["split", "lair", "--view", "theirs"],

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { codeOf } from "../../attach/outcome.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { actingFor } from "../../platform/child-limits.ts";
 import { canTypeIntoTerminal } from "../../platform/typed-input.ts";
 import { hideMemory } from "../../platform/undumpable.ts";
 import { agentNamePattern } from "../../protocol/agent.ts";
@@ -91,10 +92,12 @@ async function run(words: readonly string[], path: string, state: { name: string
       "this kernel lets COMMAND type into your terminal (TIOCSTI): start it in a terminal of its own (--new-session)",
     );
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOfWsh(name)));
-  const child = Bun.spawn(words.length === 1 ? ["sh", "-c", text] : [...words], {
-    env: { ...env, [GRANT_VARIABLE]: path, WSH_AGENT: state.name },
-    stdio: ["inherit", "inherit", "inherit"],
-  });
+  const child = actingFor(state.name, () =>
+    Bun.spawn(words.length === 1 ? ["sh", "-c", text] : [...words], {
+      env: { ...env, [GRANT_VARIABLE]: path, WSH_AGENT: state.name },
+      stdio: ["inherit", "inherit", "inherit"],
+    }),
+  );
   state.reporter = child.pid;
   // The terminal sends the key's signal to the program as well.
   process.on("SIGINT", () => {});

@@ -9,6 +9,7 @@
 import { spawn } from "node:child_process";
 import os from "node:os";
 import type { Readable } from "node:stream";
+import { actingFor } from "../../platform/child-limits.ts";
 import { isDirectory } from "../../platform/directory.ts";
 import { endMarked } from "../../platform/marked-processes.ts";
 
@@ -57,12 +58,14 @@ interface HookEnd {
 export function runHookProgram({ job, argv, env, marks, cwd, timeoutMs }: HookProgram): Promise<HookEnd> {
   return new Promise((resolve) => {
     const at = cwd !== null && isDirectory(cwd) ? cwd : os.homedir();
-    const child = spawn("/bin/sh", ["-c", env.WSH_AGENT === undefined ? BEGIN : BEGIN_BELOW, job, ...argv], {
-      cwd: at,
-      env: { ...env },
-      detached: true,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const child = actingFor(env.WSH_AGENT, () =>
+      spawn("/bin/sh", ["-c", env.WSH_AGENT === undefined ? BEGIN : BEGIN_BELOW, job, ...argv], {
+        cwd: at,
+        env: { ...env },
+        detached: true,
+        stdio: ["ignore", "pipe", "pipe"],
+      }),
+    );
     let output = "";
     const keep = (text: string): void => {
       output = `${output}${text}`.slice(0, KEPT_OUTPUT);

@@ -12,6 +12,7 @@ import { selfCommand } from "../../launch/launch.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { agentAt } from "../../platform/agent-above.ts";
+import { actingFor } from "../../platform/child-limits.ts";
 import { present } from "../../protocol/defined.ts";
 import { isSameOwner, ownerOf, requireNoAgent } from "../../protocol/owner.ts";
 import { PaneTerminalSchema } from "../../protocol/pane-terminal.ts";
@@ -77,7 +78,9 @@ export function backendOf(
   const shellFor = (text: string): string[] =>
     agent === null ? ["sh", "-c", text] : ["sh", "-c", 'sh -c "$1"; exit $?', "sh", text];
   const run = (text: string) =>
-    Bun.spawn(shellFor(text), { ...place, stdin: "ignore", stdout: "pipe", stderr: "ignore", detached: true });
+    actingFor(agent ?? undefined, () =>
+      Bun.spawn(shellFor(text), { ...place, stdin: "ignore", stdout: "pipe", stderr: "ignore", detached: true }),
+    );
   return {
     env,
     cwd,
@@ -267,7 +270,9 @@ function background(
   place: Surroundings,
   output: "ignore" | "pipe",
 ): ChildProcess {
-  const child = spawn(shell, words, { ...place, detached: true, stdio: ["ignore", output, "ignore"] });
+  const child = actingFor(place.env.WSH_AGENT, () =>
+    spawn(shell, words, { ...place, detached: true, stdio: ["ignore", output, "ignore"] }),
+  );
   child.on("error", () => {});
   child.unref();
   return child;

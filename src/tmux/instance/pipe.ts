@@ -5,6 +5,7 @@
 import { once } from "node:events";
 import fs from "node:fs";
 import * as v from "valibot";
+import { actingFor } from "../../platform/child-limits.ts";
 import { messageTypes } from "../../protocol/messages.ts";
 import type { Connection } from "../../wire/connection.ts";
 import type { Sessions } from "./sessions.ts";
@@ -33,13 +34,15 @@ export async function carryPipe(
 ): Promise<boolean> {
   if (given === undefined) return false;
   const { pane: first, command, reads, types } = v.parse(PipeSchema, given);
-  const child = Bun.spawn(["sh", "-c", command], {
-    env,
-    cwd,
-    stdin: "pipe",
-    stdout: types ? "pipe" : "ignore",
-    stderr: "ignore",
-  });
+  const child = actingFor(env.WSH_AGENT, () =>
+    Bun.spawn(["sh", "-c", command], {
+      env,
+      cwd,
+      stdin: "pipe",
+      stdout: types ? "pipe" : "ignore",
+      stderr: "ignore",
+    }),
+  );
   let waiting = 0;
   const open = async (pane: string, isAgain: boolean): Promise<Connection> => {
     // A snapshot begins with the preparation of a used screen.

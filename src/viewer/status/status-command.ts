@@ -3,6 +3,7 @@
  * and is killed with all its descendants, including daemons, when the line disappears, after COMMAND_MS, or after
  * OUTPUT_BYTES of output. A failure is part of the segment.
  */
+import { actingFor } from "../../platform/child-limits.ts";
 import { endMarked, STATUS_MARK } from "../../platform/marked-processes.ts";
 import type { Settings } from "../../settings/table.ts";
 
@@ -89,13 +90,15 @@ export class StatusCommand {
 
 function start(command: string, session: string): CommandRun {
   const value = crypto.randomUUID();
-  const child = Bun.spawn(["sh", "-c", command], {
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "ignore",
-    detached: true,
-    env: { ...process.env, WSH_SESSION: session, [STATUS_MARK]: value },
-  });
+  const child = actingFor(process.env.WSH_AGENT, () =>
+    Bun.spawn(["sh", "-c", command], {
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "ignore",
+      detached: true,
+      env: { ...process.env, WSH_SESSION: session, [STATUS_MARK]: value },
+    }),
+  );
   child.unref();
   return { child, mark: `${STATUS_MARK}=${value}` };
 }
