@@ -82,6 +82,8 @@ const takesCells: ReadonlySet<string> = new Set([
 /** Streams that show a whole window. */
 const showing: ReadonlySet<string> = new Set(["peer.attach", "peer.window"]);
 const reading: ReadonlySet<string> = new Set(["buffer.list", "buffer.get"]);
+/** Requests between processes that affect the target's pane. */
+const ofTarget: ReadonlySet<string> = new Set(["peer.leave", "peer.raw"]);
 /** Requests that affect every pane of the session. */
 const touchesAll: ReadonlySet<string> = new Set([
   ...["session.kill", "session.restart", "layout.set", "layout.preset"],
@@ -96,32 +98,37 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
   const isAgents = agentOfCaller(request.caller) !== null;
   if (isAgents && leaveFor(request) !== null) {
     const { asked, operation, subject } = leaveOf(parts, request);
-    return parts.permission.require(asked, operation, subject);
+    const requireSamePane = ofPaneAtStart(parts, request.target, ofTarget.has(request.op));
+    await parts.permission.require(asked, operation, subject);
+    requireSamePane();
+    return;
   }
   const operation = ownOperation(request.op);
   const { target } = request;
   if (request.caller.program !== undefined) requireProgram(parts.localFor(target).pane, request.caller.program);
   requireMay(request, operation, parts.owner(request)(), request.input);
   for (const named of targetsIn(request, operation, request.input)) findOwn(parts.instance, request, named);
-  const paneAtStart = isAgents && operation.scope !== "session" ? parts.paneFor(target) : null;
+  const requireSamePane = ofPaneAtStart(parts, target, isAgents && operation.scope !== "session");
   await parts.permission.require(request, operation, () => subjectOf(parts, request));
   if (isAgents) {
     await requireOthers(parts, request);
-    if (paneAtStart !== null && parts.paneFor(target) !== paneAtStart) throw meansAnother(paneAtStart);
+    requireSamePane();
     return seenByAgent(parts, request, await handled(parts, request, operation, view));
   }
   return handled(parts, request, operation, view);
 }
 
-/** The error for a target that now means another pane than when the person was asked. */
-function meansAnother(pane: string): WshError {
-  return new WshError(
-    "pane_not_found",
-    `the target meant pane '${pane}' when the person was asked, and another one now`,
-    {
-      hint: `Name the pane by its id: '${pane}'.`,
-    },
-  );
+/**
+ * A person decides about one pane: checks afterwards whether the target still means it.
+ * @throws WshError pane_not_found
+ */
+function ofPaneAtStart(parts: SessionParts, target: string | undefined, isChecked: boolean): () => void {
+  const pane = isChecked ? parts.paneFor(target) : null;
+  return () => {
+    if (pane === null || parts.paneFor(target) === pane) return;
+    const message = `the target meant pane '${pane}' when the person was asked, and another one now`;
+    throw new WshError("pane_not_found", message, { hint: `Name the pane by its id: '${pane}'.` });
+  };
 }
 
 /** @throws WshError unknown_method */
