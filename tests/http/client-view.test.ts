@@ -1,4 +1,4 @@
-/** The typed client's view: pictures as cells, typing across connections, and what it says when it ends. */
+/** The typed client's view: pictures as cells, input across connections, and end reasons. */
 import { expect, test } from "bun:test";
 import { connect, decodeRows, type Frame, openView, type ViewListener } from "wsh/client";
 import { TOKEN } from "../support/server.ts";
@@ -27,7 +27,7 @@ async function view(name: string, listener: ViewListener = {}, more: object = {}
   };
 }
 
-test("shows a session, types, and knows the lines of what it shows", async () => {
+test("shows a session, types, and knows the ids of its lines", async () => {
   await gateway.create({ name: "shown", command: "seq 100; exec cat" });
   const pictures: Frame[] = [];
   const { view: shown, shows } = await view("shown", { frame: (frame) => void pictures.push(frame) });
@@ -62,7 +62,7 @@ test("shows a session, types, and knows the lines of what it shows", async () =>
   expect(await shown.closed).toBeNull();
 });
 
-test("what was typed while there was no connection is typed once by the view that takes its place", async () => {
+test("input without a connection is typed once by the view's successor", async () => {
   await gateway.create({ name: "kept", command: "stty -echo; echo ready; exec cat" });
   const before = await view("kept");
   await before.shows("ready");
@@ -78,7 +78,7 @@ test("what was typed while there was no connection is typed once by the view tha
   after.view.close();
 });
 
-test("says why it cannot be, that it may not type, and how the session ended", async () => {
+test("reports why it cannot open, that it may not type, and how the session ended", async () => {
   await expect(view("nobody")).rejects.toMatchObject({ code: "session_not_found" });
   await expect(openView("nobody", { ...to(), token: "wrong" }, {})).rejects.toMatchObject({ code: "auth_invalid" });
   await expect(openView("x", { ...size, url: "http://127.0.0.1:1" }, {})).rejects.toMatchObject({

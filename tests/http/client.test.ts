@@ -15,7 +15,7 @@ import { until } from "../support/until.ts";
 
 const gateway = sharedGateway();
 
-test("makes a session, runs in it, reads it, and hears what happens", async () => {
+test("makes a session, runs in it, reads it, and receives events", async () => {
   using client = await connect({ url: gateway.origin, token: TOKEN });
   const life: LifecycleEvent[] = [];
   using _life = client.onLifecycle((event) => void life.push(event));
@@ -64,7 +64,7 @@ test("drives a terminal as scripts do: commands, questions, failures with the sc
   await closeAll();
 });
 
-test("what is refused is a WshError with its code", async () => {
+test("a refusal is a WshError with its code", async () => {
   using client = await connect({ url: gateway.origin, token: TOKEN });
   const failure = await client.call("screen.get", {}, "nobody").catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(WshError);
@@ -79,7 +79,7 @@ test("over the Unix socket, without a token", async () => {
   expect((await client.call("server.info", {})).version).toBe("0.1.0");
 });
 
-test("what waits is rejected when the connection ends; a new connection goes on", async () => {
+test("a wait is rejected when the connection ends; a new connection continues", async () => {
   const client = await connect({ url: gateway.origin, token: TOKEN });
   await client.call("sessions.create", { name: "stays", shell: "/bin/sh" });
   const waiting = client.call("wait", { any_of: ["exited"], max_wait_ms: 60_000 }, "stays").catch((error) => error);

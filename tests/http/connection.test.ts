@@ -1,6 +1,6 @@
 /**
- * What HTTP clients do with a connection besides asking and waiting. Bun closes one on which more comes before the
- * answer; a request whose answer could not be given is not done where that is known.
+ * HTTP clients whose connections do more than ask and wait. Bun closes one that receives more before the
+ * answer; a request whose answer could not be sent is not carried out if that is known.
  */
 import { expect, test } from "bun:test";
 import net from "node:net";
@@ -30,7 +30,7 @@ function exchange(to: net.NetConnectOpts, text: string): Promise<string> {
   return promise;
 }
 
-test("pipelined requests: what cannot be answered is not done, and a single one is", async () => {
+test("pipelined requests: one that cannot be answered is not carried out, and a single one is", async () => {
   await using gateway = await Gateway.start();
   const ways: [net.NetConnectOpts, string][] = [
     [{ host: "127.0.0.1", port: Number(new URL(gateway.origin).port) }, `Bearer ${TOKEN}`],

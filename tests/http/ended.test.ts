@@ -1,4 +1,4 @@
-/** A session whose program has ended: readable for a while with how it ended, closed to writers, its name free. */
+/** A session whose program has ended: readable for a while with its end reason, closed to writers, its name free. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { failure, Http } from "../support/http.ts";
@@ -27,7 +27,7 @@ test("it stays readable, with its exit code", async () => {
   expect(await http.list("?all=1")).toEqual([]);
 });
 
-test("whatever writes to it is a 410 that says how it ended", async () => {
+test("every write to it is a 410 with its end reason", async () => {
   await http.create({ name: "closed", command: "kill -9 $$" });
   expect(await http.ended("closed")).toMatchObject({ exit_code: null, signal: "SIGKILL" });
   const ended = { status: 410, body: failure("session_ended", /ended/, { exit_code: null, signal: "SIGKILL" }) };
@@ -40,7 +40,7 @@ test("whatever writes to it is a 410 that says how it ended", async () => {
   await http.kill("closed");
 });
 
-test("its name is free at once, and means the living; the dead one is found by its id", async () => {
+test("its name is free at once, and selects the running one; the ended one is found by its id", async () => {
   const first = await http.create({ name: "name", command: "echo first; exit 1" });
   await http.ended("name");
   const second = await http.create({ name: "name", command: "echo second; exit 2" });
@@ -75,7 +75,7 @@ test("a child that keeps the terminal does not keep the session", async () => {
   await http.kill("orphan");
 });
 
-test("it can be started again: same command, size and name, and a cursor that goes on growing", async () => {
+test("it can be restarted: same command, size and name, and a cursor that keeps growing", async () => {
   const command = "echo run; stty size; read x; exit 4";
   const { id, pid } = await http.create({ name: "again", command, rows: 7, cols: 50 });
   await http.shows("again", "7 50");
@@ -87,9 +87,9 @@ test("it can be started again: same command, size and name, and a cursor that go
   const after = await http.shows("again", "7 50");
   expect(after.output_cursor).toBeGreaterThan(before.output_cursor);
   expect((await http.session("again")).pid).not.toBe(pid);
-  // Silence is waited for as before.
+  // Waits for silence work as before.
   expect(await http.get("/sessions/again/idle?timeout_ms=50")).toMatchObject({ status: 200, body: { running: true } });
-  // While it runs, too; what ran before is gone.
+  // While it runs, too; earlier output is gone.
   const { pid: second } = await http.session("again");
   await http.send("POST", "/sessions/again/restart");
   await until("the earlier program to end", () => !fs.existsSync(`/proc/${second}`));
@@ -97,7 +97,7 @@ test("it can be started again: same command, size and name, and a cursor that go
   await http.kill("again");
 });
 
-test("a program that ignores its end is ended for its successor", async () => {
+test("a program that ignores its end is killed before its successor starts", async () => {
   await using quick = new Wsh({ config: "kill_grace_ms = 100\n" });
   await quick.server();
   const api = new Http({ unix: quick.instance.httpSocket });
@@ -117,7 +117,7 @@ test("a program that ignores its end is ended for its successor", async () => {
   await until("one program", () => quick.processes().filter(({ command }) => command.includes("trap")).length === 1);
 });
 
-test("it stays ended when it cannot be started again", async () => {
+test("it stays ended when the restart fails", async () => {
   const cwd = fs.mkdtempSync(`${wsh.dir}/gone-`);
   await http.create({ name: "homeless", command: "exit 6", cwd });
   await http.ended("homeless");
@@ -130,7 +130,7 @@ test("it stays ended when it cannot be started again", async () => {
   await http.kill("homeless");
 });
 
-test("it is not started again when its name was taken meanwhile", async () => {
+test("it is not restarted when its name was taken meanwhile", async () => {
   const { id } = await http.create({ name: "mine", command: "exit 0" });
   await http.ended("mine");
   await http.create({ name: "mine", command: "sleep 1000" });
@@ -141,7 +141,7 @@ test("it is not started again when its name was taken meanwhile", async () => {
   await http.kill(id);
 });
 
-test("it is gone after the grace period, its process and files too", async () => {
+test("it is gone after the grace period, with its process and files", async () => {
   await using short = new Wsh({ config: "grace_seconds = 1\n" });
   await short.server();
   const api = new Http({ unix: short.instance.httpSocket });

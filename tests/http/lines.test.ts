@@ -28,8 +28,8 @@ const search = (name: string, query: string): Promise<Found> =>
 const textOf = (runs: Page["rows"][number]["runs"]): string =>
   runs.map((run) => (typeof run === "string" ? run : typeof run[0] === "string" ? run[0] : run[0].join(""))).join("");
 
-test("every row is read once, and a hit far above is found, shown and still there when more was printed", async () => {
-  // More than the emulator holds: most of it is packed.
+test("every row is read once, and a hit far above is found, shown and still there after more output", async () => {
+  // More than the emulator keeps: most of it is packed.
   const command =
     "seq -f 'line %05.0f of many, some of which say needle' 5000; echo ready; read -r _; seq 300; echo more; cat";
   await http.create({ name: "many", command, rows: 10, cols: 30 });
@@ -66,7 +66,7 @@ test("every row is read once, and a hit far above is found, shown and still ther
   await http.kill("many");
 });
 
-test("rows have every look that frames have, whether they are on the screen or above it", async () => {
+test("rows have the styles of frames, whether they are on the screen or above it", async () => {
   const looks =
     "\\033[1;3;38;5;208mone\\033[m \\033[4:3;58;2;1;2;3mcurly\\033[m \\033]8;;https://example.org/\\033\\\\link\\033]8;;\\033\\\\ 日本 e\\xcc\\x81!";
   await http.create({ name: "looks", command: `printf '${looks}\\n'; read -r _; seq 3000; cat`, rows: 5, cols: 60 });
@@ -90,7 +90,7 @@ test("rows have every look that frames have, whether they are on the screen or a
   await http.kill("looks");
 });
 
-test("a search has patterns and limits, and says what is wrong; a pane is a target of its own", async () => {
+test("a search has patterns and limits, and reports errors; a pane is a separate target", async () => {
   await http.create({ name: "find", command: "echo 'a.c abc'; exec cat", rows: 5, cols: 60 });
   await http.shows("find", "abc");
   expect((await search("find", "query=a.c")).matches).toEqual([{ line: 0, col: 0, length: 3 }]);
@@ -115,7 +115,7 @@ test("a search has patterns and limits, and says what is wrong; a pane is a targ
   await http.kill("find");
 });
 
-test("the typed client is made of what a browser has", async () => {
+test("the typed client uses only APIs of a browser", async () => {
   const built = await Bun.build({ entrypoints: [Bun.resolveSync("wsh/client", import.meta.dir)], target: "browser" });
   expect(built.success).toBe(true);
   const text = (await built.outputs[0]?.text()) ?? "";

@@ -1,4 +1,4 @@
-/** Sessions over HTTP: made, listed, renamed, tagged, ended; what is refused, and that nothing is left behind then. */
+/** Sessions over HTTP: made, listed, renamed, tagged, ended; refusals, which leave nothing behind. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const wsh = shared(
 const http = new Http({ unix: wsh.instance.httpSocket });
 
 describe("the server", () => {
-  test("is healthy, and says what it is", async () => {
+  test("is healthy, and describes itself", async () => {
     expect(await http.get("/health")).toMatchObject({ status: 200, body: { status: "ok" } });
     const info = await http.get("/server/info");
     expect(info).toMatchObject({
@@ -43,7 +43,7 @@ describe("the server", () => {
     }
   });
 
-  test("sends the security headers with every answer, refusals too", async () => {
+  test("sends the security headers with every answer, including errors", async () => {
     for (const path of ["/health", "/sessions", "/sessions/nobody", "/no/such/path"]) {
       const { headers } = await http.get(path);
       expect(headers.get("x-frame-options")).toBe("DENY");
@@ -95,7 +95,7 @@ describe("a new session", () => {
     await http.kill(third.name);
   });
 
-  test("has every field that it was made with", async () => {
+  test("has every field of its request", async () => {
     const dir = fs.realpathSync(fs.mkdtempSync(join(wsh.dir, "dir with spaces ")));
     const made = await http.create({
       name: LONGEST_NAME,
@@ -170,7 +170,7 @@ describe("a new session", () => {
     await http.kill(LONGEST_NAME);
   });
 
-  test("is addressed by name, window, pane and id, by nothing else", async () => {
+  test("is addressed by name, window, pane and id only", async () => {
     const { id } = await http.create({ name: "addressed", command: "sleep 1000" });
     for (const target of ["addressed", "addressed:0", "addressed:0.0", id, encodeURIComponent(id), "%61ddressed"]) {
       expect(await http.session(target)).toMatchObject({ id, name: "addressed" });
@@ -195,10 +195,10 @@ describe("a new session", () => {
     await http.kill("addressed");
   });
 
-  test("has a size of 1 to 1000, whatever is asked", async () => {
+  test("has a size of 1 to 1000, whatever the request", async () => {
     const small = await http.create({ rows: 0, cols: 0, command: "sleep 1000" });
     expect(small).toMatchObject({ rows: 1, cols: 1 });
-    // A terminal of one column cannot be kept: the program is told of the three that it has at least.
+    // A terminal of one column cannot be kept: the program gets the minimum of three.
     await http.create({ name: "narrow", rows: 2, cols: 1, command: "stty size | tr ' ' x > narrow; sleep 1000" });
     const narrow = join(wsh.env.HOME ?? "", "narrow");
     await until("its size", () => contentOf(narrow) !== "");
@@ -212,10 +212,10 @@ describe("a new session", () => {
     await http.kill(large.name);
   });
 
-  test("has its program's environment: wsh's own, the caller's terminal, what was given", async () => {
+  test("has its program's environment: wsh's own, the caller's terminal, the request's variables", async () => {
     await http.create({ name: "env", command: "env -0; sleep 1000", env: { GIVEN: "1" }, rows: 200, cols: 300 });
     const info = await http.session("env");
-    // Until the program has begun, its process has the environment of the one that started it.
+    // Until the program has started, its process has the environment of its parent.
     const env = await until("its environment", () => {
       const all = fs.readFileSync(`/proc/${info.pid}/environ`, "utf8").split("\0");
       return all.includes("WSH_SESSION=env") && all;
@@ -246,7 +246,7 @@ describe("a new session", () => {
     await http.kill(session);
   });
 
-  test("of a name in use is a conflict, or the session that has it", async () => {
+  test("with a name in use is a conflict, or selects the session that has it", async () => {
     const { id } = await http.create({ name: "twice", command: "sleep 1000" });
     expect(await http.post("/sessions", { name: "twice" })).toMatchObject({
       status: 409,
@@ -266,7 +266,7 @@ describe("a new session", () => {
     await http.kill(name);
   });
 
-  test("a command that does not exist ends with 127 and says so on its screen", async () => {
+  test("a missing command ends with 127 and reports it on its screen", async () => {
     await http.create({ name: "missing", command: "no-such-command-anywhere" });
     expect(await http.ended("missing")).toMatchObject({ exit_code: 127, signal: null });
     await http.shows("missing", "no-such-command-anywhere");
@@ -274,7 +274,7 @@ describe("a new session", () => {
   });
 });
 
-describe("nothing is left behind by a refusal", () => {
+describe("a refusal leaves nothing behind", () => {
   const refusals: readonly [object, number, string, RegExp][] = [
     [{ name: "" }, 400, "invalid_session_name", /./],
     [{ name: "n".repeat(65) }, 400, "invalid_session_name", /nnn/],
@@ -327,7 +327,7 @@ describe("nothing is left behind by a refusal", () => {
     expect(fs.readdirSync(join(wsh.dir, "run/wsh/t"))).not.toContain(expect.stringMatching(/sock/));
   });
 
-  test("a body that is no JSON object is refused by how it is wrong", async () => {
+  test("a body that is not a JSON object is refused with the reason", async () => {
     const json = { "content-type": "application/json" };
     const post = (body: string, headers: Record<string, string> = json) =>
       http.send("POST", "/sessions", { body, headers });
@@ -346,7 +346,7 @@ describe("nothing is left behind by a refusal", () => {
     await http.kill(name);
   });
 
-  test("the limit of sessions is kept, before anything starts", async () => {
+  test("the limit of sessions applies before anything starts", async () => {
     await using small = new Wsh({ config: "max_sessions = 1\n" });
     await small.server();
     const api = new Http({ unix: small.instance.httpSocket });
@@ -358,8 +358,8 @@ describe("nothing is left behind by a refusal", () => {
   });
 });
 
-describe("a session that exists", () => {
-  test("is listed with the others in order, by tag when asked", async () => {
+describe("an existing session", () => {
+  test("is listed with the others in order, by tag on request", async () => {
     await http.create({ name: "l1", command: "sleep 1000", tags: ["red", "all"] });
     await http.create({ name: "l2", command: "sleep 1000", tags: ["blue", "all"] });
     await http.create({ name: "l3", command: "sleep 1000" });
@@ -430,14 +430,14 @@ describe("a session that exists", () => {
     await http.kill("sized");
   });
 
-  test("is detached from though nobody is there; nobody else is", async () => {
+  test("detaching without viewers succeeds, and detaches nobody else", async () => {
     await http.create({ name: "lonely", command: "sleep 1000" });
     expect(await http.send("POST", "/sessions/lonely/detach")).toMatchObject({ status: 204, text: "" });
     expect(await http.send("POST", "/sessions/nobody/detach")).toMatchObject({ status: 404 });
     await http.kill("lonely");
   });
 
-  test("gets signals for what runs in front", async () => {
+  test("gets signals for its foreground program", async () => {
     // A child between its fork and its program would take a signal for its parent's.
     const command = "trap 'echo got USR1' USR1; echo ready; while :; do read -t 0.02 line; done";
     await http.create({ name: "signalled", command, shell: "bash" });
@@ -453,7 +453,7 @@ describe("a session that exists", () => {
 });
 
 describe("a killed session", () => {
-  test("has had SIGHUP, and is gone with its children when the answer comes", async () => {
+  test("has had SIGHUP, and is gone with its children when the answer arrives", async () => {
     const proof = join(wsh.dir, "hung-up");
     await http.create({
       name: "polite",
@@ -487,7 +487,7 @@ describe("a killed session", () => {
     expect(fs.existsSync(`/proc/${pid}`)).toBe(false);
   });
 
-  test("leaves its name free at once, and two who kill it are both right", async () => {
+  test("leaves its name free at once, and two concurrent kills both succeed", async () => {
     await http.create({ name: "reused", command: "trap '' HUP; echo ready; while :; do sleep 0.02; done" });
     await http.shows("reused", "ready");
     const [first, second] = await Promise.all([http.delete("/sessions/reused"), http.delete("/sessions/reused")]);

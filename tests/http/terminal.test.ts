@@ -1,4 +1,4 @@
-/** A session's terminal over HTTP: typed into as bytes and as keys, read as a screen and as a history of lines. */
+/** A session's terminal over HTTP: input as bytes and as keys, read as a screen and as a history of lines. */
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
@@ -8,7 +8,7 @@ import { shared } from "../support/shared.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-/** Waits while the other tests run: longer than a connection may be silent by default, which is 10 s. */
+/** Waits while the other tests run: longer than the default limit of 10 s for a silent connection. */
 let longWait: Promise<Answer>;
 const wsh = shared(new Wsh());
 const http = new Http({ unix: wsh.instance.httpSocket });
@@ -18,7 +18,7 @@ beforeAll(async () => {
   longWait.catch(() => {});
 });
 
-/** A session with a program that shows its input bytes in hexadecimal, in order, as they come. */
+/** A session with a program that prints its input bytes in hexadecimal, in order, as they arrive. */
 async function listener(name: string, modes = ""): Promise<void> {
   // In raw mode, so that every byte arrives as it was sent.
   const command = `printf '${modes}'; stty raw -echo; echo ready; exec od -An -v -tx1 -w1`;
@@ -28,7 +28,7 @@ async function listener(name: string, modes = ""): Promise<void> {
 
 async function received(name: string, hex: string): Promise<void> {
   const wanted = hex.split(" ");
-  // od writes a line for each byte, but only when its buffer is read: the bytes come as one string of rows.
+  // od prints a line for each byte, but only when its buffer is read: the bytes come as one string of rows.
   await http.shows(name, ({ lines }) => {
     const bytes = lines.map((line) => line.trim()).filter((line) => /^[0-9a-f]{2}$/.test(line));
     return bytes.join(" ").endsWith(wanted.join(" "));
@@ -36,7 +36,7 @@ async function received(name: string, hex: string): Promise<void> {
 }
 
 describe("input", () => {
-  test("is taken as it is, with any content type, and says where the output was", async () => {
+  test("is accepted unchanged, with any content type, and returns the output position", async () => {
     await http.create({ name: "cat", command: "stty -echo; echo ready; cat" });
     await http.shows("cat", "ready");
     const post = (body: string | Uint8Array<ArrayBuffer> | null, headers: Record<string, string> = {}) =>
@@ -60,7 +60,7 @@ describe("input", () => {
     await http.kill("cat");
   });
 
-  test("of an image is a file for the account alone, typed as its path, and gone with the session", async () => {
+  test("of an image is a file for the account alone, typed as its path, and removed with the session", async () => {
     const command = "printf '\\e[?2004h'; stty -echo; echo ready; cat -v";
     await http.create({ name: "images", command });
     await http.shows("images", "ready");
@@ -95,9 +95,9 @@ describe("input", () => {
     await http.kill("bytes");
   });
 
-  test("is counted in the generation, and waits for nobody", async () => {
+  test("is counted in the generation, and does not wait", async () => {
     await http.create({ name: "counted", command: "stty -echo; echo ready; sleep 1000" });
-    // With its line's end, which is read later at times.
+    // With the end of its line, which is sometimes read later.
     await http.shows("counted", ({ lines, cursor }) => lines[0] === "ready" && cursor.row === 1);
     const { generation } = await http.screen("counted");
     await http.type("counted", "x");
@@ -120,7 +120,7 @@ describe("input", () => {
     await http.kill("large");
   });
 
-  test("that a program does not read fails after five seconds, and the session goes on", async () => {
+  test("that a program does not read fails after five seconds, and the session continues", async () => {
     await http.create({ name: "deaf", command: "stty raw -echo; echo ready; sleep 1000" });
     await http.shows("deaf", "ready");
     const answer = await http.send("POST", "/sessions/deaf/input", { body: "x".repeat(1024 * 1024) });
@@ -142,7 +142,7 @@ describe("keys", () => {
     await http.kill("application");
   });
 
-  test("come after data, and data is pasted in brackets where the program asked for it", async () => {
+  test("come after data, and data is a bracketed paste if the program requested it", async () => {
     await listener("pasted", "\\033[?2004h");
     const send = (body: object) => http.post("/sessions/pasted/keys", body);
     const answer = await send({ data: "a\u001b[20\u001b[201~1~b", paste: true, keys: ["Left"], submit: true });
@@ -154,7 +154,7 @@ describe("keys", () => {
     await http.kill("pasted");
   });
 
-  test("that are not known are refused with those that are near, and nothing is sent", async () => {
+  test("that are unknown are refused with similar ones, and nothing is sent", async () => {
     await http.create({ name: "wrong", command: "stty -echo; echo ready; cat" });
     await http.shows("wrong", "ready");
     const send = (body: object) => http.post("/sessions/wrong/keys", body);
@@ -228,7 +228,7 @@ describe("the screen", () => {
     await http.kill("tail");
   });
 
-  test("has an epoch that moves with what is seen, and only then", async () => {
+  test("has an epoch that changes with its content, and only then", async () => {
     await http.create({ name: "epoch", command: "stty -echo; echo ready; cat", rows: 6, cols: 20 });
     await http.shows("epoch", "ready");
     const epoch = async () => (await http.screen("epoch")).epoch;
@@ -248,7 +248,7 @@ describe("the screen", () => {
     await http.kill("epoch");
   });
 
-  test("refuses a format that there is not", async () => {
+  test("refuses an unknown format", async () => {
     await http.create({ name: "format", command: "sleep 1000" });
     for (const format of ["html", "Plain", ""]) {
       for (const what of ["screen", "scrollback", "idle?timeout_ms=0"]) {
@@ -260,7 +260,7 @@ describe("the screen", () => {
     await http.kill("format");
   });
 
-  test("is the alternate one while the program shows that, and history comes back after it", async () => {
+  test("is the alternate one while the program shows that, and history returns after it", async () => {
     await http.create({
       name: "alt",
       rows: 5,
@@ -306,7 +306,7 @@ describe("the screen", () => {
     await http.kill("reflow");
   });
 
-  test("of a character that comes in pieces is whole", async () => {
+  test("of a character that arrives in pieces is complete", async () => {
     await http.create({
       name: "pieces",
       command:
@@ -377,14 +377,14 @@ describe("history", () => {
   });
 });
 
-describe("questions of programs to their terminal", () => {
+describe("queries of programs to their terminal", () => {
   test.each([
     ["primary attributes", "\\033[c", /^\x1b\[\?[0-9;]+c$/],
     ["status", "\\033[5n", /^\x1b\[0n$/],
     ["cursor position", "\\033[6n", /^\x1b\[2;1R$/],
     ["a mode", "\\033[?2004$p", /^\x1b\[\?2004;2\$y$/],
   ])("about %s are answered once", async (_, question, answer) => {
-    // The end of the answer is not known, so a second question is asked behind the first, whose answer is known.
+    // The end of the answer is not known, so a second query follows the first, whose answer is known.
     const command = `stty raw -echo; printf 'ask\\r\\n${question}\\033[5n'; exec od -An -v -tx1 -w1`;
     const { name } = await http.create({ command, rows: 60 });
     const hexOf = ({ lines }: { lines: readonly string[] }) =>
@@ -420,6 +420,6 @@ describe("an unknown session", () => {
   });
 });
 
-test("a wait is not cut off however long nothing is said", async () => {
+test("a wait is not cut off by any silence", async () => {
   expect(await longWait).toMatchObject({ status: 408, body: failure("idle_timeout") });
 });

@@ -48,7 +48,7 @@ test.skipIf(!hasPrograms)("HTTPS with the certificate, checked", async () => {
   expect(JSON.parse(stdout)).toEqual([]);
   const refused = await curl("--cacert", join(dir, "cert.pem"), `${gateway.origin}/sessions`);
   expect(JSON.parse(refused.stdout).error.code).toBe("auth_required");
-  // Another authority's word is not taken.
+  // A certificate of another authority is refused.
   expect((await curl(...bearer, `${gateway.origin}/sessions`)).code).not.toBe(0);
 });
 

@@ -1,4 +1,4 @@
-/** A misspelt field does not pass in silence: it is ignored and named in the answer. */
+/** A misspelt field is ignored and named in the answer. */
 import { beforeAll, expect, test } from "bun:test";
 import { queryInput } from "../../src/operations/query-string.ts";
 import { findOperation, inputSchema } from "../../src/operations/table.ts";
@@ -56,7 +56,7 @@ test("on the routes of panes, windows and layouts, also within a tree", async ()
   }
 });
 
-test("a name that is no text for a header is shown as what it is", async () => {
+test("a name that cannot be a header value is shown escaped", async () => {
   const { headers, status } = await http.post("/sessions/s/panel", {
     ...{ position: "top", height: 1 },
     "a\r\nSet-Cookie: x": 1,
@@ -85,7 +85,7 @@ test("over a WebSocket beside the result, for calls, waits and subscriptions", a
   expect(await ws.call("get_screen", { format: "plain" })).not.toHaveProperty("warnings");
 });
 
-test("names of every object have no secret meaning, and long lists end", () => {
+test("names of object properties have no special meaning, and long lists are cut", () => {
   const schema = inputSchema("overlay.list");
   const hostile = JSON.parse('{"__proto__": 1, "constructor": 2, "toString": 3}');
   expect(unknownFields(schema, hostile)).toEqual(["__proto__", "constructor", "toString"]);

@@ -1,4 +1,4 @@
-/** What a program does over a WebSocket: calls every method, hears every event, and survives being slow. */
+/** A program on a WebSocket: calls every method, receives every event, and survives being slow. */
 import { describe, expect, test } from "bun:test";
 import { operations } from "../../src/operations/table.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
@@ -14,7 +14,7 @@ import type { Message, TestSocket } from "../support/websocket.ts";
 
 const gateway = sharedGateway({ config: "kill_grace_ms = 300\n" });
 
-/** How long a flood of some megabytes may take on a crowded machine, in ms. */
+/** Longest time of a flood of some megabytes on a busy machine, in ms. */
 const FLOOD_PATIENCE_MS = 60_000;
 
 let made = 0;
@@ -28,7 +28,7 @@ async function session(fields: Record<string, unknown> = {}): Promise<{ name: st
 const is = (event: string) => (message: Message) => message.event === event;
 
 describe("methods of a session", () => {
-  /** Parameters and a part of the result; `$id` stands for what `create_overlay` and `create_panel` answered. */
+  /** Parameters and a part of the result; `$id` stands for the answer of `create_overlay` and `create_panel`. */
   const calls: readonly (readonly [method: string, params: Record<string, unknown>, result: unknown])[] = [
     ["get_session", {}, { running: true, rows: 24 }],
     ["get_screen", { format: "plain" }, { rows: 24, cols: 80, lines: expect.any(Array), epoch: expect.any(Number) }],
@@ -95,7 +95,7 @@ describe("methods of a session", () => {
     ["kill_session", {}, {}],
   ];
 
-  test("each does what it says", async () => {
+  test("each has its documented effect", async () => {
     const { ws } = await session();
     let made = "";
     const fill = (value: unknown): unknown => JSON.parse(JSON.stringify(value).replaceAll("$id", made));
@@ -111,7 +111,7 @@ describe("methods of a session", () => {
     }
   });
 
-  test("none of the table is forgotten above or in the tests of commands", () => {
+  test("the table's methods are all above or in the tests of commands", () => {
     // A question is answered and cancelled in the tests of questions: here nobody is attached, so none is open.
     const elsewhere = ["exec", "get_command", "get_command_output", "cancel_ask", "answer_ask"];
     const tested = new Set([...calls.map(([method]) => method), ...elsewhere]);
@@ -119,7 +119,7 @@ describe("methods of a session", () => {
     expect(all.filter((method) => !tested.has(method))).toEqual([]);
   });
 
-  test("commands of a shell that tells: exec, its record, its output", async () => {
+  test("commands of an integrated shell: exec, its record, its output", async () => {
     const { ws, name } = await session({ shell: "bash", env: {} });
     await gateway.unix(`/sessions/${name}/wait`, { json: { any_of: ["prompt"] } });
     const { result } = await ws.call("exec", { command: "echo out; (exit 3)" });
@@ -133,7 +133,7 @@ describe("methods of a session", () => {
     expect((await ws.call("list_commands")).result).toHaveLength(1);
   });
 
-  test("what is wrong is said, and the connection goes on", async () => {
+  test("errors are reported, and the connection stays open", async () => {
     const { ws } = await session();
     for (const [sent, wanted] of [
       ["{", { error: { code: "invalid_request" } }],
@@ -166,7 +166,7 @@ describe("methods of a session", () => {
     expect(await ws.next("an answer without id", (m) => m.method === "get_focus")).not.toHaveProperty("id");
   });
 
-  test("a second await_idle replaces the first; others go on meanwhile", async () => {
+  test("a second await_idle replaces the first; others continue", async () => {
     const { ws } = await session();
     ws.send({ id: "a", method: "await_idle", params: { timeout_ms: 60_000, max_wait_ms: 60_000 } });
     expect((await ws.call("get_screen_mode")).result).toEqual({ mode: "normal" });
@@ -234,7 +234,7 @@ describe("events of a session", () => {
       expect(reasons()).toContain(reason);
   });
 
-  test("keys of a person, in both modes, but nothing of a password", async () => {
+  test("a person's keys, in both modes, but nothing of a password", async () => {
     const { ws, name } = await session();
     await ws.call("subscribe", { events: ["input"] });
     using person = await Person.attach(gateway.instance, name);
@@ -330,7 +330,7 @@ describe("events of a session", () => {
 });
 
 describe("the server's own WebSocket", () => {
-  test("lists, makes, renames, tags and ends sessions, and everybody hears", async () => {
+  test("lists, makes, renames, tags and ends sessions, and every subscriber is notified", async () => {
     const [ws, other] = [await gateway.ws("/ws/json"), await gateway.ws("/ws/json")];
     const { result } = await ws.call("create_session", { name: "made", shell: "/bin/sh", tags: ["b", "a"] });
     expect(result).toMatchObject({
@@ -345,7 +345,7 @@ describe("the server's own WebSocket", () => {
     });
     const listed = (await ws.call("list_sessions", { tag: ["a"] })).result;
     expect(listed).toMatchObject([{ name: "made", last_activity_ms: expect.any(Number) }]);
-    // The reference's client takes what has a server for another machine's.
+    // The reference's client takes a target with a server for another machine's.
     expect(listed[0]).not.toHaveProperty("server");
     expect((await ws.call("list_sessions", { tag: 5 })).result.length).toBeGreaterThanOrEqual(1);
 
@@ -434,7 +434,7 @@ describe("the server's own WebSocket", () => {
     const ws = await gateway.ws("/ws/json");
     const { name } = await session({ tags: ["any"] });
     expect((await ws.call("await_any_idle", { timeout_ms: 50, tag: ["any"] })).result.session).toBe(name);
-    // From here on, whichever of the two requests comes first to the session.
+    // From here on, whichever of the two requests reaches the session first.
     const { output_cursor } = (await ws.call("get_status", {}, { session: name })).result;
     const waiting = ws.call("wait_any", {
       any_of: [{ type: "text", text: "needle" }],
@@ -450,7 +450,7 @@ describe("the server's own WebSocket", () => {
 });
 
 describe("the raw WebSocket", () => {
-  test("bytes out, keys in, a snapshot when asked", async () => {
+  test("bytes out, keys in, a snapshot on request", async () => {
     const { name } = await session();
     await gateway.type(name, "echo before\r");
     await gateway.shows(name, /^before$/m);
@@ -467,7 +467,7 @@ describe("the raw WebSocket", () => {
     expect(plain.messages).toEqual([]);
   });
 
-  test("input is no activity", async () => {
+  test("input does not count as activity", async () => {
     const { name } = await session({ command: "sleep 60" });
     const ws = await gateway.ws(`/sessions/${name}/ws/raw`);
     const idle = async () => (await (await gateway.unix(`/sessions/${name}`)).json()).last_activity_ms;
@@ -497,7 +497,7 @@ describe("ends", () => {
     });
   }
 
-  test("a subscriber hears how the program ended before the connection does", async () => {
+  test("a subscriber receives the program's end before the connection's", async () => {
     const { ws, name } = await session({ command: "stty -echo; read -r go; printf last; exit 7" });
     await ws.call("subscribe", { events: ["lines"], format: "plain", interval_ms: 60_000 });
     await gateway.type(name, "\r");
@@ -507,7 +507,7 @@ describe("ends", () => {
     expect(events.some((m) => is("line")(m) && m.line === "last")).toBe(true);
   });
 
-  test("a crash of the host is none of the normal ends", async () => {
+  test("a crash of the session process is not one of the normal ends", async () => {
     const { ws, name, id } = await session();
     const server = await gateway.ws("/ws/json");
     const host = gateway.processes().filter(({ command }) => command.endsWith(" session-process"));
@@ -529,7 +529,7 @@ describe("the server's end", () => {
     ["SIGTERM", (own: Gateway) => own.end("SIGTERM")],
     ["wsh stop", (own: Gateway) => own.ok("stop")],
   ] as const) {
-    test(`by ${how} is said to everybody`, async () => {
+    test(`by ${how} is reported to every client`, async () => {
       await using own = await Gateway.start({ config: "kill_grace_ms = 300\n" });
       await own.create({ name: "s" });
       const sockets = [
@@ -553,7 +553,7 @@ describe("the server's end", () => {
     expect(await own.ended).toBe(0);
   });
 
-  test("loses no session: the next server has them, and their subscribers come back", async () => {
+  test("loses no session: the next server has them, and their subscribers reconnect", async () => {
     await using own = await Gateway.start();
     await own.create({ name: "s" });
     const before = await own.ws("/sessions/s/ws/json");
@@ -568,7 +568,7 @@ describe("the server's end", () => {
   });
 });
 
-/** That listen at once. */
+/** Clients that receive at once. */
 const SOCKETS = process.env.WSH_TEST_FULL === "1" ? 200 : 60;
 
 describe("slow readers", () => {
@@ -647,7 +647,7 @@ describe("slow readers", () => {
         is("diff")(m) ? [Number(/^\d+$/.exec(m.screen.lines[0])?.[0] ?? 0)] : [],
       );
       expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
-      // Text cannot be joined: what was left out is counted, and the screen follows.
+      // Text cannot be joined: missing output is counted, and the screen follows.
       const lag = (): number => chars.messages.findIndex((m) => m.type === "lagged");
       chars.resume();
       await chars.wait(() => lag() >= 0 && chars.messages.slice(lag()).some(is("sync")), FLOOD_PATIENCE_MS);
@@ -657,7 +657,7 @@ describe("slow readers", () => {
     4 * FLOOD_PATIENCE_MS,
   );
 
-  test(`${SOCKETS} WebSockets at once hear the same`, async () => {
+  test(`${SOCKETS} WebSockets at once receive the same`, async () => {
     const sessions = await Promise.all(Array.from({ length: 4 }, () => session()));
     const sockets = await Promise.all(
       Array.from({ length: SOCKETS }, async (_, index) => {

@@ -1,4 +1,4 @@
-/** Another machine that is hostile or broken, over a real sshd; and a way that ends in the middle of a command. */
+/** A hostile or broken remote machine, over a real sshd; and a connection that ends in the middle of a command. */
 import { describe, expect, setDefaultTimeout } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -12,13 +12,13 @@ import type { Wsh } from "../support/wsh.ts";
 setDefaultTimeout(120_000);
 const withSsh = testWith("sshd", "ssh", "ssh-keygen");
 
-/** What a terminal would obey. */
+/** Sequences that a terminal would execute. */
 const OBEYED = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/;
 const TITLE = "\x1b]0;owned\x07\x1b[2J\u202e";
 
-describe("startup files that print what they like", () => {
-  withSsh("bytes that are no text, and a lie in front of ours", async () => {
-    // A terminal there is left alone: it would obey them.
+describe("startup files with any output", () => {
+  withSsh("bytes that are not text, and a forged line before ours", async () => {
+    // A terminal there is left alone: it would execute them.
     const garbage =
       'head -c 100000 /dev/urandom; printf "\\nwsh-link-1\\nwsh-link-2 found /bin/sh\\n{\\"socket\\":\\"/x\\"}"';
     const bashrc = `case $- in *i*) ;; *) ${garbage} ;; esac\n`;
@@ -27,7 +27,7 @@ describe("startup files that print what they like", () => {
     expect((await machines.local.run("exec", "m1/dev", "--", "echo ok")).stdout).toBe("ok\n");
   });
 
-  withSsh("endlessly: it is said at once, and nothing is kept", async () => {
+  withSsh("endless output: reported at once, and not kept", async () => {
     await using machines = await TwoMachines.start();
     fs.appendFileSync(join(machines.remote.env.HOME ?? "", ".bashrc"), "yes noise\n");
     const added = await machines.local.run("servers", "add", "ssh://m1");
@@ -36,27 +36,27 @@ describe("startup files that print what they like", () => {
   });
 });
 
-/** What a remote machine's own `wsh` does, as text of a shell script. */
+/** Actions of a remote machine's own `wsh`, as text of a shell script. */
 interface Lie {
   /** For `wsh server --ensure`. */
   readonly server?: string;
-  /** For `wsh proxy`, to which all is left when no socket answers. */
+  /** For `wsh proxy`, which carries everything when no socket answers. */
   readonly proxy?: string;
 }
 
 function hello(said: object): string {
   const body = JSON.stringify({ wsh: PROTOCOL_VERSION, version: "9", server_id: "x", hostname: "h", ...said });
   const head = `HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`;
-  // Its hello line, and one answer whatever is asked.
+  // Its hello line, and one answer to every request.
   return `echo wsh-proxy-1; read -r asked; printf '%b' '${escaped(head + body)}'`;
 }
 
-/** As `printf %b` reads it; in octal, so that no quote is left. */
+/** For `printf %b`; in octal, so that no quote is left. */
 function escaped(text: string): string {
   return Array.from(Buffer.from(text), (byte) => `\\0${byte.toString(8).padStart(3, "0")}`).join("");
 }
 
-withSsh("a remote wsh that lies about everything is refused, and nothing of it reaches the terminal", async () => {
+withSsh("a remote wsh whose every answer is forged is refused, and none of its text reaches the terminal", async () => {
   await using machines = await TwoMachines.start({ bare: true });
   const { local, remote } = machines;
   const program = join(remote.dir, "bin/wsh");
@@ -90,7 +90,7 @@ withSsh("a remote wsh that lies about everything is refused, and nothing of it r
   expect((await local.run("screen", "protocol/dev")).stderr).toContain("speaks protocol 99");
 });
 
-withSsh("what ssh would take for an option is no machine, wherever it is named", async () => {
+withSsh("an argument that ssh would take for an option is not a machine, wherever it is named", async () => {
   await using machines = await TwoMachines.start();
   const { local } = machines;
   await local.server();
@@ -111,7 +111,7 @@ withSsh("what ssh would take for an option is no machine, wherever it is named",
   expect(await local.ok("servers")).toContain("No other machines");
 });
 
-/** A command that says that it runs, and ends when it is let. */
+/** A command that reports its start, and ends on request. */
 class HeldCommand {
   readonly log: string;
 
@@ -139,7 +139,7 @@ class HeldCommand {
   }
 }
 
-withSsh("the ssh master is killed in the middle of a command: its result is given, and it ran once", async () => {
+withSsh("the ssh master is killed in the middle of a command: its result is returned, and it ran once", async () => {
   await using machines = await (await TwoMachines.start()).add();
   const { local, remote } = machines;
   await local.ok("new", "m1/dev");
@@ -180,7 +180,7 @@ withSsh(
       const response = await local.fetch("/sessions/m1%2Fdev/exec", { method: "POST", headers, body });
       return { status: response.status, body: await response.json() };
     };
-    // Long enough for a busy machine to begin it, and to lose sshd.
+    // Long enough for a busy machine to start it, and to lose sshd.
     const asked = exec("cut-1", 6_000);
     await cut.runsNow();
     await sshd.stop();

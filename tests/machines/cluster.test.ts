@@ -1,4 +1,4 @@
-/** A server of a NATS cluster is lost: whoever was connected to it goes on through another one. */
+/** A server of a NATS cluster crashes: its connections continue through another one. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { until } from "../support/until.ts";
 
 setDefaultTimeout(240_000);
 
-/** Commands that are under way while a server is killed. */
+/** Commands in flight while a server is killed. */
 const AT_ONCE = 8;
 
 test.skipIf(process.env.WSH_TEST_FULL === undefined || isMissing("nats-server"))(
@@ -52,7 +52,7 @@ test.skipIf(process.env.WSH_TEST_FULL === undefined || isMissing("nats-server"))
       const gate = join(m1.dir, `gate${round}`);
       const asked = sessions.map((session, at) => {
         const mark = `r${round}.${at}`;
-        // Half of them run when the server is killed, half may be anywhere on the way.
+        // Half of them run when the server is killed, half may be anywhere in transit.
         const wait = at % 2 === 0 ? `until [ -e ${gate} ]; do sleep 0.05; done; ` : "";
         const answer = exec(session, `echo ${mark} >>${log}; ${wait}echo ${mark} over`);
         answer.catch(() => {}); // it is awaited below, unless something fails before

@@ -1,4 +1,4 @@
-/** Credentials files: what is read, and what is refused with its reason. */
+/** Credentials files: accepted ones, and rejected ones with the reason. */
 import { expect, test } from "bun:test";
 import { type FleetSettings, formatCredentials, parseCredentials } from "../../src/protocol/fleet.ts";
 
@@ -13,7 +13,7 @@ function file(over: Partial<FleetSettings> = {}, claims: object = { name: "m1", 
   return formatCredentials(jwtOf(claims), seed, { ...settings, ...over });
 }
 
-test("credentials say who their user is, how it logs in and where the servers are", () => {
+test("credentials contain the user, the login method and the servers", () => {
   const claims = { name: "m1", exp: 1_900_000_000, nats: { type: "user" } };
   expect(parseCredentials(file({}, claims).replaceAll("\n", "\r\n"))).toEqual({
     login: { jwt: jwtOf(claims), seed },

@@ -1,6 +1,6 @@
 /**
- * Commands on another machine whose way is lost at each message of the exchange, in turn. Whatever is said of one is true:
- * done with its result, not done, or unknown with what goes on with it, which then says the result. None runs twice.
+ * Commands on another machine whose connection is lost at each message of the exchange, in turn. The report is true:
+ * done with its result, not done, or unknown with an id of what continues, which then has the result. None runs twice.
  */
 import { describe, expect, setDefaultTimeout } from "bun:test";
 import fs from "node:fs";
@@ -15,10 +15,10 @@ import type { Wsh } from "../support/wsh.ts";
 const isFull = process.env.WSH_TEST_FULL !== undefined;
 setDefaultTimeout(isFull ? 1_800_000 : 120_000);
 
-/** Longest time until a machine is there again, in ms. */
+/** Longest time until a machine is reachable again, in ms. */
 const THERE_MS = 60_000;
 
-/** What a caller knows of its command. */
+/** A caller's knowledge of its command. */
 type Outcome =
   | { readonly kind: "done"; readonly exit: number | null; readonly output: string }
   | { readonly kind: "not_done" }
@@ -86,7 +86,7 @@ const byMcp: Interface = async (local, session, command) => {
   const begun = await post({ id: 0, method: "initialize", params }, {});
   const own = { "Mcp-Session-Id": begun.headers.get("mcp-session-id") ?? "" };
   let id = 0;
-  // A tool has no place for an id: the same call is the same request.
+  // A tool has no field for an id: the same call is the same request.
   const call = async (): Promise<Outcome> => {
     const called = { name: "wsh_exec", arguments: { session, command } };
     const response = await post({ id: ++id, method: "tools/call", params: called }, own);
@@ -126,7 +126,7 @@ async function bySsh(): Promise<Machines> {
   };
 }
 
-/** @param cut whose way to the NATS server can be cut */
+/** @param cut its connection to the NATS server can be cut */
 async function byNats(cut: "m1" | "me"): Promise<Machines> {
   let proxy: CutProxy | null = null;
   const users = [{ name: "m1", role: "machine" } as const, { name: "me", role: "operate" } as const];
@@ -151,13 +151,13 @@ async function byNats(cut: "m1" | "me"): Promise<Machines> {
 
 type Loss = "snap" | "cut" | "hold";
 
-/** What was said of a command, and what is true. */
+/** The report of a command, and the truth. */
 class Trial {
   private count = 0;
 
   constructor(private readonly machines: Machines) {}
 
-  /** @returns whether the way was lost before the end */
+  /** @returns whether the connection was lost before the end */
   async run(name: string, loss: Loss, pieces: number): Promise<boolean> {
     const { local, remote, proxy } = this.machines;
     const log = join(remote.dir, `${name}-${loss}-${this.count++}-${pieces}`);
@@ -176,9 +176,9 @@ class Trial {
     const place = { name, loss, pieces, first };
     const isThere = async (): Promise<boolean> => (await local.fetch(`/sessions/m1%2F${session}/screen`)).ok;
     await until("the machine to be there", isThere, THERE_MS);
-    // Also that it came too late, and was not done.
+    // Also that it arrived too late, and was not done.
     while (said?.kind === "unknown") said = await said.again();
-    // What was held on the way has arrived.
+    // Messages held by the proxy have arrived.
     if (said?.kind === "not_done") await until("the shell to be at rest", () => this.isAtRest(remote, session));
     const runs = (): number => (fs.existsSync(log) ? fs.readFileSync(log, "utf8").split("run\n").length - 1 : 0);
     const done: Outcome = { kind: "done", exit: 7, output: "out-42" };
@@ -199,11 +199,11 @@ class Trial {
   }
 }
 
-/** The way is lost at each message until a command is over before that. */
+/** Cuts the connection at each message until a command ends before the cut. */
 async function everyCut(machines: Machines, name: string, loss: Loss, step: number): Promise<void> {
   await machines.remote.session(`s-${name}`);
   await machines.remote.ok("wait", `s-${name}`, "prompt");
-  // The hub learns of the machine a moment after its start.
+  // The hub discovers the machine a moment after its start.
   await until("the machine to be known", async () => (await machines.local.run("screen", `m1/s-${name}`)).code === 0);
   const trial = new Trial(machines);
   for (let pieces = 0; await trial.run(name, loss, pieces); pieces += step);
@@ -229,7 +229,7 @@ if (!isFull) {
         testWith(...needs)(loss, async () => {
           const each = Object.keys(interfaces).map(async (name) => {
             await using machines = await open();
-            // A way that stays lost is waited for.
+            // A connection that stays lost is waited for.
             await everyCut(machines, name, loss, loss === "snap" ? 1 : 3);
           });
           await Promise.all(each);

@@ -1,6 +1,6 @@
 /**
- * The commands of docs/machines.md for a fleet, line by line as they stand there. What stands for other machines: `ssh m1`
- * runs what it is given in the instance of that machine, and `hub.example.org` is this machine, on ports that are free.
+ * The commands of docs/machines.md for a fleet, line by line as printed. Stand-ins for other machines: `ssh m1`
+ * runs its command in the instance of that machine, and `hub.example.org` is this machine, on free ports.
  */
 import { expect, setDefaultTimeout } from "bun:test";
 import fs from "node:fs";
@@ -15,7 +15,7 @@ setDefaultTimeout(120_000);
 
 const page = fs.readFileSync(join(import.meta.dir, "../../docs/machines.md"), "utf8");
 
-/** What is typed in the block that has this line. */
+/** Input lines of the block that has this line. */
 function typedIn(line: string): string[] {
   const blocks = [...page.matchAll(/^```console\n([\s\S]*?)^```/gm)].map(([, block = ""]) => block.split("\n"));
   const block = blocks.find((lines) => lines.includes(line));
@@ -32,7 +32,7 @@ function command(wsh: Wsh, name: string, script: string): void {
 
 const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(" ");
 
-/** The environment of who types there, in which `wsh` is found. */
+/** The environment of that shell, in which `wsh` is on PATH. */
 function environment(wsh: Wsh): Record<string, string> {
   return { ...wsh.env, PATH: `${wsh.dir}/bin:${wsh.env.PATH}:/usr/sbin` };
 }
@@ -40,7 +40,7 @@ function environment(wsh: Wsh): Record<string, string> {
 async function typed(wsh: Wsh, lines: readonly string[]): Promise<string> {
   const [said, errors] = ["said", "errors"].map((name) => join(wsh.dir, `${name}-${lines.length}`));
   if (said === undefined || errors === undefined) throw new Error("two files");
-  // Files, since what is started in the background holds what it was given.
+  // Files, since a background process keeps its descriptors open.
   const run = Bun.spawn(["bash", "-euo", "pipefail", "-c", lines.join("\n")], {
     cwd: wsh.dir,
     env: environment(wsh),

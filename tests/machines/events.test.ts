@@ -6,7 +6,7 @@ import { until } from "../support/until.ts";
 import { TestSocket } from "../support/websocket.ts";
 import { Wsh } from "../support/wsh.ts";
 
-/** Longer than what a question wants before it takes a key (session/questions), in ms. */
+/** Longer than a question waits before it takes a key (session/questions), in ms. */
 const PAUSE_MS = 500;
 
 setDefaultTimeout(60_000);
@@ -39,7 +39,7 @@ async function socketTo(path: string, bearer = token): Promise<TestSocket> {
   return socket;
 }
 
-test("one stream has the events of all machines, each with its machine, and says when one was lost and is back", async () => {
+test("one stream has the events of all machines, each with its machine, and reports a lost one and its return", async () => {
   const socket = await socketTo("/ws/json");
   socket.socket.send(JSON.stringify({ id: 1, method: "subscribe_machines", params: {} }));
   await socket.next("the answer", ({ id, result }) => id === 1 && result.machines === "all");
@@ -94,7 +94,7 @@ test("one stream has the events of all machines, each with its machine, and says
 test("silence in a session with a tag is awaited on every machine, and the first wins", async () => {
   await local.session("busy", "--tag", "job", "--", "while :; do echo busy; sleep 0.05; done");
   await remote.session("quiet", "--tag", "job");
-  // Longer than a busy machine keeps the noisy one from its processor.
+  // Longer than a busy machine keeps the noisy program from its processor.
   const asked = await local.fetch("/idle?tag=job&timeout_ms=2500&max_wait_ms=20000");
   expect({ status: asked.status, body: await asked.json() }).toMatchObject({
     status: 200,
@@ -105,7 +105,7 @@ test("silence in a session with a tag is awaited on every machine, and the first
   await local.ok("kill", "busy");
 });
 
-test("a question to whoever is there reaches the person at another machine, once", async () => {
+test("a question to any person reaches the one at another machine, once", async () => {
   await remote.session("desk");
   await using person = await EmulatorTerminal.attach(remote, "desk");
   await until("the person", async () => (await remote.list()).find(({ name }) => name === "desk")?.attached === 1);
@@ -118,7 +118,7 @@ test("a question to whoever is there reaches the person at another machine, once
   void asked.then(async (response) => {
     answer = (await response.json()) as Record<string, unknown>;
   });
-  // Keys that were meant for the program when the question came are not taken for its answer: it wants a pause first.
+  // Keys meant for the program when the question came are not its answer: it waits for a pause first.
   await until("the answer", async () => {
     await Bun.sleep(PAUSE_MS);
     if (answer === null) person.type("y");

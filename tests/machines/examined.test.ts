@@ -1,4 +1,4 @@
-/** `wsh doctor` of a way that was broken by hand: it names the step that fails, and what to do about that. */
+/** `wsh doctor` on a misconfigured connection: it names the failing step and its remedy. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ async function doctor(wsh: Wsh, ...machine: readonly string[]): Promise<Finding[
   return JSON.parse((await wsh.run("doctor", ...machine, "--json")).stdout);
 }
 
-/** What is wrong with a certificate, how it is said, and what to do. */
+/** Fault of a certificate, the message, and the remedy. */
 const broken: readonly [what: string, wanted: Wanted, text: RegExp, advice: RegExp][] = [
   ["that has ended", { from: -9, until: -1 }, /expired/, /^Renew it .*clock here says \d{4}-/],
   ["that begins in two days", { from: 2 }, /not yet valid/, /^Correct the clock here, .*clock here says \d{4}-/],
@@ -81,7 +81,7 @@ describe("a server with TLS", () => {
     }
   });
 
-  test("where nothing listens, and where something does that speaks no TLS", async () => {
+  test("where nothing listens, and where the listener does not speak TLS", async () => {
     const plain = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("") });
     const address = `https://127.0.0.1:${plain.port}`;
     expect((await doctor(local, address)).at(-1)).toMatchObject({
@@ -123,7 +123,7 @@ describe.skipIf(isMissing("openssl", "nats-server"))("a fleet", () => {
     const all = await doctor(me);
     return all.filter(({ subject }) => subject.startsWith("fleet "));
   };
-  /** The servers begin again with that certificate. */
+  /** The servers restart with that certificate. */
   const serveWith = async ({ cert, key }: Certificate): Promise<void> => {
     fs.copyFileSync(cert, join(fleet.dir, "server1", serverFiles.certificate));
     fs.copyFileSync(key, join(fleet.dir, "server1", serverFiles.key));
@@ -162,7 +162,7 @@ describe.skipIf(isMissing("openssl", "nats-server"))("a fleet", () => {
     });
   });
 
-  test("with a machine whose clock is minutes off, and where the own one is: it differs from several that agree", async () => {
+  test("with a machine whose clock is minutes off, and when the local one is: it differs from several that agree", async () => {
     await serveWith(authority.sign());
     const said: Omit<Beat, "at"> = {
       ...{ boot: "a boot", rev: 1, settled: true, wsh: PROTOCOL_VERSION, version: "0", hostname: "late" },
@@ -186,7 +186,7 @@ describe.skipIf(isMissing("openssl", "nats-server"))("a fleet", () => {
     });
   });
 
-  test("with credentials that others can read, that have ended, or that are another fleet's", async () => {
+  test("with credentials that others can read, that have expired, or that belong to another fleet", async () => {
     const file = joinedFile(me.instance);
     const own = fs.readFileSync(file);
     fs.chmodSync(file, 0o644);

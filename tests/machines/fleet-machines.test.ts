@@ -1,4 +1,4 @@
-/** Machines of a fleet over a real nats-server: their sessions are used by name, as every other machine's. */
+/** Machines of a fleet over a real nats-server: their sessions are used by name, like those of every other machine. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -61,7 +61,7 @@ testFleet("machines appear by themselves, with health, tags and sessions", async
   ]);
 });
 
-testFleet("operations are asked there, and their errors come back", async () => {
+testFleet("operations run there, and their errors are returned", async () => {
   const done = await json(bob, "/sessions/m1%2Fdev/exec", { command: "echo $XDG_RUNTIME_DIR" });
   expect(done).toMatchObject({ status: 200, body: { session: "m1/dev", exit_code: 0 } });
   expect(done.body.output).toContain(m1.instance.runtimeDir.replace(/\/wsh$/, ""));
@@ -77,7 +77,7 @@ testFleet("operations are asked there, and their errors come back", async () => 
   expect(long.body.exit_code).toBe(0);
 });
 
-testFleet("lists show local sessions alone, and the fleet's when asked", async () => {
+testFleet("lists show local sessions alone, and the fleet's on request", async () => {
   await bob.session("here");
   expect(names(await json(bob, "/sessions"))).toEqual(["here"]);
   expect(names(await json(bob, "/sessions?all_machines=1"))).toEqual(["here", "m1/dev", "m2/build"]);
@@ -92,7 +92,7 @@ testFleet("lists show local sessions alone, and the fleet's when asked", async (
   await until("both to be gone", async () => names(await json(bob, "/sessions?all_machines=1")).length === 3);
 });
 
-testFleet("the role decides, and the audit log there names the user", async () => {
+testFleet("the role decides, and the remote audit log names the user", async () => {
   const eve = fleet.hub("eve");
   await until("eve to see m1", async () => names(await json(eve, "/sessions?all_machines=1")).includes("m1/dev"));
   expect((await json(eve, "/sessions/m1%2Fdev/screen")).status).toBe(200);
@@ -143,7 +143,7 @@ testFleet(
   },
 );
 
-testFleet("nats-server is killed and comes back: nothing was lost but time", async () => {
+testFleet("nats-server is killed and restarted: nothing but time is lost", async () => {
   await fleet.nats.kill();
   await until("the loss to be known", async () => (await json(bob, "/servers/m1")).body.health === "unreachable");
   expect((await json(bob, "/sessions/m1%2Fdev/screen")).body.error.code).toBe("machine_unreachable");
@@ -153,7 +153,7 @@ testFleet("nats-server is killed and comes back: nothing was lost but time", asy
   expect(fs.existsSync(join(m1.dir, "refused"))).toBe(false);
 });
 
-testFleet("what happens to a machine's sessions is told to who watches it", async () => {
+testFleet("events of a machine's sessions reach its subscribers", async () => {
   const socket = new WebSocket(`ws+unix://${bob.instance.httpSocket}:/ws/json`);
   const heard: { event?: string; server?: string; params?: Record<string, unknown> }[] = [];
   socket.onmessage = ({ data }) => void heard.push(JSON.parse(String(data)));
@@ -188,14 +188,14 @@ testFleet("a thousand machines are listed, with their sessions, by a server that
     const { body } = await json(bob, "/servers");
     return body.filter(({ health }: { health: string }) => health === "healthy").length === count + 3;
   });
-  // 10 KB and more a machine would be a copy too many of a list with one session.
+  // 10 KB and more per machine would be one copy too many of a list with one session.
   expect(megabytes() - before).toBeLessThan(40 + count / 25);
   if (process.env.WSH_TEST_FULL !== undefined) await stayListed(machines.pid, count);
   process.kill(machines.pid, "SIGKILL");
   await machines.exited;
 });
 
-/** Stopped machines are listed as they were. It takes as long as a beat takes to be missing. */
+/** Stopped machines stay listed unchanged. It takes until a heartbeat is missing. */
 async function stayListed(pid: number, count: number): Promise<void> {
   await stopProcess(pid);
   await until("their beats to be missing", async () => {

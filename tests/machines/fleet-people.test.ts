@@ -1,4 +1,4 @@
-/** Machines of a fleet as people use them: commands, attached terminals and panes, over what is lost in between; and what hostile or copied machines get. */
+/** People use machines of a fleet: commands, attached terminals and panes, across failures; and hostile or copied machines are refused. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -51,7 +51,7 @@ testFleet("commands use a machine of the fleet by its name", async () => {
   expect(await bob.ok("doctor", "m1")).toContain("protocol");
 });
 
-testFleet("what ran on a machine of the fleet is in one history, and what needs input is counted", async () => {
+testFleet("commands of the fleet's machines are in one history, and sessions that need input are counted", async () => {
   await bob.ok("exec", "m1/dev", "--", "echo fleet-needle");
   const { commands } = JSON.parse(await bob.ok("history", "fleet-needle", "--all-machines", "--json"));
   expect(commands[0]).toMatchObject({ server: "m1", session: "m1/dev", command: "echo fleet-needle" });
@@ -75,7 +75,7 @@ testFleet(
     await person.sees(/m1 unreachable, \d+ s/);
     await m1.ok("send", "dev", "--enter", "echo meanwhile");
     await fleet.nats.begin();
-    // Which of the two ways is back last, and gives the session its size, nobody knows: a smaller one has an edge.
+    // It is undefined which of the two connections returns last and gives the session its size: a smaller one has an edge.
     const back = await person.sees(/^meanwhile *│?$/m);
     expect(back).not.toContain("unreachable");
     await until("the view to be back", async () => /^meanwhile$/m.test(await bob.screen(pane)));
@@ -85,7 +85,7 @@ testFleet(
   },
 );
 
-testFleet("an attached terminal is back after the servers at both ends were killed", async () => {
+testFleet("an attached terminal reconnects after the servers at both ends were killed", async () => {
   await using person = await EmulatorTerminal.attach(bob, "m1/dev");
   await person.sees("meanwhile");
   await m1.killServer();
@@ -93,7 +93,7 @@ testFleet("an attached terminal is back after the servers at both ends were kill
   await m1.server();
   await until("the terminal to be attached again", async () => (await m1.list())[0]?.attached === 1);
   await bob.killServer();
-  // The terminal's own program starts a server again.
+  // The terminal's own program restarts a server.
   await m1.ok("send", "dev", "--enter", "echo both-$((40+2))");
   await person.sees(/^both-42$/m);
 });
@@ -116,7 +116,7 @@ testFleet("two machines under one name are a conflict, and nothing runs on eithe
   expect((await bob.run("exec", "m1/dev", "--", "echo alone")).stdout).toBe("alone\n");
 });
 
-/** A client of the NATS servers that speaks for a user whatever it likes. */
+/** A client of the NATS servers that sends any message in a user's name. */
 async function rawClient(user: string): Promise<NatsConnection> {
   return connect({
     servers: [fleet.nats.url],
@@ -130,7 +130,7 @@ async function bootOfM1(): Promise<string> {
   return (await (await bob.fetch("/servers/m1")).json()).server_id;
 }
 
-/** What a machine answers to a raw request. */
+/** A machine's answer to a raw request. */
 async function asked(
   nats: NatsConnection,
   subject: string,
@@ -191,7 +191,7 @@ testFleet(
   },
 );
 
-testFleet("the machine's audit log has who asked for what, and what was refused", async () => {
+testFleet("the machine's audit log has each request with its caller, and refusals", async () => {
   await bob.ok("exec", "m1/dev", "--", "true");
   const nats = await rawClient("bob");
   const boot = await bootOfM1();
@@ -207,7 +207,7 @@ testFleet("the machine's audit log has who asked for what, and what was refused"
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as Record<string, unknown>)
-    // By the server, or by the session's process for what came over a stream.
+    // By the server, or by the session process for requests over a stream.
     .filter(({ caller }) => String(caller).includes("fleet:"));
   expect(records.filter(({ caller }) => !/\bfleet:bob\b/.test(String(caller)))).toEqual([]);
   const results = (operation: string) => records.filter(({ msg }) => msg === operation).map(({ result }) => result);
@@ -283,7 +283,7 @@ testFleet(
   },
 );
 
-testFleet("a reader that stops holds one credit of a stream", async () => {
+testFleet("a stopped reader holds one credit of a stream", async () => {
   const nats = await rawClient("bob");
   const stream = newStreamName();
   let bytes = 0;
@@ -316,7 +316,7 @@ testFleet("a reader that stops holds one credit of a stream", async () => {
   await nats.close();
 });
 
-testFleet("answers that are none, and beats that are none, harm nobody", async () => {
+testFleet("invalid answers and heartbeats harm nobody", async () => {
   await fleet.machine("evil").killServer();
   const nats = await rawClient("evil");
   const beat = {
@@ -327,7 +327,7 @@ testFleet("answers that are none, and beats that are none, harm nobody", async (
   let answer = "<html>";
   nats.subscribe("wsh1.q.evil.>", { callback: (_, message) => void message.respond(answer) });
   nats.subscribe("$SRV.PING.wsh.evil", { callback: () => say(beat) });
-  // Its name is that of its subject, whatever it says.
+  // Its name is that of its subject, whatever its message claims.
   say({ ...beat, hostname: "m1", machine: "m1" });
   nats.publish("wsh1.up.m1", JSON.stringify({ ...beat, at: 0 }));
   say({ ...beat, tags: "none" });

@@ -1,6 +1,6 @@
 /**
- * A fleet made by `wsh fleet`, with machines that joined by its lines: every operation of the table, asked for by each
- * role under each access with subjects that are written by hand. And what `wsh doctor` says of the way.
+ * A fleet made by `wsh fleet`, with machines that joined by its lines: every operation of the table, requested by each
+ * role under each access with handwritten subjects. And the report of `wsh doctor` on the connection.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
@@ -37,7 +37,7 @@ afterAll(async () => {
   for (const wsh of [m1, me, fleet]) await wsh?.[Symbol.asyncDispose]();
 });
 
-/** What a machine answers to a request; null: it says nothing of it. */
+/** A machine's answer to a request; null: none. */
 async function asked(
   connection: NatsConnection,
   { user }: Pick<Credentials, "user">,
@@ -78,7 +78,7 @@ testFleet(
             forbidden++;
             continue;
           }
-          // What it takes may do something, and is tried elsewhere; a lie about it must be refused.
+          // A role that may use it is tested elsewhere; a forged role must be refused.
           if (access === needed) continue;
           const answer = await asked(connection, credentials, { access, operation: name });
           if (answer === null || !/"code":"access_denied"/.test(answer))
@@ -92,10 +92,10 @@ testFleet(
   },
 );
 
-/** Longest wait until a machine that was killed is placed on again, in ms: its earlier server counts for three beats. */
+/** Longest wait until a killed machine gets sessions again, in ms: its earlier server counts for three heartbeats. */
 const PLACED_MS = 45_000;
 
-testFleet("a place for a session is found in the fleet, and its tags are the invitation's", async () => {
+testFleet("a session is placed in the fleet, and its tags are those of the invitation", async () => {
   fs.writeFileSync(`${m1.env.HOME}/.config/wsh/config.toml`, 'accept = "placed"\n');
   await m1.killServer();
   await m1.ok("server", "--ensure");
@@ -106,7 +106,7 @@ testFleet("a place for a session is found in the fleet, and its tags are the inv
       const { code, stdout, stderr } = await me.run("new", "train", "--place", "gpu");
       if (code === 0) return stdout.trim();
       refusal = stderr;
-      // An answer that was lost is said to be unknown: the session may be there.
+      // A lost answer is reported as unknown: the session may exist.
       return (await m1.list()).some(({ name }) => name === "train") ? "m1/train" : null;
     },
     PLACED_MS,
@@ -118,7 +118,7 @@ testFleet("a place for a session is found in the fleet, and its tags are the inv
   expect((await m1.list()).map(({ name }) => name)).toEqual(["train"]);
 });
 
-testFleet("wsh doctor goes the way to the fleet step by step", async () => {
+testFleet("wsh doctor checks the connection to the fleet step by step", async () => {
   const findings = async () => JSON.parse((await me.run("doctor", "--json")).stdout) as Record<string, string>[];
   const ofFleet = (all: Record<string, string>[]) => all.filter(({ subject }) => subject?.startsWith("fleet "));
   const whole = ofFleet(await findings());
@@ -139,7 +139,7 @@ testFleet("wsh doctor goes the way to the fleet step by step", async () => {
   });
 });
 
-testFleet("wsh doctor says which permissions a cluster of one's own does not give", async () => {
+testFleet("wsh doctor lists permissions that a self-managed cluster lacks", async () => {
   await using wsh = new Wsh();
   await using nats = await NatsServer.start(wsh.dir, [{ name: "me", role: "observe" }]);
   prepareStateDir(wsh.instance);

@@ -1,4 +1,4 @@
-/** `wsh fleet`: what it writes and refuses, who gets in, and what each role may say, with a real nats-server. */
+/** `wsh fleet`: its files and refusals, admission, and the permissions of each role, with a real nats-server. */
 import { afterAll, test as always, beforeAll, expect } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import fs from "node:fs";
@@ -93,7 +93,7 @@ test("a cluster of three knows its servers by the fleet's certificates", async (
   const before = hosts.map((_, at) => pem(at).serialNumber);
   expect((await wsh.ok("fleet", "renew", "--dir", "f")).trim().split("\n")).toHaveLength(3);
   for (const [at, host] of hosts.entries()) {
-    // Whoever was invited before accepts it.
+    // Machines invited before accept it.
     expect([pem(at).checkIssued(ca), pem(at).verify(ca.publicKey), pem(at).checkIP(host)]).toEqual([true, true, host]);
     expect(pem(at).serialNumber).not.toBe(before[at] ?? "");
   }
@@ -113,7 +113,7 @@ test("a cluster of three knows its servers by the fleet's certificates", async (
   }
 });
 
-test("nobody gets in without credentials or without TLS, by either port", async () => {
+test("nobody is admitted without credentials or without TLS, on either port", async () => {
   const ca = fs.readFileSync(join(fleet.dir, "keys/ca.pem"), "utf8");
   const servers = `127.0.0.1:${fleet.ports.tls}`;
   const options = { servers, reconnect: false, timeout: 20_000 };
@@ -180,7 +180,7 @@ always("who may invite whom is checked before a key is used", async () => {
   expect(await at("--role", "machine")).toContain("is accessible to others");
 });
 
-test("who is revoked is revoked at once, and stays out after a restart of the server", async () => {
+test("a revoked user is disconnected at once, and stays out after a restart of the server", async () => {
   const credentials = await fleet.credentials("operate", "dave");
   const connection = await fleet.client(credentials);
   await connection.flush();
@@ -199,7 +199,7 @@ test("who is revoked is revoked at once, and stays out after a restart of the se
   expect((await maker.run("fleet", "revoke", "nobody", "--dir", fleet.dir)).stderr).toContain("has no member 'nobody'");
 });
 
-test("who is not admitted any more is told so, by the list and by doctor", async () => {
+test("a user that is no longer admitted is told so, by the list and by doctor", async () => {
   await using _m1 = await fleet.join("machine", "refused-m1");
   await using bob = await fleet.join("operate", "refused-bob");
   type Entry = { hostname: string; health: string; error?: string };
@@ -219,7 +219,7 @@ test("who is not admitted any more is told so, by the list and by doctor", async
   expect((await bob.run("doctor")).stdout).toMatch(/fleet credentials.*is refused/);
 });
 
-test("who gets out by secure WebSocket alone uses and is used, and the fleet's bucket remembers machines that are gone", async () => {
+test("a machine limited to secure WebSocket uses others and is used, and the fleet's bucket remembers machines that are gone", async () => {
   await using admin = await fleet.join("admin", "keeper");
   await admin.ok("servers");
   const hasBucket = async () =>
@@ -234,7 +234,7 @@ test("who gets out by secure WebSocket alone uses and is used, and the fleet's b
   await remote.session("dev");
   const said = async () => (await local.run("exec", "behind/dev", "--", "echo $XDG_RUNTIME_DIR")).stdout;
   expect(await until("the machine to be there", said)).toBe(`${remote.env.XDG_RUNTIME_DIR}\n`);
-  // The session is written there some time after it came.
+  // The session is written there some time after its creation.
   const observer = await fleet.client(await fleet.credentials("observe", "reader"));
   await until("the bucket to have it", async () => {
     const subject = "$JS.API.DIRECT.GET.KV_wsh_machines.$KV.wsh_machines.behind";
@@ -341,7 +341,7 @@ always("docs/machines.md says the roles' permissions as they are", () => {
   }
 });
 
-test("the name of an invitation that nobody has joined by is free again, and no other's", async () => {
+test("the name of an unused invitation is free again, and no other's", async () => {
   const invite = () => maker.run("fleet", "invite", "--dir", fleet.dir, "--role", "machine", "--name", "again");
   await invite();
   const second = await invite();

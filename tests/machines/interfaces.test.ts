@@ -1,4 +1,4 @@
-/** Sessions of another machine over HTTP, WebSocket and MCP, as those here: by the server of the machine that is asked. */
+/** Sessions of another machine over HTTP, WebSocket and MCP, like local ones: through the server that is asked. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -48,7 +48,7 @@ function socketAt(path: string): TestSocket {
   return new TestSocket(`ws+unix://${local.instance.httpSocket}:${path}`, {});
 }
 
-test("HTTP: by name in the path, and by ?server=; a bare name is here", async () => {
+test("HTTP: by name in the path, and by ?server=; a bare name is local", async () => {
   const where = { command: "echo $XDG_RUNTIME_DIR" };
   const here = await json("/sessions/dev/exec", where);
   expect(here.body).toMatchObject({
@@ -66,7 +66,7 @@ test("HTTP: by name in the path, and by ?server=; a bare name is here", async ()
   expect((await json("/sessions/ssh:%2F%2Fm1%2Fdev")).body.error.code).toBe("machine_not_found");
 });
 
-test("names alone are listed of a machine, as completions ask for them", async () => {
+test("a list of names alone, as for completions", async () => {
   expect(await local.ok("list", "--names", "--server", "m1")).toBe("m1/dev\n");
   expect(await local.ok("list", "--names", "--all-machines")).toBe("dev\nm1/dev\n");
   expect(await local.ok("list", "--names", "--tag", "none-has-it")).toBe("");
@@ -141,7 +141,7 @@ test("a page's terminal shows it, and names its panes as the page must", async (
   socket.close();
 });
 
-test("MCP: the name or server leads there, and four tools tell of machines", async () => {
+test("MCP: the name or server selects it, and four tools report machines", async () => {
   const client = await local.client();
   const served = (await client.listTools()).tools.map(({ name }) => name);
   expect(served.slice(-4)).toEqual(["wsh_list_servers", "wsh_server_status", "wsh_add_server", "wsh_remove_server"]);
@@ -175,7 +175,7 @@ test("MCP: the name or server leads there, and four tools tell of machines", asy
   expect(refused).toMatchObject({ isError: true, value: { code: "invalid_address" } });
 });
 
-test("a wait over sessions of several machines ends with the first that decides, and says where", async () => {
+test("a wait over sessions of several machines ends with the first match, and says where", async () => {
   await local.ok("new", "one", "--tag", "job");
   await remote.ok("new", "two", "--tag", "job");
   for (const who of ["one", "m1/two"]) await json(`/sessions/${encodeURIComponent(who)}/wait`, { any_of: ["prompt"] });
@@ -206,7 +206,7 @@ interface Found {
 const found = ({ commands }: { commands: readonly Found[] }): string[] =>
   commands.map(({ server, session, command }) => `${server} ${session} ${command}`);
 
-test("the history of all machines is one, by time, and of a machine that does not answer it is said", async () => {
+test("the history of all machines is one, by time, and reports a machine that does not answer", async () => {
   await local.ok("exec", "dev", "--", "echo needle-1");
   await remote.ok("exec", "dev", "--", "echo needle-2");
   await local.ok("exec", "dev", "--", "echo needle-3");
@@ -260,7 +260,7 @@ test("the history of all machines is one, by time, and of a machine that does no
   expect((await local.run("history", "delete", "needle", "--all-machines", "--yes")).code).toBe(2);
 });
 
-test("a caller that may only look adds no machine", async () => {
+test("a read-only caller adds no machine", async () => {
   const client = await local.client({ args: ["--read-only"] });
   const served = (await client.listTools()).tools.map(({ name }) => name);
   expect(served).toContain("wsh_list_servers");

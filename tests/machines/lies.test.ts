@@ -1,4 +1,4 @@
-/** A machine that answers, and lies: in lists, screens, errors, streams and events, at every way out of this one. */
+/** A machine that answers with forged data: in lists, screens, errors, streams and events, at every output of this one. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect, type Msg, type NatsConnection, usernamePasswordAuthenticator } from "@nats-io/transport-node";
 import { addressedJson } from "../../src/cluster/addressed.ts";
@@ -17,11 +17,11 @@ import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(120_000);
 
-/** Sets a title in 7 and in 8 bits, erases, turns the reading direction round in every way, and is a tag of a page. */
+/** Sets a title in 7 and in 8 bits, erases, reverses the reading direction in every way, and is a tag of a page. */
 const HOSTILE = "\x1b]0;owned\x07\x9b2J\u202a\u202e\u2066\u2069\u200e\u200f\u061c<img src=x onerror=alert(1)>\r\n";
-/** What a terminal would obey. */
+/** Sequences that a terminal would execute. */
 const OBEYED = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
-/** Rendered text keeps what is no control character. */
+/** Rendered text keeps everything but control characters. */
 const CONTROLS = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/;
 
 let machine: LyingMachine;
@@ -77,13 +77,13 @@ function poisoned(value: unknown, key = ""): unknown {
   return Object.fromEntries(Object.entries(value).map(([field, own]) => [field, poisoned(own, field)]));
 }
 
-/** Makes the machine's list have sessions that differ from its own in some fields. */
+/** Gives the machine's list sessions with some fields replaced. */
 function listedAs(fields: object): void {
   machine.lie = (what, said) =>
     what === "sessions.list" && Array.isArray(said) ? said.map((each) => ({ ...each, ...fields })) : said;
 }
 
-test("no control character of whatever text reaches the terminal", async () => {
+test("no control character of any text reaches the terminal", async () => {
   machine.lie = (what, said) => (what === "sessions.list" ? said : poisoned(said));
   for (const line of [
     ...["servers", "servers info m1", "doctor m1", "list --all-machines", "status m1/dev", "commands m1/dev"],
@@ -108,7 +108,7 @@ test("no control character of whatever text reaches the terminal", async () => {
   }
 });
 
-describe("a list with what can be no session is none: what was there last stays listed, and what is here", () => {
+describe("a list with an invalid session is rejected: the earlier one stays listed, with local sessions", () => {
   test.each([
     ["an id that is a name here", { id: "dev" }],
     ["an id of this machine", { id: "local/@s1", pane_id: "local/@1" }],
@@ -143,7 +143,7 @@ describe("a list with what can be no session is none: what was there last stays 
   });
 });
 
-test("what a list says of a window or a pane is never a name of this machine", async () => {
+test("a list's name for a window or pane never becomes a name on this machine", async () => {
   const pane = { id: "dev", index: 0, active: true, pid: 1, command: "x", rows: 1, cols: 1, cwd: null, title: "" };
   const panes = [{ ...pane, state: "prompt", view: "dev" }];
   listedAs({ windows: [{ id: "dev", index: 0, name: "dev", active: true, rows: 1, cols: 1, panes }] });
@@ -151,7 +151,7 @@ test("what a list says of a window or a pane is never a name of this machine", a
   expect(there?.windows).toMatchObject([{ id: "m1/dev", panes: [{ id: "m1/dev", view: "m1/dev" }] }]);
 });
 
-test("times that are none, and sizes below nothing, leave the list of all others whole", async () => {
+test("invalid times and negative sizes leave the list of all others whole", async () => {
   listedAs({ as_of: -1e300, rows: -5, cols: -1e300, pid: -1, clients: -2, created_at: 1e300 });
   expect(await local.ok("list", "--all-machines")).toMatch(/^dev .*\n.*^m1\/dev /ms);
   listedAs({ crashed: { saved_at: -1e300, why: `${HOSTILE}${"x".repeat(1_000_000)}` } });
@@ -186,7 +186,7 @@ describe("errors", () => {
     expect(error.hint).toContain("doctor");
   });
 
-  test("that are nested deeper than anybody reads leave the server as it is", async () => {
+  test("that are nested too deep leave the server unharmed", async () => {
     const deep = "[".repeat(200_000) + "]".repeat(200_000);
     for (const text of [`{"result":${deep}}`, `{"error":{"code":"x","message":"y","d":${deep}}}`]) {
       machine.lie = (what, said) => (what === "hello" ? said : text);
@@ -197,7 +197,7 @@ describe("errors", () => {
   });
 });
 
-test("a stream's answer of another form is no answer", async () => {
+test("a stream's answer of another shape is rejected", async () => {
   machine.lie = (what, said) =>
     what === "stream" && typeof said === "object" && said !== null && "result" in said
       ? { ...said, result: { ...Object(said.result), lines: 5, session: 7 } }
@@ -208,7 +208,7 @@ test("a stream's answer of another form is no answer", async () => {
 });
 
 describe("an attached terminal", () => {
-  test("shows the session, and writes no name, title or message that its machine says", async () => {
+  test("shows the session, and passes on no name, title or message with control characters", async () => {
     machine.lie = (what, said) => (what === "stream" ? poisoned(said) : said);
     await using person = await EmulatorTerminal.attach(local, "m1/dev");
     await person.type("echo by-hand\r");
@@ -222,7 +222,7 @@ describe("an attached terminal", () => {
     expect(person.bytes).not.toContain("\u202e");
   });
 
-  test("that is refused says why, and obeys none of it", async () => {
+  test("that is refused shows the reason without executing it", async () => {
     const error = { code: "session_ended", message: `over${HOSTILE}`, hint: HOSTILE };
     machine.lie = (what, said) => (what === "stream" && "id" in Object(said) ? { id: Object(said).id, error } : said);
     const person = EmulatorTerminal.run(local, ["attach", "m1/dev"]);
@@ -233,7 +233,7 @@ describe("an attached terminal", () => {
   });
 });
 
-test("what greets as no session process is said to be none", async () => {
+test("a greeting that is not a session process's is reported as such", async () => {
   machine.lie = (what, said) => (what === "stream" ? { hello: said } : said);
   const { code, stderr } = await local.run("screen", "m1/dev");
   expect({ code, said: stderr.split("\n")[0] }).toEqual({
@@ -253,7 +253,7 @@ test("events name their machine, and nothing of this one", async () => {
       session: { id: "m1/dev", name: "m1/dev", server: "m1" },
     },
   });
-  // What nobody reads does not end the server, nor what comes after it.
+  // An event that nobody reads does not end the server, nor stop those after it.
   const deep = "[".repeat(200_000) + "]".repeat(200_000);
   machine.tell(`{"event":"x","params":{"a":${deep}}}`);
   const lagged = await socket.next("that it is missing", ({ event }) => event === "machine_lagged", from);
@@ -262,7 +262,7 @@ test("events name their machine, and nothing of this one", async () => {
   await socket.next("what comes after it", ({ params: said }) => said?.name === "m1/later", from);
 });
 
-test("a picture cannot hide a target by how it is written", () => {
+test("a picture cannot hide a target by its spelling", () => {
   const named = (json: string): unknown => JSON.parse(addressedJson("m1", json));
   expect(named('{"pane" : "@5", "\\u0069d":"@s1","session":"dev","x":[{"pane_id":\n"d\\u0065v"}]}')).toEqual({
     ...{ pane: "m1/@5", id: "m1/@s1", session: "m1/dev", x: [{ pane_id: "m1/dev" }] },
@@ -321,7 +321,7 @@ describe.skipIf(isMissing("nats-server"))("a machine of a fleet", () => {
     await hub[Symbol.asyncDispose]();
   });
 
-  test("is listed by its subject, and nothing that it says is obeyed or leads elsewhere", async () => {
+  test("is listed by its subject, and its data is neither executed nor followed", async () => {
     const seen = async (): Promise<string> => (await hub.run("servers")).stdout;
     await until("the machine", async () => (await seen()).includes("m9 "));
     for (const args of [["servers"], ["servers", "info", "m9"], ["list", "--all-machines"], ["doctor", "m9"]]) {
@@ -334,7 +334,7 @@ describe.skipIf(isMissing("nats-server"))("a machine of a fleet", () => {
     expect(error).toMatchObject({ code: "outcome_unknown" });
   });
 
-  test("has one name, whatever else it beats", async () => {
+  test("has one name, whatever other names its heartbeats claim", async () => {
     for (const other of [HOSTILE, "../m9", "a/b", "local/x"]) {
       const token = other.replaceAll(/[\s.]/g, "_");
       liar.publish(`wsh1.up.${token}`, JSON.stringify({ ...beat, at: Date.now(), version: "0" }));

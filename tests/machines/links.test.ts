@@ -1,4 +1,4 @@
-/** What a machine's server lets another one do: by its token, over TCP, and message by message in a stream. */
+/** Permissions of another machine at a server: by its token, over TCP, and message by message in a stream. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -48,7 +48,7 @@ function linkWith(token: string): HttpLink {
   return new HttpLink("remote", new TcpTransport(address, token, null));
 }
 
-test("a token decides what commands may do there", async () => {
+test("a token limits commands there", async () => {
   expect((await local.run("screen", "observe/dev")).code).toBe(0);
   const refused = await local.run("exec", "observe/dev", "--", "touch refused");
   expect(refused).toMatchObject({ code: 1, stdout: "" });
@@ -58,7 +58,7 @@ test("a token decides what commands may do there", async () => {
   expect((await remote.list()).map(({ name }) => name)).toEqual(["dev", "other"]);
 });
 
-test("a token for one session reaches that session alone", async () => {
+test("a token for one session reaches only that session", async () => {
   expect((await local.run("exec", "one/dev", "--", "echo mine")).stdout).toBe("mine\n");
   expect((await local.run("screen", "one/other")).stderr).toContain("no session 'other'");
   expect((await local.run("rename", "one/dev", "taken")).stderr).toContain("cannot rename it");
@@ -66,7 +66,7 @@ test("a token for one session reaches that session alone", async () => {
   expect((await local.list("--server", "one")).map(({ name }) => name)).toEqual(["one/dev"]);
 });
 
-test("what an operation refuses there is told in the words of whoever asks here", async () => {
+test("a remote refusal names the session as the local caller does", async () => {
   const asked = linkWith(tokens.admin ?? "").call("session.get", {}, { session: "nosuch", caller });
   const error = await asked.then(
     () => null,
@@ -79,7 +79,7 @@ test("what an operation refuses there is told in the words of whoever asks here"
   ]);
 });
 
-test("a wrong token is said to be wrong", async () => {
+test("a wrong token is reported as wrong", async () => {
   const added = await local.run("servers", "add", url, "--name", "wrong", "--token", "x".repeat(32));
   expect(added.code).toBe(1);
   const servers = JSON.parse((await local.run("servers", "--json")).stdout) as Record<string, string>[];
@@ -89,7 +89,7 @@ test("a wrong token is said to be wrong", async () => {
     expect.objectContaining({ subject: "token", state: "wrong", advice: expect.stringContaining("wsh token create") }),
   ]);
   expect(added.stderr).toContain("is added, but refuses this one");
-  // It answers, and says what is to be done.
+  // The server answers, and the message names the remedy.
   for (const which of [["--all-machines"], ["--server", "wrong"]]) {
     const { code, stderr } = await local.run("list", ...which);
     expect({ code, isGone: stderr.includes("'wrong' does not answer") }).toEqual({ code: 1, isGone: false });
@@ -98,7 +98,7 @@ test("a wrong token is said to be wrong", async () => {
   await local.ok("servers", "remove", "wrong");
 });
 
-test("every operation over a link needs the access that the table says, asked and in a stream", async () => {
+test("every operation over a link needs the access that the table requires, as a request and in a stream", async () => {
   for (const held of ["observe", "operate"] as const) {
     const token = tokens[held] ?? "";
     const { connection } = await Connection.open(linkWith(token).dial("dev"), "cli");
@@ -112,7 +112,7 @@ test("every operation over a link needs the access that the table says, asked an
       });
       const { error } = (await response.json()) as { error?: { code: string } };
       expect([operation.name, error?.code]).toEqual([operation.name, "access_denied"]);
-      // The stream says admin, and is not believed.
+      // The stream claims admin, and is refused.
       const asked = connection.request(operation.name, {}, { caller, access: "admin", target: "dev" });
       const refused = await asked.then(
         () => "done",
@@ -128,7 +128,7 @@ test("every operation over a link needs the access that the table says, asked an
   expect((await remote.list()).map(({ name }) => name)).toEqual(["dev", "other"]);
 });
 
-test("what only the processes of one machine say to each other is refused in a stream", async () => {
+test("messages between processes of one machine are refused in a stream", async () => {
   const { connection } = await Connection.open(linkWith(tokens.admin ?? "").dial("dev"), "cli");
   for (const op of ["peer.end", "peer.watch", "peer.give_way", "peer.caller_gone", "peer.keys", "peer.secret"]) {
     const refused = await connection.request(op, { reason: "killed" }, { caller, access: "admin" }).then(
@@ -141,7 +141,7 @@ test("what only the processes of one machine say to each other is refused in a s
   expect((await remote.list())[0]?.running).toBe(true);
 });
 
-test("a terminal of another machine is never opened here, and nobody without access types", async () => {
+test("no remote terminal is opened here, and nobody without access types", async () => {
   const marker = join(remote.dir, "terminal");
   fs.writeFileSync(marker, "");
   const { dev, ino, rdev } = fs.statSync(marker);
@@ -160,7 +160,7 @@ test("a terminal of another machine is never opened here, and nobody without acc
   connection.close();
 });
 
-test("more bytes than were permitted, and what is no message, end the stream", async () => {
+test("bytes beyond the credit, or an invalid message, end the stream", async () => {
   const path = "/link/stream?target=dev";
   const headers = { Authorization: `Bearer ${tokens.admin}` };
   for (const hostile of [Buffer.alloc(300 * 1024), "{}", Buffer.from([0xff, 0, 0, 0, 0, 0])]) {
@@ -176,7 +176,7 @@ test("more bytes than were permitted, and what is no message, end the stream", a
   expect((await remote.list()).length).toBe(2);
 });
 
-test("a reader that stops holds one credit of a stream, and the session process is not read further", async () => {
+test("a stopped reader holds one credit of a stream, and the session process is not read further", async () => {
   const socket = new TestSocket(`${url.replace(/^http/, "ws")}/link/stream?target=dev`, {
     Authorization: `Bearer ${tokens.admin}`,
   });
@@ -192,7 +192,7 @@ test("a reader that stops holds one credit of a stream, and the session process 
   socket.socket.close();
 });
 
-test("calls are in the audit log of the machine where they were done, with the token's name", async () => {
+test("calls are in the audit log of the machine that carried them out, with the token's name", async () => {
   await local.ok("exec", "operate/dev", "--", "echo audited");
   const log = JSON.parse(await remote.ok("info", "--json")).server?.audit_file as string | undefined;
   const file = log ?? join(remote.env.HOME ?? "", ".local/state/wsh/t.audit.log");
@@ -201,7 +201,7 @@ test("calls are in the audit log of the machine where they were done, with the t
   expect(lines.some((line) => line.includes('"exec"') && line.includes('"wsh over link:operate"'))).toBe(true);
 });
 
-describe("answers of another machine", () => {
+describe("another machine's answers", () => {
   test.each([
     ["no JSON", "<html>", "outcome_unknown"],
     ["another form", JSON.stringify({ result: { wrong: true } }), "outcome_unknown"],
@@ -227,7 +227,7 @@ describe("answers of another machine", () => {
     ).toBe(code);
   });
 
-  test("of another protocol are refused, and it is listed so", async () => {
+  test("of another protocol are refused, and it is listed as incompatible", async () => {
     const hello = { wsh: 99, version: "9", server_id: "x", hostname: "h" };
     using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => Response.json(hello) });
     const added = await local.run("servers", "add", `http://127.0.0.1:${server.port}`, "--name", "newer", "--json");

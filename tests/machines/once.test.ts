@@ -1,4 +1,4 @@
-/** Requests with an id run once, whatever is killed or cut meanwhile, and none begins after its deadline. */
+/** Requests with an id run once, across kills and cuts, and none begins after its deadline. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ async function startAgain(): Promise<void> {
   await remote.server("--bind", bind);
 }
 
-/** A command that says that it runs, and ends when it is let. */
+/** A command that reports its start, and ends on request. */
 const held = (name: string) =>
   `echo ${name} >>${log}; until [ -e ${log}.${name} ]; do sleep 0.05; done; echo ${name} done`;
 const runsOf = (name: string): number =>
@@ -69,7 +69,7 @@ async function post(wsh: Wsh, path: string, body: object, headers: Record<string
   return { status: response.status, body: (await response.json()) as Answer["body"] };
 }
 
-test("a POST with an id is carried out once and answered as often as it is asked, also by the next server", async () => {
+test("a POST with an id is carried out once and answered at every repetition, also by the next server", async () => {
   await remote.session("local");
   const request = { command: `echo once >>${log}; echo told` };
   const id = { "Wsh-Request": "a-1" };
@@ -87,7 +87,7 @@ test("a POST with an id is carried out once and answered as often as it is asked
   expect(bad).toMatchObject({ status: 400, body: { error: { code: "invalid_request" } } });
 });
 
-test("what ran before its session was lost is not run again, however long the request that asks again was on its way", async () => {
+test("a command from before a crash of its session is not run again, however late the repeated request arrives", async () => {
   const { pid, id: session, pane_id } = await remote.session("lost");
   await remote.shows("lost", "$");
   const request = { command: `echo ran >>${log}` };
@@ -111,7 +111,7 @@ test("what ran before its session was lost is not run again, however long the re
   expect(runsOf("ran")).toBe(1);
 });
 
-test("of two creates with one id one session is made, whichever server is asked; also after it has ended", async () => {
+test("of two creates with one id one session is made, on either server; also after it has ended", async () => {
   const create = { name_prefix: "made-", command: `echo created >>${log}; sleep 1000` };
   const id = { "Wsh-Request": "create-1" };
   const asked = await Promise.all([post(remote, "/sessions", create, id), post(remote, "/sessions", create, id)]);
@@ -135,7 +135,7 @@ test("of two creates with one id one session is made, whichever server is asked;
   expect(runsOf("step")).toBe(1);
 });
 
-test("nothing begins after its deadline: not on a server, nor in a session's process that was stopped meanwhile", async () => {
+test("nothing begins after its deadline: neither on a server, nor in a session process that was stopped meanwhile", async () => {
   await remote.session("late");
   const late = await post(remote, "/sessions/late/exec", { command: `echo late >>${log}` }, { "Wsh-Deadline": "1000" });
   expect(late).toMatchObject({ status: 504, body: { error: { code: "deadline_passed" } } });
@@ -158,7 +158,7 @@ test("nothing begins after its deadline: not on a server, nor in a session's pro
   expect((await remote.list()).map(({ name }) => name)).not.toContain("toolate");
 });
 
-test("a way that is lost while a command runs is made again, and the answer is the command's", async () => {
+test("a connection lost during a command is restored, and the answer is the command's", async () => {
   await remote.session("dev");
   const api = post(local, "/sessions/m1%2Fdev/exec", { command: held("api") });
   await until("the command to run", () => runsOf("api") === 1);
@@ -183,7 +183,7 @@ test("a way that is lost while a command runs is made again, and the answer is t
   expect(await shown).toEqual({ code: 3, stdout: "shown done\n", stderr: "" });
 });
 
-test("what stays unknown names its request; asked again by it, the answer is that of the first time", async () => {
+test("an unknown result names its request; repeating that returns the first answer", async () => {
   await remote.session("out");
   await remote.ok("wait", "out", "prompt");
   const deadline = { "Wsh-Deadline": `${Date.now() + 3_000}` };
@@ -213,7 +213,7 @@ test("what stays unknown names its request; asked again by it, the answer is tha
   expect([runsOf("stale"), runsOf("mine")]).toEqual([0, 1]);
 });
 
-test("wsh exec over a way that stays lost says what is not known, with what goes on with it", async () => {
+test("wsh exec over a connection that stays lost reports the result as unknown, with the id of what continues", async () => {
   await remote.session("gone");
   await remote.ok("wait", "gone", "prompt");
   const command = `${held("gone")}; sh -c 'exit 3'`;

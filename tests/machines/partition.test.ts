@@ -1,4 +1,4 @@
-/** A machine in a network of its own, whose link goes down: nothing arrives, and nobody is told. */
+/** A machine in a separate network whose link goes down: nothing arrives, and neither end is notified. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -9,11 +9,11 @@ import { TwoMachines } from "../support/two-machines.ts";
 import { until } from "../support/until.ts";
 
 setDefaultTimeout(180_000);
-/** With the full size the link is down until everybody has given up; else as long as a list and a call take. */
+/** With the full size the link is down until both ends have given up; else for the time of a list and a call. */
 const isLong = process.env.WSH_TEST_FULL !== undefined;
 /** A caller's own deadline, in ms. */
 const DEADLINE_MS = 1_500;
-/** Longest time from the silence of a way to word of it, in ms: three of ssh's questions, and a busy machine. */
+/** Longest time from a connection's silence to its report, in ms: three of ssh's queries, and a busy machine. */
 const NOTICED_MS = 60_000;
 
 test.skipIf(!canMakeNetworks() || isMissing("sshd", "ssh", "ssh-keygen"))(
@@ -27,7 +27,7 @@ test.skipIf(!canMakeNetworks() || isMissing("sshd", "ssh", "ssh-keygen"))(
     await local.session("own");
     await local.server();
     const pane = (await local.ok("split", "own", "--view", "m1/dev")).trim();
-    // The session has the size of the terminal that came last, or typed last: the person's rows have no edge.
+    // The session has the size of the terminal that attached or typed last: the person's rows have no edge.
     await local.shows(pane, /^\$/m);
     await using person = await EmulatorTerminal.attach(local, "m1/dev");
     person.type("echo before\r");
@@ -61,7 +61,7 @@ test.skipIf(!canMakeNetworks() || isMissing("sshd", "ssh", "ssh-keygen"))(
     }
 
     await network.link("up");
-    // Where ssh gave up, nobody knows which of the two is back last: behind the view's size the person sees an edge.
+    // Where ssh gave up, either of the two may be back last: after the view's size the person sees an edge.
     await until("the screen to be back", async () => /^meanwhile *│?$/m.test(await person.text()), NOTICED_MS);
     expect(await person.text()).not.toContain("unreachable");
     await until("the view to be back", async () => /^meanwhile$/m.test(await local.screen(pane)), NOTICED_MS);

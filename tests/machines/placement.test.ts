@@ -1,4 +1,4 @@
-/** Sessions that any machine of some tags may have, and which sessions a machine lets others start. */
+/** Sessions that any machine with some tags may run, and sessions that a machine lets others start. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -36,7 +36,7 @@ async function post(body: object) {
   return { status: response.status, body: await response.json() };
 }
 
-test("a session is placed where the tags are, and named as callers here must name it", async () => {
+test("a session is placed by tags, and named as callers here must name it", async () => {
   expect((await local.ok("new", "a", "--place", "tag=big")).trim()).toBe("gpu2/a");
   expect(await local.ok("exec", "gpu2/a", "--", "echo there")).toBe("there\n");
   const made = await post({ name: "b", place: { tags: ["gpu", "big"], strategy: "least_loaded" } });
@@ -46,18 +46,18 @@ test("a session is placed where the tags are, and named as callers here must nam
   expect(tool).toMatchObject({ value: { session: "gpu2/c" } });
 });
 
-test("a machine that is full is followed by the next; those that name it alone are left out", async () => {
+test("a full machine is followed by the next; requests that name it alone are refused", async () => {
   for (let at = 0; at < 5; at++) await local.ok("new", "--place", "gpu");
   expect((await remote.gpu1.list()).length).toBeLessThanOrEqual(2);
   expect(await remote.shy.list()).toEqual([]);
-  // Full, whatever was placed by chance.
+  // Full, however many were placed by chance.
   while ((await remote.gpu1.list()).length < 2) await local.ok("new", "gpu1/");
   const before = (await remote.gpu2.list()).length;
   for (let at = 0; at < 3; at++) await local.ok("new", "--place", "gpu");
   expect((await remote.gpu2.list()).length).toBe(before + 3);
 });
 
-test("what cannot be placed is refused with what is missing", async () => {
+test("an impossible placement is refused with the missing tags", async () => {
   expect(await post({ place: { tags: ["quantum"] } })).toMatchObject({
     status: 404,
     body: { error: { code: "machine_not_found", message: expect.stringContaining("with 'quantum'") } },
@@ -71,18 +71,18 @@ test("what cannot be placed is refused with what is missing", async () => {
   expect((await local.run("new", "--place", "a b")).code).not.toBe(0);
 });
 
-test("a machine starts for others what its setting permits, by whatever operation", async () => {
+test("a machine starts for others only what its setting permits, by any operation", async () => {
   expect((await local.ok("new", "shy/own")).trim()).toBe("shy/own");
   expect((await local.run("new", "shut/own")).stderr).toContain("does not start sessions for other machines");
   const client = await local.client();
   const tool = await call(client, "wsh_exec", { session: "shut/x", command: "true", create: true });
   expect(tool).toMatchObject({ isError: true, value: { code: "machine_busy" } });
-  // Those who are there start what they like, and what they started may be used.
+  // Local callers start anything, and their sessions may be used.
   await remote.shut.session("mine");
   expect(await local.ok("exec", "shut/mine", "--", "echo used")).toBe("used\n");
 });
 
-test("a request that is asked again by its id is placed once", async () => {
+test("a request repeated by its id is placed once", async () => {
   const headers = { "Content-Type": "application/json", "Wsh-Request": "once-1" };
   const body = JSON.stringify({ place: { tags: ["big"] } });
   const ask = async () => (await local.fetch("/sessions", { method: "POST", headers, body })).json();
@@ -92,7 +92,7 @@ test("a request that is asked again by its id is placed once", async () => {
   expect((await ask()).id).toBe(first.id);
 });
 
-test("the command line asks again for what was placed by WSH_REQUEST", async () => {
+test("the command line repeats a placement by WSH_REQUEST", async () => {
   const env = { WSH_REQUEST: "placed-once" };
   const again = () => local.runWith({ env }, "new", "asked", "--place", "big");
   const first = await again();

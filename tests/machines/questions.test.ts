@@ -1,4 +1,4 @@
-/** What ssh and wsh ask at one terminal about several machines. */
+/** Questions of ssh and wsh at one terminal about several machines. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { Wsh } from "../support/wsh.ts";
 import { isCompiled } from "../support/wsh-program.ts";
 
-/** An ssh that logs in with a password alone, to machines without wsh, and writes down what came for which machine. */
+/** An ssh that accepts a password alone, to machines without wsh, and records the input for each machine. */
 function asksPassword(dir: string): string {
   const path = join(dir, "ssh");
   const script = `#!/bin/sh
@@ -45,7 +45,7 @@ async function startMachines() {
   };
 }
 
-/** Answers questions one after another, each of which is alone when it is shown. */
+/** Answers questions one after another, each of which is displayed alone. */
 async function answerAll(person: EmulatorTerminal, question: RegExp, answer: (name: string) => string, count: number) {
   const order: string[] = [];
   while (order.length < count) {
@@ -61,7 +61,7 @@ async function answerAll(person: EmulatorTerminal, question: RegExp, answer: (na
   return order;
 }
 
-test("passwords are asked for one machine at a time, each named, and nothing typed before counts", async () => {
+test("passwords are asked for one machine at a time, each named, and earlier input does not count", async () => {
   await using remote = await startMachines();
   const question = /ssh logs in to (m\d)\s+password:/g;
   const order = await answerAll(remote.person, question, (name) => `for-${name}\rtoo-early\r`, 3);
@@ -92,7 +92,7 @@ Host key for m1 has changed and you have requested strict checking.
 Host key verification failed.
 `;
 
-test("the message about a changed host key is whole, in its own lines", async () => {
+test("the message about a changed host key is complete, in its own lines", async () => {
   await using local = new Wsh();
   const path = join(local.dir, "ssh");
   fs.writeFileSync(path, `#!/bin/sh\ncat >&2 <<'END'\n${changed}END\nexit 255\n`, { mode: 0o755 });

@@ -1,5 +1,5 @@
 /**
- * A way to a machine that is reset by the kernel, at each moment at which it can be: what the caller is told is that
+ * A connection to a machine that the kernel resets at every possible moment: the caller is told that
  * nothing was sent, or that the outcome is unknown, never how a socket ended; and no command runs twice.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
@@ -19,9 +19,9 @@ import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(120_000);
 
-/** Words of a socket, and of processes of one machine, which say nothing of another machine. */
+/** Words for sockets and local processes, which do not belong in messages about another machine. */
 const SOCKET_WORDS = /ECONN|EPIPE|socket connection|verbose|internal|the session process/;
-/** The caller's own time for what changes something, in ms. */
+/** The caller's own deadline for a change, in ms. */
 const OWN_MS = 1_000;
 const caller = { kind: "cli", id: "test", connected: true } as const;
 const hello = JSON.stringify({ wsh: PROTOCOL_VERSION, version: VERSION, server_id: "remote", hostname: "remote" });
@@ -37,7 +37,7 @@ function wayTo(base: Base): Transport {
   return { base, open: async () => base, lost() {}, async *examine() {}, close: async () => {} };
 }
 
-/** What is thrown for a look, and for what changes something. */
+/** Errors of a read, and of a change. */
 async function troublesOver(base: Base, bytes = 10): Promise<WshError[]> {
   const link = new HttpLink("remote", wayTo(base));
   const text = "x".repeat(bytes);
@@ -92,7 +92,7 @@ describe("a request", () => {
           socket.on("data", (data) => {
             const head = data.toString();
             if (head.startsWith("GET /link ")) socket.write(answer(hello));
-            // A Unix socket knows no reset: what is unread when it closes makes one.
+            // A Unix socket has no reset: unread data when it closes makes one.
             else if (over === "TCP") end(socket, head);
             else end(Object.assign(socket, { resetAndDestroy: () => socket.destroy() }), head);
           });
@@ -112,7 +112,7 @@ describe("a request", () => {
     }
   }
 
-  test("that nobody has accepted when the listener is killed", async () => {
+  test("that is not accepted when the listener is killed", async () => {
     const unix = join(dir, "l");
     const program = `
       const answer = ${JSON.stringify(answer(hello))};
@@ -120,7 +120,7 @@ describe("a request", () => {
         require("node:fs").writeFileSync("${unix}.listens", ""));
     `;
     const start = async () => {
-      // The socket is there before it listens.
+      // The socket exists before it listens.
       for (const path of [unix, `${unix}.listens`]) fs.rmSync(path, { force: true });
       const child = Bun.spawn([process.execPath, "-e", program], { stdio: ["ignore", "ignore", "ignore"] });
       await until("it to listen", () => fs.existsSync(`${unix}.listens`));
@@ -148,7 +148,7 @@ describe("a request", () => {
   });
 });
 
-/** Whether a connection to the socket waits to be accepted, as Linux tells of it. */
+/** Whether a connection to the socket waits to be accepted, according to Linux. */
 function waitsAt(path: string): boolean {
   if (process.platform !== "linux") return true;
   const lines = fs.readFileSync("/proc/net/unix", "utf8").split("\n");
@@ -156,7 +156,7 @@ function waitsAt(path: string): boolean {
   return lines.some((line) => line.endsWith(` ${path}`) && line.split(/\s+/)[5] === "02");
 }
 
-/** Ends of what takes the place of ssh and `wsh proxy` there, as text of a shell script. */
+/** Ends of a stand-in for ssh and `wsh proxy` there, as text of a shell script. */
 const proxies: Readonly<Record<string, string>> = {
   "that is gone before it has read anything": "exit 1",
   "that is killed while it is written to": "read -r line; kill -9 $$",
@@ -170,7 +170,7 @@ for (const [which, script] of Object.entries(proxies)) {
     const address = { kind: "ssh", user: null, host: "remote", port: null, instance: null } as const;
     const relay = new StdioRelay(path, { words: ["sh", "-c", script, "sh"] }, address, join(dir, "c"));
     relay.listen();
-    // As much as a socket holds, and more: an error of writing to it comes in several ways.
+    // As much as a socket buffers, and more: a write error is reported in several ways.
     for (const bytes of [10, 300_000, 3_000_000]) {
       const init = { unix: path, method: "POST", body: "x".repeat(bytes) };
       const text = fetch("http://localhost/link/call", init).then((response) => response.text());
@@ -210,13 +210,13 @@ describe("commands", () => {
 
   const PIECES = [0, 1, 2, 3, 4, 5, 6];
 
-  test("that look say that the machine is not reached, wherever their stream is reset", async () => {
+  test("that read report that the machine is not reached, wherever their stream is reset", async () => {
     const done = await Promise.all(PIECES.map((at) => resetAt(at, `look${at}`, (session) => ["screen", session])));
     const isLost = ({ stderr }: { stderr: string }): boolean =>
       /(?:the connection to .*look|machine 'look).*(?:lost|does not answer)/.test(stderr);
     for (const one of done) {
       const { at, code, stderr } = one;
-      // The connection may be reset after the answer has come.
+      // The connection may be reset after the answer has arrived.
       expect({ at, isSaid: code === 0 || isLost(one), told: SOCKET_WORDS.exec(stderr) }).toEqual({
         ...{ at, isSaid: true, told: null },
       });
@@ -224,7 +224,7 @@ describe("commands", () => {
     expect(done.filter(isLost).length).toBeGreaterThan(3);
   });
 
-  test("that run something run it once at most, and say what is known of it", async () => {
+  test("that run something run it once at most, and report its known state", async () => {
     const log = (at: number) => join(remote.dir, `run${at}.log`);
     const done = await Promise.all(
       PIECES.map((at) => resetAt(at, `run${at}`, (session) => ["exec", session, "--", `echo run >>${log(at)}`])),

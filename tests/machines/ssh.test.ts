@@ -11,7 +11,7 @@ import { isCompiled } from "../support/wsh-program.ts";
 setDefaultTimeout(120_000);
 const withSsh = testWith("sshd", "ssh", "ssh-keygen");
 
-withSsh("a machine is added, and its sessions are used by machine/session as those here are", async () => {
+withSsh("a machine is added, and its sessions are used as machine/session like local ones", async () => {
   await using machines = await (await TwoMachines.start()).add();
   const { local, remote } = machines;
   await local.session("dev");
@@ -58,7 +58,7 @@ withSsh("a machine is added, and its sessions are used by machine/session as tho
   expect((await local.run("exec", "m1/dev", "--", "true")).stderr).toContain("no machine 'm1'");
 });
 
-withSsh("attach is carried on after the way was lost, and shows the screen as it is", async () => {
+withSsh("attach reconnects after a lost connection, and shows the present screen", async () => {
   await using machines = await (await TwoMachines.start()).add();
   const { local, remote, sshd } = machines;
   await local.ok("new", "m1/dev");
@@ -67,7 +67,7 @@ withSsh("attach is carried on after the way was lost, and shows the screen as it
   await person.sees(/^one\n24 80$/m);
 
   machines.killMaster();
-  // What is typed before the terminal is attached again goes nowhere.
+  // Input before the terminal is attached again is discarded.
   await until("the terminal to be attached again", async () => {
     person.type("echo two\r");
     await Bun.sleep(200);
@@ -113,7 +113,7 @@ withSsh(
   },
 );
 
-withSsh("ssh://host/session needs nothing to be added", async () => {
+withSsh("ssh://host/session needs no added machine", async () => {
   await using machines = await TwoMachines.start();
   const { local, remote } = machines;
   await remote.session("dev");
@@ -128,8 +128,8 @@ withSsh("ssh://host/session needs nothing to be added", async () => {
   expect(fs.readdirSync(dir).filter((name) => !name.endsWith(".lock"))).toEqual([]);
 });
 
-describe("what is in the way on the remote machine", () => {
-  withSsh("startup files that print", async () => {
+describe("obstacles on the remote machine", () => {
+  withSsh("startup files with output", async () => {
     await using machines = await TwoMachines.start({
       bashrc: "echo noise; printf '{\"socket\":\"/tmp/wrong\"}'; printf 'no end of line'\n",
     });
@@ -138,7 +138,7 @@ describe("what is in the way on the remote machine", () => {
     expect((await machines.local.run("exec", "m1/dev", "--", "echo ok")).stdout).toContain("ok\n");
   });
 
-  withSsh("an sshd that forwards no Unix sockets: wsh proxy carries it all", async () => {
+  withSsh("an sshd that does not forward Unix sockets: wsh proxy carries everything", async () => {
     await using machines = await TwoMachines.start({
       sshd: ["AllowStreamLocalForwarding no"],
       bashrc: "echo noise\n",
@@ -194,7 +194,7 @@ describe("what is in the way on the remote machine", () => {
     },
   );
 
-  withSsh("no wsh: said, and nothing is copied where nobody can be asked", async () => {
+  withSsh("no wsh: reported, and nothing is copied without a person to ask", async () => {
     await using machines = await TwoMachines.start({ bare: true });
     const { local, remote, sshd } = machines;
     const added = await local.run("servers", "add", "ssh://m1");
@@ -218,7 +218,7 @@ describe("what is in the way on the remote machine", () => {
     ]);
   });
 
-  withSsh("a master that was killed leaves its socket, which is in nobody's way", async () => {
+  withSsh("a killed master leaves its socket, which disturbs nothing", async () => {
     await using machines = await (await TwoMachines.start()).add();
     const { local } = machines;
     await local.ok("new", "m1/dev");
@@ -238,7 +238,7 @@ describe("what is in the way on the remote machine", () => {
   });
 });
 
-withSsh("a machine that does not answer keeps its sessions in the list, as they were", async () => {
+withSsh("a machine that does not answer keeps its sessions in the list, unchanged", async () => {
   await using machines = await (await TwoMachines.start()).add();
   const { local, sshd } = machines;
   await local.ok("new", "m1/dev");
@@ -268,7 +268,7 @@ withSsh("a machine that does not answer keeps its sessions in the list, as they 
     body: { error: { code: "machine_unreachable" } },
   });
   await sshd.again();
-  // It is looked for again at intervals that have grown meanwhile.
+  // It is tried again at intervals that have grown meanwhile.
   await until("the machine to be back", async () => (await listed())[0]?.state === "prompt", 3 * PATIENCE_MS);
   expect(await local.ok("screen", "m1/dev")).not.toContain("late");
 });
@@ -299,7 +299,7 @@ withSsh(
     const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ command }) };
     for (let round = 1; round <= 3; round++) {
       fs.rmSync(`${log}.end`, { force: true });
-      // So that the connection of the next request was used before.
+      // Uses the connection of the next request once before.
       expect((await local.fetch("/sessions/m1%2Fdev")).status).toBe(200);
       const asked = local.fetch("/sessions/m1%2Fdev/exec", init);
       await until("the command to run", () => fs.existsSync(log) && lines(log) === round);

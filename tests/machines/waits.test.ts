@@ -1,4 +1,4 @@
-/** Waits over machines whose way is lost meanwhile, and over machines that know each other. */
+/** Waits over machines whose connection is lost meanwhile, and over machines that know each other. */
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { CutProxy } from "../support/cut-proxy.ts";
 import { until } from "../support/until.ts";
@@ -49,7 +49,7 @@ async function post(path: string, body: object): Promise<{ status: number; body:
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-/** The remote machine has said from which place in the output on a wait counts. @param act at that moment */
+/** The remote machine has reported the output position from which a wait counts. @param act at that moment */
 function waitBegun(act?: () => void): Promise<true> {
   let said = "";
   let hasBegun = false;
@@ -68,7 +68,7 @@ async function printThere(word: string): Promise<void> {
   await remote.shows("two", `${word}-42`);
 }
 
-test("a wait goes on over a way that was lost, misses nothing, and finds nothing of before", async () => {
+test("a wait continues over a lost connection, misses nothing, and ignores earlier output", async () => {
   await printThere("old");
   const any_of = ["old-42", "api-42"].map((text) => ({ type: "text", text }));
   const begun = waitBegun();
@@ -92,7 +92,7 @@ test("a wait goes on over a way that was lost, misses nothing, and finds nothing
   expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, decided_by: "text", match: "cli-42" });
 });
 
-test("a wait over several machines goes on as well, by name and by tag", async () => {
+test("a wait over several machines continues as well, by name and by tag", async () => {
   for (const [word, where] of [
     ["names", { sessions: ["one", "m1/two"] }],
     ["tags", { tag: ["job"] }],
@@ -106,7 +106,7 @@ test("a wait over several machines goes on as well, by name and by tag", async (
   }
 });
 
-test("a wait whose time is over without the machine says so, and one by tag names the machine", async () => {
+test("a wait that times out without the machine reports it, and one by tag names the machine", async () => {
   const any_of = [{ type: "text", text: "never-42" }];
   const cut = waitBegun(() => proxy.cut());
   const waited = post("/sessions/m1%2Ftwo/wait", { any_of, max_wait_ms: 1_000 });
@@ -123,7 +123,7 @@ test("a wait whose time is over without the machine says so, and one by tag name
 test("of two machines that know each other, each answers for its own sessions alone", async () => {
   const timeout = await post("/wait", { any_of: ["bell"], tag: ["job"], max_wait_ms: 100 });
   expect(Object.keys(Object(timeout.body.output_cursors)).sort()).toEqual(["m1/two", "one"]);
-  // Only a machine further on has it.
+  // Only a machine one step further has it.
   await local.session("own", "--tag", "mine");
   const idle = await local.fetch("/idle?tag=mine&timeout_ms=50&max_wait_ms=20000&server=m1");
   expect(((await idle.json()) as { error: { code: string } }).error.code).toBe("no_sessions");

@@ -1,6 +1,6 @@
 /**
  * A random walk over three machines, over HTTP, ssh and NATS: commands and creates, while servers, session processes, ssh
- * masters and the server here are killed, processes stopped, ways cut and held. Whatever happens, no command runs twice or
+ * masters and the local server are killed, processes stopped, connections cut and held. No command ever runs twice or
  * after its deadline, no session is made twice, and none vanishes from the list. `WSH_WALK_SEED` repeats a walk.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
@@ -18,23 +18,23 @@ import { hostOf, Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(900_000);
 const isLong = process.env.WSH_TEST_FULL !== undefined;
-/** A caller's own deadline, in ms: as long as the way may be lost in a step. */
+/** A caller's own deadline, in ms: as long as the connection may be lost in a step. */
 const DEADLINE_MS = 3_000;
-/** Longest time from a command's first byte to its own clock, in ms: a loaded machine. A way is held for as long. */
+/** Longest time from a command's first byte to its own clock, in ms: a loaded machine. A connection is held for as long. */
 const SLACK_MS = 5_000;
 
-/** What can happen; the small walk takes each but the last two once, of which the first waits longest. */
+/** Possible events; the small walk takes each but the last two once, of which the first waits longest. */
 const events = ["create", "cut", "kill host", "kill server", "kill local", "stop host", "hold", "kill all"] as const;
 const STEPS = isLong ? 60 : events.length - 2;
 
 interface Machine {
   readonly name: string;
   readonly wsh: Wsh;
-  /** Ends the connections of its way. */
+  /** Ends its connections. */
   cut(): void;
-  /** Nothing arrives any more, until what is returned is called. */
+  /** Holds all data until the returned function is called. */
   hold(): () => void;
-  /** Starts its server anew after it was killed. */
+  /** Restarts its server after it was killed. */
   serve(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ async function overHttp(local: Wsh, stack: AsyncDisposableStack): Promise<Machin
   return { name: "m2", wsh, ...ways(proxy), serve: async () => void (await wsh.server("--bind", host)) };
 }
 
-/** Its ssh master is killed, or stopped: what a way over ssh depends on here. */
+/** Kills or stops its ssh master, on which a connection over ssh depends here. */
 async function overSsh(machines: TwoMachines): Promise<Machine> {
   await machines.add();
   return {
@@ -70,7 +70,7 @@ async function overSsh(machines: TwoMachines): Promise<Machine> {
       process.kill(master, "SIGSTOP");
       return () => void process.kill(master, "SIGCONT");
     },
-    // The way there starts one.
+    // Connecting starts one.
     serve: async () => {},
   };
 }
@@ -110,7 +110,7 @@ async function hostOfDev({ wsh }: Machine): Promise<number> {
   return hostOf(found?.pid ?? null);
 }
 
-/** Kills the session process of `dev`, which is lost then, and is restored. */
+/** Kills the session process of `dev`, which has then crashed, and is restored. */
 async function killHost(at: Machine, whileLost: () => Promise<void>): Promise<void> {
   process.kill(await hostOfDev(at), "SIGKILL");
   const isLost = async () => (await at.wsh.list()).some(({ name, state }) => name === "dev" && state === "crashed");
@@ -139,7 +139,7 @@ test("no command runs twice or after its deadline, no session is made twice, and
   fs.writeFileSync(log, "");
   const listed = async (): Promise<string[]> =>
     ((await (await local.fetch("/sessions?all_machines=1")).json()) as { name: string }[]).map(({ name }) => name);
-  /** Those that were listed once. */
+  /** Sessions that were listed once. */
   const known = new Set<string>();
   const appears = async (name: string): Promise<void> => {
     await until(`${name} to be listed`, async () => (await listed()).includes(name));
@@ -148,11 +148,11 @@ test("no command runs twice or after its deadline, no session is made twice, and
   for (const { name, wsh } of machines) {
     const { id, pane_id } = await wsh.session("dev");
     await appears(`${name}/dev`);
-    // Killed before anything of it is kept, it would be gone.
+    // A session killed before its first checkpoint would be gone.
     await until("a checkpoint", () => stored(wsh, Number(pane_id.slice(1)), Number(id.slice(2))) !== null);
   }
   const trace: string[] = [];
-  /** A list that is made while a session is being restored may miss it for that moment. */
+  /** A list made while a session is being restored may miss it for that moment. */
   const nothingVanished = async (): Promise<void> => {
     const vanished = async (): Promise<string[]> => {
       const all = await listed();
@@ -180,7 +180,7 @@ test("no command runs twice or after its deadline, no session is made twice, and
     );
     return { mark, deadline, answer };
   };
-  /** A session under a name that the machine chooses; asked again by its id until it is known what came of it. */
+  /** A session under a name that the machine chooses; repeated by its id until its result is known. */
   const create = async (at: Machine, id: string): Promise<void> => {
     const ask = () => post("/sessions", id, { server: at.name, name_prefix: `${id}-` }).catch(() => null);
     const made = await until(`what came of ${id}`, async () => {
@@ -247,7 +247,7 @@ test("no command runs twice or after its deadline, no session is made twice, and
     trace.push(await asked.answer);
     await nothingVanished();
   }
-  // Everything that was begun has ended where the next command does.
+  // Every earlier command has ended when the next command does.
   for (const { wsh } of machines) {
     await until("the prompt", async () => (await wsh.run("exec", "dev", "--", "true")).code === 0);
   }

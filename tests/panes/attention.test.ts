@@ -1,4 +1,4 @@
-/** What happens where nobody looks is marked in the status line, and the terminals of people are told, once. */
+/** Events in windows out of view are marked in the status line, and people's terminals are notified, once. */
 import { describe, expect, test } from "bun:test";
 import { attentionFor, type NewsKind, newsKinds } from "../../src/protocol/attention.ts";
 import type { Viewer } from "../../src/session/viewers.ts";
@@ -12,12 +12,12 @@ const PREFIX = "\x1c";
 const lastRow = (text: string): string => text.trimEnd().split("\n").at(-1) ?? "";
 const shows = (person: EmulatorTerminal, wanted: RegExp): Promise<unknown> =>
   until(`the line to show ${wanted}`, async () => wanted.test(lastRow(await person.text())));
-/** Bells that are no ends of other sequences. */
+/** BEL bytes that do not end another sequence. */
 const bells = ({ bytes }: EmulatorTerminal): number =>
   bytes.replace(/\x1b\][^\x07\x1b]*\x07/g, "").split("\x07").length - 1;
 
 describe("an attached terminal", () => {
-  test("rings once for a bell in another window, until the person has been there", async () => {
+  test("rings once for a bell in another window, until the person has visited it", async () => {
     await using all = await personAt({ status: "auto" });
     const { person, wsh } = all;
     person.type(`${PREFIX}c`);
@@ -38,7 +38,7 @@ describe("an attached terminal", () => {
     await until("another bell", () => bells(person) === 2);
   });
 
-  test("is told of the end of a long command, how it ended and where; what failed here stands in the line", async () => {
+  test("is notified of the end of a long command, its result and place; failures here are shown in the status line", async () => {
     const config = 'alert = "osc777"\nalert_for = ["bell", "finished"]\nlong_command_seconds = 1\n';
     await using all = await personAt({ status: "auto", config });
     const { person, wsh } = all;
@@ -56,7 +56,7 @@ describe("an attached terminal", () => {
     expect(person.bytes.match(/777;notify/g)).toHaveLength(1);
   });
 
-  test("sees who types by a call, while they do", async () => {
+  test("shows a caller that types, while it does", async () => {
     await using all = await personAt({ status: "auto" });
     const { person, wsh } = all;
     person.type(`${PREFIX}%`);
@@ -104,7 +104,7 @@ describe("news", () => {
     return { attention: new Attention(port as ConstructorParameters<typeof Attention>[0]), viewers };
   }
 
-  test("goes to every terminal but those that look at the pane, once until somebody was there", () => {
+  test("goes to every terminal that does not view the pane, once until somebody has visited it", () => {
     const here = { ...away(), looks: true };
     const other = away();
     const { attention, viewers } = scene([here, other, away()]);
@@ -121,14 +121,14 @@ describe("news", () => {
     expect(viewers.map(({ heard }) => heard.length)).toEqual([0, 3, 3]);
   });
 
-  test("a bell that a terminal rings by itself is told it no second time; what was not asked for is told nobody", () => {
+  test("a bell that a terminal rings itself is not repeated; without a setting nobody is notified", () => {
     const { attention, viewers } = scene([{ ...away(), rings: true }, away()], ["bell"]);
     attention.happened("bell", "@1", "a bell");
     attention.happened("activity", "@1", "output");
     expect(viewers.map(({ heard }) => heard.length)).toEqual([0, 1]);
   });
 
-  test("is text, whatever programs call themselves", () => {
+  test("is text, whatever the name of the program", () => {
     expect(attentionFor("osc777", "dev", "'a;b\x1b]0;x\x07' has ended")).toMatch(
       /^\x1b\]777;notify;wsh dev;'a,b ?\]0,x ?' has ended\x1b\\$/,
     );

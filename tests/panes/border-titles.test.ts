@@ -1,4 +1,4 @@
-/** What a person sees in the line above a pane. */
+/** The line above a pane, as a person sees it. */
 import { expect, test } from "bun:test";
 import { Http } from "../support/http.ts";
 import { personAt } from "../support/person.ts";
@@ -6,7 +6,7 @@ import { until } from "../support/until.ts";
 
 const PREFIX = "\x1c";
 
-test("the line above a pane says its title, who types there, and how it ended", async () => {
+test("the line above a pane shows its title, its writer, and its end reason", async () => {
   await using all = await personAt({ status: "auto", cols: 80, config: "keep_after_exit = true\n" });
   const { person, wsh } = all;
   person.type(`${PREFIX}"`);
@@ -22,10 +22,10 @@ test("the line above a pane says its title, who types there, and how it ended", 
   expect(await person.text()).toContain(" my work ");
   await wsh.ok("pane", "title", "dev:0.1", "its name");
   await person.sees(/[─━] its name( · waits for input)? [─━]/);
-  // Twice: the first ends the line that the call has begun.
+  // Twice: the first submits the line that the call has begun.
   person.type("\x04\x04exit 3\r");
   await person.sees(/[─━] its name · exited: 3 [─━]/);
-  // The pane at the top has no line above it, and every row of the window: it says so itself.
+  // The pane at the top has no line above it, and every row of the window: it reports its end itself.
   person.type(`${PREFIX}z`);
   await until("no line", async () => !/[─━] its name/.test(await person.text()));
   await person.sees(/^ its name · exited: 3$/m);

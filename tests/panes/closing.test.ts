@@ -1,4 +1,4 @@
-/** What calls say that they have ended, and the setting with which nobody is asked. */
+/** Calls report what they have ended, and a setting turns confirmation off. */
 import { expect, test } from "bun:test";
 import { inBackground, splitServer } from "../support/panes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
@@ -7,7 +7,7 @@ import { until } from "../support/until.ts";
 const PREFIX = "\x1c";
 const BACKGROUND = inBackground("sleep 1001");
 
-test("closing, respawning and killing say what ran there, and a key asks nothing with confirm_close = false", async () => {
+test("closing, respawning and killing report what ran there, and a key asks nothing with confirm_close = false", async () => {
   await using all = await splitServer({ config: "confirm_close = false\n" });
   const { wsh, http, panes } = all;
   await wsh.session("dev");
@@ -17,7 +17,7 @@ test("closing, respawning and killing say what ran there, and a key asks nothing
     await wsh.ok("exec", pane, "--", command);
     return pane;
   };
-  // What goes on without its terminal is not ended.
+  // A process that continues without its terminal is not ended.
   const second = await split(`${BACKGROUND}; ${inBackground("nohup sleep 1002 >/dev/null 2>&1")}`);
   const background = { pane: second, program: "sleep", background: true };
   expect((await http.post(`/sessions/${second}/pane/respawn`, {})).body).toMatchObject({ ended: [background] });

@@ -1,4 +1,4 @@
-/** Panes of one session and what is outside of it: views, moves, and targets that name another session. */
+/** Panes of one session and other sessions: views, moves, and targets that name another session. */
 import { describe, expect, test } from "bun:test";
 import { Http } from "../support/http.ts";
 import { splitServer } from "../support/panes.ts";
@@ -20,7 +20,7 @@ async function twoSessions() {
 }
 
 describe("a view of another session", () => {
-  test("is closed without ending what it shows", async () => {
+  test("is closed without ending its source", async () => {
     await using all = await twoSessions();
     const { wsh, http, panes } = all;
     await http.post("/sessions/one/panes", { view: "two" });
@@ -30,7 +30,7 @@ describe("a view of another session", () => {
     expect(await wsh.ok("exec", "two", "--", "echo alive")).toBe("alive\n");
   });
 
-  test("is named by its place, since its id is the shown pane's", async () => {
+  test("is named by its index, since its id is the shown pane's", async () => {
     await using all = await twoSessions();
     const { wsh, panes, two } = all;
     expect(await wsh.ok("split", "one", "--view", "two")).toBe("one:0.1\n");
@@ -63,7 +63,7 @@ describe("a view of another session", () => {
   });
 });
 
-describe("what ends must be named", () => {
+describe("closing needs a named target", () => {
   test("a bare name, or a window, closes no pane of several", async () => {
     await using all = await twoSessions();
     const { http, panes, one } = all;
@@ -85,7 +85,7 @@ describe("what ends must be named", () => {
 });
 
 describe("another session's panes", () => {
-  test("are no partners of a swap, whatever names them", async () => {
+  test("cannot be swapped, whatever names them", async () => {
     await using all = await twoSessions();
     const { http, panes, two } = all;
     await http.post("/sessions/one/panes", {});
@@ -137,7 +137,7 @@ describe("another session's panes", () => {
   });
 });
 
-test("a view of a session with several panes means the pane that the session's name means", async () => {
+test("a view of a session with several panes shows the pane that the session's name selects", async () => {
   await using all = await splitServer();
   const { wsh, http, panes } = all;
   await wsh.session("shown");
@@ -153,7 +153,7 @@ test("a view of a session with several panes means the pane that the session's n
   }
 });
 
-test("a session's name never means what it shows of another one, even when its own program has ended", async () => {
+test("a session's name never selects its view of another one, even when its own program has ended", async () => {
   await using all = await splitServer();
   const { wsh, http, panes } = all;
   await wsh.session("shown");

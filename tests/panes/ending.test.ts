@@ -1,4 +1,4 @@
-/** Panes end, by themselves or by a call: what ends with them, what stays, and what starts again. */
+/** Panes end, by themselves or by a call: what ends with them, what remains, and what restarts. */
 import { expect, test } from "bun:test";
 import { splitServer } from "../support/panes.ts";
 import { until } from "../support/until.ts";
@@ -14,7 +14,7 @@ test("stop ends a session of several panes without a server, and leaves no proce
   expect(await wsh.list()).toEqual([]);
 });
 
-test("a session that got a pane from another one ends whole, with a server and without", async () => {
+test("a session that got a pane from another one ends completely, with a server and without", async () => {
   await using all = await splitServer();
   const { wsh, http, panes } = all;
   await wsh.session("one");
@@ -31,7 +31,7 @@ test("a session that got a pane from another one ends whole, with a server and w
   await until("no process", async () => wsh.processes().every(({ command }) => !/ session-process$/.test(command)));
 });
 
-test("a view that is closed, or whose session ends, leaves what it shows", async () => {
+test("a view that is closed, or whose session ends, leaves its source running", async () => {
   await using all = await splitServer();
   const { wsh, http, panes } = all;
   await wsh.session("shown");
@@ -50,7 +50,7 @@ test("a view that is closed, or whose session ends, leaves what it shows", async
   expect((await wsh.list()).map(({ name }) => name)).toEqual(["shown"]);
 });
 
-test("a pane whose new program ends at once closes, or stays with its exit code, and is started again", async () => {
+test("a pane whose new program ends at once closes, or stays with its exit code, and can be restarted", async () => {
   await using all = await splitServer();
   const { wsh, http, panes } = all;
   await wsh.session("dev");
@@ -74,7 +74,7 @@ test("a pane whose new program ends at once closes, or stays with its exit code,
   await until("another program", async () => (await panes("dev"))[1]?.command === "cat");
 });
 
-test("restart after the last pane has ended: the session goes on with that pane", async () => {
+test("restart after the last pane has ended: the session continues with that pane", async () => {
   await using all = await splitServer();
   const { wsh, http, panes } = all;
   await wsh.session("dev");
@@ -95,7 +95,7 @@ test("restart after the last pane has ended: the session goes on with that pane"
   expect(restarted?.pid).not.toBe(first?.pid);
 });
 
-test("the last pane, started again as soon as it has ended, stays with its session", async () => {
+test("the last pane, restarted as soon as it has ended, stays with its session", async () => {
   await using all = await splitServer();
   const { wsh, http, panes } = all;
   await wsh.session("dev");
@@ -109,7 +109,7 @@ test("the last pane, started again as soon as it has ended, stays with its sessi
   expect(await wsh.list()).toMatchObject([{ name: "dev", running: true }]);
 });
 
-test("stop ends what is kept of panes that have ended, and of sessions of several panes that are over", async () => {
+test("stop ends kept panes that have ended, and ended sessions of several panes", async () => {
   for (const withServer of [true, false]) {
     await using all = await splitServer();
     const { wsh, http, panes, server } = all;
@@ -127,7 +127,7 @@ test("stop ends what is kept of panes that have ended, and of sessions of severa
   }
 }, 60_000);
 
-test("kill ends what is kept of a session's panes that have ended, whether the session runs or has ended", async () => {
+test("kill ends a session's kept panes, whether the session runs or has ended", async () => {
   await using all = await splitServer();
   const { wsh, http, panes } = all;
   for (const isOver of [false, true]) {
@@ -143,7 +143,7 @@ test("kill ends what is kept of a session's panes that have ended, whether the s
   }
 });
 
-test("kill of a session of several panes answers when the last program is gone, as with one pane", async () => {
+test("kill of a session of several panes answers after the last program is gone, as with one pane", async () => {
   await using all = await splitServer();
   const { wsh, http, panes } = all;
   await wsh.session("dev");

@@ -1,4 +1,4 @@
-/** A change of windows and panes that fails changes nothing: the session is listed, read and changed as before. */
+/** A failed change of windows and panes changes nothing: the session can be listed, read and changed as before. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { splitServer } from "../support/panes.ts";
 
 type All = Awaited<ReturnType<typeof splitServer>>;
 
-/** What may not change by what fails. */
+/** State that a failure may not change. */
 async function facts({ wsh, panes }: All): Promise<string> {
   const [info] = await wsh.list();
   const lying = (await panes("dev")).map(({ id, row, col, rows, cols, active }) => ({
@@ -26,7 +26,7 @@ async function facts({ wsh, panes }: All): Promise<string> {
   ]);
 }
 
-/** The session is in order: it answers, can be read, and takes a pane and lets it go again. */
+/** The session works: it answers, can be read, and a pane can be added and closed. */
 async function works({ wsh, http, panes }: All): Promise<void> {
   expect(await wsh.ok("exec", "dev", "--", "echo in order")).toBe("in order\n");
   expect(await wsh.screen("dev")).toContain("in order");
@@ -39,7 +39,7 @@ async function works({ wsh, http, panes }: All): Promise<void> {
   expect(await panes("dev")).toHaveLength(before);
 }
 
-/** No descriptor is left in the session's process, as where the machine has too few processes. */
+/** The session process has no free descriptor, as on a machine with too few processes. */
 function withoutDescriptors({ wsh }: All): Disposable {
   const [pid = 0] = wsh.hosts();
   const limit = (soft: number): void => {
@@ -82,7 +82,7 @@ describe("the first split", () => {
     await works(all);
   });
 
-  test("where nothing can be written down", async () => {
+  test("without a writable directory", async () => {
     await using all = await splitServer();
     await all.wsh.session("dev");
     fs.rmSync(join(folderOf(all.wsh), ".."), { recursive: true, force: true });
@@ -93,7 +93,7 @@ describe("the first split", () => {
   });
 });
 
-test("what is impossible with several panes leaves them as they are", async () => {
+test("an operation that is impossible with several panes leaves them unchanged", async () => {
   await using all = await splitServer();
   const { wsh, http } = all;
   await wsh.session("dev");

@@ -1,4 +1,4 @@
-/** What one pane hands out, output cursors, generations and ids of commands, means nothing at another pane. */
+/** Output cursors, generations and command ids of one pane are invalid at another. */
 import { expect, test } from "bun:test";
 import { Http } from "../support/http.ts";
 import { until } from "../support/until.ts";
@@ -22,7 +22,7 @@ async function twoPanes() {
 
 const foreign = { status: 400, body: { error: { code: "invalid_cursor" } } };
 
-test("a cursor is refused by a pane that has printed more, and less", async () => {
+test("a cursor is refused by a pane that has printed more, and by one with less", async () => {
   await using all = await twoPanes();
   const { http, one, two, exec } = all;
   const [small, large] = [await exec(one, "echo little"), await exec(two, "seq 1 5000")];
@@ -59,7 +59,7 @@ test("the id of a command is refused by a pane that keeps as many", async () => 
   expect((await http.get(`/sessions/dev/commands/${mine.command_id}/output`)).body).toMatchObject({ text: "mine" });
 });
 
-test("a generation is refused by a pane in which as much has happened", async () => {
+test("a generation is refused by a pane with as much activity", async () => {
   await using all = await twoPanes();
   const { http, one, two } = all;
   const generation = async (pane: string): Promise<number> =>
@@ -73,7 +73,7 @@ test("a generation is refused by a pane in which as much has happened", async ()
   }
 });
 
-test("what was read of a name is not read on in the pane that the name means next", async () => {
+test("a cursor read by a name is not continued in the pane that the name selects next", async () => {
   await using all = await twoPanes();
   const { wsh, http, two, exec } = all;
   const first = await exec("dev", "echo first");
@@ -86,7 +86,7 @@ test("what was read of a name is not read on in the pane that the name means nex
   expect(read.stderr).toContain("does not belong to this pane");
 });
 
-test("a name that is given again does not read on what another session printed", async () => {
+test("a reused name does not continue another session's output", async () => {
   await using all = await twoPanes();
   const { wsh, http, exec } = all;
   const before = await exec("dev", "echo before");

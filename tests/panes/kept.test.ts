@@ -1,4 +1,4 @@
-/** A pane that stays after its program's end stays readable, past the time for which ended sessions are kept. */
+/** A pane kept after its program's end stays readable, longer than ended sessions are kept. */
 import { expect, test } from "bun:test";
 import { splitServer } from "../support/panes.ts";
 import { personAt } from "../support/person.ts";
@@ -22,7 +22,7 @@ test("a kept pane is read and closed by its id, however long it stays", async ()
   await until("its process to be gone", async () => (await http.get(`/sessions/${pane}/output`)).status === 404);
 });
 
-test("a kept pane says how it ended where no line above it does: at the top, alone in its window, without titles", async () => {
+test("a kept pane shows its end reason where no line above it does: at the top, alone in its window, without titles", async () => {
   await using all = await personAt({ config: 'keep_after_exit = true\nborder_titles = "off"\n', status: "auto" });
   const { person, wsh } = all;
   await wsh.ok("split", "dev", "--", "printf top; exit 3");

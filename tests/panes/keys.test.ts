@@ -1,4 +1,4 @@
-/** What a person types reaches the pane that has the focus, each key once and in order, whatever else happens. */
+/** A person's input reaches the active pane, each key once and in order, whatever else happens. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { splitServer } from "../support/panes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 
-/** Shows what is typed, and keeps every byte of it. */
+/** Shows its input, and keeps every byte of it. */
 const RECORD = (file: string): string => `stty raw -echo; printf 'ready '; exec tee ${file}`;
 
 /** Two panes beside each other; a person types in the left one. */
@@ -37,7 +37,7 @@ async function typist(right = "exec cat") {
   };
 }
 
-describe("what is typed into one of several panes", () => {
+describe("input to one of several panes", () => {
   test("the terminal in use is the one at which somebody types", async () => {
     await using all = await typist();
     const { wsh, person, warm, http } = all;
@@ -58,7 +58,7 @@ describe("what is typed into one of several panes", () => {
     }
   });
 
-  test("loses, repeats and swaps no key, whatever else is painted meanwhile", async () => {
+  test("is not lost, repeated or reordered, whatever else is rendered meanwhile", async () => {
     const noise = "bash -c 'for ((;;)); do echo $RANDOM; sleep 0.0$((RANDOM % 10)); done'";
     await using all = await typist(noise);
     const { person, taken } = all;
@@ -78,21 +78,21 @@ describe("what is typed into one of several panes", () => {
       "\u65e5",
     ];
     let typed = "";
-    // A fixed order that looks like none.
+    // A fixed order that looks random.
     for (let at = 0, seed = 7; at < 400; at++) {
       seed = (seed * 1103515245 + 12345) % 2147483648;
       const piece = pieces[seed % pieces.length] ?? "";
       typed += Buffer.from(piece).toString("latin1");
       person.type(piece);
       if (at % 8 === 0) await Bun.sleep(seed % 40);
-      // An Escape by itself waits for more: here it is the beginning of what follows.
+      // An Escape alone waits for more: here it begins the next sequence.
       else await Bun.sleep(0);
     }
     await until("every key", () => taken("left").length >= typed.length);
     expect(taken("left")).toBe(typed);
   });
 
-  test("a key after the focus has moved is the other pane's", async () => {
+  test("reaches the other pane after the focus has moved", async () => {
     await using all = await typist("RECORD");
     const { http, person, warm, taken, right } = all;
     for (let round = 0; round < 10; round++) {
@@ -106,7 +106,7 @@ describe("what is typed into one of several panes", () => {
     expect(taken("right")).toBe("0123456789");
   });
 
-  test("a key after somebody has captured the keyboard is theirs", async () => {
+  test("reaches the captor after a capture of the keyboard", async () => {
     await using all = await typist();
     const { http, person, warm, taken } = all;
     const before = taken("left") + (await warm());

@@ -1,6 +1,6 @@
 /**
- * Programs in four panes show what they show in tmux's panes of the same cells: vim, htop or a pager, a flood and a shell,
- * driven by keys and calls. The layout is tmux's own text, so that the places are the same; borders are left out.
+ * Programs in four panes show the same as in tmux's panes of the same cells: vim, htop or a pager, a flood and a shell,
+ * driven by keys and calls. The layout is tmux's own text, so that the positions are the same; borders are left out.
  */
 import { afterAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
@@ -24,7 +24,7 @@ function boxOf(text: string, { row = 0, col = 0, rows, cols }: Pane): string {
   return columns(lines.join("\n"), col, col + cols).trimEnd();
 }
 
-/** What stands in the third pane, and keys that change what it shows. */
+/** Program of the third pane, and keys that change its screen. */
 interface Third {
   readonly program: "htop" | "less";
   command(wsh: Wsh, file: string): string;
@@ -53,7 +53,7 @@ screen:Main=PID USER Command
 .tree_view=0
 `;
 
-/** What htop lists. */
+/** Rows of htop's list. */
 const listed = [Bun.spawn(["sleep", "1000"]), Bun.spawn(["sleep", "1001"])];
 afterAll(() => {
   for (const each of listed) each.kill();
@@ -64,12 +64,12 @@ const thirds: readonly Third[] = [
   {
     program: "htop",
     command(wsh) {
-      // Each has a file of its own, since htop writes it at its end.
+      // Each has a separate file, since htop writes it at its end.
       const rc = join(wsh.dir, `htoprc.${Math.random()}`);
       fs.writeFileSync(rc, HTOPRC);
       return `HTOPRC=${rc} exec htop -p ${listed.map(({ pid }) => pid).join(",")}`;
     },
-    // The order of the list, turned round and back.
+    // The order of the list, reversed and back.
     keys: "I",
     home: "I",
   },
@@ -155,7 +155,7 @@ describe("beside tmux", () => {
           tmux(...env, "send-keys", "-t", "t.3", "-l", "echo typed; printf '\\033[31mred\\033[0m wide 日本 end\\n'\r");
           await same("after keys");
           const before = (await panes("t")).map(({ row, col, rows, cols }) => [row, col, rows, cols]);
-          // The shares stay: there and back, every pane has its cells again, and the same picture as before.
+          // The weights stay: there and back, every pane has its cells again, and the same picture as before.
           person.resize(15, 60);
           await until("the smaller size", async () => (await panes("t")).every(({ rows }) => rows <= 7));
           person.resize(24, 80);
@@ -163,7 +163,7 @@ describe("beside tmux", () => {
             const now = (await panes("t")).map(({ row, col, rows, cols }) => [row, col, rows, cols]);
             return JSON.stringify(now) === JSON.stringify(before);
           });
-          // What a program keeps in view while it is small is its own affair: each is told where to look.
+          // A program chooses what it keeps in view while it is small: each is sent to a fixed position.
           await both(0, "20Gzt");
           await both(2, third.home);
           await both(3, "clear; echo after\r");
@@ -175,8 +175,8 @@ describe("beside tmux", () => {
     );
 });
 
-describe("what people complain about", () => {
-  test("shares survive any sequence of sizes; no pane has zero size; hidden ones come back", async () => {
+describe("common complaints", () => {
+  test("weights survive any sequence of sizes; no pane has zero size; hidden ones return", async () => {
     await using all = await splitServer();
     const { wsh, http, panes } = all;
     await wsh.session("dev");
@@ -250,7 +250,7 @@ describe("what people complain about", () => {
     expect(after.map(({ count }, at) => count - (before[at]?.count ?? 0))).toEqual([1, 1, 1]);
   });
 
-  test("one SIGWINCH at the first split, at a neighbour's end, and for each size of a terminal that does not stand still", async () => {
+  test("one SIGWINCH at the first split, at a neighbour's end, and for each size of a terminal that keeps changing", async () => {
     await using all = await splitServer();
     const { wsh, http, panes } = all;
     // A shell's trap would count two that come together as one.
@@ -265,7 +265,7 @@ describe("what people complain about", () => {
     );
     await wsh.session("dev", "--", `exec ${process.execPath} ${counter}`);
     await using person = await EmulatorTerminal.attach(wsh, "dev", { seen: "counting" });
-    /** Waits until the program has been told this size; returns how often it was told one. */
+    /** Waits until the program has received this size; returns the number of its size changes. */
     const told = (size: string) =>
       until(`the program to be told ${size}`, async () => {
         const last = [...(await wsh.ok("output", "dev")).matchAll(/^winch (\d+) (\d+ \d+)$/gm)].at(-1);
@@ -273,7 +273,7 @@ describe("what people complain about", () => {
       });
     await http.expect(201, http.post("/sessions/dev/panes", { command: "cat" }));
     expect(await told("24 40")).toBe(1);
-    // What is seen of it changes, not its size.
+    // The visible part changes, not its size.
     await http.expect(201, http.post("/sessions/dev/windows", { command: "cat", focus: true }));
     await http.expect(200, http.post("/sessions/dev:0/window/select", {}));
     await http.expect(200, http.post("/sessions/dev:0.1/pane/select", {}));
@@ -287,7 +287,7 @@ describe("what people complain about", () => {
     expect(await panes("dev:0")).toMatchObject([{ rows: 29, cols: 81 }, {}]);
   });
 
-  test("a narrow pane loses no scrollback, and a flood beside freezes nothing", async () => {
+  test("a narrow pane loses no scrollback, and a flood beside it freezes nothing", async () => {
     await using all = await splitServer();
     const { wsh, http, panes } = all;
     await wsh.session("dev");

@@ -1,4 +1,4 @@
-/** What a person does with the mouse where it is ours: looks back, selects, copies, switches; and where it is not. */
+/** The mouse in panes whose programs do not use it: scrolling, selecting, copying, switching; and in the others. */
 import { describe, expect, test } from "bun:test";
 import { click, drag, press, release, rightClick, wheelDown, wheelUp } from "../support/mouse.ts";
 import { columns } from "../support/panes.ts";
@@ -8,7 +8,7 @@ import { until } from "../support/until.ts";
 const PREFIX = "\x1c";
 const LABEL = /\d+ of \d+ lines up/;
 
-/** The cell at which a text stands on the screen. */
+/** The cell at which a text is on the screen. */
 function cellOf(text: string, wanted: string): { readonly row: number; readonly col: number } {
   const row = text.split("\n").findIndex((line) => line.includes(wanted));
   if (row < 0) throw new Error(`the screen does not show '${wanted}':\n${text}`);
@@ -16,14 +16,14 @@ function cellOf(text: string, wanted: string): { readonly row: number; readonly 
 }
 
 describe("in panes whose programs did not ask for it", () => {
-  test("the wheel looks back at the pane below it, and its end leaves; what is typed goes on", async () => {
+  test("the wheel scrolls the pane below it in copy mode, and the end leaves it; input continues", async () => {
     await using all = await personAt();
     const { person } = all;
     person.type("seq 1 300\r");
     await person.sees(/^300$/m);
     person.type(`${PREFIX}%`);
     await person.sees(/[│┃]\$/);
-    // The pane that has the focus is another one.
+    // The active pane is another one.
     person.type(wheelUp(5, 5) + wheelUp(5, 5));
     await person.sees(LABEL);
     await until("six rows up", async () => /^295 /m.test(await person.text()) && !/^296 /m.test(await person.text()));
@@ -33,7 +33,7 @@ describe("in panes whose programs did not ask for it", () => {
     await person.sees(/[│┃]beside/);
   });
 
-  test("a drag selects and copies in its pane alone, and the next key is the program's", async () => {
+  test("a drag selects and copies in its pane alone, and the next key reaches the program", async () => {
     await using all = await personAt();
     const { person } = all;
     person.type("clear; echo one two three\r");
@@ -47,7 +47,7 @@ describe("in panes whose programs did not ask for it", () => {
     expect(await person.text()).not.toMatch(LABEL);
     person.type("echo typed\r");
     await until("the program", async () => /^typed/m.test(columns(await person.text(), 0, 40)));
-    // Twice takes a word, a click lets go of it.
+    // A double click selects a word, a click clears it.
     person.type(`clear; echo see /etc/hosts.conf: fine\r`);
     await until("a path", async () => /^see \/etc/m.test(columns(await person.text(), 0, 40)));
     const path = cellOf(await person.text(), "/etc/hosts");
@@ -58,7 +58,7 @@ describe("in panes whose programs did not ask for it", () => {
     await until("the program", async () => /^andmore/m.test(columns(await person.text(), 0, 40)));
   });
 
-  test("a drag above the edge scrolls, and is looking back from then on", async () => {
+  test("a drag above the edge scrolls, and stays in copy mode", async () => {
     await using all = await personAt({ rows: 12 });
     const { person } = all;
     person.type("seq 1 200\r");
@@ -74,7 +74,7 @@ describe("in panes whose programs did not ask for it", () => {
     await until("leaving", async () => !LABEL.test(await person.text()));
   });
 
-  test("reports that come in pieces are reports, and no text of anybody", async () => {
+  test("reports that arrive in pieces are parsed, and are never input text", async () => {
     await using all = await personAt();
     const { person } = all;
     person.type("seq 1 300\r");
@@ -93,7 +93,7 @@ describe("in panes whose programs did not ask for it", () => {
 });
 
 describe("the status line", () => {
-  test("a click switches, the wheel goes round, the right button offers what can be done", async () => {
+  test("a click switches, the wheel cycles, the right button offers actions", async () => {
     await using all = await personAt({ status: "auto" });
     const { person, wsh } = all;
     person.type(`${PREFIX}c`);
@@ -118,7 +118,7 @@ describe("the status line", () => {
     expect((await wsh.list())[0]?.windows.map(({ name: each }) => each)).toEqual(["logs", "bash"]);
   });
 
-  test("the right button in a pane offers what can be done there", async () => {
+  test("the right button in a pane offers its actions", async () => {
     await using all = await personAt({ status: "auto" });
     const { person, wsh } = all;
     person.type(`${PREFIX}%`);
@@ -136,7 +136,7 @@ describe("the status line", () => {
 });
 
 describe("one pane", () => {
-  test("auto leaves the mouse to the terminal, until there is something for it", async () => {
+  test("auto leaves the mouse to the terminal until something needs it", async () => {
     await using all = await personAt();
     const { person } = all;
     person.type("seq 1 100\r");
@@ -150,7 +150,7 @@ describe("one pane", () => {
     await until("the mouse is the terminal's", () => person.screen.terminal.modes.mouseTrackingMode === "none");
   });
 
-  test("on: the wheel looks back and a drag copies, below a panel too; off: a dialog leaves it, too", async () => {
+  test("on: the wheel scrolls and a drag copies, below a panel too; off: a dialog leaves it, too", async () => {
     await using all = await personAt({ config: 'mouse = "on"\nstatus_position = "top"\n', status: "on" });
     const { person } = all;
     await person.sees(/^ dev /m);
@@ -176,8 +176,8 @@ describe("one pane", () => {
   });
 });
 
-describe("where much happens at once", () => {
-  test("the wheel looks back at a flood, and the flood goes on behind it", async () => {
+describe("under much activity", () => {
+  test("the wheel scrolls back in a flood, and the flood continues below", async () => {
     await using all = await personAt();
     const { person, wsh } = all;
     person.type(`${PREFIX}%`);
@@ -206,12 +206,12 @@ describe("where much happens at once", () => {
     person.type(drag(1, 1) + release(1, 1) + click(2, 3) + wheelUp(0, 0));
     person.resize(24, 80);
     await person.sees(/^ dev /m);
-    // Whatever is looked back at by now.
+    // Any pane may be in copy mode by now.
     person.type(`${PREFIX}[q`);
     await until("no look back", async () => !LABEL.test(await person.text()));
     person.type(`${PREFIX}c`);
     await person.sees(/ 0:\S+ 1:\S+\*/);
-    // Down in one window, up in another.
+    // Press in one window, release in another.
     person.type(press(5, 5));
     person.type(`${PREFIX}0`);
     await person.sees(/ 0:\S+\* 1:\S+/);

@@ -1,9 +1,9 @@
-/** Windows by their names: what fits several is refused, and what is refused is called what it is. */
+/** Windows by their names: an ambiguous name is refused, and errors name their target. */
 import { expect, test } from "bun:test";
 import { splitServer } from "../support/panes.ts";
 import type { Wsh } from "../support/wsh.ts";
 
-test("a name of several windows is refused with their ids, and nothing is run or closed", async () => {
+test("an ambiguous window name is refused with the ids, and nothing is run or closed", async () => {
   await using all = await splitServer();
   const { wsh, http, panes } = all;
   await wsh.session("dev");
@@ -55,7 +55,7 @@ test("a window is found by the name of its program, as long as none has it as it
   expect(await ask()).toBe((await wsh.ok("exec", own, "--", "echo $WSH_PANE")).trim());
 });
 
-test("what is refused names what was asked for, and a way that exists", async () => {
+test("errors name the requested target, and an existing way", async () => {
   await using all = await splitServer();
   const { wsh } = all;
   await wsh.session("dev");
@@ -75,13 +75,13 @@ test("what is refused names what was asked for, and a way that exists", async ()
   }
 });
 
-test("exec in a pane that is killed says the pane, not the session, which goes on", async () => {
+test("exec in a pane that is killed names the pane, not the session, which continues", async () => {
   await using all = await splitServer();
   const { wsh, http } = all;
   await wsh.session("dev");
   const { pane } = (await http.post("/sessions/dev/panes", {})).body as { pane: string };
   await using running = wsh.spawn(["exec", pane, "--", "echo begun; sleep 60"]);
-  await running.stdout.getReader().read(); // what it prints is followed now
+  await running.stdout.getReader().read(); // its output is followed now
   expect(await http.send("DELETE", `/sessions/${pane}/pane`)).toMatchObject({ status: 200 });
   expect(await running.exited).toBe(125);
   const stderr = await new Response(running.stderr).text();

@@ -1,7 +1,7 @@
 /**
- * The same bytes of a program have the same effect on a person's terminal with one pane and with several: what is drawn,
- * cell by cell, modes, title, and what a terminal does besides showing (notifications, progress, clipboard); and the
- * program gets the same answers. The terminal is our own emulator, which keeps what xterm's public interface hides.
+ * The same bytes of a program have the same effect on a person's terminal with one pane and with several: the drawing,
+ * cell by cell, modes, title, and the terminal's other actions (notifications, progress, clipboard); and the
+ * program gets the same answers. The terminal is our own emulator, which records what xterm's public interface hides.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
@@ -20,7 +20,7 @@ const COLS = 36;
 /** Rows above the mark, and above the status line. */
 const ROWS = 18;
 
-/** One session with a program that prints what the test wants, and a person who looks at it. */
+/** One session with a program that prints the test's bytes, and an attached person. */
 class Picture {
   private constructor(
     private readonly person: EmulatorTerminal,
@@ -40,7 +40,7 @@ class Picture {
     return new Picture(person, pipe, answers);
   }
 
-  /** What the terminal shows, has and did once the program has printed this. */
+  /** Screen, state and actions of the terminal once the program has printed this. */
   async after(text: string, mark: string) {
     const answered = fs.readFileSync(this.answers, "utf8").length;
     const before = this.person.bytes.length;
@@ -63,7 +63,7 @@ class Picture {
     };
   }
 
-  /** What the terminal does when the person detaches. */
+  /** The terminal's actions when the person detaches. */
   async left(): Promise<string[]> {
     const before = this.person.bytes.length;
     this.person.type("\x1cd");
@@ -109,7 +109,7 @@ async function modelOf(written: string): Promise<TerminalModel> {
   return model;
 }
 
-/** What a terminal does besides showing. */
+/** The terminal's actions besides showing. */
 function deeds(written: string): string[] {
   const found = written.match(/\x1b\]\d+;[^\x07\x1b]*(?:\x07|\x1b\\)|\x07/g) ?? [];
   return found.flatMap((each) => {
@@ -172,7 +172,7 @@ const sequences: Readonly<Record<string, string>> = {
   "scroll region": "1\r\n2\r\n3\r\n4\x1b[2;3r\x1b[3;1H\n5\x1b[r",
 };
 
-/** What a terminal does besides showing. */
+/** The terminal's actions besides showing. */
 const effects: Readonly<Record<string, string>> = {
   "notification of iTerm2": "\x1b]9;build is done\x07",
   "notification of urxvt": "\x1b]777;notify;title;body\x1b\\",
@@ -205,14 +205,14 @@ test.each(Object.entries(effects))("%s", async (_, text) => {
   expect(split).toEqual(alone);
 });
 
-test("what programs have left on is switched off when the person leaves", async () => {
+test("modes that programs have left on are switched off on detach", async () => {
   await both("\x1b]9;4;1;50\x07\x1b]22;pointer\x07");
   const left = await one.left();
   expect(left.length).toBeGreaterThan(1);
   expect(await many.left()).toEqual(left);
 });
 
-test("a notification of a window that is not shown reaches the person", async () => {
+test("a notification of a window out of view reaches the person", async () => {
   await using person = await EmulatorTerminal.attach(all.wsh, "one", { seen: "mark" });
   const command = "printf '\\033]9;from elsewhere\\007'; exec cat";
   await all.http.expect(201, all.http.post("/sessions/one/windows", { command, focus: false }));

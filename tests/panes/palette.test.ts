@@ -1,4 +1,4 @@
-/** The command palette: a person calls operations by their names, is offered what fits, and sees what is wrong in place. */
+/** The command palette: a person runs operations by name, gets fitting suggestions, and sees errors in place. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { splitServer } from "../support/panes.ts";
@@ -17,7 +17,7 @@ async function opened(wsh: Wsh, name: string, options: Parameters<typeof Emulato
 }
 
 describe("the palette", () => {
-  test("finds operations by letters and by what they do, completes parameters and values, and does what the line says", async () => {
+  test("finds operations by letters and by their effect, completes parameters and values, and runs the line", async () => {
     await using all = await splitServer();
     const { wsh, panes } = all;
     await wsh.session("dev");
@@ -40,7 +40,7 @@ describe("the palette", () => {
     await until("the split", async () => (await panes("dev"))[1]?.program === "sleep");
     const [above, below] = await panes("dev");
     expect([above?.row, (below?.row ?? 0) > 10, below?.active]).toEqual([0, true, true]);
-    // It is remembered without what was to be run, and the palette is closed.
+    // It is remembered without the command to run, and the palette is closed.
     await until("the palette to close", async () => !(await person.text()).includes("Command palette"));
     person.type(`${PREFIX}:`);
     await person.sees(/^ pane\.split direction=down command= percent=30/m);
@@ -50,7 +50,7 @@ describe("the palette", () => {
     await until("the preset", async () => (await panes("dev"))[1]?.row === 0);
   });
 
-  test("says what is wrong below the line, which stays; what is answered can be read", async () => {
+  test("shows an error below the line, which stays; an answer can be read", async () => {
     await using wsh = new Wsh();
     await wsh.session("dev");
     await using person = await opened(wsh, "dev");
@@ -65,7 +65,7 @@ describe("the palette", () => {
       ["view.go session=nowhere", "no session 'nowhere'"],
       ["pane.split cwd=/nowhere/at/all", "directory '/nowhere/at/all'"],
     ] as const) {
-      // Escape drops the suggestion that is meant: what is typed is what is called.
+      // Escape discards the suggestion: the typed text is called.
       person.type(`${CLEAR}${line}\r`);
       await person.sees((text) => text.includes(wrong) && text.includes(` : ${line}`));
     }
@@ -80,7 +80,7 @@ describe("the palette", () => {
     await person.sees(/^typed$/m);
   });
 
-  test("calls what is elsewhere and the server, asks before something ends, and goes to another session", async () => {
+  test("calls operations of other sessions and the server, confirms before an end, and switches to another session", async () => {
     await using all = await splitServer();
     const { wsh } = all;
     await wsh.session("dev");
@@ -115,7 +115,7 @@ describe("the palette", () => {
     expect(await wsh.screen("nightly")).toContain("still typed");
   });
 
-  test("takes clicks and the wheel; a long answer is scrolled and does not run away", async () => {
+  test("takes clicks and the wheel; a long answer can be scrolled and stays", async () => {
     await using wsh = new Wsh();
     await wsh.session("dev");
     await using person = await opened(wsh, "dev");
@@ -132,12 +132,12 @@ describe("the palette", () => {
     await person.sees(/^ alive: true$/m);
     person.type(`\x1b[<65;5;20M`.repeat(200));
     await until("the end of it", async () => !(await person.text()).includes("alive: true"));
-    // As many steps back as there are lines above, not as many as there were turns.
+    // As many steps back as there are lines above, not as many as the wheel's turns.
     person.type(`\x1b[<64;5;20M`.repeat(60));
     await person.sees(/^ alive: true$/m);
   });
 
-  test("what takes its time is given up by Escape, and output goes on meanwhile", async () => {
+  test("a slow call is cancelled by Escape, and output continues meanwhile", async () => {
     await using wsh = new Wsh();
     await wsh.session("dev");
     await using person = await EmulatorTerminal.attach(wsh, "dev");
@@ -153,7 +153,7 @@ describe("the palette", () => {
     await person.sees("the wait was cancelled");
   });
 
-  test("what is typed behind Enter is typed where the line leads, and behind a yes, too; not where it failed", async () => {
+  test("input after Enter is typed where the line leads, also after a yes; not where it failed", async () => {
     await using wsh = new Wsh();
     for (const name of ["one", "two"]) await wsh.session(name);
     await using person = await EmulatorTerminal.attach(wsh, "one");
@@ -183,7 +183,7 @@ describe("the palette", () => {
     expect(await person.sees(/│fine/)).not.toContain("nowhere");
   });
 
-  test("nothing secret is kept, and nothing of a private session; the file is the user's alone", async () => {
+  test("no secret and nothing of a private session is kept; the file is the user's alone", async () => {
     await using wsh = new Wsh();
     await wsh.session("dev");
     await using person = await opened(wsh, "dev");
@@ -197,7 +197,7 @@ describe("the palette", () => {
     person.type(`${PREFIX}:pane.list\r`);
     await person.sees("id:");
     expect(fs.readFileSync(file, "utf8")).not.toContain("pane.list");
-    // A file that is damaged, or somebody else's link, costs nothing.
+    // A damaged file, or a symbolic link of another user, does no harm.
     fs.rmSync(file);
     fs.symlinkSync("/etc/passwd", file);
     person.type("\x1b");
@@ -233,7 +233,7 @@ describe("the palette", () => {
     }
   });
 
-  test("is bound like any other key, and a read-only terminal may look but not act", async () => {
+  test("can be bound like any other key, and a read-only terminal may look but not act", async () => {
     await using wsh = new Wsh({ config: '[keys]\n"P" = "view.command"\n"g" = "view.go session=other"\n' });
     await wsh.session("dev");
     await wsh.session("other");

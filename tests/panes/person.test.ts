@@ -1,4 +1,4 @@
-/** What a person does with panes at the terminal: names, closing, the mouse, terminals without UTF-8, a view of one's own. */
+/** Panes at a person's terminal: names, closing, the mouse, terminals without UTF-8, an independent view. */
 import { describe, expect, test } from "bun:test";
 import { drag, press, release, wheelUp } from "../support/mouse.ts";
 import { columns, inBackground, splitServer } from "../support/panes.ts";
@@ -10,7 +10,7 @@ import { hostOf } from "../support/wsh.ts";
 const PREFIX = "\x1c";
 
 describe("keys that ask", () => {
-  test("prefix , names the window; a name that cannot be is refused in place; an empty one is automatic again", async () => {
+  test("prefix , names the window; an invalid name is refused in place; an empty one is automatic again", async () => {
     await using all = await splitServer();
     const { wsh, http } = all;
     await wsh.session("dev");
@@ -50,7 +50,7 @@ describe("keys that ask", () => {
     await person.sees(/Close the pane\?/);
     person.type("y");
     await until("one pane", async () => (await panes("dev")).length === 1);
-    // A job in the background would end, too, and one that is stopped.
+    // A background job would end, too, and so would a stopped one.
     await http.expect(200, http.post("/sessions/dev/exec", { command: inBackground("sleep 1001") }));
     const { pane } = (await http.post("/sessions/dev/panes", { focus: false })).body as { pane: string };
     for (const [key, question] of [
@@ -98,7 +98,7 @@ describe("the mouse", () => {
     const { wsh, http, panes } = all;
     await wsh.session("dev");
     await using person = await EmulatorTerminal.attach(wsh, "dev");
-    // Reports what it reads, until q; a panel above moves everything down by one.
+    // Reports its input until q; a panel above moves everything down by one.
     const reader =
       "printf '\\033[?1000h\\033[?1006hready '; stty raw -echo; dd bs=1 count=18 2>/dev/null | od -An -c; sleep 1000";
     await http.post("/sessions/dev/panes", { command: reader });
@@ -128,7 +128,7 @@ describe("the mouse", () => {
     expect((await panes("dev"))[1]?.col).toBe(21);
   });
 
-  test("the wheel is arrows to a full-screen program; mouse = off leaves all of it to the terminal", async () => {
+  test("the wheel sends arrows to a full-screen program; mouse = off leaves all of it to the terminal", async () => {
     await using all = await splitServer();
     const { wsh, http } = all;
     await wsh.session("dev");
@@ -149,7 +149,7 @@ describe("the mouse", () => {
   });
 });
 
-test("a terminal that shows no UTF-8 gets dialogs, the map of keys and the switcher in ASCII characters", async () => {
+test("a terminal without UTF-8 gets dialogs, the map of keys and the switcher in ASCII characters", async () => {
   await using all = await splitServer();
   const { wsh, http, panes } = all;
   await wsh.session("dev");
@@ -179,7 +179,7 @@ test("a terminal that shows no UTF-8 gets dialogs, the map of keys and the switc
   await isPlain();
 });
 
-test("a terminal that shows no UTF-8 gets lines of ASCII characters", async () => {
+test("a terminal without UTF-8 gets lines of ASCII characters", async () => {
   await using all = await splitServer();
   const { wsh, http } = all;
   await wsh.session("dev");
@@ -200,7 +200,7 @@ test("a terminal that shows no UTF-8 gets lines of ASCII characters", async () =
   expect(text).not.toMatch(/[─-╿]/);
 });
 
-test("--independent: an active window, pane and zoom of one's own, beside a person who notices nothing", async () => {
+test("--independent: a separate active window, pane and zoom, while the other person sees no change", async () => {
   await using all = await splitServer();
   const { wsh, http, panes } = all;
   await wsh.session("dev");
@@ -229,7 +229,7 @@ test("--independent: an active window, pane and zoom of one's own, beside a pers
   expect(JSON.stringify((await panes("dev")).map(({ active }) => active))).toBe(focus);
   person.type("echo mine\r");
   await until("the person's pane", async () => /^mine/m.test(columns(await person.text(), 0, 40)));
-  // What its keys make has its focus, and nobody else's.
+  // The focus on a pane made by its keys is its own only.
   other.type(`${PREFIX}n${PREFIX}%`);
   await until("its pane", async () => (await panes("dev")).length === 4);
   other.type("echo made here\r");
@@ -251,7 +251,7 @@ test("--independent: an active window, pane and zoom of one's own, beside a pers
   await until("the person's pane", async () => /^still mine/m.test(columns(await person.text(), 0, 40)));
 });
 
-test("--independent: each window has the size of who looks at it, one that both look at that of the smaller", async () => {
+test("--independent: each window has its viewer's size; one with both viewers has the smaller one's", async () => {
   await using all = await splitServer();
   const { wsh, http } = all;
   await wsh.session("dev");
@@ -266,7 +266,7 @@ test("--independent: each window has the size of who looks at it, one that both 
   await using other = await EmulatorTerminal.attach(wsh, "dev", {
     ...{ seen: "$", rows: 40, cols: 120, flags: ["--independent"] },
   });
-  // Both look at the first one.
+  // Both view the first one.
   expect(await sizeIn("0")).toBe("24 80\n");
   other.type(`${PREFIX}n`);
   await are("24 80", "40 120");
@@ -281,7 +281,7 @@ test("--independent: each window has the size of who looks at it, one that both 
   await are("24 80", "40 120");
   other.resize(30, 100);
   await are("24 80", "30 100");
-  // One that leaves the size to others leaves them this one, too.
+  // A terminal that leaves the size to others leaves them this one, too.
   await using small = await EmulatorTerminal.attach(wsh, "dev", {
     ...{ seen: "$", rows: 10, cols: 40, flags: ["--independent", "--follow"] },
   });
@@ -290,20 +290,20 @@ test("--independent: each window has the size of who looks at it, one that both 
   await are("24 80", "30 100");
   small.hangUp();
   await small.exited;
-  // The person comes there, too: it fits into both, and is the person's again alone.
+  // The person switches there, too: it fits both, and then belongs to the person alone again.
   person.type(`${PREFIX}n`);
   await until("the smaller one", async () => (await sizeIn("logs")) === "24 80\n");
   other.type(`${PREFIX}p`);
   await are("30 100", "24 80");
   person.type("echo here\r");
   await person.sees(/^here/m);
-  // Nobody looks at the first one any more: it stays as it was.
+  // Nobody views the first one any more: it is unchanged.
   other.hangUp();
   await other.exited;
   await are("30 100", "24 80");
 }, 60_000);
 
-test("a terminal that was small for a moment, before anybody could paint it, is painted whole", async () => {
+test("a terminal that was small for a moment, before it was rendered to, is rendered completely", async () => {
   await using all = await splitServer();
   const { wsh, http } = all;
   await wsh.session("dev", "--", "seq 1 40; for i in 1 2 3; do echo a line that reaches over most of it; done; cat");
@@ -328,7 +328,7 @@ test("a terminal that was small for a moment, before anybody could paint it, is 
   });
 });
 
-test("a question that a program asks is whole in a pane that became narrow, and when it is wide again", async () => {
+test("a program's question is complete in a pane that became narrow, and when it is wide again", async () => {
   await using all = await splitServer();
   const { wsh, http } = all;
   const question = "Do you really want to go on with this rather long question? [Y/n] ";

@@ -10,7 +10,7 @@ import { program } from "../support/wsh-program.ts";
 const PREFIX = "\x1c";
 
 describe("a popup", () => {
-  test("gets the keys, returns its program's exit code and what that wrote to its standard output", async () => {
+  test("gets the keys, returns its program's exit code and standard output", async () => {
     await using all = await personAt({ rows: 24, cols: 80, status: "auto" });
     const { person, wsh } = all;
     const popup = `${program.join(" ")} popup`;
@@ -37,7 +37,7 @@ describe("a popup", () => {
     expect(stdout).toHaveLength(1_048_576);
   });
 
-  test("is refused without a terminal that shows its window, and ends with a program that is killed, with who waits for it, or by a key", async () => {
+  test("is refused without a terminal that shows its window, and ends with a killed program, with its caller, or by a key", async () => {
     await using all = await personAt({ rows: 24, cols: 80 });
     const { person, wsh } = all;
     await wsh.session("alone");
@@ -63,7 +63,7 @@ describe("a popup", () => {
     await person.sees(/exited: 4/);
     person.type("x\x1b");
     expect((await kept).code).toBe(4);
-    // tmux's number of a row is that of the lower edge.
+    // tmux counts a row by its lower edge.
     const tmux = wsh.run(
       "tmux",
       "display-popup",

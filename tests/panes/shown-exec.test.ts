@@ -1,4 +1,4 @@
-/** Commands of an agent in panes beside a person, who watches them and goes on working. */
+/** An agent's commands in panes beside a person, who watches them and continues to work. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ testWith("vim")("an agent puts three builds beside a person in vim, who loses no
     for (let line = 0; !over || line < 40; line++) {
       const text = `${String(line).padStart(4, "0")} the quick brown fox jumps\r`;
       typed += text;
-      // Keys one by one, as they come from a keyboard.
+      // Keys one by one, as from a keyboard.
       for (const key of text) {
         person.type(key);
         await Bun.sleep(1);
@@ -75,7 +75,7 @@ testWith("vim")("an agent puts three builds beside a person in vim, who loses no
   over = true;
   await typing;
 
-  // The one that failed stays to be looked at; what the person has is vim, and their keys are its.
+  // The failed one stays visible; the person is in vim and keeps the keys.
   await until("two panes", async () => (await panes("dev")).length === 2);
   expect(await panes("dev")).toMatchObject([
     { id: own, active: true },
@@ -89,7 +89,7 @@ testWith("vim")("an agent puts three builds beside a person in vim, who loses no
 });
 
 describe("commands that are shown", () => {
-  test("lie beside the pane that is named, close at their end, and have their own directory and variables", async () => {
+  test("are beside the named pane, close at their end, and have their own directory and variables", async () => {
     await using all = await agent();
     const { must, panes } = all;
     await must("wsh_create_session", { name: "dev" });
@@ -115,7 +115,7 @@ describe("commands that are shown", () => {
     await until("the panes to close", async () => (await panes("dev")).length === 1);
   });
 
-  test("results are whole however quick a step is, and stay readable when the panes have gone", async () => {
+  test("have complete results however quick a step is, readable after the panes have gone", async () => {
     await using all = await agent();
     const { mcp, must, panes } = all;
     await must("wsh_create_session", { name: "dev" });
@@ -131,7 +131,7 @@ describe("commands that are shown", () => {
     expect(await panes("dev")).toHaveLength(1);
   });
 
-  test("one command is shown, too, and kept where that is asked", async () => {
+  test("one command is shown, too, and kept on request", async () => {
     await using all = await agent();
     const { must, panes } = all;
     await must("wsh_create_session", { name: "dev" });
@@ -145,7 +145,7 @@ describe("commands that are shown", () => {
     expect(await panes("dev")).toMatchObject([{}, { id: shown.pane, state: "exited" }]);
   });
 
-  test("run without panes where no terminal is attached, and say so", async () => {
+  test("run without panes while no terminal is attached, and report it", async () => {
     await using all = await agent();
     const { must } = all;
     await must("wsh_create_session", { name: "dev" });

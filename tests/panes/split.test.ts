@@ -1,4 +1,4 @@
-/** A person splits a session, an agent works in the panes, and each program notices nothing of the other. */
+/** A person splits a session, an agent works in the panes, and neither disturbs the other's programs. */
 import { describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { columns, type Pane, splitServer } from "../support/panes.ts";
@@ -25,7 +25,7 @@ describe("by keys", () => {
     await until("the left pane's size", async () => /^24 40/m.test(columns(await person.text(), 0, 40)));
   });
 
-  test("what is typed right behind a key is typed where the key leads to, from the first split on", async () => {
+  test("input right after a key goes where the key leads, from the first split on", async () => {
     await using wsh = new Wsh();
     const { pane_id: first } = await wsh.session("dev");
     await using person = await EmulatorTerminal.attach(wsh, "dev");
@@ -41,7 +41,7 @@ describe("by keys", () => {
     expect(new Set([said.a, said.b, said.c]).size).toBe(3);
   });
 
-  test("zoom, another window, closing: what is left takes the room, and the last pane ends the session", async () => {
+  test("zoom, another window, closing: the remaining panes take the room, and the last pane ends the session", async () => {
     await using wsh = new Wsh();
     await wsh.session("dev");
     await using person = await EmulatorTerminal.attach(wsh, "dev");
@@ -75,7 +75,7 @@ describe("by keys", () => {
 });
 
 describe("by calls", () => {
-  test("a pane beside the person's: their focus stays, and every call reaches the pane that was meant", async () => {
+  test("a pane beside the person's: their focus stays, and every call reaches the right pane", async () => {
     await using all = await splitServer();
     const { wsh, http, panes } = all;
     await wsh.session("dev");
@@ -97,14 +97,14 @@ describe("by calls", () => {
     expect(await wsh.screen(pane)).not.toContain("person");
     expect(await wsh.screen("dev")).toContain("person");
     await http.post(`/sessions/${pane}/pane/select`, {});
-    // A bare name means the oldest pane, whatever has the focus; `name:` means what has it.
+    // A bare name selects the oldest pane, whichever is active; `name:` selects the active one.
     expect(await wsh.screen("dev")).toContain("person");
     expect(await wsh.screen("dev:")).toContain("by index");
     expect((await http.get("/sessions/dev:0.7/screen")).status).toBe(404);
     expect((await http.get("/sessions/@9999/screen")).status).toBe(404);
   });
 
-  test("listed as one session with its windows and panes; members are no sessions", async () => {
+  test("listed as one session with its windows and panes; members are not sessions", async () => {
     await using all = await splitServer();
     const { wsh, http } = all;
     const before = await wsh.session("dev");
@@ -128,7 +128,7 @@ describe("by calls", () => {
     );
   });
 
-  test("a pane that cannot start leaves everything as it was", async () => {
+  test("a pane that cannot start leaves everything unchanged", async () => {
     await using all = await splitServer();
     const { wsh, http, panes } = all;
     await wsh.session("dev");
@@ -150,7 +150,7 @@ describe("by calls", () => {
     );
   });
 
-  test("a layout or a size with a mistake in it is refused, and closes, starts and changes nothing", async () => {
+  test("an invalid layout or size is refused, and closes, starts and changes nothing", async () => {
     await using all = await splitServer();
     const { wsh, http, panes } = all;
     await wsh.session("dev");
@@ -218,7 +218,7 @@ describe("by calls", () => {
     expect((await panes("dev")).map(({ row }) => row)).toEqual([0, 0, 0, 0]);
   });
 
-  test("closing the last pane of a window, and a session asked to end by a part of it", async () => {
+  test("closing the last pane of a window, and ending a session through a part of it", async () => {
     await using all = await splitServer();
     const { wsh, http, panes } = all;
     await wsh.session("dev");
@@ -255,11 +255,11 @@ describe("by calls", () => {
   });
 });
 
-test("a session and a split begin in a directory whose name is no UTF-8", async () => {
+test("a session and a split start in a directory whose name is not UTF-8", async () => {
   await using wsh = new Wsh();
   const directory = Buffer.concat([Buffer.from(`${wsh.dir}/caf`), Buffer.from([0xe9])]);
   mkdirSync(directory);
-  // No path of text leads there: a shell goes.
+  // No text path leads there: a shell changes into it.
   const inThere = ["sh", "-c", `cd caf* && exec "$@"`, "sh"];
   const run = (...args: string[]) =>
     Bun.spawnSync([...inThere, ...wsh.command(...args)], { cwd: wsh.dir, env: wsh.env });

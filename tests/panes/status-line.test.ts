@@ -1,4 +1,4 @@
-/** The status line says which windows there are and what happens in them, and takes no row while it has nothing to say. */
+/** The status line shows windows and their activity, and takes no row while it is empty. */
 import { describe, expect, test } from "bun:test";
 import type { PaneInfo, WindowInfo } from "../../src/protocol/session.ts";
 import { type StatusFacts, segmentNames, statusText } from "../../src/viewer/status/segments.ts";
@@ -10,7 +10,7 @@ const PREFIX = "\x1c";
 const lastRow = (text: string): string => text.trimEnd().split("\n").at(-1) ?? "";
 
 describe("under auto", () => {
-  test("a single pane has every row; several windows have the line, which marks what happens in the others", async () => {
+  test("a single pane has every row; several windows have the line, which marks activity in the others", async () => {
     await using all = await personAt({ status: "auto" });
     const { person, wsh } = all;
     person.type("stty size\r");
@@ -19,7 +19,7 @@ describe("under auto", () => {
     await until("the line", async () => /^ dev +0:\S+ 1:\S+\* +$/.test(lastRow(await person.text()).padEnd(80)));
     person.type("stty size\r");
     await person.sees(/^23 80$/m);
-    // Somewhere else, a bell rings.
+    // In another window, a bell rings.
     await wsh.ok("send", "dev:0", "printf '\\a'", "--enter");
     await until("the mark of a bell", async () => / 0:\S+!/.test(lastRow(await person.text())));
     person.type(`${PREFIX}0`);
@@ -32,7 +32,7 @@ describe("under auto", () => {
     await until("every row again", async () => (await person.text()).match(/^24 80$/gm)?.length === 2);
   });
 
-  test("says how many panes a window is too small for, until it has room", async () => {
+  test("shows how many panes a window is too small for, until it has room", async () => {
     await using all = await personAt({ status: "auto" });
     const { person } = all;
     person.type(`${PREFIX}%`);
@@ -46,7 +46,7 @@ describe("under auto", () => {
     await until("all of them", async () => / 0:\S+\* *$/.test((await person.text()).split("\n")[23] ?? ""));
   });
 
-  test("stays whole at a terminal that is made tiny and large again at once", async () => {
+  test("stays complete at a terminal that is made tiny and large again at once", async () => {
     await using all = await personAt({ status: "auto" });
     const { person } = all;
     person.type(`${PREFIX}%`);
@@ -60,7 +60,7 @@ describe("under auto", () => {
     await until("the line again", async () => / 0:\S+\*/.test((await person.text()).split("\n")[23] ?? ""));
   });
 
-  test("messages stand where the line is, for a moment", async () => {
+  test("messages appear in the line's place for a moment", async () => {
     await using all = await personAt({ status: "auto" });
     const { person } = all;
     person.type(`${PREFIX}%`);
@@ -71,7 +71,7 @@ describe("under auto", () => {
   });
 });
 
-test("always, above, with a command's output, without colours: as the settings say", async () => {
+test("settings: always, at the top, with a command's output, without colours", async () => {
   const config = [
     "status_position = 'top'",
     "status_segments = ['session', 'gap', 'command']",
@@ -110,7 +110,7 @@ describe("the line", () => {
       .spans.map(({ text }) => text)
       .join("");
 
-  test("has what fits, in the width that there is, and nothing that acts on a terminal", () => {
+  test("has the parts that fit in its width, and no control sequences", () => {
     const right = " 2 attached  red  09:05 ";
     expect(line(90)).toBe(` dev  0:window0! 1:window1*Z 2:window2#+ ${right.padStart(90 - 41)}`);
     for (let cols = 20; cols < 100; cols++) expect(line(cols).length).toBe(Math.max(cols, line(1).length));
@@ -118,7 +118,7 @@ describe("the line", () => {
     expect(line(30)).not.toContain("window0");
   });
 
-  test("keeps the current window in sight where there is no room for all", () => {
+  test("keeps the current window in view when there is no room for all", () => {
     const windows = Array.from({ length: 40 }, (_, i) => window(i, { active: i === 30 }));
     const narrow = (cols: number): string =>
       statusText({ ...facts, windows }, segmentNames, cols)
@@ -131,7 +131,7 @@ describe("the line", () => {
     }
   });
 
-  test("says how many panes have no room, but not of a window that is zoomed", () => {
+  test("counts panes without room, but not in a zoomed window", () => {
     const pane = (index: number, hidden: boolean): PaneInfo => ({
       ...{ id: `@${index}`, index, pid: 1, command: "bash", cwd: "/", title: "", rows: 5, cols: 5 },
       ...{ active: !hidden, state: "prompt" },
@@ -148,7 +148,7 @@ describe("the line", () => {
   });
 });
 
-test("each terminal has its own whole line, whoever decides the size, and marks the window that it shows", async () => {
+test("each terminal has its own complete line, whoever decides the size, and marks the window that it shows", async () => {
   await using all = await personAt({ status: "auto", rows: 20, cols: 100 });
   const { person, wsh } = all;
   const last = (text: string): string => text.split("\n").at(-1) ?? "";
@@ -159,7 +159,7 @@ test("each terminal has its own whole line, whoever decides the size, and marks 
   for (const terminal of [person, small, large])
     await terminal.sees((text) => /^ dev {2}0:bash\*? 1:second\*? .* 3 attached $/.test(`${last(text)} `));
   expect(await large.text()).toContain(" session 100x20");
-  // A click is on the line that is seen.
+  // A click is on the visible line.
   small.type("\x1b[<0;7;10M\x1b[<0;7;10m");
   await small.sees((text) => last(text).includes(" 0:bash*"));
   await using own = await EmulatorTerminal.attach(wsh, "dev", { rows: 20, cols: 100, flags: ["--independent"] });
@@ -168,7 +168,7 @@ test("each terminal has its own whole line, whoever decides the size, and marks 
   await person.sees((text) => /0:bash\* 1:second /.test(last(text)));
 });
 
-test("the command of the line ends with all that it has started once nobody sees the line", async () => {
+test("the command of the line ends with its children once nobody sees the line", async () => {
   const config = `status_command = 'sleep 987 & sleep 987'\nstatus_segments = ['command']\n`;
   await using all = await personAt({ config, status: "on" });
   const { person, wsh } = all;

@@ -1,11 +1,11 @@
-/** What clients hear of windows and panes: events, whole windows as streams, and the streams of single panes. */
+/** Events of windows and panes, streams of whole windows, and streams of single panes. */
 import { describe, expect, test } from "bun:test";
 import { connect, type LifecycleEvent, type SubscribedEvent, type SubscribedWindowEvent } from "wsh/client";
 import { splitServer } from "../support/panes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 
-/** A window put together from its frames. */
+/** A window composed from its frames. */
 class Picture {
   readonly events: SubscribedWindowEvent[] = [];
   private lines: string[] = [];
@@ -44,7 +44,7 @@ async function connected() {
 }
 
 describe("events", () => {
-  test("every connection to the server hears of windows and panes, from the first split on", async () => {
+  test("every connection to the server gets events of windows and panes, from the first split on", async () => {
     await using all = await connected();
     const { wsh, http, client } = all;
     const life: LifecycleEvent[] = [];
@@ -84,7 +84,7 @@ describe("events", () => {
     expect(told("session_destroyed")).toHaveLength(0);
   });
 
-  test("a window is named after the program in the foreground until it is given a name", async () => {
+  test("a window is named after the foreground program until it is given a name", async () => {
     await using all = await connected();
     const { wsh, http } = all;
     await wsh.session("dev");
@@ -103,7 +103,7 @@ describe("events", () => {
     expect(await name()).toBe("sleep");
   });
 
-  test("a program that takes the place of another in silence gives the window its name", async () => {
+  test("a program that silently replaces another gives the window its name", async () => {
     await using all = await connected();
     const { wsh, http, client } = all;
     const names: string[] = [];
@@ -111,7 +111,7 @@ describe("events", () => {
       if (event === "window_renamed") names.push(params.window_name);
     });
     await wsh.session("dev");
-    // The second program starts later than the look after the start, and prints nothing.
+    // The second program starts later than the check after the start, and prints nothing.
     await http.post("/sessions/dev/windows", { command: "sleep 1.2; exec tail -f /dev/null" });
     await until("the event", () => names.at(-1) === "tail");
     expect((await wsh.list())[0]?.windows[1]).toMatchObject({ name: "tail", panes: [{ program: "tail" }] });
@@ -119,7 +119,7 @@ describe("events", () => {
 });
 
 describe("the stream of a window", () => {
-  test("shows what people see, through the first split, and tells what happens", async () => {
+  test("shows people's picture, through the first split, and reports events", async () => {
     await using all = await connected();
     const { wsh, http, client } = all;
     await wsh.session("dev");
@@ -150,7 +150,7 @@ describe("the stream of a window", () => {
     expect(numbers).toEqual(numbers.map((_, index) => index + 1));
   });
 
-  test("has what is drawn: by the session over and beside everything, by a pane within it; and a question", async () => {
+  test("includes drawings: of the session over and beside everything, of a pane within it; and a question", async () => {
     await using all = await connected();
     const { wsh, http, client } = all;
     await wsh.session("dev");
@@ -181,7 +181,7 @@ describe("the stream of a window", () => {
     expect(alone.text).not.toMatch(/above all|over the mid/);
     const asked = http.post("/sessions/dev/ask", { question: "Deploy now?", options: ["yes", "no"] });
     await until("the question", async () => picture.text.includes("Deploy now?") && (await same()));
-    // For a moment keys are not for what has just come.
+    // For a moment keys do not reach a new dialog.
     await until("the windows again", async () => {
       person.type("\x1b");
       return !picture.text.includes("Deploy now?") && (await same());
@@ -189,7 +189,7 @@ describe("the stream of a window", () => {
     await asked;
   });
 
-  test("of a window that is not shown: its own picture; nobody's focus or size moves", async () => {
+  test("of a window out of view: its own picture; no focus or size changes", async () => {
     await using all = await connected();
     const { wsh, http, client, panes } = all;
     await wsh.session("dev");
@@ -216,7 +216,7 @@ describe("the stream of a window", () => {
   });
 });
 
-test("the streams of two panes are two: each hears its own program alone", async () => {
+test("the streams of two panes are separate: each has its own program alone", async () => {
   await using all = await connected();
   const { wsh, http, client } = all;
   await wsh.session("dev");

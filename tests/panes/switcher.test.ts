@@ -1,4 +1,4 @@
-/** The switcher: a person finds a session, window or pane by a few letters and goes there in the same terminal. */
+/** The switcher: a person finds a session, window or pane by a few letters and switches to it in the same terminal. */
 import { describe, expect, test } from "bun:test";
 import { fuzzyCost, fuzzyFilter } from "../../src/viewer/switcher/fuzzy.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
@@ -9,7 +9,7 @@ import { program } from "../support/wsh-program.ts";
 const PREFIX = "\x1c";
 
 describe("the switcher", () => {
-  test("finds by letters, shows what is there, goes there, and the terminal stays attached to the new one", async () => {
+  test("filters by letters, previews, switches, and the terminal stays attached to the new one", async () => {
     await using wsh = new Wsh();
     await wsh.session("alpha");
     await wsh.session("beta");
@@ -38,7 +38,7 @@ describe("the switcher", () => {
     await person.sees("[detached from session 'beta']");
   });
 
-  test("windows and panes of all sessions; a chosen pane has the focus, also in a session of several", async () => {
+  test("lists windows and panes of all sessions; a chosen pane gets the focus, also in a session of several", async () => {
     await using wsh = new Wsh();
     await wsh.session("one");
     await wsh.session("many");
@@ -65,7 +65,7 @@ describe("the switcher", () => {
     await person.sees(/^first pane$/m);
   });
 
-  test("renames, makes and ends sessions; ending asks, and Escape leaves all as it was", async () => {
+  test("renames, makes and ends sessions; ending asks, and Escape leaves all unchanged", async () => {
     await using wsh = new Wsh();
     await wsh.session("alpha");
     await wsh.session("beta");
@@ -85,7 +85,7 @@ describe("the switcher", () => {
     person.type("n");
     await until("the list again", async () => !(await person.text()).includes("and all that runs"));
     expect((await wsh.list()).length).toBe(2);
-    // Enter is no yes.
+    // Enter is not a yes.
     person.type("gamma\x18");
     await person.sees("end session 'gamma'");
     person.type("\r");
@@ -109,11 +109,11 @@ describe("the switcher", () => {
     await person.sees(/^made$/m);
   });
 
-  test("what is typed behind Enter is typed where that leads, however fast; nothing is lost or typed elsewhere", async () => {
+  test("input after Enter is typed in the chosen session, at any speed; nothing is lost or typed elsewhere", async () => {
     await using wsh = new Wsh();
     for (const name of ["alpha", "beta"]) await wsh.session(name);
     await using person = await EmulatorTerminal.attach(wsh, "alpha");
-    // Before the list is there, and behind it.
+    // Before the list is displayed, and after it.
     person.type(`${PREFIX}sbeta\recho go''ne\r`);
     await person.sees(/^gone$/m);
     expect(await wsh.screen("beta")).toContain("gone");
@@ -128,7 +128,7 @@ describe("the switcher", () => {
     person.type("\x14gamma\recho ma''de \x1b[200~pasted\x1b[201~\r");
     await person.sees(/^made pasted$/m);
     expect(await wsh.screen("gamma")).toContain("made pasted");
-    // Behind the end of another one, and through the list as it is then.
+    // After the end of another one, and through the list as it is then.
     person.type(`${PREFIX}s`);
     await person.sees(/^>gamma/m);
     person.type("beta\x18yalpha\recho la''st\r");
@@ -137,7 +137,7 @@ describe("the switcher", () => {
     expect(await wsh.screen("alpha")).toMatch(/^back$[\s\S]*^last$/m);
   });
 
-  test("a question and a name go on about the session that they began with, also when it has ended", async () => {
+  test("a question and a name prompt keep their session, also when it has ended", async () => {
     await using wsh = new Wsh();
     for (const name of ["alpha", "beta", "gamma"]) await wsh.session(name);
     await using person = await EmulatorTerminal.attach(wsh, "alpha");
@@ -162,7 +162,7 @@ describe("the switcher", () => {
     expect((await wsh.list()).map(({ name }) => name)).toEqual(["alpha"]);
   });
 
-  test("says that there is no agent, and that nothing has the name that was typed", async () => {
+  test("reports that there is no agent, and that nothing has the typed name", async () => {
     await using wsh = new Wsh();
     await wsh.session("dev");
     await using person = await EmulatorTerminal.attach(wsh, "dev");
@@ -187,7 +187,7 @@ describe("the switcher", () => {
   });
 });
 
-test("before it opens another one, wsh says how many sessions there are; wsh a attaches", async () => {
+test("before it opens another one, wsh prints how many sessions there are; wsh a attaches", async () => {
   await using wsh = new Wsh();
   await using first = EmulatorTerminal.run(wsh, ["--name", "first"]);
   await first.sees(/^\$/m);
@@ -202,7 +202,7 @@ test("before it opens another one, wsh says how many sessions there are; wsh a a
 });
 
 describe("letters", () => {
-  test("stand in the text in their order; beginnings of words and neighbours come first", () => {
+  test("match in their order; beginnings of words and neighbours come first", () => {
     expect(fuzzyCost("build server", "xs")).toBeNull();
     expect(fuzzyFilter(["obscure", "build server", "bs"], "bs", (text) => text)).toEqual([
       "bs",

@@ -1,4 +1,4 @@
-/** Every operation takes every form of a target; what a new pane's program finds in its environment; what stays. */
+/** Every operation takes every form of a target; the environment of a new pane's program; kept panes. */
 import { describe, expect, test } from "bun:test";
 import { connect } from "../../src/client/client.ts";
 import { type OperationName, operations } from "../../src/operations/table.ts";
@@ -6,7 +6,7 @@ import { splitServer } from "../support/panes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 
-/** What an operation needs besides its target. */
+/** Parameters of an operation besides its target. */
 const inputs: Readonly<Record<string, object>> = {
   "idle.await": { timeout_ms: 1 },
   wait: { any_of: ["prompt"] },
@@ -16,13 +16,13 @@ const inputs: Readonly<Record<string, object>> = {
   "lines.search": { query: "a" },
 };
 
-/** Codes of a target that led nowhere. */
+/** Codes of a target that does not exist. */
 const unreached = new Set([
   ...["session_not_found", "pane_not_found", "session_required", "moved", "unknown_method"],
   ...["invalid_request", "internal_error", "session_unavailable"],
 ]);
 
-describe("every operation that looks", () => {
+describe("every read operation", () => {
   test("takes each form of a target", async () => {
     await using all = await splitServer();
     const { wsh } = all;
@@ -52,7 +52,7 @@ describe("every operation that looks", () => {
     }
   });
 
-  test("reads the pane that was meant, and says which where the target left that open", async () => {
+  test("reads the right pane, and names it where the target left that open", async () => {
     await using all = await splitServer();
     const { wsh, http } = all;
     const { id, pane_id: first } = await wsh.session("dev");
@@ -79,7 +79,7 @@ describe("every operation that looks", () => {
 });
 
 describe("a new pane's program", () => {
-  test("has the session's variables, its own ids, and what the newest terminal brought along", async () => {
+  test("has the session's variables, its own ids, and those of the newest terminal", async () => {
     await using all = await splitServer();
     const { wsh, http } = all;
     await wsh.session("dev", "--env", "OF_SESSION=yes");
@@ -89,7 +89,7 @@ describe("a new pane's program", () => {
     const ask = 'echo "$WSH_SESSION $WSH_PANE $WSH_SERVER_NAME $OF_SESSION $OF_PANE $SSH_AUTH_SOCK $DISPLAY"';
     expect(await wsh.ok("exec", pane, "--", ask)).toBe(`dev ${pane} t yes own /tmp/agent.of.person :7\n`);
     expect(await wsh.ok("exec", pane, "--", 'echo "$WSH_SOCKET"')).toBe(`${wsh.instance.httpSocket}\n`);
-    // What starts there finds its own pane.
+    // A child finds its own pane.
     const cli = wsh
       .command()
       .map((word) => `'${word}'`)
@@ -101,7 +101,7 @@ describe("a new pane's program", () => {
 });
 
 describe("keep_after_exit", () => {
-  test("as a setting keeps every pane, and one that says otherwise goes", async () => {
+  test("as a setting keeps every pane, except those that override it", async () => {
     await using all = await splitServer({ config: "keep_after_exit = true\n" });
     const { wsh, http, panes } = all;
     await wsh.session("dev");

@@ -1,4 +1,4 @@
-/** What wsh draws itself looks as `[theme]` says; NO_COLOR takes its colours, and leaves those of programs. */
+/** wsh's own drawing follows `[theme]`; NO_COLOR removes its colours, and leaves those of programs. */
 import { expect, test } from "bun:test";
 import { type Cell, INVERSE, UNDERLINE } from "../../src/protocol/grid.ts";
 import { personAt } from "../support/person.ts";
@@ -12,7 +12,7 @@ async function cells(person: EmulatorTerminal, wanted: (cell: Cell) => boolean):
   return (await person.grid()).lines.flat().filter(wanted);
 }
 
-test("lines, status line and what is selected have their looks; NO_COLOR takes the colours of ours alone", async () => {
+test("lines, status line and selection have their styles; NO_COLOR removes the colours of wsh alone", async () => {
   const config = [
     "[theme]",
     "border = 'cyan'",
@@ -41,7 +41,7 @@ test("lines, status line and what is selected have their looks; NO_COLOR takes t
   await plain.sees(/^ dev /m);
   const colored = await cells(plain, ({ style }) => style.fg !== null || style.bg !== null);
   expect(colored.map(({ text }) => text).join("")).toBe("red");
-  // What is selected and found is told without colours, in the picture of a pane and in a session of one.
+  // Selection and matches are visible without colours, in the picture of a pane and in a session of one.
   await wsh.ok("new", "single", "--", "printf '\\033[31mred\\033[m plain\\n'; exec cat");
   await using alone = await EmulatorTerminal.attach(wsh, "single", { seen: /red/, env: { NO_COLOR: "1" } });
   const red = async (terminal: EmulatorTerminal, flags: number): Promise<boolean> =>
@@ -60,7 +60,7 @@ test("lines, status line and what is selected have their looks; NO_COLOR takes t
   }
 });
 
-test("a role or a look that there is not is refused with its line; wsh config says what holds", async () => {
+test("an unknown role or style is refused with its line; wsh config prints the effective ones", async () => {
   await using wsh = new Wsh({ config: "[theme]\nborder = 'red'\nbordr = 'red'\n" });
   const { code, stderr } = await wsh.run("config");
   expect([code !== 0, stderr.includes("config.toml:3: [theme] unknown role 'bordr'")]).toEqual([true, true]);

@@ -1,8 +1,8 @@
 /**
  * A random walk over splits, moves, sizes, floods, ends of programs and attached terminals while a person types without a
- * pause: every byte arrives exactly once, in order, and after each rest at the program that has the focus; the person's
- * terminal then shows what one that has just attached shows. WSH_WALK_SEED repeats a walk, WSH_WALK_SECONDS sets how long
- * it goes on.
+ * pause: every byte arrives exactly once, in order, and after each rest at the active pane's program; the person's
+ * terminal then shows the same as a newly attached one. WSH_WALK_SEED repeats a walk, WSH_WALK_SECONDS sets its
+ * duration.
  */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
@@ -18,7 +18,7 @@ const SECONDS = Number(process.env.WSH_WALK_SECONDS ?? (FULL ? 400 : 4));
 const SEED = Number(process.env.WSH_WALK_SEED ?? (FULL ? Date.now() % 1_000_000 : 1));
 const SIDES = ["left", "right", "up", "down"];
 const PRESETS = ["even-horizontal", "even-vertical", "main-vertical", "tiled", "next"];
-/** Panes that record what is typed, and others that come and go. */
+/** Panes that record their input, and others that come and go. */
 const RECORDERS = 3;
 const OTHERS = 3;
 const STEPS_TO_A_REST = 6;
@@ -53,7 +53,7 @@ test(
     const any = (): string => pick([...recorders, ...others]);
     const focus = (pane: string) => http.expect(200, http.post(`/sessions/${pane}/pane/select`, {}));
     const steps: Record<string, () => Promise<unknown>> = {
-      // What gets no keys, so that its end takes none along: the focus stays with what records.
+      // A pane without keys, so that its end takes none along: a recording one keeps the focus.
       split: async () => {
         if (others.length >= OTHERS) return;
         const command = pick(["exec sleep 1000", "while :; do seq 1 100000; done", "exit 3", "exec yes"]);

@@ -1,4 +1,4 @@
-/** What is typed in one of several panes shows at once, before the picture that has it, and is never left wrong. */
+/** Input in one of several panes is echoed at once, before the next picture, and is never left wrong. */
 import { expect, test } from "bun:test";
 import { composedAttach } from "../../src/protocol/attach.ts";
 import { messageTypes } from "../../src/protocol/messages.ts";
@@ -10,7 +10,7 @@ import { attachment, personContext } from "../support/terminals/attached-peer.ts
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 
-/** Four panes, of which the one with the focus runs a program; two terminals: one types, the other is shown the whole. */
+/** Four panes, of which the active one runs a program; two terminals: one types, the other shows the whole. */
 async function typist(command: string) {
   const all = await splitServer();
   const { wsh, http } = all;
@@ -35,7 +35,7 @@ async function typist(command: string) {
   };
 }
 
-test("an echo that the program takes back is not left on the screen", async () => {
+test("an echo that the program takes back does not remain on the screen", async () => {
   await using all = await typist(
     `bash -c 'stty raw -echo; printf "ready "; while IFS= read -rn1 k; do printf %s "$k"; sleep 0.01; printf "\\b%s" "\${k^^}"; done'`,
   );
@@ -47,7 +47,7 @@ test("an echo that the program takes back is not left on the screen", async () =
   await until("what another terminal shows", same);
 });
 
-test("keys that reach the pane's edge go on in its next row, not in its neighbour", async () => {
+test("keys that reach the pane's edge continue in its next row, not in its neighbour", async () => {
   await using all = await typist("stty raw -echo; printf 'ready '; exec cat");
   const { person, same } = all;
   const text = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -62,7 +62,7 @@ test("keys that reach the pane's edge go on in its next row, not in its neighbou
   await until("what another terminal shows", same);
 });
 
-test("beside panes that print, what is typed stands where it belongs", async () => {
+test("beside panes that print, input is displayed in its place", async () => {
   await using all = await typist("stty raw -echo; printf 'ready '; exec cat");
   const { http, person, same } = all;
   const noise = "bash -c 'for i in $(seq 1 400); do echo line $i; sleep 0.005; done; echo over; exec cat'";
@@ -80,7 +80,7 @@ test("beside panes that print, what is typed stands where it belongs", async () 
   await until("what another terminal shows", same);
 });
 
-test("an echo is sent ahead of the picture that has it", async () => {
+test("an echo is sent ahead of its picture", async () => {
   await using all = await typist("stty raw -echo; printf 'ready '; exec cat");
   const { wsh } = all;
   const came: string[] = [];
@@ -99,7 +99,7 @@ test("an echo is sent ahead of the picture that has it", async () => {
     await until(`the picture with ${key}`, () => came.slice(before).includes("picture"));
     if (came[before] === key) ahead++;
   }
-  // The first show that what is typed appears as it is; beside a picture of something else, none goes ahead.
+  // The first show that keys are echoed unchanged; beside a picture of something else, none is sent ahead.
   expect(ahead).toBeGreaterThan(keys.length / 2);
   connection.close();
 });

@@ -1,4 +1,4 @@
-/** A pane that shows another session: the session is renamed, hangs, ends; and the keyboard of a session that is split. */
+/** A pane that shows another session, which is renamed, hangs and ends; and the keyboard capture of a split session. */
 import { expect, test } from "bun:test";
 import { columns, splitServer } from "../support/panes.ts";
 import { stopProcess } from "../support/processes.ts";
@@ -7,7 +7,7 @@ import { until } from "../support/until.ts";
 import { TestSocket } from "../support/websocket.ts";
 import { hostOf } from "../support/wsh.ts";
 
-test("a view of a session that is renamed, hangs, and ends: it goes on, stands still, and closes", async () => {
+test("a view follows a session that is renamed, freezes while it hangs, and closes at its end", async () => {
   await using all = await splitServer();
   const { wsh, http, panes } = all;
   await wsh.session("dev");
@@ -27,7 +27,7 @@ test("a view of a session that is renamed, hangs, and ends: it goes on, stands s
 
   const process_ = hostOf(shown.pid);
   await stopProcess(process_);
-  // Typing beside it, splitting and closing need nothing of the session that hangs.
+  // Typing beside it, splitting and closing need nothing of the hung session.
   person.type("echo beside\r");
   await until("the own pane", async () => /^beside/m.test(columns(await person.text(), 0, 40)));
   expect((await http.post("/sessions/dev/panes", { direction: "down" })).status).toBe(201);
@@ -41,7 +41,7 @@ test("a view of a session that is renamed, hangs, and ends: it goes on, stands s
   await until("the own pane", async () => /^alone/m.test(columns(await person.text(), 0, 40)));
 });
 
-test("a keyboard that was captured stays so through the first split, and is free when its holder is gone", async () => {
+test("a captured keyboard stays so through the first split, and is free when its holder is gone", async () => {
   await using all = await splitServer();
   const { wsh, http } = all;
   await wsh.session("dev");
@@ -82,7 +82,7 @@ test("kill -9 of a pane's program closes that pane alone", async () => {
   expect(await wsh.ok("exec", "dev", "--", "echo lives")).toBe("lives\n");
 });
 
-test("a view sizes what it shows only while nobody else looks at that; it shows the part around the cursor", async () => {
+test("a view sizes its source only while it has no other viewer; it shows the part around the cursor", async () => {
   await using all = await splitServer();
   const { wsh, http } = all;
   await wsh.session("shown");
@@ -103,7 +103,7 @@ test("a view sizes what it shows only while nobody else looks at that; it shows 
     await until("the left part", async () => /^\$ echo left in the row$/m.test(await view()));
     person.type(`${" ".repeat(40)}right`);
     await until("the right part", async () => /^ {30,}right$/m.test(await view()));
-    // A key in the view is no size that is asked for.
+    // A key in the view does not request a size.
     looking.type("most\r");
     await person.sees(/^left in the row rightmost$/m);
     await until("the left part", async () => /^left in the row rightmost$/m.test(await view()));

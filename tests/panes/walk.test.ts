@@ -1,9 +1,9 @@
 /**
- * A random walk over windows and panes, with a person attached, beside a session to which panes go, from which they come
- * back, and which is shown in views while it is renamed, held up, ended and killed: after each step every cell belongs to
- * one pane or line, every pane runs what it ran before, no session is missing, and one of the panes answers with what it
- * printed itself; at the end the person can type, and `wsh stop` leaves nothing behind. WSH_WALK_SEED repeats a walk,
- * WSH_WALK_SECONDS sets how long it goes on.
+ * A random walk over windows and panes, with a person attached, beside a session that gives and takes panes
+ * and is shown in views while it is renamed, paused, ended and killed: after each step every cell belongs to
+ * one pane or line, every pane runs its earlier program, no session is missing, and one of the panes answers with its
+ * own output; at the end the person can type, and `wsh stop` leaves nothing behind. WSH_WALK_SEED repeats a walk,
+ * WSH_WALK_SECONDS sets its duration.
  */
 import { expect, test } from "bun:test";
 import { type Pane, splitServer } from "../support/panes.ts";
@@ -39,7 +39,7 @@ test(
       if (chosen === undefined) throw new Error("nothing to choose from");
       return chosen;
     };
-    // Ended sessions go away at once, and their processes with them.
+    // Ended sessions are removed at once, and their processes with them.
     await using all = await splitServer({ config: "grace_seconds = 0\n" });
     const { wsh, http, panes } = all;
     await wsh.session("dev");
@@ -99,7 +99,7 @@ test(
       },
       "kill -9 of all of the other session": async () => {
         const there = await http.expect<Pane[]>(200, http.get(`/sessions/${other}/panes`));
-        // Panes that came from the other session run in its process still, and end with nobody who shows them.
+        // Panes that came from the other session still run in its process, and end without a viewer.
         const own = new Set(there.filter(({ id }) => !away.has(id)).map(({ pid }) => hostOf(pid)));
         for (const pid of own) process.kill(pid, "SIGKILL");
         await anotherSession();
@@ -140,7 +140,7 @@ test(
       rotate: () => http.post(`/sessions/${any()}/layout/rotate`, {}),
       terminal: async () => person.resize(6 + below(40), 20 + below(120)),
     };
-    /** The other session is over, and its panes with it: there is another one. */
+    /** The other session has ended, with its panes: a new one is made. */
     const anotherSession = async () => {
       const ended = other;
       away.clear();
@@ -148,7 +148,7 @@ test(
       other = `other${log.length}`;
       await wsh.session(other);
     };
-    // What was killed as a whole can be restored, and is listed as lost.
+    // A session killed as a whole can be restored, and is listed as crashed.
     const living = async () => (await wsh.list()).flatMap(({ name, state }) => (state === "crashed" ? [] : [name]));
     const check = async (): Promise<void> => {
       let reason = "";
@@ -170,7 +170,7 @@ test(
       });
       for (const { id, pid } of others) if (away.has(id)) away.set(id, pid);
       expect((await living()).sort()).toEqual(["dev", other]);
-      // A pane says what its own shell says, wherever it is and however small.
+      // A pane answers with its own shell's output, wherever it is and however small.
       const pane = pick([...pids.keys(), ...away.keys()]);
       const command = `echo $WSH_PANE ${++asked}; (exit ${asked % 100})`;
       expect(await http.expect<object>(200, http.post(`/sessions/${pane}/exec`, { command }))).toMatchObject({
@@ -227,7 +227,7 @@ test(
   (SECONDS + 90) * 1000,
 );
 
-/** What is wrong with the windows; empty when nothing is. @param pids of the programs as they were, 0 when new */
+/** Errors in the windows; empty when there are none. @param pids earlier ids of the programs, 0 when new */
 function problem(windows: readonly Shown[], pids: ReadonlyMap<string, number>): string {
   const all = windows.flatMap(({ panes }) => panes).filter(({ view }) => view === undefined);
   if (
@@ -255,7 +255,7 @@ function problem(windows: readonly Shown[], pids: ReadonlyMap<string, number>): 
       }
     }
     const isFree = (y: number, x: number): boolean => cells[y * cols + x] === 0;
-    // What is no pane's is a line between two: one cell wide, and along no edge.
+    // A cell outside every pane is a line between two: one cell wide, and along no edge.
     for (let y = 0; y + 1 < rows; y++) {
       for (let x = 0; x + 1 < cols; x++) {
         const square = isFree(y, x) && isFree(y, x + 1) && isFree(y + 1, x) && isFree(y + 1, x + 1);

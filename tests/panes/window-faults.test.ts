@@ -1,6 +1,6 @@
 /**
- * kill -9 at every moment of a window's way to another session, of either process, or both: after a restore
- * one session has the window, whole, and so it is with the one that it was exchanged for. WSH_TEST_SEED repeats a run.
+ * kill -9 at every moment of a window's move to another session, of either process, or both: after a restore
+ * one session has the whole window, and so it is with the one that it was exchanged for. WSH_TEST_SEED repeats a run.
  */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
@@ -17,7 +17,7 @@ const ROUNDS = full ? 60 : 1;
 const WAYS = ["move", "swap"] as const;
 const VICTIMS = ["giver", "taker", "both"] as const;
 type Trial = readonly [way: (typeof WAYS)[number], victim: (typeof VICTIMS)[number]];
-/** Briefly one of each: what a swap gives and takes, a move does. */
+/** Briefly one of each: a swap exercises both directions of a move. */
 const TRIALS: readonly Trial[] = full
   ? WAYS.flatMap((way) => VICTIMS.map((victim) => [way, victim] as const))
   : [
@@ -103,7 +103,7 @@ test(
   full ? 600_000 : 60_000,
 );
 
-test("a process that only runs a window of a session that was killed ends by itself; wsh stop leaves nothing", async () => {
+test("a process that only runs a window of a killed session ends by itself; wsh stop leaves nothing", async () => {
   await using all = await splitServer();
   const { wsh } = all;
   for (const name of ["one", "two"]) await wsh.session(name);

@@ -1,4 +1,4 @@
-/** Windows that get another number, change places, or go to another session: whole, or not at all. */
+/** Windows that get another number, change places, or move to another session: completely, or not at all. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { splitServer } from "../support/panes.ts";
@@ -96,7 +96,7 @@ test("sessions that have exchanged their only windows are used by name as before
   expect((await wsh.run("window", "move", "one:0", "")).stderr).toContain("'' is not a session");
 });
 
-test("a window that came from another session comes back with its session, and outlives a move that is not answered", async () => {
+test("a window that came from another session is restored with its session, and survives a move without an answer", async () => {
   await using all = await splitServer();
   const { wsh } = all;
   await wsh.session("one");
@@ -107,7 +107,7 @@ test("a window that came from another session comes back with its session, and o
   process.kill(taker, "SIGSTOP");
   expect((await wsh.run("window", "move", window, "two")).code).toBe(1);
   process.kill(taker, "SIGCONT");
-  // Longer than a pane without a session is let live.
+  // Longer than a pane without a session may live.
   await Bun.sleep(2_500);
   expect(await wsh.ok("exec", pane, "--", "echo $here")).toBe("1\n");
   await wsh.ok("window", "move", window, "two");
@@ -160,7 +160,7 @@ describe("to another session", () => {
     expect(await facts(all)).toEqual(before);
   });
 
-  test("or not at all: where the last of its panes cannot be shown there, on either side", async () => {
+  test("or not at all: when the last of its panes cannot be shown there, on either side", async () => {
     const { all, moved, last } = await twoSessions();
     await using _ = all;
     const { wsh, http } = all;
@@ -169,7 +169,7 @@ describe("to another session", () => {
     const asked: [string, string, object][] = [
       [moved.window, "move", { to: "two" }],
       [moved.window, "swap", { with: "two:0" }],
-      // Here the other side refuses, once the first has what it gave.
+      // Here the other side refuses, after the first has received its window.
       ["two:0", "swap", { with: moved.window }],
       [moved.window, "move", { to: "nowhere" }],
       [moved.window, "move", { to: "two:0" }],
@@ -205,7 +205,7 @@ describe("to another session", () => {
     expect(await wsh.ok("exec", last, "--", "echo in order")).toBe("in order\n");
   });
 
-  test("two sessions that give each other windows at once wait for nobody", async () => {
+  test("two sessions that exchange windows at the same time do not deadlock", async () => {
     const { all, moved } = await twoSessions();
     await using _ = all;
     const { window: other } = await post(all, "two/windows");
