@@ -6,14 +6,12 @@
  * Owns the timer of a drag at the edge, which ends when the button goes up, or with `close`.
  */
 import type { MouseReport } from "../../keys/mouse.ts";
-
+import { Clicks } from "./clicks.ts";
 import { type Selection, wordAt } from "./selection.ts";
 import type { CopyModeText, Point } from "./text.ts";
 
 /** Rows per turn of the wheel. */
 const WHEEL_ROWS = 3;
-/** Longest time between the presses of a double click, in ms. */
-const CLICK_MS = 400;
 /** Interval between two rows while a drag is held at the edge, in ms. */
 const EDGE_MS = 50;
 const MOTION = 32;
@@ -33,9 +31,7 @@ interface Pointed {
 }
 
 export class Pointing {
-  private clicks = 0;
-  private clickedAt = Number.NEGATIVE_INFINITY;
-  private clicked = "";
+  private readonly clicks = new Clicks();
   private pressed: Point | null = null;
   private edge: Timer | null = null;
 
@@ -57,19 +53,15 @@ export class Pointing {
     else if (button === 0) this.press(place);
   }
 
-  /** @param clicks presses in a row, if already counted */
-  press({ row, col }: { readonly row: number; readonly col: number }, clicks?: number): void {
+  /** @param counted presses in a row, if already counted */
+  press({ row, col }: { readonly row: number; readonly col: number }, counted?: number): void {
     const { look } = this;
-    const now = performance.now();
-    const at = `${row} ${col}`;
-    this.clicks = clicks ?? (at === this.clicked && now - this.clickedAt < CLICK_MS ? (this.clicks % 3) + 1 : 1);
-    this.clicked = at;
-    this.clickedAt = now;
+    const clicks = this.clicks.press(`${row} ${col}`, counted);
     const point = look.placeAt(row, col);
     this.pressed = point;
     look.choose(null);
-    if (this.clicks === 2) look.choose(wordAt(look.text, point));
-    else if (this.clicks === 3) look.choose({ kind: "lines", anchor: point, head: point });
+    if (clicks === 2) look.choose(wordAt(look.text, point));
+    else if (clicks === 3) look.choose({ kind: "lines", anchor: point, head: point });
     else look.go(point);
   }
 

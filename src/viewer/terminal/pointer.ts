@@ -13,6 +13,7 @@ import { decodeKeys, initialKeyState } from "../../keys/decode.ts";
 import { encodeReport, type ReadMouse, readReport } from "../../keys/mouse.ts";
 import { type CopyModeInput, MAX_WHEEL_ROWS } from "../../protocol/copy-mode.ts";
 import type { FrameModes } from "../../protocol/frame.ts";
+import { Clicks } from "../../session/copy-mode/clicks.ts";
 import type { Border, PaneBox } from "../../session/layout/cells.ts";
 import type { FloatEdge } from "../../session/layout/floats.ts";
 import type { StatusTarget } from "../../session/types.ts";
@@ -27,9 +28,6 @@ const DRAG = 32;
 const encodings = { 0: "x10", 1005: "utf8", 1006: "sgr", 1015: "urxvt" } as const;
 /** Rows or lines per notch of the wheel, as in most terminals. */
 const NOTCH = 3;
-/** Longest time between the presses of a double click, in ms, and most clicks that count together. */
-const CLICK_MS = 400;
-const MOST_CLICKS = 3;
 /** Mode for clicks, the wheel, and motion while a button is pressed. */
 const DRAGS = 1002;
 /** Mode that includes motion without a button. */
@@ -112,7 +110,7 @@ export class Pointer {
   /** Position at which the left button was pressed in a pane whose program did not request it. */
   private pressed: CellPosition | null = null;
   private beginning: Beginning | null = null;
-  private clicks = { at: "", count: 0, when: Number.NEGATIVE_INFINITY };
+  private readonly clicks = new Clicks();
   /** Replacement for the input being read; null while nothing is read. */
   private typed: Uint8Array[] | null = null;
 
@@ -182,20 +180,11 @@ export class Pointer {
       row: Math.min(Math.max(position.row - box.row, 0), box.rows - 1),
       col: Math.min(Math.max(position.col - box.col, 0), box.cols - 1),
     };
-    const clicks = isPress && event.button === LEFT ? this.clicked(pane, own) : 1;
+    const clicks = isPress && event.button === LEFT ? this.clicks.press(`${pane} ${own.row} ${own.col}`) : 1;
     if (this.kept(pane, event, own)) return;
     if (!wants(modes.mouse, event)) this.unasked(pane, modes, event, own, clicks);
     // Reports in pixels cannot be computed from cells.
     else if (modes.mouseEncoding !== 1016) this.give(pane, own, { ...event, encoding: encodings[modes.mouseEncoding] });
-  }
-
-  /** Number of presses of the left button at this position in a row. */
-  private clicked(pane: string, { row, col }: CellPosition): number {
-    const at = `${pane} ${row} ${col}`;
-    const when = performance.now();
-    const isNext = at === this.clicks.at && when - this.clicks.when < CLICK_MS;
-    this.clicks = { at, when, count: isNext ? (this.clicks.count % MOST_CLICKS) + 1 : 1 };
-    return this.clicks.count;
   }
 
   /** Drags a border. @returns whether the report belonged to the drag */
