@@ -15,11 +15,8 @@ import type { AppContext, AppEnv, Refused } from "../http/context.ts";
 import { errorResponse } from "../http/request.ts";
 import { checkOrigin, type GuardPolicy } from "./guard.ts";
 import { BEARER_MS, type Login } from "./login.ts";
-import { RateLimit } from "./rate-limit.ts";
+import { FailedAttempts } from "./rate-limit.ts";
 
-/** Failed attempts of an address: at most this many at once, and as many per minute. */
-const WRONG_TRIES = 5;
-const MINUTE_S = 60;
 /** Longest body of a step, in bytes: a key and some names. */
 const MAX_BODY_BYTES = 8 * 1024;
 
@@ -48,7 +45,7 @@ interface LoginRoutesOptions {
 
 /** Mounted before admission: these callers have no token. */
 export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void {
-  const wrong = new RateLimit(WRONG_TRIES / MINUTE_S, undefined, WRONG_TRIES);
+  const wrong = new FailedAttempts();
   const step = (path: string, act: (c: AppContext, login: Login | null) => Promise<Response>): void => {
     app.post(path, limitBody(MAX_BODY_BYTES, errorResponse), readBody(BODY_MS, errorResponse), async (c) => {
       c.header("Cache-Control", "no-store");
@@ -67,9 +64,7 @@ export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void
     try {
       return await act();
     } catch (thrown) {
-      const isWrong = WshError.from(thrown).code === "auth_invalid";
-      const wait = isWrong ? wrong.take(c.env.peer ?? "unknown") : null;
-      if (wait !== null) throw new WshError("rate_limited", "too many failed attempts", { retry_after_s: wait });
+      if (WshError.from(thrown).code === "auth_invalid") wrong.add(c.env.peer);
       throw thrown;
     }
   };

@@ -3,6 +3,7 @@
  * bucket is forgotten, so only addresses with recent requests are remembered; past the limit of addresses the rest
  * share one bucket.
  */
+import { WshError } from "../../protocol/errors.ts";
 
 /** Limit of addresses remembered at one time: ~100 bytes each. */
 const MAX_ADDRESSES = 10_000;
@@ -53,5 +54,19 @@ export class RateLimit {
   private forgetFull(now: number): void {
     for (const [address, { at }] of this.buckets)
       if (now - at > (1000 * this.burst) / this.perSecond) this.buckets.delete(address);
+  }
+}
+
+/** Failed attempts of an address: at most this many at once, and as many per minute. */
+const FAILED_ATTEMPTS = 5;
+const MINUTE_S = 60;
+
+export class FailedAttempts {
+  private readonly limit = new RateLimit(FAILED_ATTEMPTS / MINUTE_S, undefined, FAILED_ATTEMPTS);
+
+  /** Counts an attempt. @throws WshError rate_limited */
+  add(peer: string | null): void {
+    const wait = this.limit.take(peer ?? "unknown");
+    if (wait !== null) throw new WshError("rate_limited", "too many failed attempts", { retry_after_s: wait });
   }
 }

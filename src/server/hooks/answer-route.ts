@@ -8,17 +8,13 @@ import type { Call } from "../../operations/call.ts";
 import { NOTICE_TOKEN } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { ensureNoticeKey } from "../../secrets/own-secrets.ts";
-import { RateLimit } from "../auth/rate-limit.ts";
+import { FailedAttempts } from "../auth/rate-limit.ts";
 import type { AppEnv } from "../http/context.ts";
 import { answerOf } from "./answer-addresses.ts";
 
-/** Wrong addresses from a peer: at most this many at once, and as many per minute. */
-const WRONG_TRIES = 5;
-const MINUTE_S = 60;
-
 /** Mounted before admission: its callers have no token. */
 export function mountAnswers(app: Hono<AppEnv>, instance: Instance, call: Call): void {
-  const wrong = new RateLimit(WRONG_TRIES / MINUTE_S, undefined, WRONG_TRIES);
+  const wrong = new FailedAttempts();
   app.post("/notice/:code", async (c) => {
     const { peer, agent } = c.env;
     c.header("Cache-Control", "no-store");
@@ -27,8 +23,7 @@ export function mountAnswers(app: Hono<AppEnv>, instance: Instance, call: Call):
     if (agent !== null) throw new WshError("access_denied", `${agent} may not answer for the person`);
     const addressed = answerOf(ensureNoticeKey(instance), c.req.param("code"));
     if (addressed === null) {
-      const wait = wrong.take(peer ?? "unknown");
-      if (wait !== null) throw new WshError("rate_limited", "too many failed attempts", { retry_after_s: wait });
+      wrong.add(peer);
       throw new WshError("auth_invalid", "this is not an address of a notice");
     }
     const { session, ask: ask_id, answer } = addressed;
