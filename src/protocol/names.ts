@@ -142,6 +142,13 @@ export function paneId(id: number): string {
   return `@${id}`;
 }
 
+/** The number in the id of a pane that wsh itself has given. @throws WshError internal_error */
+export function paneNumber(id: string): number {
+  const target = parseTarget(id);
+  if (target.kind !== "pane") throw new WshError("internal_error", `'${id}' is not a pane id`);
+  return target.id;
+}
+
 export function windowId(id: number): string {
   return `@w${id}`;
 }

@@ -18,7 +18,7 @@ import type { Logger } from "../log/log.ts";
 import { checkRequest } from "../pane/spawn-plan.ts";
 import { defined } from "../protocol/defined.ts";
 import type { OwnedHook } from "../protocol/hooks.ts";
-import { normalizeTags, paneId } from "../protocol/names.ts";
+import { normalizeTags, paneId, paneNumber } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
 import { PORT_VARIABLE } from "../protocol/port-variable.ts";
 import { requireInTime } from "../protocol/requests.ts";
@@ -342,7 +342,7 @@ function firstWindows(
 async function linkRestored(sessionProcess: SessionProcess): Promise<void> {
   const { arrangement, instance, number, processId: id } = sessionProcess;
   const { windows, panes } = arrangement.state;
-  const own = Object.values(panes).flatMap((entry) => (entry.view === null ? [Number(entry.id.slice(1))] : []));
+  const own = Object.values(panes).flatMap((entry) => (entry.view === null ? [paneNumber(entry.id)] : []));
   await linkAll(instance, { id, session: number, panes: own, windows: windows.map((window) => window.id) });
   const { openView } = await import("./panes/view-pane.ts");
   for (const { id: pane, view } of Object.values(panes)) {

@@ -18,6 +18,7 @@ import { leavePane } from "../platform/child-limits.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
+import { paneNumber } from "../protocol/names.ts";
 import type { Worktree } from "../protocol/worktree.ts";
 import { beforeEachRead } from "../pty/turns.ts";
 import type { LifeLock } from "../registry/life-lock.ts";
@@ -259,7 +260,7 @@ async function registerAgain(
     tmux.listenAgain();
     session.renamedTo(claim.name);
     if (arrangement.isSplit) {
-      const panes = [...locals.keys()].map((pane) => Number(pane.slice(1)));
+      const panes = [...locals.keys()].map((pane) => paneNumber(pane));
       const windows = arrangement.state.windows.map(({ id }) => id);
       await linkAll(instance, { id: sessionProcess.processId, session: sessionProcess.number, panes, windows });
     }

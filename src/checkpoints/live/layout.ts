@@ -11,6 +11,7 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
 import { intervals } from "../../platform/intervals.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { paneNumber } from "../../protocol/names.ts";
 import { hasKept, keptElements } from "../../session/drawing/persistent-elements.ts";
 import { isLeaf, type LayoutNode } from "../../session/layout/tree.ts";
 import type { Session } from "../../session/session.ts";
@@ -200,7 +201,7 @@ export class LayoutCheckpoint {
         { id: Number(session.id.slice(2)), window: Math.min(...windows.map(({ id }) => id)) },
         endedBy,
       ),
-      panes: own.map(({ id }) => Number(id.slice(1))),
+      panes: own.map(({ id }) => paneNumber(id)),
       windows: windows.map(({ id }) => id),
       tree: treeOf({ ...stored, env: {}, elements: keptElements(session.elements.state()) }),
     };

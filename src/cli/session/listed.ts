@@ -7,7 +7,7 @@ import * as v from "valibot";
 import { hostname } from "../../instance/hostname.ts";
 import { type Instance, sessionSocket } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { paneId, parseTarget, sessionId } from "../../protocol/names.ts";
+import { paneId, paneNumber, parseTarget, sessionId } from "../../protocol/names.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import type { SessionEntry } from "../../registry/directories.ts";
 import { cleanStale, listSessions, lookUp } from "../../registry/registry.ts";
@@ -77,14 +77,13 @@ async function askAtServer(instance: Instance): Promise<ListedSession[] | null> 
 }
 
 function entryOf(instance: Instance, { id, pane_id, name, running }: SessionInfo): SessionEntry {
-  const pane = parseTarget(pane_id);
-  if (pane.kind !== "pane") throw new WshError("internal_error", `'${pane_id}' is not a pane id`);
+  const pane = paneNumber(pane_id);
   const own = parseTarget(id);
   const session = own.kind === "session_id" ? own.id : null;
   // The session's first pane may be gone.
   const entry = session === null ? undefined : lookUp(listSessions(instance), own);
-  const socket = entry?.socket ?? sessionSocket(instance, pane.id);
-  return { id: pane.id, session, window: null, socket, name, ended: !running, isMember: false };
+  const socket = entry?.socket ?? sessionSocket(instance, pane);
+  return { id: pane, session, window: null, socket, name, ended: !running, isMember: false };
 }
 
 async function ask(entry: SessionEntry, patienceMs = HELLO_PATIENCE_MS): Promise<ListedSession> {

@@ -11,8 +11,7 @@ import { ownerProcessAbove } from "../../platform/agent-above.ts";
 import { ownDirectory } from "../../platform/directory.ts";
 import { requireAgentRoom } from "../../protocol/agent-sessions.ts";
 import { defined } from "../../protocol/defined.ts";
-import { WshError } from "../../protocol/errors.ts";
-import { parseTarget } from "../../protocol/names.ts";
+import { paneNumber } from "../../protocol/names.ts";
 import { ownerOf } from "../../protocol/owner.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import { settingsOf, warn } from "../instance.ts";
@@ -74,7 +73,5 @@ export async function startSession(
   const report = v.parse(ReportSchema, await startSessionProcess(instance, spec));
   report.warnings.forEach(warn);
   const { pane_id } = report.info;
-  const target = parseTarget(pane_id);
-  if (target.kind !== "pane") throw new WshError("internal_error", `'${pane_id}' is not a pane id`);
-  return { info: report.info, socket: sessionSocket(instance, target.id) };
+  return { info: report.info, socket: sessionSocket(instance, paneNumber(pane_id)) };
 }

@@ -2,6 +2,7 @@
  * A pane of this session whose process, another session's, is gone: it is restarted here from its checkpoint, as in a
  * restored session. If only the connection was lost, it is shown again.
  */
+
 import * as v from "valibot";
 import { lives } from "../../checkpoints/dying.ts";
 import { Claims } from "../../checkpoints/files/claims.ts";
@@ -10,6 +11,7 @@ import { whyCrashed } from "../../checkpoints/files/sessions.ts";
 import { paneSpec } from "../../checkpoints/launch.ts";
 import { SessionSpecSchema } from "../../launch/session-spec.ts";
 import type { Logger } from "../../log/log.ts";
+import { paneNumber } from "../../protocol/names.ts";
 import { linkPane } from "../../registry/panes.ts";
 import { windowWith } from "../../session/windows/state.ts";
 import { planPane } from "../create.ts";
@@ -42,7 +44,7 @@ export async function recoverGuest(
 /** @throws WshError checkpoint_not_found: it belongs to another session, or it has no checkpoint */
 async function startAgain(parts: SessionParts, pane: string, env: Readonly<Record<string, string>>): Promise<void> {
   const { arrangement, instance, settings, session, processId, number, keeper } = parts;
-  const id = Number(pane.slice(1));
+  const id = paneNumber(pane);
   const directory = new Claims(instance).folderOf(number, id);
   const { record } = readPane(directory, id);
   const crashed = { session: record.session, number, why: whyCrashed(record) };

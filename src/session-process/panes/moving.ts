@@ -9,7 +9,7 @@ import { sessionSocket } from "../../instance/paths.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { KeepSchema } from "../../protocol/layout.ts";
-import { formatTarget, parseTarget } from "../../protocol/names.ts";
+import { formatTarget, paneNumber, parseTarget } from "../../protocol/names.ts";
 import type { Size } from "../../protocol/size.ts";
 import { linkPane, releasePane } from "../../registry/panes.ts";
 import { findSession } from "../../registry/registry.ts";
@@ -113,7 +113,7 @@ export class Giving implements Disposable {
     } catch (thrown) {
       const { claimsIn } = await import("../../checkpoints/files/claims.ts");
       const claims = claimsIn(sessionDir(parts.instance, to.number));
-      if (this.panes.every(({ pane, chosen }) => claims.get(Number(pane.slice(1))) === chosen.moves)) return null;
+      if (this.panes.every(({ pane, chosen }) => claims.get(paneNumber(pane)) === chosen.moves)) return null;
       throw thrown;
     }
   }
@@ -134,7 +134,7 @@ export class Giving implements Disposable {
       if (!isAll) arrangement.forget(id);
       else if (placed instanceof ViewLink) placed.close();
       else arrangement.localOf(id)?.leave();
-      await releasePane(instance, processId, number, Number(id.slice(1))).catch(() => {});
+      await releasePane(instance, processId, number, paneNumber(id)).catch(() => {});
     }
   }
 
@@ -173,7 +173,7 @@ export class Taking implements AsyncDisposable {
       this.undo.push(async () => arrangement.forget(pane));
       return;
     }
-    const id = Number(pane.slice(1));
+    const id = paneNumber(pane);
     const local = locals.get(pane);
     const home = local?.home ?? null;
     this.undo.push(async () => {

@@ -4,7 +4,7 @@ import type { OperationNameOf } from "../../../operations/table.ts";
 import { defined, present } from "../../../protocol/defined.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { countPanes, type FloatLeaf, type LayoutTree, type PaneProgram } from "../../../protocol/layout.ts";
-import { windowId } from "../../../protocol/names.ts";
+import { paneNumber, windowId } from "../../../protocol/names.ts";
 import type { Size } from "../../../protocol/size.ts";
 import { placePanes } from "../../../session/layout/cells.ts";
 import { defaultBounds, type FloatEntry, outerBox } from "../../../session/layout/floats.ts";
@@ -39,9 +39,7 @@ export const layoutHandlers: Pick<Handlers<"layout", LayoutCall>, LayoutOperatio
       ...(window.name === null ? {} : { named: true as const }),
       tree: treeOf(window.root, arrangement.state.panes),
       ...floatsIn(window, arrangement.state.panes),
-      tmux: writeTmuxLayout(placePanes(window.root, arrangement.sizeOf(window), window.recent), (id) =>
-        Number(id.slice(1)),
-      ),
+      tmux: writeTmuxLayout(placePanes(window.root, arrangement.sizeOf(window), window.recent), (id) => paneNumber(id)),
     })),
   }),
   "layout.set": (call, wanted) => setLayout(call, wanted),
