@@ -3,6 +3,10 @@
  * and writes it when the socket drains. It never drops data: `pending` is the backlog of the peer, and the owner
  * decides (stop sending and repaint later, or close).
  */
+
+/** Pending bytes above which a reader counts as too slow: a few screens, several times a pipe's capacity. */
+export const BEHIND_BYTES = 256 * 1024;
+
 export class Outbox {
   private queue: Uint8Array[] = [];
   private bytes = 0;

@@ -2,7 +2,6 @@
  * A pane of this session whose process, another session's, is gone: it is restarted here from its checkpoint, as in a
  * restored session. If only the connection was lost, it is shown again.
  */
-
 import * as v from "valibot";
 import { lives } from "../../checkpoints/dying.ts";
 import { Claims } from "../../checkpoints/files/claims.ts";

@@ -8,11 +8,10 @@ import * as v from "valibot";
 import type { CommandFollower } from "../../pane/commands/command-follower.ts";
 import { messageTypes } from "../../protocol/messages.ts";
 import { parse } from "../../protocol/parse.ts";
+import { BEHIND_BYTES } from "../../wire/outbox.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { LocalPane } from "../panes/local-pane.ts";
 
-/** Bytes pending for a reader before the program is held: several times a pipe's capacity. */
-const BEHIND_BYTES = 256 * 1024;
 /** Maximum pending bytes when the program must not be held. */
 const MOST_BYTES = 8 * 1024 * 1024;
 

@@ -7,11 +7,10 @@ import * as v from "valibot";
 import type { Pane } from "../../pane/pane.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { messageTypes, type WireMessage } from "../../protocol/messages.ts";
+import { BEHIND_BYTES } from "../../wire/outbox.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { ClientEnd } from "./client-end.ts";
 
-/** Bytes pending for a reader above which it counts as too slow: a few screens. */
-const BEHIND_BYTES = 256 * 1024;
 /** Soft reset, normal screen, home and clear: the start of a repaint. */
 const REPAINT = new TextEncoder().encode("\x1b[!p\x1b[?6l\x1b[r\x1b[?1049l\x1b[0m\x1b[H\x1b[2J");
 

@@ -16,6 +16,7 @@ import type { LastingChange } from "../../protocol/lasting-changes.ts";
 import { messageTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
+import { BEHIND_BYTES } from "../../wire/outbox.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { PersonTerminal } from "./direct-terminal.ts";
 import { FLOOD_WINDOW_MS, FloodMeter } from "./flood-meter.ts";
@@ -29,8 +30,6 @@ import type { RowsFirst } from "./scrollback-feed.ts";
 import type { Shown, ShownProgram } from "./shown.ts";
 import { SizeNote } from "./size-note.ts";
 
-/** Limit of bytes pending for a pass-through terminal above which it is too slow: a few screens. */
-const BEHIND_BYTES = 256 * 1024;
 /** Longest sequence that a rendered terminal gets in addition to its pictures. */
 const MOST_EFFECT_BYTES = 4096;
 
