@@ -10,6 +10,9 @@ export interface Size {
   readonly cols: number;
 }
 
+/** Cells, or a share of the available ones. */
+export type Amount = { readonly cells: number } | { readonly percent: number };
+
 /** Longest side. */
 export const MAX_SIDE = 1000;
 

@@ -3,9 +3,9 @@
 import { Argument, type Command, Option } from "commander";
 import { defined } from "../../protocol/defined.ts";
 import { resizeRules } from "../../protocol/option-rules.ts";
+import type { Amount } from "../../protocol/size.ts";
 import { requireOptions, UsageError, wholeNumber } from "../arguments.ts";
 import {
-  type Amount,
   addBoundsOptions,
   amount,
   type BoundsOptions,

@@ -2,6 +2,7 @@
 import { type Command, Option } from "commander";
 import { defined } from "../../protocol/defined.ts";
 import type { PaneProgram } from "../../protocol/layout.ts";
+import type { Amount } from "../../protocol/size.ts";
 import { shellText } from "../../shell/words.ts";
 import { collect, requireOptions, UsageError, variables } from "../arguments.ts";
 
@@ -110,9 +111,6 @@ export function placeOf({ direction, size, whole, float, focus, ...bounds }: Pla
     focus: focus === true,
   };
 }
-
-/** Cells, or percent. */
-export type Amount = { readonly cells: number } | { readonly percent: number };
 
 /** @throws UsageError */
 export function amount(text: string): Amount {

@@ -5,11 +5,8 @@
  * cuts panes that do not fit into a window, so that a window shrunk and enlarged again looks as before. Runs for every
  * change of a layout or size, not for frames.
  */
-import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../protocol/size.ts";
+import { type Amount, MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../protocol/size.ts";
 import type { Border, FloatPlace, PaneBox, Placement } from "./cells.ts";
-
-/** Cells, or a share of the available ones. */
-export type Amount = { readonly cells: number } | { readonly percent: number };
 
 /** Position and size of a floating pane in its window, including its frame. */
 export interface FloatBounds {

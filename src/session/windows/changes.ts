@@ -9,9 +9,8 @@ import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { layoutPresetNames } from "../../protocol/layout-presets.ts";
 import { windowId } from "../../protocol/names.ts";
-import type { Size } from "../../protocol/size.ts";
+import type { Amount, Size } from "../../protocol/size.ts";
 import { extentsIn, neighbour, placePanes } from "../layout/cells.ts";
-import type { Amount } from "../layout/floats.ts";
 import { arrange, type LayoutPreset } from "../layout/presets.ts";
 import { growPane, resizePane } from "../layout/resize.ts";
 import {

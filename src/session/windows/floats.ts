@@ -6,9 +6,9 @@
  */
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../protocol/size.ts";
+import { type Amount, MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../protocol/size.ts";
 import type { PaneBox } from "../layout/cells.ts";
-import { type Amount, defaultBounds, type FloatBounds, type FloatEntry, FRAME, outerBox } from "../layout/floats.ts";
+import { defaultBounds, type FloatBounds, type FloatEntry, FRAME, outerBox } from "../layout/floats.ts";
 import { panesOf, type Side } from "../layout/tree.ts";
 import {
   floatOf,

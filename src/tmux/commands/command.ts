@@ -1,5 +1,6 @@
 /** A tmux command: its syntax, and its implementation by wsh's operations. */
 import { defined } from "../../protocol/defined.ts";
+import type { Amount } from "../../protocol/size.ts";
 import { TmuxError } from "../error.ts";
 import { numberFault } from "../options/options.ts";
 import type { Command } from "../run.ts";
@@ -17,9 +18,6 @@ export function command(
   const [name = "", alias] = names.split(" ");
   return { name, ...defined({ alias }), flags, least, most, usage, run };
 }
-
-/** A number of cells, or a percentage. */
-export type Amount = { readonly cells: number } | { readonly percent: number };
 
 /** @throws TmuxError `width too large` */
 export function amount(what: string, text: string, most = 2_147_483_647, least = 1): Amount {

@@ -2,13 +2,14 @@
 import type { OperationInput } from "../../operations/table.ts";
 import { present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
+import type { Amount } from "../../protocol/size.ts";
 import { TmuxError } from "../error.ts";
 import { type Pane, type Place, placeOf } from "../model.ts";
 import { optionAt } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { around, neighbour } from "../targets.ts";
-import { type Amount, amount, type Command, cellsOf, command, wholeNumber } from "./command.ts";
+import { amount, type Command, cellsOf, command, wholeNumber } from "./command.ts";
 import { respawn } from "./respawn.ts";
 import { freeIndex, movesFocus, programOf, takesFocus } from "./start.ts";
 import { nameWindow, printMade } from "./windows.ts";

@@ -1,12 +1,13 @@
 /** display-popup: a popup of wsh with tmux's positions, sizes and exit statuses. */
 import { constants } from "node:os";
 import { WshError } from "../../protocol/errors.ts";
+import type { Amount } from "../../protocol/size.ts";
 import { TmuxError } from "../error.ts";
 import { signalNumber } from "../formats/variables.ts";
 import type { Place } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
-import { type Amount, amount, type Command, cellsOf, command } from "./command.ts";
+import { amount, type Command, cellsOf, command } from "./command.ts";
 import { givenVariables } from "./start.ts";
 
 /** Status of a popup that was closed with its program running: that of a shell after SIGHUP. */

@@ -1,7 +1,8 @@
 /** Converts the rectangles of floating panes from and to the form of calls. Pure. */
 import { WshError } from "../../../protocol/errors.ts";
 import type { Bounds } from "../../../protocol/layout.ts";
-import type { Amount, FloatBounds } from "../../../session/layout/floats.ts";
+import type { Amount } from "../../../protocol/size.ts";
+import type { FloatBounds } from "../../../session/layout/floats.ts";
 import type { FloatChange } from "../../../session/windows/floats.ts";
 
 /** The rectangle that a call specifies; omitted parts are absent. */

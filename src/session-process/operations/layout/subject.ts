@@ -11,8 +11,7 @@ import { formatTarget, parseTarget, type Target, windowId } from "../../../proto
 import { requireCombinable } from "../../../protocol/option-rules.ts";
 import type { Owner } from "../../../protocol/owner.ts";
 import type { RunningProgram } from "../../../protocol/session.ts";
-import type { Size } from "../../../protocol/size.ts";
-import type { Amount } from "../../../session/layout/floats.ts";
+import type { Amount, Size } from "../../../protocol/size.ts";
 import { paneBeside, windowBeside } from "../../../session/windows/changes.ts";
 import {
   type PaneEntry,
