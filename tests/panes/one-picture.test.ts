@@ -44,8 +44,13 @@ class Picture {
   async after(text: string, mark: string) {
     const answered = fs.readFileSync(this.answers, "utf8").length;
     const before = this.person.bytes.length;
-    fs.writeFileSync(this.pipe, `${text}\x1b[20;1H\x1b[0m${mark}\x1b[H`);
+    fs.writeFileSync(this.pipe, `${text}\x1b[20;1H\x1b[0m${mark}\x1b[H\x1b[6n`);
     await this.person.sees(mark);
+    // The answer to the last query ends the answers.
+    const answers = await until("the answers", () => {
+      const sent = fs.readFileSync(this.answers, "utf8").slice(answered);
+      return sent.endsWith("\x1b[1;1R") ? sent : null;
+    });
     const written = this.person.bytes;
     const model = await modelOf(written);
     const { lines, cursor } = model.grid();
@@ -59,7 +64,7 @@ class Picture {
       modes,
       title,
       did: deeds(written.slice(before)),
-      answers: fs.readFileSync(this.answers, "utf8").slice(answered),
+      answers,
     };
   }
 
