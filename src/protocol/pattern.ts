@@ -39,12 +39,23 @@ export async function compilePattern(pattern: string, flags = ""): Promise<RE2JS
   }
 }
 
+/**
+ * Largest product of a pattern's instructions and a text's characters for a search that locates the match: about 60 ns
+ * each, so 4 s, in which the session would answer nothing.
+ */
+const MAX_STEPS = 75_000_000;
+
+/** Whether locating a match in the text would block the process for seconds; the test for a match never does. */
+export function isCostly(compiled: RE2JS, text: string): boolean {
+  return compiled.programSize() * text.length > MAX_STEPS;
+}
+
 const SPECIAL = /[\\^$.|?*+()[\]{}]/;
 
 interface LinePattern {
   /** Whether a line contains a match. */
   test(line: string): boolean;
-  /** Start of the first match in a line; -1: none. */
+  /** Start of the first match in a line; -1: none; 0 where locating it would take seconds. */
   start(line: string): number;
 }
 
@@ -55,6 +66,7 @@ export async function linePattern(pattern: string): Promise<LinePattern> {
   }
   const compiled = await compilePattern(pattern);
   const start = (line: string): number => {
+    if (isCostly(compiled, line)) return 0;
     const matcher = compiled.matcher(line);
     return matcher.find() ? matcher.start() : -1;
   };

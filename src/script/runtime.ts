@@ -17,7 +17,7 @@ import { Trace } from "./trace.ts";
 const orders: Orders = JSON.parse(process.env[ORDERS_VARIABLE] ?? "{}");
 // Workers of the test runner start with the environment of its first process.
 if (process.env.BUN_TEST_WORKER_ID !== undefined || orders.kind === "script") delete process.env[ORDERS_VARIABLE];
-if (orders.kind === "script") delete process.env.BUN_BE_BUN;
+if (orders.kind === "script") hideBun();
 
 let client: Promise<WshClient> | null = null;
 function connected(): Promise<WshClient> {
@@ -56,6 +56,20 @@ Bun.plugin({
     }));
   },
 });
+
+/** Programs of a script, `wsh` too, must not run as Bun; Bun.spawn inherits the environment of the start otherwise. */
+function hideBun(): void {
+  delete process.env.BUN_BE_BUN;
+  const { spawn, spawnSync } = Bun;
+  type Given = [argv: string[] | Record<string, unknown>, options?: Record<string, unknown>];
+  const inheriting =
+    (run: (...given: never[]) => unknown) =>
+    (...[argv, options]: Given): unknown =>
+      Array.isArray(argv)
+        ? run(...([argv, { env: process.env, ...options }] as never[]))
+        : run(...([{ env: process.env, ...argv }] as never[]));
+  Object.assign(Bun, { spawn: inheriting(spawn), spawnSync: inheriting(spawnSync) });
+}
 
 if (orders.kind === "script") await runScript(orders);
 else {

@@ -19,6 +19,8 @@ test("a script runs commands, answers questions, looks at a screen, and leaves n
     "dialog.ts",
     `import { open } from "wsh";
 interface Said { readonly args: readonly string[] }
+// Programs of a script do not run as Bun.
+if (Bun.spawnSync(["sh", "-c", "printf %s $BUN_BE_BUN"]).stdout.length > 0) throw new Error("BUN_BE_BUN is inherited");
 const t = await open();
 const { output, exit_code: exitCode } = await t.exec("echo hi; false");
 await t.run("read -p 'Name? ' n; read -p 'Age? ' a; echo got $n $a; seq 200 | less");

@@ -3,7 +3,7 @@
  * no pattern can block a terminal by backtracking; a pattern that is still costly is stopped by its budget.
  */
 import { WshError } from "../../protocol/errors.ts";
-import { compilePattern } from "../../protocol/pattern.ts";
+import { compilePattern, isCostly } from "../../protocol/pattern.ts";
 
 /** Total time that one pattern may take before its share counts, in ms. */
 const FREE_MS = 200;
@@ -28,13 +28,22 @@ export function textFinder(wanted: string): Finder {
   };
 }
 
-/** @throws WshError invalid_request when the pattern is not RE2 syntax */
+/** @throws WshError invalid_request when the pattern is not RE2 syntax; the finder throws regex_too_slow */
 export async function regexFinder(pattern: string, flags: string): Promise<Finder> {
   const compiled = await compilePattern(pattern, flags);
   return (line, from, to) => {
     const searched = to < line.length ? line.slice(0, to) : line;
     // The test alone is many times cheaper than a match with groups, and suffices for most lines.
     if (!compiled.test(searched)) return null;
+    if (isCostly(compiled, searched)) {
+      throw new WshError(
+        "regex_too_slow",
+        `the pattern matches in a line of ${searched.length} characters, but is too long to be located there`,
+        {
+          hint: "Use a shorter pattern, without repeats such as {1000}, or read the line with wsh output --grep.",
+        },
+      );
+    }
     const matcher = compiled.matcher(searched);
     if (!matcher.find(Math.min(from, searched.length))) return null;
     const groups: (string | null)[] = [];

@@ -257,6 +257,15 @@ describe("patterns", () => {
     await expect(regexFinder("(?=a)", "")).rejects.toMatchObject({ code: "invalid_request" });
   });
 
+  test("that would block the session in a line of megabytes are refused, not run", async () => {
+    const find = await regexFinder(".{1000}$", "");
+    const line = "x".repeat(300_000);
+    const began = processorMs();
+    expect(() => find(line, 0, line.length)).toThrow(expect.objectContaining({ code: "regex_too_slow" }));
+    expect(processorMs() - began).toBeLessThan(5_000);
+    expect(find(line, 0, 2_000)).toMatchObject({ start: 1_000 });
+  });
+
   test("that would explode take linear time", async () => {
     const find = await regexFinder("^(a+)+$", "");
     const began = processorMs();
