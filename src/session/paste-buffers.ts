@@ -1,6 +1,7 @@
 /**
  * The paste buffers that a session sees: texts copied in copy mode, by programs (OSC 52), and over the API. All
- * sessions of an instance share them, in files. Copies in a private session stay in its memory, and only it sees them.
+ * sessions of an instance share them, in files. Copies in a private session stay in its memory, and only it sees them;
+ * it reads the shared ones, and changes none of them.
  * At the limits, the oldest are removed first, those without a given name before the others.
  */
 import type { BufferFiles, BufferHead, StoredBuffer } from "../instance/buffer-files.ts";
@@ -61,9 +62,10 @@ export class PasteBuffers {
     const [newest] = before;
     if (name === undefined && newest?.name === null && newest.bytes === bytes && this.textOf(newest) === text)
       return shown(newest);
+    const replaced = name === undefined ? [] : this.changeableNamed(name);
     const made = this.store({ name: name ?? null, bytes, at: Date.now(), owner: owner ?? null }, text, before);
-    for (const each of name === undefined ? [] : before) if (nameOf(each) === name) this.drop(each);
-    for (const excess of beyondLimits(this.entries(), made.number)) this.drop(excess);
+    for (const each of replaced) this.drop(each);
+    for (const excess of beyondLimits(this.changeable(), made)) this.drop(excess);
     return shown(made);
   }
 
@@ -100,10 +102,15 @@ export class PasteBuffers {
     return this.found(name)?.owner;
   }
 
+  /** @throws WshError buffer_not_found if the session may not change it */
+  requireChangeable(name: string): void {
+    this.changeableOf(name);
+  }
+
   /** Replaces another buffer with the new name. @throws WshError buffer_not_found */
   rename(name: string | undefined, to: string): PasteBuffer {
-    const buffer = this.find(name);
-    for (const other of this.entries()) if (other !== buffer && nameOf(other) === to) this.drop(other);
+    const buffer = this.changeableOf(name);
+    for (const other of this.changeableNamed(to)) if (!isSame(other, buffer)) this.drop(other);
     const { bytes, at, owner } = buffer;
     const head: BufferHead = { name: to, bytes, at, owner };
     if (buffer.text === undefined) {
@@ -114,14 +121,14 @@ export class PasteBuffers {
 
   /** @throws WshError buffer_not_found */
   remove(name?: string): PasteBuffer {
-    const buffer = this.find(name);
+    const buffer = this.changeableOf(name);
     this.drop(buffer);
     return shown(buffer);
   }
 
   /** @returns the newest @throws WshError buffer_not_found */
   clear(): PasteBuffer {
-    const [newest, ...rest] = this.entries();
+    const [newest, ...rest] = this.changeable();
     if (newest === undefined) throw notFound(undefined);
     for (const each of [newest, ...rest]) this.drop(each);
     return shown(newest);
@@ -137,14 +144,39 @@ export class PasteBuffers {
     throw notFound(name);
   }
 
-  /** Newest first. */
+  /** @throws WshError buffer_not_found, also for a buffer that others share with a private session */
+  private changeableOf(name?: string): BufferEntry {
+    const buffer = this.find(name);
+    if (this.isChangeable(buffer)) return buffer;
+    throw new WshError(
+      "buffer_not_found",
+      `all sessions share paste buffer '${nameOf(buffer)}': a private one does not change it`,
+      {
+        hint: "Use a session that is not private, or: wsh buffer.",
+      },
+    );
+  }
+
+  /** Newest first; one of this session's conceals a shared one of its name. */
   private entries(): BufferEntry[] {
     const shared = this.files?.list() ?? [];
     if (this.privateBuffers.length === 0) return shared;
-    const names = new Set<string>();
-    return [...this.privateBuffers, ...shared]
-      .sort((a, b) => b.at - a.at)
-      .filter((each) => !names.has(nameOf(each)) && names.add(nameOf(each)));
+    const names = new Set(this.privateBuffers.map(nameOf));
+    const seen = shared.filter((each) => !names.has(nameOf(each)));
+    return [...this.privateBuffers, ...seen].sort((a, b) => b.at - a.at);
+  }
+
+  private changeable(): BufferEntry[] {
+    return this.entries().filter((each) => this.isChangeable(each));
+  }
+
+  private isChangeable({ text }: BufferEntry): boolean {
+    return text !== undefined || !this.isPrivate();
+  }
+
+  private changeableNamed(name: string): BufferEntry[] {
+    const all = [...this.privateBuffers, ...(this.files?.list() ?? [])];
+    return all.filter((each) => nameOf(each) === name && this.isChangeable(each));
   }
 
   private store(head: BufferHead, text: string, before: readonly BufferEntry[]): BufferEntry {
@@ -164,22 +196,26 @@ export class PasteBuffers {
 
   private drop(entry: BufferEntry): void {
     if (entry.text === undefined) this.files?.remove(entry.number);
-    else this.privateBuffers = this.privateBuffers.filter((each) => each !== entry);
+    else this.privateBuffers = this.privateBuffers.filter((each) => !isSame(each, entry));
   }
 }
 
-/** @param entries newest first @param made number of the new buffer, which is kept */
-function beyondLimits(entries: readonly BufferEntry[], made: number): BufferEntry[] {
+/** @param entries newest first @param made the new buffer, which is kept */
+function beyondLimits(entries: readonly BufferEntry[], made: BufferEntry): BufferEntry[] {
   const oldest = [...entries].reverse();
   const order = [...oldest.filter(({ name }) => name === null), ...oldest.filter(({ name }) => name !== null)];
   let count = entries.length;
   let bytes = entries.reduce((sum, each) => sum + each.bytes, 0);
   return order.filter((each) => {
-    if ((count <= MAX_BUFFERS && bytes <= MAX_BUFFER_BYTES) || each.number === made) return false;
+    if ((count <= MAX_BUFFERS && bytes <= MAX_BUFFER_BYTES) || isSame(each, made)) return false;
     count--;
     bytes -= each.bytes;
     return true;
   });
+}
+
+function isSame(one: BufferEntry, other: BufferEntry): boolean {
+  return one.number === other.number && (one.text === undefined) === (other.text === undefined);
 }
 
 function automaticName(number: number): string {

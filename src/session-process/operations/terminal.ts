@@ -62,6 +62,7 @@ export const terminalHandlers: Pick<
   "buffer.paste": async (pane, { buffer, delete: deletes }, { buffers }) => {
     pane.requireRunning();
     const { text, ...pasted } = buffers.get(buffer);
+    if (deletes) buffers.requireChangeable(pasted.name);
     const typed = decodeFor(pane, { data: cleanPaste(text), encoding: "utf8", submit: false, paste: true });
     pane.commands.cookedLine.requireFits(joined(typed));
     await typeInto(pane, typed);

@@ -69,6 +69,28 @@ test("the oldest go first, and those with a given name last; what one session ke
   }
 });
 
+test("a private session changes none of the buffers that others share", () => {
+  using place = shared();
+  const { open, names } = place;
+  const [buffers, alone] = [open(), open(true)];
+  buffers.set({ text: "theirs", name: "x" });
+  buffers.set({ text: "copy" });
+  const before = buffers.list();
+  alone.set({ text: " and mine", name: "x", append: true });
+  expect(alone.get("x").text).toBe("theirs and mine");
+  alone.set({ text: "mine", name: "y" });
+  alone.rename("y", "buffer0");
+  expect(alone.get("buffer0").text).toBe("mine");
+  for (let n = 0; n < 60; n++) alone.set({ text: `${n}` });
+  alone.clear();
+  expect(buffers.list()).toEqual(before);
+  for (const change of [() => alone.remove(), () => alone.remove("x"), () => alone.rename("x", "z")])
+    expect(change).toThrow("a private one does not change it");
+  expect(() => alone.clear()).toThrow("nothing has been copied yet");
+  expect(alone.get("x").text).toBe("theirs");
+  expect(names()).toEqual(before.map(({ name }) => name));
+});
+
 test("what a dead writer left is ignored, and goes; two processes that write at once lose nothing", async () => {
   using place = shared();
   const { open, files, names, env } = place;
