@@ -68,7 +68,8 @@ const prelude = `
   let isOwn = false, isFailing = false, finished = "";
   const noted = (given) => {
     if (typeof given === "function") return function (...args) { return noted(given.apply(this, args)); };
-    if (!(given instanceof Native)) return given;
+    // Inside of then below, a subclass makes another one.
+    if (isOwn || !(given instanceof Native)) return given;
     isOwn = true;
     then.call(given, undefined, (reason) => { if (!awaited.has(given)) failed.set(given, reason); });
     isOwn = false;
@@ -100,10 +101,14 @@ const prelude = `
   for (const name in wsh) wsh[name] = noted(wsh[name]);
   const { closeAll } = Object.assign(wsh, { wsh, TerminalFailure });
   Object.defineProperty(globalThis, "__noted", { value: noted });
-  Native.prototype.then = noted(then);
+  const awaits = (promise) => void (awaited.add(promise), failed.delete(promise));
+  Native.prototype.then = noted(function (...args) {
+    awaits(this);
+    return then.apply(this, args);
+  });
   Object.defineProperty(Native.prototype, "constructor", {
     get() {
-      if (!isOwn) awaited.add(this), failed.delete(this);
+      if (!isOwn) awaits(this);
       return Native;
     },
   });

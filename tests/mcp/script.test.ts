@@ -83,6 +83,9 @@ test("a promise that fails and that nothing awaits fails the program, with its l
 try { await f(); } catch {}
 await f().catch(() => 0);
 await Promise.allSettled([f(), (async () => f())()]);
+class P extends Promise {}
+try { await new P((_, no) => no(1)); } catch {}
+await new P((_, no) => no(1)).catch(() => 0);
 class A { n = 1; async m() { return this.n; } static async *g() { yield 2; } }
 for await (const n of A.g()) print(n);
 return [await new A().m(), (await (async (x) => async (y) => x + y)(1))(2) instanceof Promise, await g(3, 4)];
