@@ -28,6 +28,7 @@
 #define SYSTEM "darwin"
 #else
 #include <linux/limits.h>
+#include <sys/mman.h>
 #define SYSTEM "linux"
 #endif
 
@@ -117,6 +118,16 @@ static void constants(void) {
   missing("LOCAL_PEERPID");
 #endif
   NUMBER(RLIMIT_NOFILE);
+#ifdef MFD_CLOEXEC
+  NUMBER(MFD_CLOEXEC);
+#else
+  missing("MFD_CLOEXEC");
+#endif
+#ifdef RLIMIT_LOCKS
+  NUMBER(RLIMIT_LOCKS);
+#else
+  missing("RLIMIT_LOCKS");
+#endif
   NUMBER(ENOENT);
   NUMBER(ECONNREFUSED);
   NUMBER(SIGURG);

@@ -12,7 +12,7 @@ import { type Interface, inWordsOf } from "./interface-words.ts";
 const hints = {
   400: {
     invalid_request: "Correct the request; {fields}.",
-    invalid_format: "Use one of the field's formats; /docs lists them.",
+    invalid_format: "Use one of the field's formats; {fields}.",
     invalid_overlay: "Stay within 4096 spans or writes of 65536 bytes each.",
     invalid_layout: "Nothing was changed. The session's list of windows shows the layout of its panes.",
     invalid_tag: "A tag is 1 to 64 of the characters A-Z a-z 0-9 . _ -, and not . or ..",
