@@ -7,7 +7,7 @@ import { circles, importGraph } from "./support/import-graph.ts";
 const root = join(import.meta.dir, "..");
 const src = join(root, "src");
 
-/** What each folder imports besides itself, ground first: no folder may import more, and none is allowed more than it does. */
+/** Imports of each folder besides itself, ground first: no folder may import more, and none is allowed more than it does. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   base: [],
   protocol: [],
@@ -147,7 +147,7 @@ function layerOf(file: string): string {
   return file.includes("/") ? file.slice(0, file.indexOf("/")) : "";
 }
 
-test("imports point down the layers, and the layers are as tight as they can be", async () => {
+test("imports point down the layers, and the layers are as tight as possible", async () => {
   const crossing = (await importGraph(src)).filter(({ from, to }) => {
     const [a, b] = [layerOf(from), layerOf(to)];
     return a !== b && a !== "" && a !== "cli" && !to.startsWith("..");
@@ -161,7 +161,7 @@ test("imports point down the layers, and the layers are as tight as they can be"
   expect(unused).toEqual([]);
 });
 
-test("pane, session and compositor know no transport", async () => {
+test("pane, session and compositor do not depend on a transport", async () => {
   for await (const file of new Bun.Glob("{pane,session,compositor}/**/*.ts").scan(src)) {
     const text = await Bun.file(join(src, file)).text();
     expect(text).not.toMatch(/from "(hono|@modelcontextprotocol|node:net|node:http)/);
@@ -211,7 +211,7 @@ test("a session loads none of the modules that would cost it a megabyte", async 
 /** Lines of the longest file. */
 const MAX_LINES = 440;
 
-test("no file imports itself by way of others", async () => {
+test("no file imports itself through others", async () => {
   expect(circles(await importGraph(src))).toEqual([]);
   for (const folder of ["bench", "scripts", "tests"])
     expect(circles(await importGraph(join(root, folder)))).toEqual([]);
@@ -226,7 +226,7 @@ test("no file of src is too long", async () => {
   expect(long).toEqual([]);
 });
 
-test("one file asks on which system wsh runs; what differs between systems stands in src/platform", async () => {
+test("one file detects the system on which wsh runs; differences between systems are in src/platform", async () => {
   const asking: string[] = [];
   for await (const file of new Bun.Glob("**/*.ts").scan(src)) {
     const text = await Bun.file(join(src, file)).text();
@@ -250,7 +250,7 @@ test("nothing points at a document outside the repository", async () => {
   expect(pointing).toEqual([]);
 });
 
-test("docs/architecture.md lists the folders of src, each above all that it imports", async () => {
+test("docs/architecture.md lists the folders of src, each above all its imports", async () => {
   const text = await Bun.file(join(root, "docs/architecture.md")).text();
   const rows = [...text.matchAll(/^\| (\d+) \| `([a-z-]+)` \| /gm)];
   const levels = new Map(rows.map(([, level, folder]) => [folder ?? "", Number(level)]));

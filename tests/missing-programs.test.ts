@@ -1,4 +1,4 @@
-/** A machine without some of the programs that tests drive: their tests are skipped, which is said and counted. */
+/** On a machine without some of the programs that tests drive, their tests are skipped, which is printed and counted. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
@@ -18,7 +18,7 @@ afterAll(() => {
   fs.rmSync(dir, { recursive: true, force: true });
 });
 
-test("tests of what is not in PATH are skipped, named once, counted by check, and fail nothing", async () => {
+test("tests of missing programs are skipped, named once, counted by check, and fail nothing", async () => {
   const file = join(dir, "some.test.ts");
   fs.writeFileSync(
     file,
@@ -51,7 +51,7 @@ test("tests of what is not in PATH are skipped, named once, counted by check, an
   ]);
 });
 
-test("check counts what failed, in which file, and a run that broke off", () => {
+test("check counts failures by file, and an aborted run", () => {
   const report = new TestReport();
   report.read("bun test v1\n\ntests/a.test.ts:\n(pass) one\nerror: wrong\n(fail) t");
   report.read("wo\n\n1 tests skipped:\n(skip) three\n\n1 tests failed:\n(fail) two\n\n 1 pass\n 1 skip\n 1 fail\n");
@@ -70,7 +70,7 @@ test("a file whose tests ended their own process is counted, and named", async (
   const cwd = join(dir, "crash");
   fs.mkdirSync(join(cwd, "tests"), { recursive: true });
   const head = 'import { test } from "bun:test";';
-  // Long enough that both files have a process of their own.
+  // Long enough that each file gets its own process.
   fs.writeFileSync(join(cwd, "tests/well.test.ts"), `${head} test("well", () => Bun.sleep(500));`);
   fs.writeFileSync(
     join(cwd, "tests/crash.test.ts"),
@@ -82,8 +82,8 @@ test("a file whose tests ended their own process is counted, and named", async (
   expect(report.result(await run.exited)).toMatchObject({ failed: 1, files: ["tests/crash.test.ts"] });
 });
 
-test("programs are looked up by tests/support/programs.ts alone", async () => {
-  // What shells are started with asks for their own PATH.
+test("programs are looked up only by tests/support/programs.ts", async () => {
+  // Started shells search for their own PATH.
   const own = ["support/programs.ts", "support/live-pane.ts", "support/terminals/shell-terminal.ts"];
   const looking: string[] = [];
   for await (const file of new Bun.Glob("**/*.ts").scan(import.meta.dir)) {

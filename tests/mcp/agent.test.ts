@@ -1,6 +1,6 @@
 /**
- * A scripted agent at work with nothing but the tools: it finds why a test fails, corrects the program in an editor, and
- * shows that the test passes. What it does next depends only on what the tools answered.
+ * A scripted agent that works with the tools alone: it finds why a test fails, corrects the program in an editor, and
+ * shows that the test passes. Each step depends only on the tools' earlier answers.
  */
 import { expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -44,7 +44,7 @@ test("fixes a failing test in a small repository", async () => {
     return JSON.parse(first?.text ?? "null");
   };
 
-  // Look: the test fails, and says where.
+  // Look: the test fails, and prints where.
   const { session } = await use("wsh_create_session", { name: "fix", cwd: repository, tags: ["fix"] });
   await use("wsh_wait", { session, any_of: ["prompt"] });
   const failed = await use("wsh_exec", { session, command: "./check.sh" });
@@ -57,7 +57,7 @@ test("fixes a failing test in a small repository", async () => {
   const line = Number(/^(\d+):/.exec(found.output)?.[1]);
   expect(line).toBe(5);
 
-  // Correct it in an editor that is driven by keys, and see that the editor shows it.
+  // Correct it in an editor that is driven by keys, and check that the editor shows it.
   await use("wsh_run_command", { session, input: `vim -u NONE -N +${line} ${file}`, submit: true });
   await use("wsh_wait", { session, any_of: ["fullscreen"] });
   expect((await use("wsh_get_status", { session })).state).toBe("fullscreen");

@@ -1,4 +1,4 @@
-/** A client that is asked while the server dies: the request is cancelled there, and its answer reaches nobody else. */
+/** A client with an open elicitation when the server dies: the request is cancelled there, and its answer is discarded. */
 import { expect, test } from "bun:test";
 import { initialize, Lines, type Message, request, toolCall } from "../support/bridge-lines.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
@@ -30,7 +30,7 @@ test("a killed server's question is withdrawn at the client; a late answer to it
   await until("the withdrawal", () =>
     messages.some(({ method, params }) => method === "notifications/cancelled" && params?.requestId === first.id),
   );
-  // What was open is answered: the host does not wait for ever.
+  // Open calls are answered: the host does not wait for ever.
   const lost = await bridge.answer(2);
   expect(JSON.stringify(lost)).toContain("server");
   expect(lost.result?.structuredContent?.answer).toBeUndefined();

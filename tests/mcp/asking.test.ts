@@ -1,4 +1,4 @@
-/** wsh_ask_user: at a terminal where a person is, else through a client that offers elicitation. */
+/** wsh_ask_user: at a terminal with a person, else through a client that offers elicitation. */
 import { describe, expect, test } from "bun:test";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -12,7 +12,7 @@ interface Asked {
   readonly requestedSchema: unknown;
 }
 
-/** A client that answers by itself what it is asked. */
+/** A client that answers elicitations by itself. */
 async function elicitingClient(wsh: McpInstance, mode: Era, answer: (asked: Asked) => object): Promise<Client> {
   const client = new Client(
     { name: "test", version: "1" },
@@ -26,7 +26,7 @@ async function elicitingClient(wsh: McpInstance, mode: Era, answer: (asked: Aske
 }
 
 describe.each(["legacy", "auto"] as const)("over `wsh mcp`, era %s", (mode) => {
-  test("nobody is attached: the client is asked a choice, several, a text and yes or no, and may decline", async () => {
+  test("without a person attached the client is asked a choice, several, a text and yes or no, and may decline", async () => {
     await using wsh = new McpInstance();
     const asked: Asked[] = [];
     const answers: object[] = [];
@@ -109,7 +109,7 @@ test("a client without elicitation is told that nobody is attached", async () =>
   });
 });
 
-test("the bridge gives a server's requests ids of its own, drops answers to a former server, and cancels its requests", () => {
+test("the bridge gives a server's requests its own ids, drops answers to a former server, and cancels its requests", () => {
   const requests = new ServerRequests();
   const text = (line: Uint8Array): string => new TextDecoder().decode(line);
   const line = (message: object): Uint8Array => new TextEncoder().encode(`${JSON.stringify(message)}\n`);

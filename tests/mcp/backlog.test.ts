@@ -1,13 +1,13 @@
-/** A client of `/mcp` that lost its stream of events, and what waits for it meanwhile. */
+/** A client of `/mcp` that lost its stream of events, and the events kept for it meanwhile. */
 import { expect, test } from "bun:test";
 import net from "node:net";
 import { Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-/** More than are kept for a client that comes back. */
+/** More than are kept for a reconnecting client. */
 const CHANGES = 300;
 
-test("a client that comes back is told once that something changed, however often it did", async () => {
+test("a reconnecting client is notified once that something changed, however often it did", async () => {
   await using gateway = await Gateway.start();
   await gateway.create({ name: "a0", command: "cat" });
   const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };

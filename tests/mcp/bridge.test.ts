@@ -1,4 +1,4 @@
-/** `wsh mcp` as an AI host meets it: lines in, lines out, whatever happens in between. */
+/** `wsh mcp` as an AI host uses it: lines in, lines out, across failures. */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { Gate } from "../support/gate.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { until } from "../support/until.ts";
 
-/** Of cases that need none of their own. */
+/** Shared by cases that need no separate instance. */
 const mcp = new McpInstance();
 afterAll(() => mcp[Symbol.asyncDispose]());
 
@@ -39,14 +39,14 @@ describe("starting", () => {
     for (const bridge of bridges) await bridge[Symbol.asyncDispose]();
   }, 90_000);
 
-  test("sessions start in the agent's directory with its environment, and none of ours", async () => {
+  test("sessions start in the agent's directory with its environment, and without wsh's variables", async () => {
     await using mcp = new McpInstance({ AGENT_VARIABLE: "from the agent", WSH_TOKEN: "0123456789abcdef" });
     await using bridge = new Lines(mcp);
     bridge.send(initialize, toolCall(2, "wsh_exec", { command: 'pwd; echo "$AGENT_VARIABLE" "[$WSH_TOKEN]"' }));
     expect((await bridge.answer(2)).result.structuredContent.output).toBe(`${mcp.dir}\nfrom the agent []`);
   });
 
-  test("no server to be had: open requests get an error with its reason, within six seconds", async () => {
+  test("no server available: open requests get an error with its reason, within six seconds", async () => {
     await using mcp = new McpInstance();
     await Bun.write(mcp.instance.runtimeDir, "a file where the directory should be");
     await using bridge = new Lines(mcp);
@@ -59,7 +59,7 @@ describe("starting", () => {
     expect(await bridge.child.exited).toBe(0);
   });
 
-  test("--tools core, --read-only and --session are the server's to know", async () => {
+  test("--tools core, --read-only and --session are passed on to the server", async () => {
     await using mcp = new McpInstance();
     const core = await mcp.client({ args: ["--tools", "core"] });
     expect((await core.listTools()).tools).toHaveLength(servedTools("core", "admin").length);
@@ -80,8 +80,8 @@ describe("starting", () => {
   });
 });
 
-describe("what is no message", () => {
-  test("is answered, and the connection lives", async () => {
+describe("an invalid message", () => {
+  test("is answered, and the connection stays open", async () => {
     await using bridge = new Lines(mcp);
     bridge.send(
       initialize,
@@ -146,7 +146,7 @@ describe("the end", () => {
     const started = performance.now();
     bridge.child.kill("SIGTERM");
     expect(await bridge.child.exited).toBe(0);
-    // A second of its own, and what a stalled machine adds: far from the end of the command.
+    // A second for itself, and the delay of a stalled machine: far from the end of the command.
     expect(performance.now() - started).toBeLessThan(10_000);
     expect((await bridge.answer(2)).error).toMatchObject({ code: -32603, data: { code: "cancelled" } });
   });
@@ -167,7 +167,7 @@ describe("the end", () => {
     expect(await new Response(child.stderr).text()).toBe("");
   });
 
-  test("of the bridge leaves its sessions, listed", async () => {
+  test("of the bridge leaves its sessions listed", async () => {
     await using bridge = new Lines(mcp);
     bridge.send(initialize, toolCall(2, "wsh_create_session", { name: "stays" }));
     await bridge.answer(2);
@@ -178,7 +178,7 @@ describe("the end", () => {
 });
 
 describe("the server's end", () => {
-  test("by SIGKILL in the middle of calls: told what may have happened, the next call works, the session lives", async () => {
+  test("by SIGKILL in the middle of calls: the error names the possible outcome, the next call works, the session lives", async () => {
     await using mcp = new McpInstance();
     const { pid } = await mcp.startServer();
     const gate = new Gate(mcp.dir);
@@ -214,8 +214,8 @@ describe("the server's end", () => {
   });
 });
 
-describe("much", () => {
-  test("fifty calls at once are answered, each with its own", async () => {
+describe("large amounts", () => {
+  test("fifty calls at once are answered, each with its own result", async () => {
     await using bridge = new Lines(mcp);
     bridge.send(initialize, toolCall(2, "wsh_create_session", { name: "fifty" }));
     await bridge.answer(2);
@@ -226,7 +226,7 @@ describe("much", () => {
     for (const id of ids) expect((await bridge.answer(id)).result).toBeDefined();
   });
 
-  test("a screen of 1000 × 1000 and results of megabytes come whole", async () => {
+  test("a screen of 1000 × 1000 and results of megabytes arrive complete", async () => {
     const client = await mcp.client();
     await call(client, "wsh_create_session", { name: "big", rows: 1000, cols: 1000 });
     const command = "for i in $(seq 1 990); do printf '\\033[3%dm%0990d\\033[m\\n' $((i % 8)) $i; done";
@@ -243,7 +243,7 @@ describe("much", () => {
     expect(ran.structured).toEqual(ran.value);
   });
 
-  test("a reader that stalls costs the bridge little memory, and gets everything in the end", async () => {
+  test("a stalled reader costs the bridge little memory, and gets everything in the end", async () => {
     await using mcp = new McpInstance();
     const client = await mcp.client();
     await call(client, "wsh_create_session", { name: "big", rows: 500, cols: 500 });
@@ -251,7 +251,7 @@ describe("much", () => {
     await call(client, "wsh_run_command", { session: "big", input: fill, submit: true, format: "plain" });
     const memory = (pid: number) =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
-    // What one has that has started and answered: of the stalled one nobody hears when it is so far.
+    // Memory of a bridge that has started and answered: of the stalled one that moment is not visible.
     await using other = new Lines(mcp);
     other.send(initialize, toolCall(2, "wsh_get_screen", { session: "big", format: "plain" }));
     await other.answer(2);
@@ -262,7 +262,7 @@ describe("much", () => {
     const calls = 60;
     for (let id = 10; id < 10 + calls; id++) send(toolCall(id, "wsh_get_screen", { session: "big", format: "plain" }));
     child.stdin.flush();
-    // Nothing to wait for: it must stay small however long nobody reads.
+    // No condition to wait for: it must stay small however long nobody reads.
     await Bun.sleep(1_500);
     expect(memory(child.pid) - before).toBeLessThan(60);
     child.stdin.end();
@@ -272,7 +272,7 @@ describe("much", () => {
     expect(await child.exited).toBe(0);
   }, 60_000);
 
-  test("a cancelled call gets no answer, ends at once on the server, and what it started goes on", async () => {
+  test("a cancelled call gets no answer, ends at once on the server, and its command continues", async () => {
     await using mcp = new McpInstance();
     const client = await mcp.client();
     await call(client, "wsh_create_session", { name: "dev" });

@@ -42,7 +42,7 @@ describe("the SDK's second version", () => {
   }
 });
 
-describe("the SDK's first version, which most hosts run", () => {
+describe("the SDK's first version, which most hosts use", () => {
   const connections = {
     stdio: () => {
       const [command = "", ...own] = program;
@@ -59,7 +59,7 @@ describe("the SDK's first version, which most hosts run", () => {
       const client = new Client1({ name: "test", version: "1" });
       await client.connect(connect() as Parameters<typeof client.connect>[0]);
       expect(client.getInstructions()).toContain("wsh_run_command");
-      // It validates every structured result against the output schema.
+      // The SDK validates every structured result against the output schema.
       await client.listTools();
       for (const [name, args] of [
         ["wsh_exec", { command: "echo hi" }],

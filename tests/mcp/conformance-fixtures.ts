@@ -1,6 +1,6 @@
 /**
- * What the MCP conformance suite (@modelcontextprotocol/conformance 0.2.0-alpha.12) expects a server to have, registered
- * on the gateway's own MCP server (conformance-server.ts). Names, texts and shapes are the suite's own; nothing here
+ * Fixtures that the MCP conformance suite (@modelcontextprotocol/conformance 0.2.0-alpha.12) expects of a server,
+ * registered on the gateway's own MCP server (conformance-server.ts). Names, texts and shapes are the suite's; nothing here
  * touches a terminal.
  */
 import {
@@ -23,7 +23,7 @@ import type { JsonSchema } from "../../src/operations/json-schema.ts";
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 /** A WAV header without samples. */
 const WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
-/** Between two notifications of one call, in ms, as the suite asks. */
+/** Interval between two notifications of one call, in ms, as the suite requires. */
 const STEP_MS = 50;
 
 type Form = ElicitRequestFormParams["requestedSchema"];
@@ -94,7 +94,7 @@ function addContentTools(server: McpServer): void {
   }));
 }
 
-/** A schema with much of JSON Schema's vocabulary, to be listed as it is. */
+/** A schema with much of JSON Schema's vocabulary, to be listed unchanged. */
 const manyKeywords: JsonSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   type: "object",
@@ -149,7 +149,7 @@ function addNotifyingTools(server: McpServer): void {
   });
 }
 
-/** Tools of the eras with sessions, which ask the client back. */
+/** Tools of the protocol versions with sessions, which send requests to the client. */
 function addAskingTools(server: McpServer): void {
   addTool(
     server,
@@ -238,7 +238,7 @@ function addAskingByResult(server: McpServer, name: string, run: Asking): void {
   server.registerTool(name, { description: `Conformance: ${name}`, inputSchema }, (_args, context) => run(context));
 }
 
-/** Tools of the era without sessions, which answer that they need input. */
+/** Tools of the version without sessions, which answer that they need input. */
 function addInputRequiredTools(server: McpServer): void {
   const askName = () => inputRequired.elicit({ message: "What is your name?", requestedSchema: nameForm });
   const askGreeting = (text: string, maxTokens: number) =>
@@ -254,7 +254,7 @@ function addInputRequiredTools(server: McpServer): void {
   addAskingByResult(server, "test_streaming_elicitation", async () =>
     inputRequired({ inputRequests: { user_name: askName() } }),
   );
-  // The SDK refuses to ask a client for what it did not declare.
+  // The SDK refuses requests for undeclared capabilities.
   addAskingByResult(server, "test_missing_capability", async () =>
     inputRequired({ inputRequests: { greeting: askGreeting("Generate a greeting", 50) } }),
   );

@@ -1,6 +1,6 @@
 /**
- * The gateway with what the MCP conformance suite expects besides wsh's own tools: on a free port of loopback, without a
- * token, until a signal ends it. The instance is named by the environment, as for `wsh server`.
+ * The gateway with the fixtures that the MCP conformance suite expects besides wsh's own tools: on a free port of
+ * loopback, without a token, until a signal ends it. The instance is named by the environment, as for `wsh server`.
  */
 import { hostname } from "../../src/instance/hostname.ts";
 import { resolveInstance } from "../../src/instance/paths.ts";

@@ -1,6 +1,6 @@
 /**
- * The MCP conformance suite against a real server: both sets of requirements with the suite's fixtures, and what needs
- * none against the server as it is used. What a set lists as not scored is reported by the suite and not asked for.
+ * The MCP conformance suite against a real server: both sets of requirements with the suite's fixtures, and those that need
+ * none against the normal server. Requirements listed as not scored are reported by the suite and not required.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -73,7 +73,7 @@ const generic = [
   ["2026-07-28", "http-header-validation"],
 ] as const;
 
-/** What is of the transport alone; the rest is asked of the extended server in every run. */
+/** Requirements of the transport alone; the others are tested with the extended server in every run. */
 const brief: readonly string[] = ["server-session-lifecycle", "dns-rebinding-protection", "caching"];
 const asked = process.env.WSH_TEST_FULL === "1" ? generic : generic.filter(([, scenario]) => brief.includes(scenario));
 

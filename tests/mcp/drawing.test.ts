@@ -1,4 +1,4 @@
-/** The tools that draw and take keys, seen on the terminal of a person who is attached. */
+/** The tools that draw and take keys, seen on an attached person's terminal. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Client } from "@modelcontextprotocol/client";
 import { call, McpInstance } from "../support/mcp-instance.ts";
@@ -95,7 +95,7 @@ test.skipIf(!hasTmux)("a dialog: keys come to the agent and not to the shell, un
   const pressed: string[] = [];
   let { seq } = captured;
   while (pressed.length < 2) {
-    // Without since a read goes on where the last one ended; renewing the capture loses nothing.
+    // Without since a read continues where the last one ended; renewing the capture loses nothing.
     await tool("wsh_input_mode", { session: "dev", mode: "capture" });
     const read = await tool("wsh_input_mode", { session: "dev", read: true, wait_ms: 10_000 });
     seq = read.seq;
@@ -125,7 +125,7 @@ test.skipIf(!hasTmux)("the alternate set of drawings vanishes with its mode", as
   await until("the menu to go", async () => !(await person.screen()).includes("a menu"));
 });
 
-test("an overlay changes whole or not at all, in what it says, where it is and whether it takes the focus", async () => {
+test("an overlay changes completely or not at all, in its content, position and focus", async () => {
   const { id } = await tool("wsh_overlay", { session: "dev", x: 1, y: 1, width: 9, height: 1, spans: [{ text: "a" }] });
   const long = [{ text: "x".repeat(70_000) }];
   expect(await code("wsh_overlay", { session: "dev", id, x: 5, spans: long })).toBe("invalid_overlay");
@@ -139,7 +139,7 @@ test("an overlay changes whole or not at all, in what it says, where it is and w
   await tool("wsh_remove_overlay", { session: "dev", id });
 });
 
-test("what is wrong is said", async () => {
+test("errors are reported", async () => {
   const box = { session: "dev", x: 0, y: 0, width: 5, height: 1 };
   expect(await code("wsh_overlay", { session: "dev", x: 1 })).toBe("invalid_request");
   expect(await code("wsh_overlay", { ...box, spans: [{ text: "x", fg: "beige" }] })).toBe("invalid_request");

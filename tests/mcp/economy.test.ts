@@ -1,6 +1,6 @@
 /**
- * What an agent pays: twelve tasks of a terminal, done by a scripted agent in few calls and little text, every fact read
- * from what the tools answered.
+ * The costs of an agent: twelve tasks of a terminal, done by a scripted agent in few calls and little text, every fact read
+ * from the tools' answers.
  */
 import { expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
@@ -40,7 +40,7 @@ for (const seed of SEEDS) {
   });
 }
 
-test("what a model sees of a result is counted in UTF-8 bytes, errors too", async () => {
+test("the text of a result is counted in UTF-8 bytes, errors too", async () => {
   await using mcp = new McpInstance();
   const calls = new CountedCalls(await mcp.client());
   const { output } = await calls.must("wsh_exec", { command: "printf %s äöü" });
@@ -54,7 +54,7 @@ test("what a model sees of a result is counted in UTF-8 bytes, errors too", asyn
   expect(calls.bytes).toBe(Buffer.byteLength((good?.seen ?? "") + seen));
 });
 
-test("the history comes in pages of bounded size, and commands page nothing", async () => {
+test("the history comes in pages of bounded size, and commands return no pages", async () => {
   await using mcp = new McpInstance();
   const client = await mcp.client();
   await call(client, "wsh_exec", {
@@ -67,7 +67,7 @@ test("the history comes in pages of bounded size, and commands page nothing", as
   expect(value.warnings.join()).toMatch(/lines are omitted past 32768 bytes: continue with offset \d+/);
   const { value: env } = await call(client, "wsh_exec", { command: "echo $PAGER $GIT_PAGER $MANPAGER $SYSTEMD_PAGER" });
   expect(env.output).toBe("cat cat cat cat");
-  // What drives tmux drives the sessions of agents; those of people only where they want it.
+  // A tmux driver drives the sessions of agents; those of people only with permission.
   const { value: tmux } = await call(client, "wsh_exec", { command: "echo $TMUX $TMUX_PANE" });
   expect(tmux.output).toMatch(/\/\d+\.tmux\/tmux-\d+\/default,\d+,\d+ %\d+$/);
   await mcp.session("person");

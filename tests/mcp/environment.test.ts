@@ -10,7 +10,7 @@ function sizeOf(value: object): number {
   return Buffer.byteLength(JSON.stringify(value)) + 1;
 }
 
-test("the largest variables go, no more than must", () => {
+test("the largest variables are left out, and no more than necessary", () => {
   const fits = { ...hello, env: { PATH: "/bin", BIG: "x".repeat(MAX_HELLO_BYTES / 2) } };
   expect(fitHello(fits)).toEqual({ hello: fits, omitted: [] });
   const env = {
@@ -26,7 +26,7 @@ test("the largest variables go, no more than must", () => {
   expect(sizeOf({ ...hello, env: oneMore })).toBeGreaterThan(MAX_HELLO_BYTES);
 });
 
-test("it serves, says which are missing, and sessions have the others", async () => {
+test("it serves, reports the missing ones, and sessions have the others", async () => {
   await using wsh = new Wsh();
   const many = Object.fromEntries(Array.from({ length: 90 }, (_, i) => [`SMALL_${i}`, "x".repeat(11_000)]));
   const input = `${JSON.stringify({

@@ -1,4 +1,4 @@
-/** Errors over MCP: they name tools, are true, and say the way out. */
+/** Errors over MCP name tools, are true, and name the way out. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Client } from "@modelcontextprotocol/client";
 import { givenTime } from "../support/attempts.ts";
@@ -22,7 +22,7 @@ async function shell(): Promise<string> {
 
 const run = (session: string, input: string) => call(client, "wsh_run_command", { session, input, submit: true });
 
-/** Every tool that a hint names exists, and nothing of other doors is named. */
+/** Every tool that a hint names exists, and no other interface is named. */
 async function expectOurWords({ isError, value }: Answer): Promise<void> {
   expect(isError).toBe(true);
   const { tools } = await client.listTools();
@@ -51,7 +51,7 @@ test("hints name tools", async () => {
   expect(open.value).toMatchObject({ code: "prompt_not_empty", hint: expect.stringContaining("clear_line") });
 });
 
-test("a nested shell is at its own prompt: said so, with the way out instead of waiting", async () => {
+test("a nested shell is at its own prompt: reported, with the way out instead of waiting", async () => {
   const session = await shell();
   await run(session, "PS1='in> ' bash --norc");
   const refused = await call(client, "wsh_exec", { session, command: "true" });
@@ -61,7 +61,7 @@ test("a nested shell is at its own prompt: said so, with the way out instead of 
   expect(refused.value.hint).toMatch(/Waiting does not (help|change it).*wsh_run_command.*exit/);
 });
 
-test("a session that was created with a command says so", async () => {
+test("a session that was created with a command reports it", async () => {
   const session = `e${count++}`;
   await call(client, "wsh_create_session", { name: session, command: "bash --norc" });
   const refused = await call(client, "wsh_exec", { session, command: "true" });
@@ -70,7 +70,7 @@ test("a session that was created with a command says so", async () => {
   expect(refused.value.message).toContain("created with a command");
 });
 
-test("a command that asks, and is not answered, is not waited for to the deadline", async () => {
+test("a command that asks, without an answer, is not waited for to the deadline", async () => {
   const patient = { max_wait_ms: 50_000 };
   const session = await shell();
   const asks = await call(client, "wsh_exec", { session, command: "read -p 'Sure? ' x; exit 3", ...patient });

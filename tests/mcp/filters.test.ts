@@ -1,4 +1,4 @@
-/** What a model asks to see of a command's output: matches with context, head, tail, nothing; for all steps and for each. */
+/** A model's filters for a command's output: matches with context, head, tail, nothing; for all steps and for each. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Client } from "@modelcontextprotocol/client";
 import { call, McpInstance } from "../support/mcp-instance.ts";
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => mcp[Symbol.asyncDispose]());
 
-/** 30,000 lines, more than memory keeps of a command, one of which is looked for. */
+/** 30,000 lines, more than memory keeps of a command, with one match. */
 const MANY = "seq -f 'line %.0f of many, which say little' 1 30000 | sed '12345s/.*/the needle é/'";
 
 async function exec(args: Record<string, unknown>) {
@@ -24,7 +24,7 @@ for (const [where, place] of [
   ["at a prompt", { session: "filtered", create: true }],
 ] as const) {
   describe(`output ${where}`, () => {
-    test("of which matches are wanted, with their numbers and the lines around", async () => {
+    test("filtered by matches, with their numbers and the lines around", async () => {
       const found = await exec({ ...place, command: MANY, grep: "needle", context: 1 });
       expect(found).toMatchObject({ exit_code: 0, matches: 1, total_lines: 30_000 });
       expect(found.output).toBe(
@@ -43,7 +43,7 @@ for (const [where, place] of [
       expect(pattern).toMatchObject({ output: "1:ab\n2:AB", exit_code: 3, matches: 2, total_lines: 3 });
     });
 
-    test("that was written over, and a match in the middle of a long line", async () => {
+    test("that was overwritten, and a match in the middle of a long line", async () => {
       const steps = "printf '[1] step\\rnote: cached\\r[2] step of two\\ndone\\n'";
       const found = await exec({ ...place, command: steps, grep: "note" });
       expect(found).toMatchObject({ output: "1:note: cached", matches: 1, total_lines: 2 });
@@ -58,7 +58,7 @@ for (const [where, place] of [
       expect(output).toMatch(/^1:\[… 29850 characters\] 0{150}NEEDLE0{244} \[29756 characters …\]$/);
     });
 
-    test("of which both ends are wanted, and the middle later", async () => {
+    test("cut to both ends, and the middle later", async () => {
       const ends = await exec({ ...place, command: MANY, head: 1, tail: 2 });
       expect(ends.output.split("\n")).toEqual([
         "line 1 of many, which say little",
@@ -72,7 +72,7 @@ for (const [where, place] of [
       expect(middle.value.text).toBe("line 15000 of many, which say little\nline 15001 of many, which say little");
     });
 
-    test("that is more than a result holds", async () => {
+    test("larger than a result holds", async () => {
       const cut = await exec({ ...place, command: MANY });
       expect(Buffer.byteLength(cut.output)).toBeLessThan(4_200);
       expect(cut.output).toStartWith("line 1 of many");
@@ -84,7 +84,7 @@ for (const [where, place] of [
       expect((await exec({ ...place, command: "seq 1 3000", output_limit: 100_000 })).output).toEndWith("2999\n3000");
     });
 
-    test("that is shown when something failed, or not at all", async () => {
+    test("shown on failure only, or not at all", async () => {
       expect(await exec({ ...place, command: "seq 3", output: "on_failure" })).toMatchObject({
         output: "",
         total_lines: 3,
@@ -100,7 +100,7 @@ for (const [where, place] of [
       });
     });
 
-    test("of steps, each as it says, else as all", async () => {
+    test("of steps, each by its own filter, else by the common one", async () => {
       const { steps } = await exec({
         ...place,
         tail: 1,
@@ -124,7 +124,7 @@ for (const [where, place] of [
       expect(steps[4]).toMatchObject({ exit_code: 6 });
     });
 
-    test("is refused before anything runs when the filter is none", async () => {
+    test("is refused before anything runs when the filter is invalid", async () => {
       const file = `${mcp.dir}/ran`;
       for (const [filter, description] of [
         [{ grep: "(" }, "cannot be used"],

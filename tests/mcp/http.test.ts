@@ -1,4 +1,4 @@
-/** `/mcp` over HTTP: what is accepted, in which form it is answered, and how sessions end. */
+/** `/mcp` over HTTP: accepted requests, the form of their answers, and the end of sessions. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { RecentEvents } from "../../src/mcp/http/event-store.ts";
 import { acceptedForm } from "../../src/mcp/http/http.ts";
@@ -111,7 +111,7 @@ describe("a session", () => {
     expect((await fetch(url, { method: "DELETE" })).status).toBe(400);
   });
 
-  test("streams what it was not asked for to a GET, once", async () => {
+  test("streams unsolicited messages to a GET, once", async () => {
     const headers = { ...(await session()), accept: "text/event-stream" };
     const stream = await fetch(url, { headers });
     expect(stream.status).toBe(200);
@@ -152,14 +152,14 @@ test.each([
     expect(await Promise.all(ids.map(ping))).toEqual([404, 200, 200]);
     return;
   }
-  // Asking keeps a session alive, so each look comes after it must have ended.
+  // A request keeps a session alive, so each comes after it must have ended.
   await until("a session to be dropped", async () => {
     await Bun.sleep(2_500);
     return (await ping(ids[0] ?? "")) === 404;
   });
 });
 
-test("with a token in force: none is 401, a wrong one 403, the right one 200", async () => {
+test("with a token configured: none is 401, a wrong one 403, the right one 200", async () => {
   await using other = new McpInstance({ WSH_TOKEN: "0123456789abcdef0123" });
   const address = await other.address(other.spawn(["server", "--bind", "127.0.0.1:0"]));
   const status = async (authorization?: string) => {
@@ -170,7 +170,7 @@ test("with a token in force: none is 401, a wrong one 403, the right one 200", a
   expect([await status(), await status("Bearer wrong"), await status(right)]).toEqual([401, 403, 200]);
 });
 
-test("events are kept within bounds, and replayed after the one named, for their stream alone", async () => {
+test("events are kept within bounds, and replayed after the given one, for their stream alone", async () => {
   const events = new RecentEvents();
   const message = (id: number) => ({ jsonrpc: "2.0" as const, id, result: {} });
   const ids = [];

@@ -1,4 +1,4 @@
-/** Every request over MCP is answered once, under its own id, whatever ids a client thinks of. */
+/** Every request over MCP is answered once, under its own id, for any ids of a client. */
 import { describe, expect, test } from "bun:test";
 import { answeredId } from "../../src/mcp/bridge/link.ts";
 import { initialize, Lines, request, toolCall } from "../support/bridge-lines.ts";
@@ -21,7 +21,7 @@ const ids = [
 ];
 
 describe("through the bridge", () => {
-  test("an answer is known by its id, however it is written", () => {
+  test("an answer has its request's id, however it is written", () => {
     for (const id of ids) {
       for (const rest of [{ result: { text: '","error":' } }, { error: { code: 1, message: "x" } }]) {
         const line = JSON.stringify({ jsonrpc: "2.0", id, ...rest });
@@ -60,7 +60,7 @@ describe("through the bridge", () => {
     }
   });
 
-  test("one that is in use is refused, and its request answered as if nothing had been", async () => {
+  test("one in use is refused, and its request is answered regardless", async () => {
     await using mcp = new McpInstance();
     await using bridge = new Lines(mcp);
     bridge.send(initialize, toolCall(2, "wsh_create_session", { command: "cat" }));
@@ -74,7 +74,7 @@ describe("through the bridge", () => {
     await until("the second answer", () => bridge.messages.filter((m) => m.id === 7).length === 2);
   });
 
-  test("one that JSON cannot say is refused", async () => {
+  test("one that JSON cannot express is refused", async () => {
     await using mcp = new McpInstance();
     await using bridge = new Lines(mcp);
     bridge.send('{"jsonrpc":"2.0","id":1e999,"method":"ping"}');
@@ -83,7 +83,7 @@ describe("through the bridge", () => {
 });
 
 describe("in a session over HTTP", () => {
-  test("an id that is in use is refused, and free again when it was answered or cancelled", async () => {
+  test("an id in use is refused, and free again after its answer or cancellation", async () => {
     await using mcp = new McpInstance();
     const { url } = await mcp.startServer();
     const headers: Record<string, string> = { "content-type": "application/json" };
@@ -96,7 +96,7 @@ describe("in a session over HTTP", () => {
     const wait = (text: string): string =>
       toolCall(3, "wsh_wait", { session, any_of: [{ type: "text", text }], max_wait_ms: 60_000 });
     const events = { ...headers, accept: "application/json, text/event-stream" };
-    // A stream begins once its request is under way. Two posts at once come in any order.
+    // A stream begins once its request is in progress. Two posts at once arrive in any order.
     const first = await fetch(url, { method: "POST", headers: events, body: wait("one") });
     const second = await post(wait("two"));
     expect({ status: second.status, code: (await second.json()).error?.code }).toEqual({ status: 400, code: -32600 });

@@ -1,4 +1,4 @@
-/** `wsh mcp` under a host that a desktop started: the PATH of the person's login shell, asked once, at no one's risk. */
+/** `wsh mcp` under a host started from the desktop: the PATH of the person's login shell, queried once, without risk. */
 import { afterAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
@@ -16,14 +16,14 @@ afterAll(() => fs.rmSync(dir, { recursive: true, force: true }));
 const never = new AbortController().signal;
 let shells = 0;
 
-/** A shell of ours that does as it is told, whatever its arguments are. */
+/** A stand-in shell that behaves as told, whatever its arguments are. */
 function shell(script: string): string {
   const file = join(dir, `${shells++}-sh`);
   fs.writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   return file;
 }
 
-test("only an environment that no shell has made is asked about", () => {
+test("only an environment that comes from no shell is queried", () => {
   expect(isDesktopEnvironment({ PATH: DESKTOP_PATH })).toBe(true);
   expect(isDesktopEnvironment({ PATH: "/usr/local/bin:/usr/bin:/bin:/snap/bin", SHLVL: "0" })).toBe(true);
   expect(isDesktopEnvironment({})).toBe(true);
@@ -31,13 +31,13 @@ test("only an environment that no shell has made is asked about", () => {
   expect(isDesktopEnvironment({ PATH: `/opt/homebrew/bin:${DESKTOP_PATH}` })).toBe(false);
 });
 
-test("startup files may print what they like: the PATH is found, without what is relative or twice in it", async () => {
+test("startup files may print anything: the PATH is found, without relative or repeated entries", async () => {
   const file = shell(`echo "Welcome <PATH>"; export PATH="/opt/x/bin:.:/usr/bin:bin:/opt/x/bin"
 while [ "$1" != -c ]; do shift; done; eval "$2"; echo bye`);
   expect(await askLoginShell(file, { HOME: dir, PATH: DESKTOP_PATH }, never)).toBe("/opt/x/bin:/usr/bin");
 });
 
-test("the shell runs at home, with none of the variables that a shell would run files from", async () => {
+test("the shell runs at home, without the variables that make a shell run files", async () => {
   const seen = join(dir, "seen");
   const file = shell(`pwd >"${seen}"; env >>"${seen}"`);
   const env = {
@@ -55,7 +55,7 @@ test("the shell runs at home, with none of the variables that a shell would run 
   expect(names.map((line) => line.slice(0, line.indexOf("="))).filter((name) => !known.includes(name))).toEqual([]);
 });
 
-test("a shell that hangs, floods or lies is ended, with what it started, and tells nothing", async () => {
+test("a shell that hangs, floods or lies is ended with its children, and its answer is discarded", async () => {
   const pids = join(dir, "pids");
   const hangs = shell(`sleep 1000 & echo $! >"${pids}"; echo $$ >>"${pids}"; wait`);
   const written = (): string[] => (fs.existsSync(pids) ? fs.readFileSync(pids, "utf8").trim().split("\n") : []);
@@ -79,11 +79,11 @@ test("a shell that hangs, floods or lies is ended, with what it started, and tel
 const call = (id: number, command: string): string =>
   `${JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "wsh_exec", arguments: { command } } })}\n`;
 
-test("sessions of a host from the desktop have it, and the next bridge does not ask again", async () => {
+test("sessions of a host from the desktop have it, and the next bridge does not query again", async () => {
   await using wsh = new Wsh({ env: { PATH: DESKTOP_PATH } });
   const home = wsh.env.HOME ?? "";
   const asked = join(wsh.dir, "asked");
-  // Whatever the shell of this account is, only the question of the bridge sets it.
+  // Whatever the shell of this account is, only the bridge's query sets it.
   const profile = `if [ -n "$WSH_LOGIN_PATH" ]; then echo noise; echo x >>"${asked}"; PATH="/opt/mine/bin:$PATH"; fi\n`;
   for (const name of [".bash_profile", ".zprofile", ".profile"]) fs.appendFileSync(join(home, name), profile);
   for (const _ of [1, 2]) {
@@ -93,13 +93,13 @@ test("sessions of a host from the desktop have it, and the next bridge does not 
     expect(stdout).toContain("path=/opt/mine/bin:/usr/");
     expect(fs.readFileSync(asked, "utf8")).toBe("x\n");
   }
-  // From a terminal nothing is asked.
+  // From a terminal nothing is queried.
   fs.rmSync(join(wsh.instance.stateDir, "login-path.json"));
   await wsh.runWith({ input: call(1, "true"), env: { SHLVL: "1" } }, "mcp");
   expect(fs.readFileSync(asked, "utf8")).toBe("x\n");
 });
 
-test("a bridge that is ended while the shell still thinks ends at once, and so does the shell", async () => {
+test("a bridge that is ended during the query ends at once, and so does the shell", async () => {
   await using wsh = new Wsh({ env: { PATH: DESKTOP_PATH } });
   const pid = join(wsh.dir, "pid");
   for (const name of [".bash_profile", ".zprofile", ".profile"]) {

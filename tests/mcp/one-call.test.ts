@@ -1,4 +1,4 @@
-/** What saves a caller calls: sessions made in passing, answers of the right size, and what each result says of itself. */
+/** Savings in calls: sessions made on the way, answers of the right size, and self-contained results. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -49,7 +49,7 @@ describe("a session that a call makes", () => {
     expect((await good("wsh_exec", { session, command: "pwd" })).output).toBe("/");
   });
 
-  test("is not made for a call that is wrong", async () => {
+  test("is not made for an invalid call", async () => {
     const place = { session: "never", create: true };
     for (const [name, args] of [
       ["wsh_exec", { command: "true", cwd: "/no/such" }],
@@ -75,7 +75,7 @@ describe("a session that a call makes", () => {
   });
 });
 
-describe("what is shown of a server that is ready", () => {
+describe("the output of a server that is ready", () => {
   const serve = (port: number) =>
     `python3 -c "
 import http.server
@@ -111,7 +111,7 @@ http.server.HTTPServer(('127.0.0.1', ${port}), http.server.BaseHTTPRequestHandle
 });
 
 describe("a failing build among others", () => {
-  test("shows both ends of what it printed, and the rest on request", async () => {
+  test("shows both ends of its output, and the rest on request", async () => {
     const steps = ["good", "bad"].map((name) => ({
       ...(name === "good" ? { name } : {}),
       command: `for n in $(seq 1 500); do echo "[${name}] unit $n"; done; [ ${name} = good ] || { echo 'error: no lib'; exit 4; }`,
@@ -138,7 +138,7 @@ describe("a failing build among others", () => {
   });
 });
 
-describe("what a result says of itself", () => {
+describe("a result reports", () => {
   test("how long a command took, not how long a program had run that was quit", async () => {
     const session = "took";
     const here = { session, create: true };
@@ -152,7 +152,7 @@ describe("what a result says of itself", () => {
     expect(ran.duration_ms).toBeGreaterThan(100);
   });
 
-  test("typed, where the exit code is a typed line's word", async () => {
+  test("typed, where the exit code is the typed line's own report", async () => {
     const session = "nested";
     await good("wsh_run_command", { session, create: true, input: "sh", submit: true });
     const typed = await good("wsh_exec", { session, command: "echo hi; (exit 7)", typed: "sh" });
@@ -160,12 +160,12 @@ describe("what a result says of itself", () => {
     expect(typed.verified).toBeUndefined();
   });
 
-  test("the whole of a menu that is drawn again", async () => {
+  test("the whole of a menu that is redrawn", async () => {
     const session = "menu";
     const menu = join(mcp.dir, "menu.sh");
     fs.writeFileSync(
       menu,
-      // Between two reads a key would be echoed, and move what is drawn.
+      // Between two reads a key would be echoed, and move the drawing.
       `stty -echo -icanon; at=0; items=(one two three four)
 draw() { for i in 0 1 2 3; do [ $i = $at ] && echo "> \${items[$i]}" || echo "  \${items[$i]}"; done; }
 echo Choose:; draw
@@ -177,7 +177,7 @@ stty echo icanon`,
     const begun = await good("wsh_run_command", { session, create: true, input: `bash ${menu}`, submit: true });
     expect(begun.output).toBe("Choose:\n> one\n  two\n  three\n  four");
     expect((await good("wsh_run_command", { session, input: "j" })).output).toBe("  one\n> two\n  three\n  four");
-    // A text that stands where it stood has come again, too.
+    // A text printed again in its old place counts as new, too.
     const steps = [
       { expect: "four", input: "j" },
       { expect: "four", input: "q" },
@@ -186,7 +186,7 @@ stty echo icanon`,
     expect(end).toMatchObject({ exit_code: 0, output: "  one\n  two\n  three\n> four" });
   });
 
-  test("what has come, of a dialog that only looks at its end", async () => {
+  test("all output of a dialog that only checks its end", async () => {
     const dialog = { session: "looks", create: true, input: "read -p 'Name: ' n; read -sp 'Secret: ' s", submit: true };
     const steps = [{ expect: "Name:", input: "Ann", submit: true }, { expect: "password" }];
     const begun = await good("wsh_run_command", { ...dialog, steps });
@@ -199,21 +199,21 @@ stty echo icanon`,
     expect(late).toMatchObject({ isError: true, value: { code: "expect_not_met", step: 0 } });
   });
 
-  test("not again what the caller has said", async () => {
+  test("not again the caller's own words", async () => {
     const quiet = await good("wsh_exec", { command: "pwd", cwd: dir });
     expect(quiet).toMatchObject({ output: dir, exit_code: 0 });
     expect(quiet.cwd).toBeUndefined();
     expect((await good("wsh_exec", { command: "true" })).cwd).toBe(mcp.dir);
   });
 
-  test("nothing that a terminal answered to a binary file", async () => {
+  test("no answers of the terminal to a binary file", async () => {
     const binary = join(mcp.dir, "binary");
     fs.writeFileSync(binary, "\u0000\u0001\u001b[c\u001b[5n\u001b[6n\u0002\n");
     expect((await good("wsh_exec", { command: `cat ${binary}; echo saved`, tail: 1 })).output).toBe("saved");
     const later = await good("wsh_exec", { command: `cat ${binary}; sleep 0.3; echo saved`, grep: "saved|\\[" });
     expect(later.output).toEndWith(":saved");
     expect(later.matches).toBe(1);
-    // Who reads answers, gets them.
+    // A program that reads answers gets them.
     const asks = "stty raw -echo; printf '\\033[5n'; head -c 4 | od -c | head -1; stty sane";
     expect((await good("wsh_exec", { command: asks })).output).toContain("033   [   0   n");
   });
@@ -232,7 +232,7 @@ stty echo icanon`,
     const list = await good("wsh_list_sessions", { tag: "exec" });
     const { name, pid } = list.find(({ command }: { command: string }) => command.includes(started));
     const host = hostOf(pid);
-    // The shell has told of it, and its session process has heard that.
+    // The shell has reported it, and its session process has received that.
     await until("its start to be known", async () => {
       return (await good("wsh_get_status", { session: name })).last_command?.state === "running";
     });

@@ -1,6 +1,6 @@
 /**
- * Windows and panes as an agent has them: what it makes beside a person's work, how it addresses it, and that the
- * person's focus stays where it is.
+ * Windows and panes for an agent: it makes panes beside a person's work, addresses them, and the
+ * person's focus does not move.
  */
 import { describe, expect, test } from "bun:test";
 import type { Client } from "@modelcontextprotocol/client";
@@ -90,7 +90,7 @@ function idOf({ id }: { readonly id: string }) {
 }
 
 describe("targets", () => {
-  test("each base tool reaches the pane that each form of a target means", async () => {
+  test("each base tool reaches the pane that each form of a target selects", async () => {
     await using all = await agent();
     const { must } = all;
     const { id } = await must("wsh_create_session", { name: "dev" });
@@ -148,7 +148,7 @@ describe("targets", () => {
     }
   });
 
-  test("what names no pane is refused, and a cursor of one pane is no cursor of another", async () => {
+  test("an invalid target is refused, and a cursor of one pane is invalid in another", async () => {
     await using all = await agent();
     const { use, must } = all;
     await must("wsh_create_session", { name: "dev" });
@@ -195,7 +195,7 @@ describe("targets", () => {
 });
 
 describe("the person's focus", () => {
-  test("moves with no call that does not ask for it", async () => {
+  test("moves only with calls that request it", async () => {
     await using all = await agent();
     const { mcp, must } = all;
     await must("wsh_create_session", { name: "dev", rows: 24, cols: 80 });
@@ -290,7 +290,7 @@ describe("layouts", () => {
     }
   });
 
-  test("a view of another session is closed by the name that it was given, and the session lives on", async () => {
+  test("a view of another session is closed by its given name, and the session continues", async () => {
     await using all = await agent();
     const { must } = all;
     await must("wsh_create_session", { name: "dev" });
@@ -303,7 +303,7 @@ describe("layouts", () => {
     expect(await must("wsh_list_sessions")).toMatchObject([{ name: "dev" }, { name: "logs" }]);
   });
 
-  test("a pane stays after its program's end where that is asked, and tells how it ended", async () => {
+  test("a pane stays after its program's end on request, with its end reason", async () => {
     await using all = await agent();
     const { must } = all;
     await must("wsh_create_session", { name: "dev" });

@@ -1,4 +1,4 @@
-/** Resources: what can be read, completed and watched, in both eras. */
+/** Resources: reading, completion and subscriptions, in both protocol versions. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Client } from "@modelcontextprotocol/client";
 import { call, McpInstance } from "../support/mcp-instance.ts";
@@ -36,7 +36,7 @@ test("the list names the sessions, and two resources of each", async () => {
   ]);
 });
 
-test("wsh://sessions is what wsh_list_sessions says", async () => {
+test("wsh://sessions equals wsh_list_sessions", async () => {
   const ages = { idle_ms: 0, last_activity_ms: 0 };
   const [listed] = (await call(client, "wsh_list_sessions")).value;
   const [resource] = await read("wsh://sessions");
@@ -53,7 +53,7 @@ test("a screen is styled, scrollback the newest hundred lines", async () => {
   expect(JSON.stringify(scrollback.lines)).toContain('"300"');
 });
 
-test("what does not exist is -32602 with its URI", async () => {
+test("an unknown resource is -32602 with its URI", async () => {
   for (const uri of ["wsh://sessions/nobody/screen", "wsh://sessions/dev/colour", "wsh://else"]) {
     const failed = await client.readResource({ uri }).catch((error: unknown) => error);
     expect(failed).toMatchObject({ code: -32602, data: { uri } });
@@ -73,7 +73,7 @@ test("names complete", async () => {
 });
 
 describe("changes", () => {
-  test("of the list are told when sessions come, go and get another name", async () => {
+  test("of the list are notified when sessions start, end and are renamed", async () => {
     let told = 0;
     client.setNotificationHandler("notifications/resources/list_changed", () => {
       told++;
@@ -88,7 +88,7 @@ describe("changes", () => {
     await since(() => call(client, "wsh_manage_session", { session: "gone", action: "kill" }));
   });
 
-  test("of a screen are told to its subscribers, a few times a second, until they unsubscribe", async () => {
+  test("of a screen are sent to its subscribers, a few times a second, until they unsubscribe", async () => {
     const uri = "wsh://sessions/dev/screen";
     const times: number[] = [];
     client.setNotificationHandler("notifications/resources/updated", ({ params }) => {
@@ -109,7 +109,7 @@ describe("changes", () => {
   });
 
   for (const where of ["stdio", "HTTP"] as const) {
-    test(`are told to who listens, in the era without sessions, over ${where}`, async () => {
+    test(`are sent to listeners, in the version without sessions, over ${where}`, async () => {
       const modern = where === "stdio" ? await mcp.client({ mode: "auto" }) : await mcp.httpClient(null, "auto");
       const uri = "wsh://sessions/dev/scrollback";
       const heard: string[] = [];

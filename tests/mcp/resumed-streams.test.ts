@@ -1,11 +1,11 @@
-/** Streams of `/mcp` that resume after an event: what is said where that cannot be. */
+/** Streams of `/mcp` that resume after an event: errors where that is impossible. */
 import { expect, test } from "bun:test";
 import { Gateway } from "../support/server.ts";
 
 /** Requests whose answers are more events than a session keeps. */
 const REQUESTS = 300;
 
-test("resuming after an event that is gone or never was is refused for what it is", async () => {
+test("resuming after a removed or unknown event is refused with the reason", async () => {
   await using gateway = await Gateway.start();
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
   const accept = { Accept: "application/json, text/event-stream" };

@@ -1,4 +1,4 @@
-/** What wsh_run_command answers about real programs: their output or their screen, exact and nothing twice. */
+/** Answers of wsh_run_command for real programs: their output or their screen, exact and without repetition. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Client } from "@modelcontextprotocol/client";
 import { call, McpInstance } from "../support/mcp-instance.ts";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => mcp[Symbol.asyncDispose]());
 
 let count = 0;
-/** Types lines into a shell of its own. */
+/** Types lines into a separate shell. */
 async function shell() {
   const session = `r${count++}`;
   await call(client, "wsh_create_session", { name: session, shell: "bash" });
@@ -58,7 +58,7 @@ describe("line programs", () => {
     expect(await run("console.log('a\\nb')")).toMatchObject({ output: "a\nb\nundefined", prompt: "> " });
   });
 
-  test("questions come with what stands before the cursor, answers without their echo", async () => {
+  test("questions come with the text before the cursor, answers without their echo", async () => {
     const { run } = await shell();
     const asks = "read -p 'Name: ' n; echo \"Hello $n\"; read -p 'Age: ' a; echo \"$a years\"";
     expect(await run(asks)).toMatchObject({ state: "waiting_for_input", prompt: "Name: ", output: "" });
@@ -80,14 +80,14 @@ describe("line programs", () => {
     expect((await run("")).output).toStartWith("Your identification has been saved in key\n");
   });
 
-  test("several commands: the output of each, and what the shell says between them", async () => {
+  test("several commands: the output of each, and the shell's text between them", async () => {
     const { run } = await shell();
     expect((await run("echo a\n)\necho b")).output).toMatch(/^a\n[^\n]*syntax error[^\n]*\nb$/);
     expect((await run("for i in 1 2\ndo echo $i\ndone")).output).toBe("1\n2");
     expect((await run("")).output).toBe("");
   });
 
-  test("a loop that is interrupted: its ends, and where the rest is", async () => {
+  test("a loop that is interrupted: both ends of its output, and where the rest is", async () => {
     const { run, press, use } = await shell();
     await run("while :; do echo a line of the loop; done", { timeout_ms: 0 });
     await use("wsh_wait", { any_of: [{ type: "text", text: "loop" }] });
@@ -111,7 +111,7 @@ describe("line programs", () => {
   });
 });
 
-describe("what is overwritten", () => {
+describe("an overwritten line", () => {
   test("counts as new for output and waits after a cursor", async () => {
     const { use } = await shell();
     const steps = String.raw`printf 'step 10%%'; read -s; printf '\rSTEP 20%%'; read -s; printf '\r\e[Kdone'; read -s`;
@@ -138,7 +138,7 @@ describe("what is overwritten", () => {
   });
 });
 
-test("a terminal that a program without our integration has broken is said to be, and mended by reset", async () => {
+test("a terminal that a program without our integration has broken is reported, and repaired by reset", async () => {
   const { run, use } = await shell();
   await run("bash --norc");
   const broken = await run("printf '\\033(0\\033[5;10r\\033[?25l'");
@@ -155,7 +155,7 @@ test.if(process.platform === "linux")(
   "a shell whose terminal does not echo is said to be so, and reset mends it; one that reads a password is not",
   async () => {
     const { run, use } = await shell();
-    // bash's line editor shows nothing then: it is asked after a command during which nothing was echoed.
+    // bash's line editor shows nothing then: it is queried after a command during which nothing was echoed.
     await run("stty -echo; sleep 0.1");
     await run("sleep 0.1");
     const found = await until("the name", async () => (await use("wsh_get_screen", {})).disorder ?? null);
@@ -218,7 +218,7 @@ describe("full-screen programs", () => {
 describe("a dialog in one call", () => {
   const questions = `read -p 'Name: ' n; read -s -p 'Token: ' t; echo; read -p 'Sure? ' s; echo "$n \${#t} $s"`;
 
-  test("each step is typed when what it expects is there; the result is what was shown", async () => {
+  test("each step is typed when its expected text is there; the result is the output", async () => {
     const { use } = await shell();
     const result = await use("wsh_run_command", {
       input: questions,
@@ -248,7 +248,7 @@ describe("a dialog in one call", () => {
     expect(result.output).toEndWith("cat letter; false\nDear Ann");
   });
 
-  test("stops at the first that does not come, and says where; goes on from what stands", async () => {
+  test("stops at the first expectation that is not met, and reports it; continues from there", async () => {
     const { session, use } = await shell();
     const stopped = await call(client, "wsh_run_command", {
       session,

@@ -1,4 +1,4 @@
-/** wsh_script: a program of an agent on its terminals, with the agent's access and nothing else. */
+/** wsh_script: an agent's program on its terminals, with exactly the agent's access. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { connect } from "../../src/client/client.ts";
@@ -21,7 +21,7 @@ afterAll(() => it[Symbol.asyncDispose]());
 
 const run = (args: Record<string, unknown>, by = client): Promise<Answer> => call(by, "wsh_script", args);
 
-test("a program asks, answers, looks and returns; what it opened without a name is gone", async () => {
+test("a program asks, answers, reads and returns; unnamed sessions that it opened are removed", async () => {
   const { value } = await run({
     session: "dev",
     code: `import { open } from "wsh";
@@ -39,7 +39,7 @@ return { asked, last: (await t.screen()).find(/done: \\d/)?.text, top: (await ow
   expect((await it.list()).map(({ name }) => name).sort()).toEqual(["dev", "secret"]);
 });
 
-test("a failure says the line, the reason and the screen, also in TypeScript", async () => {
+test("a failure reports the line, the reason and the screen, also in TypeScript", async () => {
   const plain = await run({ session: "dev", code: 'print("x");\n\nawait t.expect("never", { timeout: 50 });' });
   expect(plain.value).toMatchObject({ state: "failed", line: 3, output: "x" });
   expect(plain.value.error).toMatch(
@@ -60,7 +60,7 @@ test("a failure says the line, the reason and the screen, also in TypeScript", a
   expect((await run({ code: odd })).value).toEqual(said);
 });
 
-test("a promise that fails and that nothing awaits fails the program, with its line; one that is handled does not", async () => {
+test("a rejected promise that nothing awaits fails the program, with its line; a handled one does not", async () => {
   const failing = [
     [
       '\nt.expect("never", { timeout: 50 });\nawait t.waitFor("later"); return 1',
@@ -93,7 +93,7 @@ async function g() { return arguments.length; }`;
   expect((await run({ code: handled })).value).toEqual({ state: "finished", output: "2", value: [1, true, 2] });
 });
 
-test("past its time a program says where it stands, goes on, and can be stopped at any point", async () => {
+test("after its time a program reports its position, continues, and can be stopped at any point", async () => {
   const first = await run({
     session: "dev",
     code: 'print("a");\nawait t.waitFor("GO-ON");\nprint("b"); return 5',
@@ -115,7 +115,7 @@ test("past its time a program says where it stands, goes on, and can be stopped 
   const endless = await run({ code: "for (;;) {}", max_wait_ms: 100 });
   expect(endless.value.state).toBe("running");
   expect((await run({ resume: endless.value.script_id, stop: true })).value).toEqual({ state: "stopped" });
-  // The call is given up: its program is, and what it began in the session is not.
+  // The call is cancelled: so is its program, but not its commands in the session.
   const given = new AbortController();
   const params = {
     name: "wsh_script",
@@ -128,7 +128,7 @@ test("past its time a program says where it stands, goes on, and can be stopped 
   expect(await it.shows("dev", /^kept$/m)).not.toContain("never\n$ echo never");
 });
 
-test("a result, a command and a screen print what answers; the whole is in a copy", async () => {
+test("a result, a command and a screen print their answer; the whole is in a copy", async () => {
   const code = `const r = await t.exec("printf '\\u250c\\u2500 Box \\u2500\\u2510\\n\\n \\u2502  a       b  \\u2502\\n'; (exit 3)");
     print(r, [await t.exec("true")]);
     const [command] = (await t.commands()).slice(-2);
@@ -157,7 +157,7 @@ test("a result, a command and a screen print what answers; the whole is in a cop
   expect(value).toEqual([{ exit_code: 3, output: box }, true]);
 });
 
-test("what is printed is bounded", async () => {
+test("printed output is bounded", async () => {
   const { value } = await run({
     code: 'for (let i = 0; i < 3000; i++) print("line " + i); return "x".repeat(5000)',
     output_limit: 500,
@@ -181,7 +181,7 @@ return { there, imported, made };`,
   expect(greedy.value).toEqual({ state: "failed", line: 2, error: "InternalError: out of memory" });
 });
 
-test("a session that ends in the middle of a wait: one answer from every interface, and none says that time was up", async () => {
+test("a session that ends in the middle of a wait: one answer from every interface, and none reports a timeout", async () => {
   // Four interfaces wait, and two programs three times each: one more is refused.
   await using own = new McpInstance({}, { config: "max_waiters = 10" });
   const [agent] = await Promise.all([own.client(), own.server()]);
@@ -261,7 +261,7 @@ return said;`;
     state: "finished",
     value: { list: ["dev"], ...denied, create: "access_denied", new: "access_denied", own: "mine" },
   });
-  // Nor does it go on with another's program.
+  // Nor does it continue with another's program.
   const other = await run({ code: 'const t = await wsh.open("secret"); await t.expect("never")', max_wait_ms: 50 });
   expect((await run({ resume: other.value.script_id }, guest)).value.code).toBe("command_not_found");
   expect((await run({ resume: other.value.script_id, stop: true })).value.state).toBe("stopped");

@@ -1,4 +1,4 @@
-/** Every tool at work on real programs: one good call, and each way to call it wrongly. */
+/** Every tool with real programs: one good call, and each kind of invalid call. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => mcp[Symbol.asyncDispose]());
 
 let count = 0;
-/** A shell at its prompt, in a session of its own. */
+/** A shell at its prompt, in a separate session. */
 async function shell(args: Record<string, unknown> = {}): Promise<string> {
   const name = `s${count++}`;
   await good("wsh_create_session", { name, ...args });
@@ -31,7 +31,7 @@ async function good(name: string, args: Record<string, unknown> = {}): Promise<A
   return answer.value;
 }
 
-/** The code of the error that a wrong call gives, whose message names what is wrong. */
+/** The error code of an invalid call, whose message names the error. */
 async function bad(name: string, args: Record<string, unknown>): Promise<string> {
   const answer = await call(client, name, args);
   expect(answer.isError).toBe(true);
@@ -73,7 +73,7 @@ describe("wsh_create_session, wsh_list_sessions, wsh_manage_session", () => {
     ]);
 
     const asleep = await good("wsh_exec", { session: "life", command: "sleep 60", background: true });
-    // Before that the signal is the shell's, which takes no notice of it.
+    // Before that the signal reaches the shell, which ignores it.
     const foreground = async () => (await good("wsh_get_status", { session: "life" })).foreground?.name;
     await until("the command to hold the terminal", async () => (await foreground()) === "sleep");
     expect(await manage("signal", { signal: "TERM" })).toMatchObject({ status: "signalled", signal: "SIGTERM" });
@@ -104,7 +104,7 @@ describe("wsh_create_session, wsh_list_sessions, wsh_manage_session", () => {
     expect(await names()).not.toContain("life2");
   });
 
-  test("say what is wrong", async () => {
+  test("report errors", async () => {
     const name = await shell();
     expect(await bad("wsh_create_session", { name })).toBe("session_name_conflict");
     expect((await good("wsh_create_session", { name, if_exists: "attach" })).session).toBe(name);
@@ -128,7 +128,7 @@ describe("wsh_create_session, wsh_list_sessions, wsh_manage_session", () => {
     expect(await bad("wsh_manage_session", { session: "nobody", action: "kill" })).toBe("session_not_found");
   });
 
-  test("unknown parameters are ignored and named, null is as good as nothing", async () => {
+  test("unknown parameters are ignored and named, null counts as absent", async () => {
     const name = await shell();
     const answer = await call(client, "wsh_get_screen", { session: name, format: null, wait_for_previous: true });
     expect(answer.value.warnings).toEqual(["unknown parameter 'wait_for_previous' was ignored"]);
@@ -139,10 +139,10 @@ describe("wsh_create_session, wsh_list_sessions, wsh_manage_session", () => {
 });
 
 describe("wsh_exec", () => {
-  test("runs a command of its own to its end", async () => {
+  test("runs a separate command to its end", async () => {
     const result = await good("wsh_exec", { command: "echo out; echo err >&2; exit 3" });
     expect(result).toMatchObject({ state: "finished", exit_code: 3, output: "out\nerr" });
-    // No signal, nothing omitted: that needs no words.
+    // No signal, nothing omitted: neither is mentioned.
     expect(Object.keys(result)).not.toContain("signal");
     expect(Object.keys(result)).not.toContain("omitted_lines");
     expect(result.session).toStartWith("exec-");
@@ -181,7 +181,7 @@ describe("wsh_exec", () => {
     expect(states(await good("wsh_exec", { steps, stop_on_error: false })).at(-1)).toBe("finished 0");
     const session = await shell();
     expect(states(await good("wsh_exec", { session, steps }))).toEqual(["finished 0", "finished 1", "skipped null"]);
-    // Each goes on when all have begun.
+    // Each continues when all have begun.
     const begun = join(mcp.dir, "begun");
     const meets = (n: number) =>
       `mkdir -p '${begun}'; touch '${begun}/${n}'; until [ "$(ls '${begun}' | wc -l)" = 4 ]; do sleep 0.05; done`;
@@ -189,7 +189,7 @@ describe("wsh_exec", () => {
     expect(states(met)).toEqual(Array(4).fill("finished 0"));
   });
 
-  test("that takes too long still runs and can be waited for", async () => {
+  test("past its deadline still runs and can be waited for", async () => {
     const session = await shell();
     const gate = new Gate(mcp.dir);
     const first = await good("wsh_exec", { session, command: `${gate.wait}; echo end`, max_wait_ms: 100 });
@@ -211,7 +211,7 @@ describe("wsh_exec", () => {
     });
   });
 
-  test("cuts long output in the middle and says how much", async () => {
+  test("cuts long output in the middle and reports how much", async () => {
     const result = await good("wsh_exec", { command: "seq 1 20000", output_limit: 1000 });
     expect(result.output.length).toBeLessThan(1_200);
     expect(result.output).toStartWith("1\n2\n");
@@ -219,7 +219,7 @@ describe("wsh_exec", () => {
     expect(result.omitted_lines).toBeGreaterThan(19_000);
   });
 
-  test("does not type where it must not, and says what is wrong", async () => {
+  test("does not type where it must not, and reports the reason", async () => {
     const session = await shell();
     await good("wsh_exec", { session, command: "cat", max_wait_ms: 0 });
     await good("wsh_wait", { session, any_of: ["waiting_for_input"] });
@@ -241,7 +241,7 @@ describe("wsh_exec", () => {
 });
 
 describe("wsh_run_command, wsh_send_input, wsh_await_quiesce, wsh_get_screen", () => {
-  test("send, wait and look is what run does at once", async () => {
+  test("run does the same as send, wait and read", async () => {
     const session = await shell();
     const typed = await good("wsh_send_input", { session, input: "echo one", submit: true });
     expect(typed).toMatchObject({ success: true, status: "sent", bytes: 9 });
@@ -292,7 +292,7 @@ describe("wsh_run_command, wsh_send_input, wsh_await_quiesce, wsh_get_screen", (
     await good("wsh_wait", { session, any_of: ["prompt"] });
   });
 
-  test("bytes go as they are, broken ones are refused", async () => {
+  test("bytes are sent unchanged, invalid ones are refused", async () => {
     const session = await shell();
     const command = "stty raw -echo; echo raw; head -c 4 | xxd -p; stty sane";
     const { output_cursor } = await good("wsh_send_input", { session, input: command, submit: true });
@@ -308,7 +308,7 @@ describe("wsh_run_command, wsh_send_input, wsh_await_quiesce, wsh_get_screen", (
     expect(await bad("wsh_send_input", { session, input: "x".repeat(1_048_577) })).toBe("payload_too_large");
   });
 
-  test("a wait that runs out is an error that says what was seen", async () => {
+  test("a wait that times out is an error that reports what it saw", async () => {
     const session = await shell();
     const run = await call(client, "wsh_run_command", {
       session,
@@ -331,7 +331,7 @@ describe("wsh_run_command, wsh_send_input, wsh_await_quiesce, wsh_get_screen", (
 });
 
 describe("wsh_wait, wsh_get_output, wsh_get_scrollback, wsh_get_status", () => {
-  test("text and patterns after a cursor, in whichever session they come", async () => {
+  test("text and patterns after a cursor, in any of several sessions", async () => {
     const [one, two] = [await shell({ tags: ["pair"] }), await shell({ tags: ["pair"] })];
     const { output_cursor } = await good("wsh_get_status", { session: two });
     await good("wsh_send_input", { session: two, input: "echo port=$((8000+80)) ready", submit: true });
@@ -359,7 +359,7 @@ describe("wsh_wait, wsh_get_output, wsh_get_scrollback, wsh_get_status", () => {
     const session = await shell();
     const first = await good("wsh_exec", { session, command: "echo one" });
     await good("wsh_exec", { session, command: "printf 'two\\nthree\\n'" });
-    // The prompt is output too, and comes after the command's end.
+    // The prompt is output too, and arrives after the command's end.
     await good("wsh_wait", { session, any_of: ["prompt"] });
     const since = await good("wsh_get_output", { session, since: first.output_cursor });
     expect(since.text).toContain("two\nthree");
@@ -382,7 +382,7 @@ describe("wsh_wait, wsh_get_output, wsh_get_scrollback, wsh_get_status", () => {
     expect(await bad("wsh_get_scrollback", { session, limit: -1 })).toBe("invalid_request");
   });
 
-  test("status says what runs and how that is known", async () => {
+  test("status reports the running program and how that is known", async () => {
     const session = await shell();
     expect(await good("wsh_get_status", { session })).toMatchObject({
       alive: true,

@@ -21,7 +21,7 @@ withCompiler("the program exits with 0 and prints the comparison as JSON", () =>
   expect(exitCode).toBe(0);
 });
 
-test("a number, a size or a name that differs is found", () => {
+test("a wrong number, size or name is found", () => {
   const printed = JSON.parse(
     JSON.stringify({
       system: darwin.name,
@@ -41,7 +41,7 @@ test("a number, a size or a name that differs is found", () => {
   ).toEqual(["constants/ENOENT", "constants/NEW", "constants/POLLIN", "layouts/proc_bsdinfo/bytes"]);
 });
 
-test("without a compiler it says so and exits with 2", () => {
+test("without a compiler it reports that and exits with 2", () => {
   const script = join(import.meta.dir, "../../packaging/probe/constants.ts");
   const { exitCode, stderr } = Bun.spawnSync([process.execPath, script], {
     env: { ...process.env, CC: "no-such-compiler" },

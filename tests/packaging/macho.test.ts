@@ -1,4 +1,4 @@
-/** Executables for Macs start there only if every page has the hash that their signature gives it. */
+/** Executables for Macs start there only if every page has the hash in their signature. */
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { signAdHoc } from "../../packaging/macho/sign.ts";
 import { release } from "../../packaging/release.ts";
 import { CODE_BYTES, smallExecutable } from "../support/macho.ts";
 
-test("a file that was signed is whole, and says what it is", () => {
+test("a signed file is complete, and has the right type", () => {
   const signed = signAdHoc(smallExecutable(64), "wsh");
   const { directory, badPages, faults } = checkSignature(signed);
   expect({ badPages, faults }).toEqual({ badPages: [], faults: [] });
@@ -26,7 +26,7 @@ test("a file that was signed is whole, and says what it is", () => {
   expect(signed.slice(400, CODE_BYTES)).toEqual(smallExecutable(64).slice(400, CODE_BYTES));
 });
 
-test("signing again gives the same", () => {
+test("signing again gives the same result", () => {
   const once = signAdHoc(smallExecutable(4096), "wsh");
   expect(signAdHoc(once, "wsh")).toEqual(once);
 });
@@ -43,7 +43,7 @@ test("a changed byte is found on its page, in load commands, code and the last p
   }
 });
 
-test("what is no signed executable is refused by what is wrong with it", () => {
+test("a file that is not a signed executable is refused with its error", () => {
   expect(() => checkSignature(new Uint8Array(10))).toThrow("not a 64-bit Mach-O file");
   expect(() => checkSignature(smallExecutable(64))).toThrow("the signature is no embedded signature");
   const longer = new Uint8Array([...smallExecutable(64), 1]);
@@ -62,14 +62,14 @@ describe("a release for Macs", () => {
       rmSync(scratch, { recursive: true });
     }
   };
-  /** Signed, then changed: as Bun leaves what it compiles for Intel Macs. */
+  /** Signed, then changed, like Bun's output for Intel Macs. */
   const spoilt = (): Uint8Array => {
     const bytes = signAdHoc(smallExecutable(64), "wsh");
     bytes[5000] = (bytes[5000] ?? 0) ^ 1;
     return bytes;
   };
 
-  test("signs what has a bad page, and publishes it whole in each package", async () => {
+  test("signs a file with a bad page, and publishes it complete in each package", async () => {
     for (const target of ["darwin-x64", "darwin-arm64"] as const) {
       await inScratch(async (out) => {
         await release([target], compiled(spoilt()), out);
@@ -80,7 +80,7 @@ describe("a release for Macs", () => {
     }
   });
 
-  test("fails on what cannot be signed, and names it", async () => {
+  test("fails on a file that cannot be signed, and names it", async () => {
     for (const [bytes, why] of [
       [new TextEncoder().encode("#!/bin/sh\n"), "not a 64-bit Mach-O file"],
       [smallExecutable(64), "the signature is no embedded signature"],
@@ -92,7 +92,7 @@ describe("a release for Macs", () => {
     }
   });
 
-  test("fails on a single bad page of what would be published", () => {
+  test("fails on a single bad page of a published file", () => {
     expect(() => requireWhole("wsh in a.tar.gz", spoilt())).toThrow(
       "wsh in a.tar.gz: no Mac would start it: 1 of 4 pages differ from their hashes (the first is 1)",
     );
@@ -110,7 +110,7 @@ test.skipIf(process.env.WSH_TEST_FULL !== "1")(
         const built = Bun.spawnSync([process.execPath, "run", "build.ts", "--outfile", file, target], {
           stderr: "pipe",
         });
-        // What it says on stderr is the progress of a download.
+        // Its output on stderr is the progress of a download.
         expect(built.exitCode).toBe(0);
         await signForMac(file);
         const { badPages, faults } = checkSignature(await Bun.file(file).bytes());

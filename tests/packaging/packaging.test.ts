@@ -1,6 +1,6 @@
 /**
- * What a version publishes works where it is installed: archive, install script, npm packages, bundle, manual page. A
- * small stand-in takes the executable's place, since compressing the real one takes a minute; WSH_TEST_FULL uses that.
+ * The published files of a version work after installation: archive, install script, npm packages, bundle, manual page. A
+ * small stand-in replaces the executable, since compressing the real one takes a minute; WSH_TEST_FULL uses that.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
@@ -85,7 +85,7 @@ test("install.sh refuses an archive whose checksum is wrong, and changes nothing
   expect(fs.existsSync(join(dir, "bad"))).toBe(false);
 });
 
-test("install.sh without an address says what to set", () => {
+test("install.sh without an address names the variable to set", () => {
   const { code, text } = run(["sh", join(root, "packaging/install.sh")]);
   expect(code).toBe(1);
   expect(text).toContain("set WSH_BASE_URL");
@@ -102,7 +102,7 @@ testWith("npm")(
     const app = join(dir, "app");
     fs.mkdirSync(app);
     fs.writeFileSync(join(app, "package.json"), "{}");
-    // The platform's package first, then the one that looks for it, which must not be sought anywhere else.
+    // The platform's package first, then the one that looks for it, which must not be downloaded from anywhere else.
     const sorted = tarballs.sort((a, b) => b.length - a.length);
     for (const tarball of sorted) {
       const done = Bun.spawnSync(
@@ -121,7 +121,7 @@ testWith("npm")(
   120_000,
 );
 
-test("the bundle for AI hosts holds the executable and starts it as an MCP server", async () => {
+test("the bundle for AI hosts contains the executable and starts it as an MCP server", async () => {
   const files = unzipSync(await Bun.file(join(out, `wsh-${manifest.version}-${target}.mcpb`)).bytes());
   const bundle = JSON.parse(new TextDecoder().decode(files["manifest.json"]));
   expect(bundle.server.mcp_config.args).toEqual(["mcp"]);
@@ -134,7 +134,7 @@ test("server.json names the version and the npm package; the bundle has a checks
   expect(entry.version).toBe(manifest.version);
   expect(entry.description.length).toBeLessThanOrEqual(100);
   expect(entry.packages[0]).toMatchObject({ registryType: "npm", identifier: "wsh", version: manifest.version });
-  // Bundles are listed when it is known where they will be.
+  // Bundles are listed once their address is known.
   expect(entry.packages).toHaveLength(1);
   expect(sums).toContain(`wsh-${manifest.version}-${target}.mcpb`);
 });
@@ -151,7 +151,7 @@ const facts = {
   baseUrl: "https://x.test/v1",
 };
 
-test("the Homebrew formula has each platform's archive with its checksum, and no platform that has none", () => {
+test("the Homebrew formula has each platform's archive with its checksum, and no platform without one", () => {
   const text = formula({ ...facts, archives });
   for (const { file, digest } of archives) {
     expect(text).toContain(`      url "https://x.test/v1/${file}"\n      sha256 "${digest}"\n`);
@@ -190,6 +190,6 @@ test.skipIf(!emulates)(
   180_000,
 );
 
-test("the manual page is that of this program", async () => {
+test("the manual page describes this version", async () => {
   expect(await Bun.file(join(root, "docs/wsh.1")).text()).toBe(await manual());
 });

@@ -1,6 +1,6 @@
 /**
- * The probe that hosted Macs run (packaging/probe) runs here too, with small counts: what it says of a Mac is worth
- * something only while it passes where everything is known to work.
+ * The probe that hosted Macs run (packaging/probe) runs here too, with small counts: its result on a Mac is worth
+ * something only while it passes where everything works.
  */
 import { afterAll, expect, test } from "bun:test";
 import fs from "node:fs";

@@ -15,7 +15,7 @@ if (process.argv[2] !== undefined) {
   const open = await openPty(process.argv[2] === "bun-pty" ? "bun-pty" : "bun");
   const { promise, resolve } = Promise.withResolvers();
   const parts = [];
-  // Output may come before the opening is told of.
+  // Output may come before the opening is reported.
   let pty = null;
   let early = 0;
   const take = (bytes) => {
@@ -34,7 +34,7 @@ if (process.argv[2] !== undefined) {
 }
 `;
 
-/** Split into chunks: the way that the released binary is built. */
+/** Split into chunks, as the released binary is built. */
 beforeAll(() => {
   mkdirSync(join(scratch, "src"));
   mkdirSync(empty);

@@ -1,4 +1,4 @@
-/** The workflows say what the documents promise of them, in YAML that reads, with actions pinned to a version. */
+/** The workflows do what the documents promise, in valid YAML, with actions pinned to a version. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ function workflow(name: string): v.InferOutput<typeof WorkflowSchema> {
   return v.parse(WorkflowSchema, Bun.YAML.parse(fs.readFileSync(join(folder, name), "utf8")));
 }
 
-test("each reads, takes only pinned actions, and names no registry", () => {
+test("each parses, takes only pinned actions, and names no registry", () => {
   for (const name of fs.readdirSync(folder)) {
     for (const [, job] of Object.entries(workflow(name).jobs)) {
       expect(job.steps.length).toBeGreaterThan(0);
@@ -60,7 +60,7 @@ test("Linux runs the check that the README names, and nothing else", () => {
   expect(steps.flatMap(({ run }) => run ?? [])).toEqual([".ci/run"]);
 });
 
-test("hosted Macs: three versions on Apple silicon and an Intel one, each step whatever the others find", async () => {
+test("hosted Macs: three versions on Apple silicon and an Intel one, each step whatever the results of the others", async () => {
   const { build, probe } = workflow("macos.yml").jobs;
   expect(build?.steps.at(-2)?.run).toBe("bun run build.ts --release darwin-arm64 darwin-x64");
   expect(probe?.strategy?.["fail-fast"]).toBe(false);

@@ -23,7 +23,7 @@ test("at most five of 120 have no counterpart, and the page for tmux users names
   expect(missing.filter(({ tmux }) => !named.includes(spelled(tmux)))).toEqual([]);
 });
 
-test("every key has the counterpart that is written of it", () => {
+test("every key has its listed counterpart", () => {
   const { prefix } = new KeyTables(tmuxPreset);
   const bound = keyHabits.map(({ tmux }) => `${tmux} ${prefix.get(nameOf(parseKeyName(tmux)))?.operation ?? null}`);
   expect(bound).toEqual(keyHabits.map(({ tmux, here }) => `${tmux} ${here}`));
@@ -34,7 +34,7 @@ const config = `prefix_preset = "tmux"
 "g" = "popup.open command='echo in the popup; read x' width=40 height=9"
 `;
 
-test("hands of tmux's in one terminal", async () => {
+test("tmux habits in one terminal", async () => {
   await using wsh = new Wsh({ config, env: { WSH_STATUS: "on" } });
   await wsh.session("one");
   await wsh.session("two");
@@ -119,14 +119,14 @@ test("hands of tmux's in one terminal", async () => {
   await person.sees("Name of the session");
   person.type('\x15a "b" $(c)\r');
   await person.sees(/a "b" \$\(c\)/);
-  // The prefix twice is the program's.
+  // The prefix twice reaches the program.
   person.type("cat -v\r");
   press("\x02");
   person.type("\r");
   await person.sees("^B");
 });
 
-/** Command lines that need what the line before them made, in an order in which hands type them. */
+/** Command lines that need the result of the line before, in a typical order. */
 const typed = [
   ...["ls", "new -d -s x2", "has-session -t x", "rename-session -t x2 y", "kill-session -t y", "new-window"],
   ...["rename-window y", "kill-window", "select-window -t 1", "list-windows", "split-window -h", "list-panes"],

@@ -1,5 +1,5 @@
 /**
- * What a tmux user's hands do in two weeks: keys after the prefix and command lines, each with its counterpart under
+ * A tmux user's habits of two weeks: keys after the prefix and command lines, each with its counterpart under
  * `prefix_preset = "tmux"`. `here` is an operation that the key is bound to, the words of a command of wsh, or null: none,
  * which docs/coming-from-tmux.md names.
  */

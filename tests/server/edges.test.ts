@@ -1,4 +1,4 @@
-/** A server at its edges: odd addresses, bodies that never end, certificates past their time. */
+/** Edge cases of a server: odd addresses, endless bodies, expired certificates. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import net from "node:net";
@@ -53,7 +53,7 @@ describe("addresses", () => {
     expect(hostOf(header)).toBe(host);
   });
 
-  test("a name behind ours in brackets does not pass", async () => {
+  test("a hostname after ours in brackets is refused", async () => {
     await using gateway = await Gateway.start({ auth: false });
     const { port } = new URL(gateway.origin);
     const answer = await exchange(Number(port), [
@@ -63,7 +63,7 @@ describe("addresses", () => {
   });
 });
 
-/** Writes each part when the one before has gone, and reads until the server closes. */
+/** Writes each part after the one before has been sent, and reads until the server closes. */
 async function exchange(port: number, parts: readonly string[]): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   let heard = "";
@@ -85,7 +85,7 @@ async function exchange(port: number, parts: readonly string[]): Promise<string>
   return promise;
 }
 
-test("a body that drips is cut off, one that comes is read", async () => {
+test("a dripping body is cut off, one that arrives is read", async () => {
   const readingFor = (ms: number) => {
     const app = new Hono();
     app.onError((error, c) => errorResponse(error, c.req.path));
@@ -110,7 +110,7 @@ test("a body that drips is cut off, one that comes is read", async () => {
   }
 });
 
-test("uptime goes by a clock that does not jump", async () => {
+test("uptime uses a monotonic clock", async () => {
   await using gateway = await Gateway.start();
   const { uptime_ms } = (await (await gateway.fetch("/server/info")).json()) as { uptime_ms: number };
   expect(uptime_ms).toBeGreaterThanOrEqual(0);

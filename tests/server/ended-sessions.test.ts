@@ -1,4 +1,4 @@
-/** Limits count the living: what has ended makes room, the oldest first. */
+/** Limits count running sessions: ended ones are evicted, the oldest first. */
 import { expect, test } from "bun:test";
 import { stopProcess } from "../support/processes.ts";
 import { until } from "../support/until.ts";
@@ -18,7 +18,7 @@ test("any number of short commands leaves room for the next, and the newest resu
   await until("the processes of those that gave way to end", () => wsh.hosts().length === 4);
 });
 
-test("a hung ended session gives way too", async () => {
+test("a hung ended session is evicted too", async () => {
   await using wsh = new Wsh({ config: "max_sessions = 1\n" });
   await wsh.ok("exec", "--", "echo first");
   const [hung = 0] = wsh.hosts();
@@ -28,7 +28,7 @@ test("a hung ended session gives way too", async () => {
   await until("the hung one to be gone", () => !wsh.hosts().includes(hung));
 });
 
-test("the limit still holds for sessions that live", async () => {
+test("the limit still holds for running sessions", async () => {
   await using wsh = new Wsh({ config: "max_sessions = 1\n" });
   await wsh.session("dev", "--", "sleep 600");
   const { code, stderr } = await wsh.run("new", "more");

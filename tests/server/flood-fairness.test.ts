@@ -1,17 +1,17 @@
-// Alone: fills every processor, to see who stands back.
-/** A session that floods stands back where others crowd the processors, and comes forward again when it is done. */
+// Alone: fills every processor to see which process is throttled.
+/** A session that floods is throttled while others need the processors, and resumes its weight afterwards. */
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { PATIENCE_MS, until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-/** The kernel's weight of a host's process session, as a nice value. */
+/** The kernel's weight of a session process's process session, as a nice value. */
 function groupOf(pid: number): number {
   return Number(/nice (-?\d+)/.exec(readFileSync(`/proc/${pid}/autogroup`, "utf8"))?.[1]);
 }
 
-/** Busy processes, each in a group of its own, so many that everyone waits long for a processor. */
+/** Busy processes, each in a separate group, so many that everyone waits long for a processor. */
 function crowd(): Disposable {
   const busy = Array.from({ length: 4 * availableParallelism() }, () =>
     Bun.spawn(["setsid", "sh", "-c", "while :; do :; done"], { stdio: ["ignore", "ignore", "ignore"] }),

@@ -1,5 +1,5 @@
 // Alone: times requests beside a flood.
-/** Floods: throttled and never buffered without bound, every line there, nobody else held up, stopped at once. */
+/** Floods: throttled and never buffered without bound, every line present, nobody else delayed, stopped at once. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import net from "node:net";
@@ -8,16 +8,16 @@ import { until } from "../support/until.ts";
 import { hostOf, Wsh } from "../support/wsh.ts";
 
 const full = process.env.WSH_TEST_FULL === "1";
-/** What a flood writes: 100 MB, and a twentieth of that where time matters. */
+/** Size of a flood: 100 MB, and a twentieth of that where time matters. */
 const FLOOD_BYTES = full ? 100_000_000 : 5_000_000;
 /** Lines of the numbered flood; each has 100 bytes on the terminal. */
 const FLOOD_LINES = FLOOD_BYTES / 100;
 /**
- * What a process may grow by under a flood, in bytes: a host's history of 10,000 lines, the emulator, a quantum, and
- * what a collector leaves lying about. A flood that is buffered exceeds it many times over.
+ * Permitted growth of a process under a flood, in bytes: a session's history of 10,000 lines, the emulator, a quantum, and
+ * garbage that is not collected yet. A flood that is buffered exceeds it many times over.
  */
 const MAX_GROWTH_BYTES = 120 * 1024 * 1024;
-/** How long requests to another session may take beside a flood on a busy machine, in ms; they take a few. */
+/** Permitted time of requests to another session beside a flood on a busy machine, in ms; they take a few. */
 const PATIENT_MS = 1_500;
 
 async function served() {
@@ -69,13 +69,13 @@ test(`${FLOOD_BYTES / 1e6} MB of numbered lines: memory bounded, every line ther
     },
     full ? 120_000 : 60_000,
   );
-  // A machine that stalls makes some of them slow, a flood that holds others up makes all.
+  // A stalled machine makes some of them slow, a flood that delays others makes all.
   expect(times.filter((ms) => ms > PATIENT_MS).length).toBeLessThan(times.length / 4);
   expect(times.length).toBeGreaterThan(3);
   expect(peak(host) - before.host).toBeLessThan(MAX_GROWTH_BYTES);
   expect(peak(it.pid) - before.server).toBeLessThan(MAX_GROWTH_BYTES);
 
-  // What is kept is whole: the newest lines without a gap, and the count of all that there ever were.
+  // The kept lines are complete: the newest without a gap, and the count of all lines ever.
   const { lines, first_line_id, offset, total_lines } = await http.scrollback("flood", "offset=-10000&limit=10000");
   const end = lines.indexOf("finished");
   expect(end).toBeGreaterThan(9_000);
@@ -86,7 +86,7 @@ test(`${FLOOD_BYTES / 1e6} MB of numbered lines: memory bounded, every line ther
   expect(total_lines).toBeLessThanOrEqual(10_000 + 24);
 });
 
-test(`${FLOOD_BYTES / 1e6} MB of yes, while a client that streams reads nothing`, async () => {
+test(`${FLOOD_BYTES / 1e6} MB of yes, while a streaming client reads nothing`, async () => {
   await using it = await served();
   const { http } = it;
   const command = `read go; yes 'all work and no play' | head -c ${FLOOD_BYTES}; echo; echo finished; sleep 1000`;
@@ -124,11 +124,11 @@ describe("a flood at a prompt", () => {
       await http.type("flood", `echo round $((${round} + 40))\r`);
       await http.shows("flood", new RegExp(`^round ${round + 40}$`, "m"));
     }
-    // A machine that stalls makes one of them slow.
+    // A stalled machine makes one of them slow.
     expect(Math.min(...times)).toBeLessThan(3_000);
   });
 
-  test("is held by Ctrl+S and goes on with Ctrl+Q, without losing a line", async () => {
+  test("is held by Ctrl+S and continues with Ctrl+Q, without losing a line", async () => {
     await using it = await served();
     const { http } = it;
     // Without onlcr: the kernel drops the two bytes for a newline that it translates at the moment of the stop
@@ -138,7 +138,7 @@ describe("a flood at a prompt", () => {
     await http.type("held", "\r");
     await http.shows("held", /^line \d+$/m);
     await http.press("held", "Ctrl+S");
-    // Held when nothing comes for a while; unless it had finished before the key arrived.
+    // Held when no output comes for a while; unless it had finished before the key arrived.
     await until("it to be held", async () => {
       const { epoch, lines } = await http.screen("held");
       await http.get("/sessions/held/idle?timeout_ms=500&fresh=true");

@@ -1,5 +1,5 @@
 // Alone: counts how often processes are woken; a busy machine wakes them with retries of its own.
-/** At rest a session, its server and a bridge are woken by nobody, and connections that rest lose nothing. Linux only. */
+/** At rest a session, its server and a bridge are never woken, and suspended connections lose nothing. Linux only. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
@@ -10,20 +10,20 @@ import { McpInstance } from "../support/mcp-instance.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { PATIENCE_MS, until } from "../support/until.ts";
 
-/** How long nothing may happen, in ms: two turns of what Bun does every second as long as a socket of its own is open. */
+/** Length of the observed silence, in ms: two turns of Bun's timer, which runs every second while its socket is open. */
 const WATCHED_MS = 2_500;
 
-/** The collector looks once a second after work, for half a minute; that is Bun's, and not what is looked for. */
+/** The collector checks once a second after work, for half a minute; that is Bun's, and not under test. */
 const env = { BUN_GC_TIMER_DISABLE: "1" };
 
-/** How often a process's main thread has gone to sleep. */
+/** Number of times that a process's main thread has gone to sleep. */
 function slept(pid: number): number {
   return Number(
     /^voluntary_ctxt_switches:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/task/${pid}/status`, "utf8"))?.[1],
   );
 }
 
-/** Waits until none of the processes is woken: start-up goes on for some seconds, what matters is that it ends. */
+/** Waits until none of the processes is woken: start-up work takes some seconds and must end. */
 async function atRest(pids: readonly number[]): Promise<void> {
   const deadline = performance.now() + 2 * PATIENCE_MS;
   for (let most = Infinity; most > 1; ) {
@@ -57,7 +57,7 @@ test.if(process.platform === "linux" && hasTmux)(
   },
 );
 
-/** Two ends of a connection, of which `remote` is to rest. */
+/** Two ends of a connection, of which `remote` is to be suspended. */
 class Pair implements AsyncDisposable {
   private readonly dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-t-"));
   readonly local: { bytes: number; text: string; closed: number } = { bytes: 0, text: "", closed: 0 };
@@ -117,11 +117,11 @@ class Pair implements AsyncDisposable {
 }
 
 describe.if(process.platform === "linux")("a connection that rests", () => {
-  test("goes on where it was, both ways, and its other end does not notice", async () => {
+  test("continues where it was, both ways, and its other end does not notice", async () => {
     await using pair = await Pair.open();
     pair.localSocket?.write("before ");
     await until("the first bytes", () => pair.remote.text === "before ");
-    // Not read yet when the connection changes hands.
+    // Still unread when the connection changes hands.
     pair.localSocket?.write("meanwhile ");
     pair.rest();
     pair.localSocket?.write("after");
@@ -131,7 +131,7 @@ describe.if(process.platform === "linux")("a connection that rests", () => {
     expect(pair.local.closed).toBe(0);
   });
 
-  test("takes what its reader takes, says when to go on, and loses nothing", async () => {
+  test("accepts as much as its reader, reports when to continue, and loses nothing", async () => {
     await using pair = await Pair.open();
     pair.rest();
     pair.localSocket?.pause();
@@ -148,7 +148,7 @@ describe.if(process.platform === "linux")("a connection that rests", () => {
     expect(pair.remote.closed).toBe(0);
   });
 
-  test("that is paused reads nothing more than a read ahead, then all", async () => {
+  test("that is paused reads at most a read-ahead, then everything", async () => {
     await using pair = await Pair.open();
     pair.rest();
     pair.remote.wire?.pause();
@@ -163,7 +163,7 @@ describe.if(process.platform === "linux")("a connection that rests", () => {
     await until("the last byte", () => pair.remote.text.length === bytes.length);
   });
 
-  test("ends once, whoever ends it, and gives its descriptor back", async () => {
+  test("ends once, whichever side ends it, and closes its descriptor", async () => {
     const open = () => fs.readdirSync("/proc/self/fd").length;
     for (const end of ["local", "remote"] as const) {
       const before = open();

@@ -1,7 +1,7 @@
-// Alone: compares ages, and counts what a list wakes.
+// Alone: compares ages, and counts the wakeups of a list.
 /**
- * A list shows what is so: what a server keeps of its sessions is compared with what every session's own process says, after
- * all kinds of changes, by itself and by others, told and silent.
+ * A list is correct: the server's data on its sessions is compared with the answer of every session process, after
+ * all kinds of changes, by the server and by others, notified and silent.
  */
 import { expect, test } from "bun:test";
 import type { SessionInfo } from "../../src/protocol/session.ts";
@@ -14,16 +14,16 @@ import { Person } from "../support/terminals/attached-peer.ts";
 import { until } from "../support/until.ts";
 
 const ROUNDS = process.env.WSH_TEST_FULL === "1" ? 150 : 25;
-/** Difference of ages that asking in turn explains, in ms. */
+/** Difference of ages that is explained by asking one after the other, in ms. */
 const AGE_MS = 1_500;
 
 async function listed(gateway: Gateway): Promise<SessionInfo[]> {
   const infos: SessionInfo[] = await (await gateway.unix("/sessions?all=true")).json();
-  // What was killed is lost, if it was written down by then.
+  // A killed session has crashed, if a checkpoint was written by then.
   return infos.filter(({ state }) => state !== "crashed");
 }
 
-/** Asked of every process itself. */
+/** Queried from every process itself. */
 async function direct(gateway: Gateway): Promise<SessionInfo[]> {
   const infos = await Promise.all(
     listSessions(gateway.instance).map(async ({ socket }) => {
@@ -40,8 +40,8 @@ function parts({ idle_ms, last_activity_ms, ...rest }: SessionInfo): Record<stri
 }
 
 /**
- * What comes and goes between two looks is no lie, nor what a session has just told and the server has not read yet; what
- * is kept wrong is.
+ * Changes between two reads are permitted, and so is a session's message that the server has not read yet; stale
+ * data is not.
  */
 async function compare(gateway: Gateway, what: string): Promise<void> {
   for (let tries = 5; ; tries--) {
@@ -55,7 +55,7 @@ async function compare(gateway: Gateway, what: string): Promise<void> {
   }
 }
 
-/** What did not change while the list was made must be in it. */
+/** Sessions that did not change while the list was made must be in it. */
 async function compareOnce(gateway: Gateway, what: string): Promise<void> {
   const before = await direct(gateway);
   const shown = await listed(gateway);
@@ -66,7 +66,7 @@ async function compareOnce(gateway: Gateway, what: string): Promise<void> {
     const own = shown.find(({ id }) => id === known.id);
     if (own === undefined) throw new Error(`${what}: ${known.name} is missing`);
     const [a, b, c] = [parts(known), parts(own), parts(same)];
-    // The state stands in the windows, too: it is compared first.
+    // The state is in the windows, too: it is compared first.
     const names = Object.entries(a).sort(([one], [other]) => Number(other === "state") - Number(one === "state"));
     for (const [name, value] of names) {
       if (value !== c[name]) continue;
@@ -89,13 +89,13 @@ function random(seed: number): (below: number) => number {
   };
 }
 
-test("equals what the sessions say after any change", async () => {
+test("equals the sessions' own answers after any change", async () => {
   await using gateway = await Gateway.start();
   const seed = Number(process.env.WSH_TEST_SEED ?? Date.now() % 1_000_000);
   const next = random(seed);
   const people: Person[] = [];
   let made = 0;
-  /** A session may have ended, or be busy: that is an answer. A route or an input that does not exist is the test's mistake. */
+  /** A session may have ended, or be busy: that is a valid answer. An unknown route or input is the test's mistake. */
   const call = async (path: string, method: string, json?: unknown): Promise<void> => {
     const body =
       json === undefined ? {} : { body: JSON.stringify(json), headers: { "content-type": "application/json" } };
@@ -172,26 +172,26 @@ test("equals what the sessions say after any change", async () => {
   }
 }, 120_000);
 
-test("a program that stops waiting without a word is not shown as waiting", async () => {
+test("a program that stops waiting silently is not shown as waiting", async () => {
   await using gateway = await Gateway.start();
   await gateway.create({ name: "a" });
   const state = async () => (await listed(gateway))[0]?.state;
   await until("the prompt", async () => (await state()) === "prompt");
   await gateway.unix("/sessions/a/input", { method: "POST", body: "bash -c 'read -t 8 x; stty -echo; read y'\n" });
   await until("it to wait", async () => (await state()) === "waiting_for_input");
-  // Long enough for the session to tell that it is at rest.
+  // Long enough for the session to report that it is idle.
   await Bun.sleep(1_500);
   expect(await state()).toBe("waiting_for_input");
   await until("it to ask for a password", async () => (await direct(gateway))[0]?.state === "password");
   expect(await state()).toBe("password");
 });
 
-/** How long the first threads of processes ran, and how often. */
+/** Run time of the processes' first threads, and how often they ran. */
 function runs(pids: readonly number[]): Promise<string[]> {
   return Promise.all(pids.map((pid) => Bun.file(`/proc/${pid}/schedstat`).text()));
 }
 
-test("wakes no session that nobody uses, and still shows its age", async () => {
+test("wakes no unused session, and still shows its age", async () => {
   await using gateway = await Gateway.start();
   for (const name of ["a", "b", "c"]) await gateway.create({ name });
   await until("the shells at rest", async () => (await listed(gateway)).every(({ state }) => state === "prompt"));
@@ -217,7 +217,7 @@ test("wakes no session that nobody uses, and still shows its age", async () => {
   expect(later?.idle_ms).toBeGreaterThanOrEqual((first?.idle_ms ?? 0) + 50);
 }, 60_000);
 
-test("a stopped process is unresponsive at once, and itself again when it goes on; a killed one is gone", async () => {
+test("a stopped process is unresponsive at once, and normal again on continuing; a killed one is gone", async () => {
   await using gateway = await Gateway.start();
   for (const name of ["a", "b"]) await gateway.create({ name });
   const [host = 0, other = 0] = gateway.hosts();
@@ -231,7 +231,7 @@ test("a stopped process is unresponsive at once, and itself again when it goes o
   await until("it to be gone", async () => (await listed(gateway)).length === 1);
 });
 
-test("a server that was killed is replaced by one that sees what happened meanwhile", async () => {
+test("a killed server is replaced by one that knows the changes meanwhile", async () => {
   await using gateway = await Gateway.start();
   await gateway.create({ name: "a" });
   await gateway.end("SIGKILL");

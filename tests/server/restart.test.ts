@@ -1,4 +1,4 @@
-/** The server dies, the sessions do not: it is killed at bad moments and started again, and nothing is missing. */
+/** The server crashes, the sessions do not: it is killed at bad moments and restarted, and nothing is missing. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { Http } from "../support/http.ts";
@@ -10,7 +10,7 @@ function socketOf(wsh: Wsh): Http {
   return new Http({ unix: wsh.instance.httpSocket });
 }
 
-test("kill -9 of the server changes no session: pids, names, tags, sizes, screens, what runs", async () => {
+test("kill -9 of the server changes no session: pids, names, tags, sizes, screens, programs", async () => {
   await using wsh = new Wsh();
   const http = socketOf(wsh);
   const first = await wsh.server();
@@ -46,12 +46,12 @@ test("kill -9 of the server changes no session: pids, names, tags, sizes, screen
   await http.type("shell", "echo x=$x\r");
   await http.shows("shell", "x=42");
   expect(await http.session("gone")).toMatchObject({ running: false, exit_code: 9 });
-  // No number is missing in what was counted meanwhile.
+  // No number is missing in the count of that time.
   await http.kill("count").catch(() => {});
   expect((await http.create({})).name).toBe("0");
 });
 
-test("output that is written while there is no server is all there", async () => {
+test("output without a server is complete", async () => {
   await using wsh = new Wsh();
   const http = socketOf(wsh);
   const { kill } = await wsh.server();
@@ -66,7 +66,7 @@ test("output that is written while there is no server is all there", async () =>
   expect(total_lines).toBeGreaterThan(10_000);
 });
 
-test("a server that is killed while it makes sessions leaves whole ones or none", async () => {
+test("a server that is killed while it makes sessions leaves complete ones or none", async () => {
   await using wsh = new Wsh();
   const http = socketOf(wsh);
   const { kill } = await wsh.server();
@@ -77,7 +77,7 @@ test("a server that is killed while it makes sessions leaves whole ones or none"
   await kill("SIGKILL");
   const made = (await Promise.all(making)).filter((answer) => answer?.status === 201);
   await wsh.server();
-  // Those that were being made come up by themselves, or have gone.
+  // Sessions in the making start by themselves, or have gone.
   const programs = () => wsh.processes().filter(({ command }) => command === "sleep 1000").length;
   const sessions = await until("as many sessions as hosts and programs", async () => {
     const all = await http.list();
@@ -108,7 +108,7 @@ test.if(hasTmux)("an attached terminal does not notice", async () => {
   await person.detach();
 });
 
-test("sessions are there for the first request that a new server answers", async () => {
+test("a new server knows all sessions at its first request", async () => {
   await using wsh = new Wsh();
   const names = ["a", "b", "c", "d", "e"];
   await Promise.all(names.map((name) => wsh.ok("new", name)));
@@ -121,14 +121,14 @@ test("sessions are there for the first request that a new server answers", async
   expect(list.map(({ name }) => name).sort()).toEqual(names);
 });
 
-test("the runtime directory is deleted under everything, and everything comes back", async () => {
+test("the runtime directory is deleted under everything, and everything returns", async () => {
   await using wsh = new Wsh();
   const http = socketOf(wsh);
   await wsh.server();
   const made = await Promise.all(["one", "two"].map((name) => http.create({ name })));
   await http.type("one", "echo kept\r");
   await http.shows("one", /^kept$/m);
-  // Whoever notices first makes it again while the rest is still being removed.
+  // The first process to notice makes it again while the rest is still being removed.
   fs.rmSync(wsh.instance.runtimeDir, { recursive: true, force: true });
   await until("the sessions to be found", async () => {
     const { stdout } = await wsh.run("list", "--json");

@@ -1,4 +1,4 @@
-/** Leaving wsh running: what the doctor finds, the units for systemd and launchd, the server's log. */
+/** Running wsh permanently: the doctor's findings, the units for systemd and launchd, the server's log. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ async function examine(wsh: Wsh, env: Record<string, string> = {}): Promise<{ co
 }
 
 describe("wsh doctor", () => {
-  test("finds nothing wrong where nothing is, with and without a server", async () => {
+  test("finds nothing wrong on a correct set-up, with and without a server", async () => {
     await using wsh = new Wsh();
     const before = await examine(wsh);
     expect(before.findings.filter(({ state }) => state === "wrong")).toEqual([]);
@@ -34,7 +34,7 @@ describe("wsh doctor", () => {
     expect(await wsh.ok("doctor")).toMatch(/^ok +runtime directory +/m);
   });
 
-  test("names what is in the way in a session's shell and in startup files", async () => {
+  test("names obstacles in a session's shell and in startup files", async () => {
     await using wsh = new Wsh();
     const home = join(wsh.dir, "home");
     fs.appendFileSync(
@@ -104,7 +104,7 @@ describe("wsh doctor", () => {
     expect(wrong?.advice).toContain(advice);
   });
 
-  test("notes what is only worth knowing", async () => {
+  test("notes facts that need no action", async () => {
     await using wsh = new Wsh();
     const server = await wsh.server();
     await server.kill("SIGKILL");
@@ -117,7 +117,7 @@ describe("wsh doctor", () => {
   });
 });
 
-test("the doctor says which login shell did not tell its PATH", async () => {
+test("the doctor names the login shell that did not report its PATH", async () => {
   await using wsh = new Wsh();
   const { stateDir } = wsh.instance;
   fs.mkdirSync(stateDir, { recursive: true, mode: 0o700 });
@@ -131,7 +131,7 @@ test("the doctor says which login shell did not tell its PATH", async () => {
 });
 
 describe("wsh service", () => {
-  test("systemd: ends the server alone and starts it again", async () => {
+  test("systemd: ends the server alone and restarts it", async () => {
     await using wsh = new Wsh();
     const unit = await wsh.ok("service", "systemd");
     for (const line of ["KillMode=process", "OOMPolicy=continue", "Restart=on-failure", "WantedBy=default.target"]) {
@@ -149,7 +149,7 @@ describe("wsh service", () => {
     expect(faults.filter((line) => line.includes("wsh-t.service"))).toEqual([]);
   });
 
-  /** The property list as a parser of XML reads it; the comments of it stay away. */
+  /** The property list as an XML parser reads it, without its comments. */
   function parsed(plist: string): Record<string, unknown> & { ProgramArguments: string[] } {
     const read = "import plistlib, json, sys; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))";
     const { stdout, stderr } = Bun.spawnSync(["python3", "-c", read], { stdin: Buffer.from(plist), stderr: "pipe" });
@@ -200,7 +200,7 @@ describe("wsh service", () => {
   });
 });
 
-test("the server's log goes to a file when settings say so, JSON or text, at the level asked for", async () => {
+test("the server's log goes to a file when settings say so, JSON or text, at the configured level", async () => {
   await using wsh = new Wsh({ config: "" });
   const file = join(wsh.dir, "log/server.log");
   fs.writeFileSync(wsh.instance.configFile, `log_file = "${file}"\nlog_format = "json"\nlog_level = "debug"\n`);

@@ -1,4 +1,4 @@
-/** Hosts as processes: many at once, killed, stopped, of another version, not read from; and nothing that piles up. */
+/** Session processes: many at once, killed, stopped, of another version, not read from; and no resource leaks. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import net from "node:net";
@@ -90,9 +90,9 @@ describe("many at once", () => {
   });
 });
 
-describe("a host that is killed", () => {
-  test("takes its own session along, is reported, and leaves no files", async () => {
-    // Of what is kept, a lost session would be shown.
+describe("a session process that is killed", () => {
+  test("takes its session along, is reported, and leaves no files", async () => {
+    // A checkpoint would list the session as crashed.
     await using wsh = new Wsh({ config: 'checkpoint = "off"\n' });
     const child = wsh.spawn(["server", "--bind", "none"]);
     const http = new Http({ unix: wsh.instance.httpSocket });
@@ -120,11 +120,11 @@ describe("a host that is killed", () => {
     expect(await new Response(child.stderr).text()).toMatch(/victim.*session_crashed/);
   });
 
-  test("while there is no server, is cleaned away by whoever comes next", async () => {
+  test("while there is no server, is cleaned up by the next command", async () => {
     await using wsh = new Wsh({ config: 'checkpoint = "off"\n' });
     const victim = await wsh.session("victim");
     process.kill(hostOf(victim.pid), "SIGKILL");
-    // Its lock is free a moment after it has no environment any more.
+    // Its lock is free a moment after its environment is no longer readable.
     await until("it to be gone", async () => (await wsh.list("--all")).length === 0);
     expect((await wsh.run("screen", "victim")).stderr).toMatch(/victim/);
     await wsh.session("victim");
@@ -133,8 +133,8 @@ describe("a host that is killed", () => {
   });
 });
 
-describe("a host that is stopped", () => {
-  test("is unresponsive in lists, holds up nobody, and comes back", async () => {
+describe("a session process that is stopped", () => {
+  test("is unresponsive in lists, delays nobody, and returns", async () => {
     await using it = await served();
     const { http } = it;
     const hung = await http.create({ name: "hung", command: "sleep 1000" });
@@ -146,9 +146,9 @@ describe("a host that is stopped", () => {
       { name: "hung", state: "unresponsive", id: hung.id },
       { name: "well", state: "running" },
     ]);
-    // A second or two of waiting for it, and what a stalled machine adds.
+    // A second or two of waiting for it, and the delay of a stalled machine.
     expect(first.ms).toBeLessThan(9_000);
-    // It is known by now, so nobody waits for it again.
+    // It is known by now, so no request waits for it again.
     const second = await within(900, () => http.list());
     expect(second).toMatchObject([{ state: "unresponsive" }, { state: "running" }]);
     await within(900, () => http.session("well"));
@@ -164,7 +164,7 @@ describe("a host that is stopped", () => {
     await until("lists to show it", async () => (await http.list())[0]?.state === "running");
   });
 
-  test("does not hold up the start of a server, the command line, or wsh stop", async () => {
+  test("does not delay the start of a server, the command line, or wsh stop", async () => {
     await using wsh = new Wsh();
     const hung = await wsh.session("hung");
     await wsh.session("well");
@@ -178,12 +178,12 @@ describe("a host that is stopped", () => {
     expect(await http.list()).toMatchObject([{ name: "hung", state: "unresponsive" }, { name: "well" }]);
     await http.shows("well", "$");
     process.kill(host, "SIGCONT");
-    // Nobody asks: the server itself finds out, and connects.
+    // Without a request: the server itself notices, and connects.
     await until("the session to answer", async () => (await http.get("/sessions/hung/screen")).status === 200);
     expect(await http.session("hung")).toMatchObject({ id: hung.id, pid: hung.pid });
   });
 
-  test("is ended by wsh stop all the same", async () => {
+  test("is ended by wsh stop nevertheless", async () => {
     await using wsh = new Wsh();
     const hung = await wsh.session("hung");
     await wsh.session("well");
@@ -194,12 +194,12 @@ describe("a host that is stopped", () => {
     expect(await wsh.list("--all")).toEqual([]);
   });
 
-  test("and by wsh kill, with what runs in it; the others live, and its name is free", async () => {
+  test("and by wsh kill, with its programs; the others continue, and its name is free", async () => {
     await using wsh = new Wsh();
     const hung = await wsh.session("hung");
     await wsh.session("well");
     await wsh.session("kind");
-    // Something to come back with, which nobody wants any more.
+    // A checkpoint that is no longer wanted.
     await written(wsh, "$", Number(hung.pane_id.slice(1)), Number(hung.id.slice(2)));
     await stopProcess(hostOf(hung.pid));
     const { code, stdout, stderr } = await wsh.run("kill", "hung", "kind");
@@ -214,7 +214,7 @@ describe("a host that is stopped", () => {
   });
 });
 
-/** Listens as a host would that speaks another version of the protocol. */
+/** Listens like a session process that speaks another version of the protocol. */
 function foreignHost(path: string, version: number): net.Server {
   return net
     .createServer((socket) => {
@@ -233,7 +233,7 @@ function foreignHost(path: string, version: number): net.Server {
     .listen(path);
 }
 
-test("a session is found as soon as it has its name, though its host has not said it yet", async () => {
+test("a session is found as soon as it has its name, though its process has not announced it yet", async () => {
   await using wsh = new Wsh();
   await wsh.session("mine");
   await wsh.server();
@@ -269,7 +269,7 @@ test("a session is found as soon as it has its name, though its host has not sai
   host.close();
 });
 
-describe("what is not a host of ours", () => {
+describe("a socket that is not a session process's", () => {
   test.each([PROTOCOL_VERSION + 1, PROTOCOL_VERSION - 1])(
     "of protocol %d is listed, and refused with both versions",
     async (version) => {
@@ -302,14 +302,14 @@ describe("what is not a host of ours", () => {
     },
   );
 
-  test("a dead socket is cleaned away, a file is left alone, a listener that says nothing is unresponsive", async () => {
+  test("a dead socket is removed, a file is left alone, a silent listener is unresponsive", async () => {
     await using wsh = new Wsh();
     await wsh.session("mine");
     const { sessionsDir, namesDir } = wsh.instance;
     const silent = net.createServer(() => {}).listen(join(sessionsDir, "70.sock"));
     await until("the silent listener", () => fs.existsSync(join(sessionsDir, "70.sock")));
     fs.symlinkSync("../70.sock", join(namesDir, "silent"));
-    // A socket whose listener is gone: what kill -9 leaves.
+    // A socket whose listener is gone: left by kill -9.
     const holder = Bun.spawn([
       process.execPath,
       "-e",
@@ -325,14 +325,14 @@ describe("what is not a host of ours", () => {
     await wsh.server();
     const http = new Http({ unix: wsh.instance.httpSocket });
     const listed = async () => (await http.list()).map(({ name, state }) => `${name} ${state === "unresponsive"}`);
-    // One that a busy machine holds up is unresponsive, too, for as long as that lasts.
+    // One that a busy machine delays is unresponsive, too, for as long as that lasts.
     await until("both", async () => (await listed()).sort().join() === "mine false,silent true");
     expect(fs.existsSync(join(sessionsDir, "71.sock"))).toBe(false);
     expect(fs.existsSync(join(namesDir, "doomed"))).toBe(false);
     for (const path of [join(sessionsDir, "72.sock"), join(namesDir, "letter")]) {
       expect(fs.readFileSync(path, "utf8")).toBe("a file");
     }
-    // A name that a file occupies cannot be had, and the file stays.
+    // A name that a file occupies is unavailable, and the file stays.
     expect((await http.post("/sessions", { name: "letter", command: "sleep 1000" })).status).toBe(409);
     expect(fs.readFileSync(join(namesDir, "letter"), "utf8")).toBe("a file");
     await http.create({ name: "doomed", command: "sleep 1000" });
@@ -357,14 +357,14 @@ test("a client that reads nothing costs others nothing, and little memory", asyn
     for (let n = 0; n < 20; n++) socket.write(request);
     return socket;
   });
-  // Whatever they asked for is being answered, or waits for them.
+  // Their requests are being answered, or wait for them.
   const times: number[] = [];
   for (let n = 0; n < 20; n++) {
     const { value, ms } = await timed(http.screen("big"));
     expect(value.rows).toBe(24);
     times.push(ms);
   }
-  // A machine that stalls makes some of them slow, a client that holds others up makes all.
+  // A stalled machine makes some of them slow, a client that delays others makes all.
   expect(times.filter((ms) => ms > 2_000).length).toBeLessThan(5);
   expect(memory(it.pid) - before.server).toBeLessThan(200 * 1024 * 1024);
   expect(memory(hostOf(pid)) - before.host).toBeLessThan(200 * 1024 * 1024);

@@ -1,4 +1,4 @@
-/** The server as a process: where it listens, whom it lets in, that there is one of it, when it ends. */
+/** The server as a process: its addresses, admission, uniqueness, and its end. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import net from "node:net";
@@ -21,7 +21,7 @@ function address(wsh: Wsh): string {
   return first;
 }
 
-/** Runs `wsh server` that must fail; returns what it said. */
+/** Runs `wsh server`, which must fail; returns its message. */
 async function failing(wsh: Wsh, ...args: readonly string[]): Promise<string> {
   const { code, stderr } = await wsh.run("server", ...args);
   expect({ code, stderr }).toMatchObject({ code: 1 });
@@ -60,7 +60,7 @@ describe("over TCP", () => {
     expect((await socketOf(wsh).list()).map(({ id }) => id)).toEqual([info.id]);
   });
 
-  test("a token can be given by hand; it is in no list of processes and in no session", async () => {
+  test("a token can be given by hand; it is neither in a list of processes nor in a session", async () => {
     await using wsh = new Wsh();
     const secret = "given-by-hand-0123456789";
     await wsh.runWith({ env: { WSH_TOKEN: secret } }, "server", "--ensure", "--bind", "127.0.0.1:0");
@@ -76,7 +76,7 @@ describe("over TCP", () => {
     expect(await failing(wsh, "--token", "short")).toContain("16 bytes");
   });
 
-  test("--no-auth lets everybody in who is at this machine", async () => {
+  test("--no-auth admits everybody at this machine", async () => {
     await using wsh = new Wsh();
     await wsh.server("--bind", "127.0.0.1:0", "--no-auth");
     const tcp = new Http({ unix: null, base: address(wsh) });
@@ -86,7 +86,7 @@ describe("over TCP", () => {
     });
   });
 
-  test("other names and other pages are refused", async () => {
+  test("other host names and pages of other origins are refused", async () => {
     await using wsh = new Wsh();
     await wsh.server("--bind", "127.0.0.1:0", "--no-auth");
     const port = new URL(address(wsh)).port;
@@ -133,7 +133,7 @@ describe("over TCP", () => {
 });
 
 describe("there is one server", () => {
-  test("a second one on the instance ends and says so, the first goes on", async () => {
+  test("a second one on the instance ends with a message, the first continues", async () => {
     await using wsh = new Wsh();
     const { pid } = await wsh.server();
     const before = (await socketOf(wsh).get("/server/info")).body;
@@ -144,7 +144,7 @@ describe("there is one server", () => {
     expect(wsh.servers()).toEqual([pid]);
   });
 
-  test("of twenty started at once one stays, and the others say why not", async () => {
+  test("of twenty started at once one stays, and the others report the reason", async () => {
     await using wsh = new Wsh();
     const starts = Array.from({ length: 20 }, () => wsh.spawn(["server", "--bind", "none"]));
     const ended = starts.map((child) => child.exited);
@@ -160,7 +160,7 @@ describe("there is one server", () => {
     expect(await Promise.all(ended)).toEqual(starts.map((child) => (child === winner ? 0 : 1)));
   }, 120_000);
 
-  test("--ensure starts one, ephemeral and in the background, or says where it is", async () => {
+  test("--ensure starts one, ephemeral and in the background, or prints where it is", async () => {
     await using wsh = new Wsh();
     const ensures = await Promise.all(
       Array.from({ length: 8 }, async () => JSON.parse(await wsh.ok("server", "--ensure", "--bind", "none", "--json"))),
@@ -173,7 +173,7 @@ describe("there is one server", () => {
     expect(fs.readlinkSync(`/proc/${first.pid}/cwd`)).toBe("/");
   });
 
-  test("a dead one's sockets are replaced, what is no socket is never touched", async () => {
+  test("a dead one's sockets are replaced, a file that is not a socket is never touched", async () => {
     await using wsh = new Wsh();
     const { kill } = await wsh.server();
     await kill("SIGKILL");
@@ -196,7 +196,7 @@ describe("there is one server", () => {
   });
 });
 
-describe("where it lives", () => {
+describe("its directories", () => {
   test("a runtime directory that others could change is refused", async () => {
     await using wsh = new Wsh();
     const { runtimeDir } = wsh.instance;
@@ -229,7 +229,7 @@ describe("where it lives", () => {
     expect(await failing(wsh, "--bind", "none")).toContain(runtimeDir);
   });
 
-  test("a path that no socket can have is an error that says so", async () => {
+  test("a path too long for a socket is an error with the reason", async () => {
     await using wsh = new Wsh();
     const deep = join(wsh.dir, "run", "d".repeat(90));
     fs.mkdirSync(deep, { mode: 0o700 });
@@ -262,7 +262,7 @@ test("--base-prefix moves everything but health", async () => {
   expect(await http.get("/my/wsh/sessions/p")).toMatchObject({ status: 200, body: { name: "p" } });
   expect(await http.get("/my/wsh/sessions/q")).toMatchObject({ status: 404, body: failure("session_not_found") });
   expect((await http.send("PUT", "/my/wsh/sessions")).headers.get("allow")).toContain("POST");
-  // The instance's own commands find it all the same.
+  // The instance's own commands still find it.
   expect(await wsh.ok("status")).toBeTruthy();
   expect(await wsh.ok("persist", "off")).toContain("ephemeral");
   expect(await wsh.ok("stop")).toContain("stopped");
@@ -284,7 +284,7 @@ describe("the end", () => {
     expect(await wsh.list()).toMatchObject([{ name: "stays", pid }]);
   });
 
-  test("wsh stop ends all, the stubborn too", async () => {
+  test("wsh stop ends everything, also programs that ignore signals", async () => {
     await using wsh = new Wsh({ config: "kill_grace_ms = 200\n" });
     const { pid } = await wsh.server();
     const http = socketOf(wsh);
@@ -296,11 +296,11 @@ describe("the end", () => {
     await until("the server to end", () => isZombie(pid));
     expect(await wsh.list("--all")).toEqual([]);
     expect(await wsh.ok("stop")).toBe("No server running.\n");
-    // At once again.
+    // Again at once.
     await wsh.server();
   });
 
-  test("POST /server/stop says how many sessions there were", async () => {
+  test("POST /server/stop reports how many sessions there were", async () => {
     await using wsh = new Wsh();
     await wsh.server();
     const http = socketOf(wsh);
@@ -325,7 +325,7 @@ describe("the end", () => {
     await http.create({ name: "c", command: "sleep 1000" });
     await http.kill("c");
     expect((await http.get("/server/persist")).body).toEqual({ persistent: true });
-    // The choice outlives the server, even one that is killed.
+    // The setting outlives the server, even a killed one.
     await second.kill("SIGKILL");
     const third = await wsh.server("--ephemeral");
     expect((await http.get("/server/persist")).body).toEqual({ persistent: true });
@@ -363,7 +363,7 @@ function socketInode(pid: number, fd: string): string[] {
   }
 }
 
-/** One request with exactly these headers; the answer as it came. */
+/** One request with exactly these headers; returns the raw answer. */
 function raw(port: number, ...lines: readonly string[]): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const socket = net.connect(port, "127.0.0.1");

@@ -1,6 +1,6 @@
 /**
- * Two servers of one instance at a time: one hangs, its sockets are deleted, and another takes its place. Every session
- * then reports its changes to both; what one of them does not read must not make the other's list wrong.
+ * Two servers of one instance at a time: one hangs, its sockets are deleted, and another replaces it. Every session
+ * then reports its changes to both; messages that one of them does not read must not make the other's list wrong.
  */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
@@ -13,7 +13,7 @@ const ROUNDS = 30;
 
 type Shown = Pick<SessionInfo, "name" | "tags" | "running">;
 
-test("lists are right beside a server that hangs, and it ends when it goes on", async () => {
+test("lists are right beside a server that hangs, and it ends when it continues", async () => {
   await using gateway = await Gateway.start();
   const names = ["a", "b", "c"];
   for (const name of names) await gateway.create({ name, command: "cat" });
@@ -43,7 +43,7 @@ test("lists are right beside a server that hangs, and it ends when it goes on", 
   expect(await list(gateway.tcp("/sessions?all=true"))).toEqual([...truth.values()]);
 
   process.kill(old.pid, "SIGCONT");
-  // It may still answer before it sees that its place is taken: then with what is so.
+  // It may still answer before it notices its successor: then with correct data.
   const late = await list(
     fetch(`${old.origin}/sessions?all=true`, { headers: { Authorization: `Bearer ${TOKEN}` } }),
   ).catch(() => null);

@@ -1,4 +1,4 @@
-/** A session in a page: what it shows, what is typed there, whose size counts, and what a lost connection costs. */
+/** A session in a page: its picture, input, whose size counts, and the effect of a lost connection. */
 import { describe, expect, test } from "bun:test";
 import { sharedGateway } from "../support/shared.ts";
 import { until } from "../support/until.ts";
@@ -25,7 +25,7 @@ async function sizeOf(name: string): Promise<string> {
 }
 
 describe("a session in a page", () => {
-  test("is shown whole, then by what changes; keys reach the program", async () => {
+  test("is shown completely, then by changes; keys reach the program", async () => {
     const name = await session();
     const view = await viewOf(name, { rows: 20, cols: 70 });
     await view.shows("$");
@@ -45,7 +45,7 @@ describe("a session in a page", () => {
     });
   });
 
-  test("rows say which of them are one line, and its number", async () => {
+  test("rows report which of them are one line, and its number", async () => {
     const name = await session();
     const view = await viewOf(name, { rows: 10, cols: 40 });
     view.type(`printf '%0100d\\n' 7; seq 30; printf '%050d\\n' 8; echo end\r`);
@@ -59,7 +59,7 @@ describe("a session in a page", () => {
     expect(pane?.first_line).toBeGreaterThan(0);
   });
 
-  test("panes lie where the frame says, also after a split, with what was typed in order", async () => {
+  test("panes are placed by the frame, also after a split, with input in order", async () => {
     const name = await session();
     const view = await viewOf(name);
     await view.shows("$");
@@ -82,11 +82,11 @@ describe("a session in a page", () => {
         .join("")
         .trimEnd(),
     );
-    // What is typed before the first prompt is answered behind it.
+    // Input before the first prompt is answered after it.
     expect(cells.map((line) => line.replace(/^\$ /, ""))).toContain("two");
   });
 
-  test("an overlay is in the picture, and gone without a trace; a captured keyboard is told and can be taken back", async () => {
+  test("an overlay is in the picture, and removed without a trace; a captured keyboard is reported and can be taken back", async () => {
     const name = await session();
     const view = await viewOf(name);
     await view.shows("$");
@@ -104,7 +104,7 @@ describe("a session in a page", () => {
     await view.socket.next("its end", ({ type, captured }) => type === "keyboard" && captured === false, 4);
   });
 
-  test("what its own dialogs do is asked of the page", async () => {
+  test("requests of its own dialogs are sent to the page", async () => {
     const view = await viewOf(await session());
     await view.shows("$");
     view.type("\x1cs");
@@ -123,7 +123,7 @@ describe("a session in a page", () => {
 });
 
 describe("sizes", () => {
-  test("one that follows leaves the size alone, and is shown the session in its own", async () => {
+  test("a page that follows leaves the size alone, and shows the session in its own", async () => {
     const name = await session();
     const desk = await viewOf(name, { rows: 30, cols: 100 });
     await desk.shows("$");
@@ -144,7 +144,7 @@ describe("sizes", () => {
 });
 
 describe("a page that is slow, or loses its connection", () => {
-  test("gets no more than a few pictures that it has not shown, then the newest", async () => {
+  test("gets at most a few pictures that it has not confirmed, then the newest", async () => {
     const name = await session();
     const view = await viewOf(name);
     await view.shows("$");
@@ -159,7 +159,7 @@ describe("a page that is slow, or loses its connection", () => {
     await view.shows("line 400\nflood-end");
   });
 
-  test("types nothing twice, and loses nothing, when it sends again what it has no answer for", async () => {
+  test("types nothing twice, and loses nothing, when it repeats unacknowledged input", async () => {
     const name = await session();
     const view = await viewOf(name);
     await view.shows("$");
@@ -192,7 +192,7 @@ describe("a page that is slow, or loses its connection", () => {
     expect(again.text.match(/echo a/g)).toHaveLength(1);
   });
 
-  test("a client of another name types what it likes", async () => {
+  test("input of a client with another name is independent", async () => {
     const name = await session();
     const [one, two] = [await viewOf(name), await viewOf(name)];
     await one.took(one.type("echo on"));
@@ -202,8 +202,8 @@ describe("a page that is slow, or loses its connection", () => {
   });
 });
 
-describe("what it may do", () => {
-  test("who may only look types nothing, changes no size, and takes no keyboard back", async () => {
+describe("permissions", () => {
+  test("a read-only page types nothing, changes no size, and takes no keyboard back", async () => {
     const name = await session();
     const token = (await gateway.run("token", "create", `look-${name}`, "--access", "observe")).stdout.trim();
     const socket = await gateway.ws(`/sessions/${name}/ws/view`, { Authorization: `Bearer ${token}` });
@@ -219,7 +219,7 @@ describe("what it may do", () => {
     expect(before).toBe("80x24");
   });
 
-  test("says what is wrong with the first message, and with input that has no number", async () => {
+  test("errors in the first message, and input without a number, are reported", async () => {
     const name = await session();
     const wrong = await gateway.ws(`/sessions/${name}/ws/view`);
     wrong.send({ type: "open", client: "x", rows: 10, cols: 10, size: "fit" });
@@ -240,7 +240,7 @@ describe("what it may do", () => {
     expect(await other.shows("$")).not.toContain("by default");
   });
 
-  test("the keys in force, and what separates words, are told a page that asks", async () => {
+  test("a page that asks gets the keys in force, and the word separators", async () => {
     const view = await viewOf(await session(), { keys: true });
     const told = await view.socket.next("the keys", ({ type }) => type === "keys");
     expect(told).toMatchObject({ prefix: "Ctrl+\\", word_separators: "-/" });
@@ -249,7 +249,7 @@ describe("what it may do", () => {
     expect(prefix?.rows.find(({ keys }) => keys.includes("g"))?.description).toContain("popup.open");
   });
 
-  test("the end of the program is told", async () => {
+  test("the end of the program is reported", async () => {
     const view = await viewOf(await session());
     await view.shows("$");
     view.type("exit 3\r");

@@ -14,7 +14,7 @@ async function bash(rc = "", options: ShellOptions = {}): Promise<ShellTerminal>
 
 const rcOf = (rc: string) => ({ ".bashrc": `PS1='@@ '\n${rc}\n` });
 
-/** What a command printed, in a shell with or without integration: both write to a file that the test compares. */
+/** Output of a command in a shell with or without integration: both write to a file that the test compares. */
 async function dump(command: string, integration: boolean, options: ShellOptions): Promise<string> {
   await using shell = ShellTerminal.start("bash", { ...options, integration });
   const file = join(shell.home, "dump");
@@ -30,7 +30,7 @@ test("a command's text is escaped as VS Code does it", async () => {
 });
 
 describe("HISTCONTROL", () => {
-  test("hides a command's text, never replaces it by an older one", async () => {
+  test("hides a command's text, never replaces it with an older one", async () => {
     await using shell = await bash("HISTCONTROL=ignoreboth");
     const text = async (line: string) => (await shell.run(line)).marks.find((mark) => mark.kind === "E")?.text;
     expect(await text(" secret 2>/dev/null")).toBeUndefined();
@@ -52,7 +52,7 @@ describe("HISTCONTROL", () => {
   });
 });
 
-describe("the person's own bash set-up runs on", () => {
+describe("the person's own bash set-up works", () => {
   const seen = `user() { echo "[$? $_ \${PIPESTATUS[*]}]"; }`;
 
   for (const [form, rc] of [
@@ -102,14 +102,14 @@ describe("the person's own bash set-up runs on", () => {
     expect(shell.sequence(since)).toBe("AB");
   });
 
-  test("a prompt built anew before each display, over two lines, is wrapped again", async () => {
+  test("a prompt rebuilt before each display, over two lines, is wrapped again", async () => {
     await using shell = await bash(`build() { PS1="\\[\\e[32m\\]status $?\\n> \\[\\e[m\\]"; }; PROMPT_COMMAND=build`);
     expect(await shell.run("(exit 6)")).toMatchObject({ sequence: "CDAB", exit: "6" });
     expect(findText(shell.output)).toEndWith("status 6\n> ");
     expect(await shell.run("true")).toMatchObject({ sequence: "CDAB", exit: "0" });
   });
 
-  test("a DEBUG trap that measures time is not upset by hooks of ours", async () => {
+  test("a DEBUG trap that measures time is not disturbed by wsh's hooks", async () => {
     await using shell =
       await bash(`begin() { began=\${began:-$HISTCMD}; }; report() { echo "[began $began]"; unset began; }
       trap begin DEBUG; PROMPT_COMMAND=report`);
@@ -125,7 +125,7 @@ describe("the person's own bash set-up runs on", () => {
     expect(numbers).toEqual([...new Set(numbers)]);
   });
 
-  test("a prompt that prints marks of its own leaves ours verified", async () => {
+  test("a prompt that prints its own marks leaves ours verified", async () => {
     await using shell = await bash(`PS1='\\[\\e]133;D;0\\a\\e]133;A\\a\\]$ \\[\\e]133;B\\a\\]'; PS0='\\e]133;C\\a'`);
     await shell.until("own prompt", () => shell.sequence().endsWith("B"));
     const { marks } = await shell.run("(exit 3)");
@@ -194,7 +194,7 @@ describe("the person's own bash set-up runs on", () => {
     });
   }
 
-  test("set -eu ends the shell as it would without us", async () => {
+  test("set -eu ends the shell as it would without integration", async () => {
     await using shell = await bash("set -eu");
     shell.write("(exit 4)\r");
     expect(await shell.exited()).toBe(4);
@@ -237,7 +237,7 @@ describe("the person's own bash set-up runs on", () => {
   });
 });
 
-describe("bash starts as without us", () => {
+describe("bash starts as without integration", () => {
   const files = {
     ".bashrc": "echo rc $0 $- $?; alias ll='ls -l'; trap 'echo bye' EXIT; shopt -s extglob; X=1\nfalse\n",
     ".bash_profile": "echo profile $0 $- $?; . ~/.bashrc\n(exit 6)\n",

@@ -1,6 +1,6 @@
 /**
- * bash 3.2, which is /bin/bash of macOS: the person's shell as it always was, no integration, the reason where one asks,
- * and exec and run as far as they go without.
+ * bash 3.2, which is /bin/bash of macOS: the person's unchanged shell, no integration, the reason on request,
+ * and exec and run as far as possible without it.
  */
 import { afterAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
@@ -102,7 +102,7 @@ test.skipIf(realBash32 === null)("bash 3.2 parses our scripts for bash", () => {
   expect({ exitCode, stderr: stderr.toString() }).toEqual({ exitCode: 0, stderr: "" });
 });
 
-/** What came into bash's grammar after 3.2: a script that has it anywhere is refused there as a whole. */
+/** Grammar of bash after 3.2: a script that contains it anywhere is refused there completely. */
 const newer: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["|& (4.0)", /\|&/],
   ["&>> (4.0)", /&>>/],
@@ -115,11 +115,11 @@ const newer: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["time as a function's or group's first word with options (4.2)", /\btime\s+-p\s+--/],
 ];
 
-test("our script for bash has no grammar that came after 3.2", () => {
+test("our script for bash has no grammar from after 3.2", () => {
   const code = portableScript("bash").replace(/^\s*#.*$/gm, "");
   for (const [what, pattern] of newer)
     expect({ what, found: pattern.exec(code)?.[0] }).toEqual({ what, found: undefined });
-  // The patterns do find what they name.
+  // The patterns do match their targets.
   const examples = "a |& b; c &>> d; e) f;;& coproc g; exec {fd}>h; [[ -n $i && -v j ]]; $(case k in l) m;; esac)";
   for (const [, pattern] of newer.slice(0, 7)) expect(pattern.test(examples)).toBe(true);
 });

@@ -1,4 +1,4 @@
-/** bash with a line editor in readline's place, stood in for by the essential behaviour of ble.sh, written anew. */
+/** bash with a line editor in place of readline: a stand-in with the essential behaviour of ble.sh, rewritten. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ describe("an editor in bash, attached at the end of .bashrc", () => {
     expect(await wsh.ok("screen", "s")).toContain("[ble: exit 5]");
   });
 
-  test("says what its line holds, and gives it up when asked", async () => {
+  test("reports the content of its line, and discards it on request", async () => {
     await using wsh = await session();
     await exec(wsh, "true");
     await wsh.ok("send", "s", "half of");
@@ -47,7 +47,7 @@ describe("an editor in bash, attached at the end of .bashrc", () => {
     expect(await wsh.ok("exec", "s", "--clear-line", "--", "echo hi")).toBe("hi\n");
   });
 
-  test("keeps the person's own hooks as they are", async () => {
+  test("keeps the person's own hooks unchanged", async () => {
     await using wsh = await session("PROMPT_COMMAND=('((++first))' '((++second))')");
     for (let n = 0; n < 3; n++) await exec(wsh, "true");
     const before = (await exec(wsh, "echo $first $second")).output.split(" ").map(Number);

@@ -1,4 +1,4 @@
-/** What a terminal brings reaches shells that run already, at their next prompt, and nothing that is the person's own. */
+/** Variables of a terminal reach running shells at their next prompt, and replace none of the person's own. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ describe("a running shell", () => {
   }
 });
 
-test("one path leads to a living agent, whichever terminal has brought it", async () => {
+test("one path leads to a living agent, from whichever terminal", async () => {
   const sockets = ["a.sock", "b.sock"].map((name) => join(wsh.dir, name));
   const agents = sockets.map((unix) => Bun.listen({ unix, socket: { data() {} } }));
   const [first = "", second = ""] = sockets;

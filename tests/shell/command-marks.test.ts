@@ -1,4 +1,4 @@
-/** The marks of a command at the prompt of each shell: where it begins and ends, its exit code, its text. */
+/** The marks of a command at the prompt of each shell: its start and end, its exit code, its text. */
 import { describe, expect, setDefaultTimeout } from "bun:test";
 import type { ShellKind } from "../../src/shell/plan.ts";
 import { testWith } from "../support/programs.ts";
@@ -10,9 +10,9 @@ interface Shell {
   readonly files: Readonly<Record<string, string>>;
   /** Commands besides the first, and their exit codes; undefined: any. */
   readonly ends: readonly (readonly [command: string, exit: string | undefined])[];
-  /** What begins no command. */
+  /** Lines that start no command. */
   readonly nothing: readonly string[];
-  /** Keys that end a program, and its status then. */
+  /** Keys that end a program, and its status after them. */
   readonly keys: readonly (readonly [key: string, status: string])[];
   /** A text that the shell refuses to parse, and the exit code that it reports. */
   readonly refused?: readonly [text: string, exit: string | undefined];
@@ -99,7 +99,7 @@ for (const [program, { files, ends, nothing, keys, refused, leaves, lines }] of 
       expect(ids).toEqual(Array.from({ length: 2 * (1 + ends.length) }, (_, at) => `${1 + Math.floor(at / 2)}`));
     });
 
-    test("is not invented by an empty line, a comment or Ctrl-C", async () => {
+    test("is not started by an empty line, a comment or Ctrl-C", async () => {
       await using shell = await start();
       const since = shell.output.length;
       let end = since;
@@ -109,12 +109,12 @@ for (const [program, { files, ends, nothing, keys, refused, leaves, lines }] of 
           await shell.until("echo", () => findText(shell.output.slice(end)).includes("half"));
         }
         shell.write(typed);
-        // Now and then a line editor notices an interrupt that comes right behind a key only at the next one.
+        // Sometimes a line editor notices an interrupt right after a key only at the next one.
         const again = setInterval(() => shell.write("\x03"), 1000);
         end = await shell.prompt(end);
         clearInterval(again);
       }
-      // fish draws its prompt again.
+      // fish redraws its prompt.
       expect(shell.sequence(since)).toMatch(program === "fish" ? /^(?:AB+)+$/ : /^(?:AB)+$/);
       expect((await shell.run("true")).exit).toBe("0");
     });
@@ -134,7 +134,7 @@ for (const [program, { files, ends, nothing, keys, refused, leaves, lines }] of 
     });
 
     if (refused !== undefined) {
-      test("that is no shell syntax ends without having begun", async () => {
+      test("with a syntax error ends without having started", async () => {
         await using shell = await start();
         const since = shell.output.length;
         shell.write(`${refused[0]}\r`);

@@ -1,4 +1,4 @@
-/** What an agent runs at a prompt stays out of the shell's own history; what a person types beside it is kept. */
+/** An agent's commands at a prompt stay out of the shell's own history; a person's commands beside them are kept. */
 import { afterAll, expect } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ fs.writeFileSync(
 );
 afterAll(() => mcp[Symbol.asyncDispose]());
 
-/** Each shell's file, and a command that succeeds if the shell's own settings are as the user has made them. */
+/** Each shell's file, and a command that succeeds if the shell's settings are still the user's. */
 const shells = {
   bash: { file: "kept.bash", own: 'test "$HISTIGNORE" = pwd' },
   zsh: { file: "kept.zsh", own: 'test "$zshaddhistory_functions" = print_it -a -n "$HISTFILE"' },
@@ -35,7 +35,7 @@ for (const [shell, { file, own }] of Object.entries(shells)) {
     expect(await exec("echo agent 1")).toMatchObject({ exit_code: 0, output: "agent 1" });
     expect(await exec("echo 'agent:\n2'")).toMatchObject({ exit_code: 0, output: "agent:\n2" });
     await call(agent, "wsh_run_command", { session: shell, input: "echo agent 3", submit: true });
-    // A line that is no command leaves nothing behind, either.
+    // A line without a command leaves nothing behind, either.
     expect((await exec("echo agent 4 ) ;;")).exit_code).not.toBe(0);
     await mcp.ok("send", shell, "--keys", "Up");
     await until("the newest line of the history", async () => {

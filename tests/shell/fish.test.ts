@@ -16,7 +16,7 @@ async function fish(config = "", options: ShellOptions = {}): Promise<ShellTermi
   return shell;
 }
 
-describe("the person's own fish set-up runs on", () => {
+describe("the person's own fish set-up works", () => {
   test("status at the prompt and in the next command", async () => {
     await using shell = await fish('function fish_prompt; echo -n "$status $pipestatus> "; end');
     await shell.run("true | sh -c 'exit 4'");
@@ -52,7 +52,7 @@ describe("the person's own fish set-up runs on", () => {
     expect(findText(shell.output.slice(since))).not.toContain("wsh");
   });
 
-  test("a prompt that is defined anew is marked too", async () => {
+  test("a redefined prompt is marked too", async () => {
     await using shell = await fish();
     await shell.run("function fish_prompt; echo -n 'new> '; end");
     const { sequence } = await shell.run("true");
@@ -74,7 +74,7 @@ describe("the person's own fish set-up runs on", () => {
   });
 });
 
-describe("fish starts as without us", () => {
+describe("fish starts as without integration", () => {
   for (const login of [false, true]) {
     test(login ? "login" : "interactive", async () => {
       const state =

@@ -1,6 +1,6 @@
 /**
- * Shells as people have set them up. Frameworks that no package offers are stood in for by their essential lines, written
- * anew: what they do to the variables and hooks that integration uses too.
+ * Shells as people set them up. Frameworks that no package offers are represented by their essential lines,
+ * rewritten: their effects on the variables and hooks that integration uses too.
  */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { preexecLibrary } from "../support/preexec-library.ts";
@@ -16,7 +16,7 @@ describe("a preexec library that rewrites PROMPT_COMMAND", () => {
     "PROMPT_COMMAND='mine=1;'",
     "PROMPT_COMMAND=('mine=1' 'other=2')",
   ]) {
-    test(`grows nothing, costs nothing: ${before || "alone"}`, async () => {
+    test(`does not grow or slow down:  ${before || "alone"}`, async () => {
       const rc = `PS1='$ '\n${before}\n${preexecLibrary}\nprecmd_functions+=(told); told() { seen=$?; }
         preexec_functions+=(asked); asked() { last=$1; }`;
       await using shell = ShellTerminal.start("bash", { files: { ".bashrc": rc } });

@@ -1,4 +1,4 @@
-/** Shells whose start went another way: Ctrl+C during their files, a PATH made anew, descriptors that lead elsewhere. */
+/** Shells with an unusual start: Ctrl+C during their files, a redefined PATH, redirected descriptors. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";

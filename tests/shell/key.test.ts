@@ -1,4 +1,4 @@
-/** The secret that a session's marks carry is known to its shell alone; the way to our scripts is no code in any shell. */
+/** The secret of a session's marks is known to its shell alone; the path of our scripts is not executed in any shell. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ describe("no program finds the secret:", () => {
         const rc = shell === "fish" ? files : { ...files, [own[shell]]: `PS1='$ '; echo rc-$(${look})\n` };
         await using terminal = ShellTerminal.start(shell, { login, files: rc });
         await terminal.prompt();
-        // fish runs our script behind the person's configuration.
+        // fish runs our script after the person's configuration.
         if (shell !== "fish") expect(findText(terminal.output)).toContain("rc-0");
         expect((await terminal.run(look)).text).toBe("0\n");
         expect((await terminal.run("env")).text).not.toMatch(new RegExp(`${NONCE}|WSH_SHELL`));
@@ -60,7 +60,7 @@ function keyFiles(wsh: Wsh): string[] {
   return files.filter((name) => /key\./.test(name));
 }
 
-describe("a directory's name is no code:", () => {
+describe("a directory's name is not executed:", () => {
   for (const name of [
     "$(touch made)",
     "`touch made`",

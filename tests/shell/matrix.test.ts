@@ -1,7 +1,7 @@
 /**
- * Shells as people set them up: each prompt with each set of hooks and each plugin, the frameworks' own code where a
- * package brings it. In every one, five commands must give exactly their output, exit code and directory. A part of the
- * matrix runs always, one set-up a shell; all of it with WSH_TEST_FULL=1.
+ * Shells as people set them up: each prompt with each set of hooks and each plugin, and the frameworks' own code if a
+ * package has it. In every one, five commands must return exactly their output, exit code and directory. A part of the
+ * matrix always runs, one set-up per shell; all of it with WSH_TEST_FULL=1.
  */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
@@ -15,7 +15,7 @@ setDefaultTimeout(60_000);
 const isFull = process.env.WSH_TEST_FULL === "1";
 const modules = join(import.meta.dir, "../../node_modules");
 
-/** Lines of an rc file, and the program or file without which they mean nothing. */
+/** Lines of an rc file, and the program or file that they need. */
 interface Part {
   readonly name: string;
   readonly rc: string;
@@ -122,7 +122,7 @@ const shells: Readonly<Record<string, Shell>> = {
   },
 };
 
-/** Of the parts of a shell those that one set-up of `check` has: a prompt of several lines among hooks and plugins. */
+/** The parts of a shell that its one set-up in `check` has: a prompt of several lines among hooks and plugins. */
 const BRIEF = 2;
 
 /** All combinations; else one. */
@@ -153,7 +153,7 @@ for (const [kind, shell] of Object.entries(shells)) {
         fs.mkdirSync(join(home, "sub"));
         fs.writeFileSync(rc, `${prompt.rc}\n${hooks.rc}\n${plugin.rc}\n`);
         await wsh.session("s", "--shell", kind, "--cwd", home);
-        // Some prompts start Python or git before the first one shows: a busy machine takes its time for that.
+        // Some prompts start Python or git before the first one shows, which takes time on a busy machine.
         await wsh.ok("wait", "s", "prompt", "--timeout", "50");
         const exit = kind === "fish" ? "sh -c 'exit 7'" : "(exit 7)";
         for (const [script, output, code] of [

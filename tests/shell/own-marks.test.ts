@@ -1,4 +1,4 @@
-/** Commands that run their shell's own prompt code, or take its names: each ends when it ends, with its own code. */
+/** Commands that run their shell's own prompt code, or use its names: each ends at its end, with its own code. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";

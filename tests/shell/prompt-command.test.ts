@@ -1,4 +1,4 @@
-/** PROMPT_COMMAND belongs to the person: however it is assigned, what it prints is no command's output. */
+/** PROMPT_COMMAND belongs to the person: however it is assigned, its output is not a command's output. */
 import { describe, expect, setDefaultTimeout } from "bun:test";
 import { Http } from "../support/http.ts";
 import { testWith } from "../support/programs.ts";
@@ -28,7 +28,7 @@ describe("PROMPT_COMMAND", () => {
         const record = (await api.commands())[0];
         return record?.state === "finished" && record;
       });
-      // The record of what took our hook away says what it does not know, unless it is right.
+      // The record of a command that removed our hook marks its fields as unknown, unless they are right.
       const { text } = await api.output(`command_id=${first.id}`);
       if (text?.includes("PC1")) {
         expect(first.verified).toBe(false);

@@ -35,7 +35,7 @@ const endings = [
   "\\e]133;C\\e\\\\",
 ];
 
-describe("what bash reads behind a prompt's last character is ours alone:", () => {
+describe("bash reads only our text after a prompt's last character:", () => {
   for (const ending of endings) {
     test(`PS0 and PS1 that end in ${ending}`, async () => {
       const set = `unset HISTFILE; bind 'set enable-bracketed-paste off'\nPS1='@@[${ending}'; PS0='(${ending}'`;
@@ -64,7 +64,7 @@ describe("what bash reads behind a prompt's last character is ours alone:", () =
   });
 });
 
-describe("what zsh reads behind a prompt's last character is ours alone:", () => {
+describe("zsh reads only our text after a prompt's last character:", () => {
   for (const ending of ["%", "%%", "%%%", "\\\\", "\\", "$"]) {
     for (const option of ["nopromptsubst", "promptsubst"]) {
       testWith("zsh")(`PROMPT that ends in ${ending}, ${option}`, async () => {
@@ -76,7 +76,7 @@ describe("what zsh reads behind a prompt's last character is ours alone:", () =>
   }
 });
 
-test("bash: no command begins behind a prompt without our marks, which no later one could end", async () => {
+test("bash: no command begins at a prompt without our marks, which no later one could end", async () => {
   const rc = "PROMPT_COMMAND='PS1=\"$ \"'; readonly PROMPT_COMMAND";
   await using shell = ShellTerminal.start("bash", { files: { ".bashrc": rc } });
   await shell.see("$ ");

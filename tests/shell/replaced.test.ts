@@ -1,4 +1,4 @@
-/** A session whose shell is no longer the one that was started, or has not come to a prompt: what is said, and when. */
+/** A session whose first shell was replaced, or has not reached a prompt: the reports, and their times. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -84,7 +84,7 @@ describe("a shell that is replaced", () => {
 });
 
 describe("startup files that ask", () => {
-  test("are no prompt: 'read -n1' waits for input, and exec does not type into it", async () => {
+  test("are not a prompt: 'read -n1' waits for input, and exec does not type into it", async () => {
     await using wsh = await session("read -rn1 -p 'sure? ' answer; . ~/.bashrc");
     await wsh.shows("s", "sure?");
     const waited = JSON.parse(await wsh.ok("wait", "s", "--json"));

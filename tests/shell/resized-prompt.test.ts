@@ -1,4 +1,4 @@
-/** Shells that draw their prompt again after a resize leave nothing of the old one behind, and take nothing else away. */
+/** Shells that redraw their prompt after a resize leave nothing of the old one behind, and remove nothing else. */
 import { describe } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ describe.each(["zsh", "fish"] as const)("a long line at the prompt of %s", (shel
       const shown = async (): Promise<string> => letters(await wsh.ok("screen", "s"));
       const line = letters(`echo ${words}`);
       await until("the line", async () => (await shown()).includes(line));
-      // Of the prompt that is shown: older ones are rewrapped like any text.
+      // Of the present prompt: older ones are rewrapped like any text.
       const rules = async (): Promise<number> => {
         const screen = await wsh.ok("screen", "s");
         const rows = screen.slice(screen.lastIndexOf("above")).split("\n");

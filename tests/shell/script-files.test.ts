@@ -1,4 +1,4 @@
-/** Shells find our scripts at every start, wherever the state directory is, and the person's own files are read. */
+/** Shells find our scripts at every start, wherever the state directory is, and read the person's own files. */
 import { afterAll, expect } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
@@ -32,7 +32,7 @@ for (const [shell, rc] of Object.entries(rcFiles)) {
       await wsh.ok("restart", "s");
       await until("a command in the new shell", () => works(5));
       expect(fs.readdirSync(join(wsh.instance.stateDir, "shell"))).toHaveLength(1);
-      // Nothing is left of its secret.
+      // Its secret is removed everywhere.
       for (const directory of [join(wsh.instance.stateDir, "keys"), wsh.instance.runtimeDir]) {
         await until("no key", () => fs.readdirSync(directory).every((name) => !name.startsWith("key.")));
       }

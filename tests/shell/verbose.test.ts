@@ -1,10 +1,10 @@
-/** `set -v` makes bash print our hooks into the output: the result says so, and is exact again behind `set +v`. */
+/** `set -v` makes bash print our hooks into the output: the result reports it, and is exact again after `set +v`. */
 import { expect, test } from "bun:test";
 import { Http } from "../support/http.ts";
 import { SessionApi } from "../support/session-api.ts";
 import { Wsh } from "../support/wsh.ts";
 
-test("the output of a bash that prints what it reads is not passed off as exact", async () => {
+test("the output of a bash that prints its input is not reported as exact", async () => {
   await using wsh = new Wsh();
   await wsh.server();
   const api = await SessionApi.shell(new Http({ unix: wsh.instance.httpSocket }), "verbose", { shell: "bash" });

@@ -1,5 +1,5 @@
 /**
- * zsh under what macOS's /etc/zprofile and /etc/zshrc do to it, in files of our own with the same effects: path_helper puts
+ * zsh with macOS's /etc/zprofile and /etc/zshrc, in files of our own with the same effects: path_helper puts
  * the system's directories first, the history file is named by ZDOTDIR, keys are bound from terminfo, `log` is disabled.
  */
 import { describe, expect } from "bun:test";
@@ -11,7 +11,7 @@ import { Wsh } from "../support/wsh.ts";
 
 const test = testWith("zsh", "unshare").skipIf(!canMount);
 
-/** The system's PATH, and the person's behind it. */
+/** The system's PATH, followed by the person's. */
 const SYSTEM = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 const OWN = "/opt/own/bin";
 
@@ -48,7 +48,7 @@ echo "PATH=\\"${SYSTEM}:$rest\\"; export PATH;"\n`;
 const environment = { SHELL: "/usr/bin/zsh", USER: "tester", PATH: `${OWN}:${process.env.PATH ?? ""}` };
 
 describe("zsh as macOS sets it up", () => {
-  test("exec is exact from the first prompt, which is the system's where the person has none", async () => {
+  test("exec is exact from the first prompt, which is the system's if the person has none", async () => {
     await using wsh = new Wsh({ env: environment });
     await session(wsh);
     const { code, stdout, stderr } = await wsh.run("exec", "one", "--", "echo 'é ok'; (exit 3)");
@@ -58,7 +58,7 @@ describe("zsh as macOS sets it up", () => {
     expect(status.shell_integration).toEqual({ active: true, shell: "zsh" });
   });
 
-  test("PATH is path_helper's, the history is at home, and nothing of ours is left", async () => {
+  test("PATH is path_helper's, the history is at home, and none of our variables is left", async () => {
     await using wsh = new Wsh({ env: environment });
     await session(wsh);
     const said = await wsh.ok(
@@ -73,7 +73,7 @@ describe("zsh as macOS sets it up", () => {
     expect([...rest, count]).toEqual([join(wsh.env.HOME ?? "", ".zsh_history"), "[]", "0"]);
   });
 
-  test("the person's own files come behind, with their prompt, their ZDOTDIR and a terminal's own file", async () => {
+  test("the person's own files come last, with their prompt, their ZDOTDIR and a terminal's own file", async () => {
     const dotdir = "own dotdir";
     await using wsh = new Wsh({ env: environment });
     const home = wsh.env.HOME ?? "";

@@ -15,11 +15,11 @@ async function zsh(rc = "", options: ShellOptions = {}): Promise<ShellTerminal> 
 
 const rcOf = (rc: string) => ({ ".zshrc": `PS1='@@ '\nPROMPT_EOL_MARK=''\nunsetopt zle promptsp\n${rc}\n` });
 
-describe("the person's own zsh set-up runs on", () => {
+describe("the person's own zsh set-up works", () => {
   const hooks = `precmd() { echo "[precmd $? $pipestatus]" }; second() { echo "[second $?]" }; preexec() { echo "[preexec $1]" }
     precmd_functions+=(second)`;
 
-  test("own hooks see the status; their output is no output of the command", async () => {
+  test("own hooks see the status; their output is not a command's output", async () => {
     await using shell = await zsh(hooks);
     const since = shell.output.length;
     const ran = await shell.run("true | (exit 4)");
@@ -30,7 +30,7 @@ describe("the person's own zsh set-up runs on", () => {
     expect((await shell.run("echo $?")).text).toBe("4\n");
   });
 
-  test("a theme that builds PROMPT anew, over two lines, is wrapped again", async () => {
+  test("a theme that rebuilds PROMPT, over two lines, is wrapped again", async () => {
     await using shell = await zsh(`theme() { PROMPT="%F{red}status $?%f"$'\\n'"> " }; precmd_functions+=(theme)`);
     expect(await shell.run("(exit 6)")).toMatchObject({ sequence: "CDAB", exit: "6" });
     expect(findText(shell.output)).toContain("status 6\n> ");
@@ -48,7 +48,7 @@ describe("the person's own zsh set-up runs on", () => {
     expect(findText(shell.output)).toContain("later> ");
   });
 
-  test("a prompt that prints marks of its own leaves ours verified", async () => {
+  test("a prompt that prints its own marks leaves ours verified", async () => {
     await using shell = await zsh("PS1=$'%{\\e]133;D;0\\a\\e]133;A\\a%}%% %{\\e]133;B\\a%}'");
     await shell.until("own prompt", () => shell.sequence().endsWith("B"));
     const verified = (await shell.run("(exit 3)")).marks.filter((mark) => mark.verified);
@@ -86,7 +86,7 @@ describe("the person's own zsh set-up runs on", () => {
     });
   }
 
-  test("setopt errexit ends the shell as it would without us", async () => {
+  test("setopt errexit ends the shell as it would without integration", async () => {
     await using shell = await zsh("setopt errexit");
     expect(await shell.run("false || echo on")).toMatchObject({ sequence: "CDAB", text: "on\n" });
     shell.write("(exit 4)\r");
@@ -115,7 +115,7 @@ describe("the person's own zsh set-up runs on", () => {
     expect(text).toContain("debug: false\n");
   });
 
-  test("nothing reaches child shells, nor the history", async () => {
+  test("nothing reaches child shells or the history", async () => {
     await using shell = await zsh("export PS1");
     const since = shell.output.length;
     shell.write("zsh -f\r");
@@ -131,7 +131,7 @@ describe("the person's own zsh set-up runs on", () => {
   });
 });
 
-describe("zsh starts as without us", () => {
+describe("zsh starts as without integration", () => {
   const announce = (name: string) => `echo ${name} $- "\${ZDOTDIR-no ZDOTDIR}" "\${WSH_SHELL_KEY-no nonce}"\n`;
   const dotfiles = (directory: string) =>
     Object.fromEntries(

@@ -1,6 +1,6 @@
 /**
- * tmux 3.3a and `wsh tmux` are given the same command lines and formats in the same state, and print and return the same
- * but for a list of differences. All of it with WSH_TEST_FULL; some lines in each run of the tests.
+ * tmux 3.3a and `wsh tmux` get the same command lines and formats in the same state, and print and return the same
+ * except for a list of differences. All of it with WSH_TEST_FULL; some lines in each run of the tests.
  */
 import { describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
@@ -50,7 +50,7 @@ class Both implements AsyncDisposable {
     return both;
   }
 
-  /** The calls of a program that goes by what they print; by the binary, also to wsh. */
+  /** The calls of a program that parses their output; through the binary, also to wsh. */
   async load(calls: readonly string[]): Promise<void> {
     const ids = { tmux: new Map<string, string>(), wsh: new Map<string, string>() };
     const wordsOf = (line: string, of: ReadonlyMap<string, string>): string[] =>
@@ -100,7 +100,7 @@ function chosen<T>(all: readonly T[]): readonly T[] {
   return isFull ? all : all.filter((_, i) => i % EVERY === 0);
 }
 
-/** Several formats in one command line, each on a line of its own. */
+/** Several formats in one command line, each on its own line. */
 function printing(all: readonly string[]): string[] {
   return all.flatMap((format, i) => [
     ...(i === 0 ? [] : [";"]),
@@ -126,7 +126,7 @@ describe.skipIf(version !== "tmux 3.3a")("as tmux 3.3a", () => {
     isFull ? 240_000 : 60_000,
   );
 
-  test("what tmuxp and tmuxinator call: the same windows, panes, layouts and focus", async () => {
+  test("the calls of tmuxp and tmuxinator give the same windows, panes, layouts and focus", async () => {
     await using both = await Both.start();
     await both.ask(["set-option", "-g", "default-command", "cat"]);
     for (const calls of Object.values(loaders)) await both.load(calls);

@@ -1,4 +1,4 @@
-/** Command lines and formats that tmux and `wsh tmux` are given in the same state: see compare.test.ts. */
+/** Command lines and formats for tmux and `wsh tmux` in the same state: see compare.test.ts. */
 
 /** The state: two sessions, `main` with two windows of which the first has two panes, and `other`. */
 export const setUp: readonly (readonly string[])[] = [
@@ -142,7 +142,7 @@ export const formats: readonly string[] = [
   ],
 ];
 
-/** Command lines that read, or fail: the state stays. */
+/** Command lines that read, or fail: the state is unchanged. */
 export const reading: readonly (readonly string[])[] = [
   ...[["bind-key"], ["bind-key", "Foo", "kill-session"], ["bind-key", "a", "nonsense"], ["unbind-key"]],
   ...[
@@ -351,7 +351,7 @@ export const reading: readonly (readonly string[])[] = [
   ["pipe-pane", "-t", "nobody"],
 ];
 
-/** Command lines that change, each followed by what is shown of the state. */
+/** Command lines with changes, each followed by a display of the state. */
 export const changing: readonly (readonly string[])[] = [
   ["split-window", "-d", "-t", "main:0.1", "-v", "-l", "30%", "-P", "-F", "#{pane_width}x#{pane_height}", "--", "cat"],
   ["split-window", "-d", "-b", "-t", "main:1", "-l", "20%", "cat"],
@@ -444,7 +444,7 @@ export const changing: readonly (readonly string[])[] = [
   ["respawn-pane", "-k", "-t", "based:2.0", "--", "cat"],
 ];
 
-/** What is compared behind every command line that changes. */
+/** Formats that are compared after every command line with changes. */
 export const looking =
   "#{session_name} #{window_index} #{window_name} #{window_active} #{window_zoomed_flag} | #{pane_index} #{pane_id} #{pane_active} " +
   "#{pane_left},#{pane_top} #{pane_width}x#{pane_height}";
@@ -453,7 +453,7 @@ function shown(target: string): readonly string[] {
   return ["display-message", "-p", "-t", target, "#{session_name}:#{window_index}.#{pane_index}"];
 }
 
-/** Where the two differ, and why: docs/tmux.md says the same in its list. */
+/** Differences of the two, with the reason: docs/tmux.md has the same list. */
 export const differences: ReadonlyMap<string, string> = new Map([
   ...["list-windows -t main -F #I #W #{window_flags}", "list-windows -t main", "lsw -a"].map(
     (line): [string, string] => [line, "the window before the shown one has the flag - although it was never shown"],

@@ -1,9 +1,9 @@
 /**
- * The calls by which tmuxp 1.27 and tmuxinator 3.0 load three configurations each: as recorded, but for `cat` in the place
+ * The calls by which tmuxp 1.27 and tmuxinator 3.0 load three configurations each: as recorded, except for `cat` in place
  * of shells and sizes that leave no cell over. A line that begins with `NAME=` gives its output that name.
  */
 
-/** tmuxp makes every window anew beside the first, which it moves away and kills, and splits from the newest pane. */
+/** tmuxp creates every window beside the first, which it moves away and kills, and splits from the newest pane. */
 function tmuxp(name: string, windows: readonly (readonly string[])[]): string[] {
   return [
     `has-session -t=${name}`,
@@ -92,7 +92,7 @@ export const loaders: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What is compared of each pane once all calls are done. */
+/** Properties of each pane that are compared after all calls. */
 export const loaded =
   "#{session_name} #{session_path} #{window_index} #{window_name} #{window_active} #{window_layout} | #{pane_index} " +
   "#{pane_title} #{pane_active} #{pane_synchronized} #{pane_current_path} #{pane_current_command}";

@@ -13,13 +13,13 @@ interface Step {
   readonly answer: readonly string[];
 }
 
-/** A conversation with tmux 3.3a: what was said, and what came back. */
+/** A conversation with tmux 3.3a: requests and answers. */
 const steps: readonly Step[] = recorded.split(/^> /m).flatMap((part) => {
   const [line = "", ...answer] = part.trimEnd().split("\n");
   return line === "" ? [] : [{ line, answer }];
 });
 
-/** Makes ids, times and checksums alike: they are counted as they come. */
+/** Normalises ids, times and checksums: they are numbered in order of appearance. */
 class Alike {
   private readonly known = new Map<string, string>();
 
@@ -59,7 +59,7 @@ async function converse(child: Bun.Subprocess<"pipe", "pipe", "pipe">): Promise<
       await child.stdin.flush();
     }
     const expected = ordered(answer.map((each) => theirs.of(each)));
-    // Windows without a name of their own follow their programs, at their own time.
+    // Windows without names follow their programs, at their own time.
     const said = (): string[] =>
       text
         .slice(from)
@@ -125,7 +125,7 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
   expect(await ran(["attach-session"])).toEqual({
     ...{ code: 1, stdout: "", stderr: "open terminal failed: not a terminal\n" },
   });
-  // As agent teams call, from their own pane; programs without TMUX find it by TMUX_TMPDIR.
+  // Calls like those of agent teams, from their own pane; programs without TMUX find it by TMUX_TMPDIR.
   const pane = (
     await ran(["split-window", "-d", "-h", "-l", "70%", "-P", "-F", "#{pane_id}", "--", "cat"])
   ).stdout.trim();
@@ -148,7 +148,7 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
   await terminal.sees(/^\$/m);
   terminal.type("echo typed $((6 * 7))\r");
   await wsh.shows("dev", "typed 42");
-  // What a person is asked and shown, and where their terminal goes.
+  // Questions and displays for a person, and the target of their terminal.
   const asked = ran(["confirm-before", "-p", "really?", "rename-window sure"]);
   await terminal.sees(/really[?][\s\S]*Esc dismisses/);
   terminal.type("y");
@@ -177,7 +177,7 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
   await terminal.sees("for this terminal");
   expect((await ran(["switch-client", "-c", "nobody", "-t", "dev"])).stderr).toBe("can't find client: nobody\n");
   await ran(["set-option", "-g", "prefix", "C-a"]);
-  // The attached terminal learns of it a moment later.
+  // The attached terminal is notified a moment later.
   await until("the new prefix", async () => {
     if ((await terminal.text()).includes("Esc")) return true;
     terminal.type("\x01:");
@@ -209,14 +209,14 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
   if (process.platform === "linux") await slowly(wsh, around);
 });
 
-/** More clients than there may be at once, which say nothing: the newest of them stay. */
+/** More silent clients than the limit: the newest of them stay. */
 async function silently({ TMUX = "" }: Record<string, string>): Promise<readonly Bun.Socket[]> {
   const unix = TMUX.replace(/,.*/, "");
   const open = () => Bun.connect({ unix, socket: { data() {} } }).catch(() => []);
   return (await Promise.all(Array.from({ length: 300 }, open))).flat();
 }
 
-/** More clients than there may be at once, each of which says what no client of tmux says. */
+/** More clients than the limit, each of which sends invalid messages. */
 async function wrongly({ TMUX = "" }: Record<string, string>): Promise<void> {
   const over = Array.from({ length: 300 }, async () => {
     const end = Promise.withResolvers<void>();
@@ -234,16 +234,16 @@ async function wrongly({ TMUX = "" }: Record<string, string>): Promise<void> {
   await Promise.all(over);
 }
 
-/** A reader behind the binary that does not read for a while is told of a pause. */
+/** A reader behind the binary that does not read for a while gets a pause. */
 async function slowly(wsh: Wsh, around: Record<string, string>): Promise<void> {
-  // The pipe of a shell: what Bun gives a child is a socket.
+  // A shell's pipe: Bun gives a child a socket.
   const reads = "(sleep 2.5; grep --line-buffered -a -m1 -o '^%pause %[0-9]*')";
   const line = `(echo 'refresh-client -f pause-after=1'; echo 'send-keys -t dev C-u "seq 300000" Enter'; sleep 5) | tmux -C attach -t dev`;
   const child = Bun.spawn(["sh", "-c", `${line} | ${reads}`], { env: { ...wsh.env, ...around }, stdout: "pipe" });
   expect(await new Response(child.stdout).text()).toMatch(/^%pause %\d+\n$/);
 }
 
-/** Copy mode without a key: what a program has the terminal do. */
+/** Copy mode without a key: a program controls it. */
 async function copying(
   terminal: EmulatorTerminal,
   ran: (words: readonly string[]) => Promise<{ readonly stdout: string; readonly stderr: string }>,
@@ -268,7 +268,7 @@ async function copying(
   terminal.type("\r");
 }
 
-/** Keys by the usual lines of a configuration of tmux, at a terminal that is attached before. */
+/** Keys of typical lines of a tmux configuration, at a terminal that attached before. */
 async function boundKeys(
   wsh: Wsh,
   terminal: EmulatorTerminal,
@@ -311,7 +311,7 @@ bind-key    -T root         M-Left select-pane -L
   await until("the message", async () => (await ran(["show-messages"])).stdout.includes("message: done"));
   expect((await ran(["display-message", "-p", "-t", "dev:", "#W"])).stdout).toBe("$(touch hit); kept\n");
   expect(await Bun.file(join(wsh.dir, "hit")).exists()).toBe(false);
-  // What a person's keys do is not for an agent.
+  // Actions of a person's keys are not for an agent.
   const refused = await wsh.runWith({ env: { WSH_AGENT: "Robot" } }, "tmux", "bind-key", "x", "kill-server");
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("may not use bind-key") });
   expect((await ran(["unbind-key", "|"])).code).toBe(0);

@@ -1,4 +1,4 @@
-/** What agent teams and scripts do with tmux, done with `wsh tmux` in one session. */
+/** Typical tmux calls of agent teams and scripts, through `wsh tmux` in one session. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { until } from "../support/until.ts";
@@ -30,13 +30,13 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   await until("the pane to stay with its failure", async () => (await at(...look)).includes(`${made} alpha 1 3 0`));
   expect(await at("capture-pane", "-p", "-S-", "-t", made)).toMatch(/^team\n+Pane is dead \(status 3, .*\d\)$/);
 
-  // A window's own option holds for its panes, not for other windows.
+  // A window's own option applies to its panes, not to other windows.
   await at("set-option", "-w", "-t", "dev", "remain-on-exit", "on");
   const alone = await at("new-window", "-d", "-t", "dev", "-P", "-F", "#{pane_id}", "exit 0");
   await until("its end", async () => !(await at("list-panes", "-a", "-F", "#{pane_id}")).includes(alone));
   await at("set-option", "-wu", "-t", "dev", "remain-on-exit");
 
-  // Again in the same pane, by the id that the team knows; a good end takes the pane away.
+  // Again in the same pane, by the id that the team knows; a successful end removes the pane.
   await at("respawn-pane", "-k", "-t", made, "--", "cat");
   await at("send-keys", "-t", made, "-l", "Enter C-c");
   await at("send-keys", "-t", made, "", "Enter");
@@ -46,7 +46,7 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   await at("send-keys", "-t", made, "C-d");
   await until("the pane to be gone", async () => !(await at(...look)).includes(made));
 
-  // A chain: what a command made is what the next one means.
+  // A chain: the pane that a command made is the default of the next.
   const chain = [
     "new-session",
     "-d",
@@ -63,13 +63,13 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   ];
   expect(await at(...chain)).toBe("two 2");
 
-  // Hooks are of what callers of tmux do.
+  // Hooks on actions of tmux callers.
   await at("set-hook", "-t", "two", "after-rename-session", "display-message -p 'now #S'");
   expect(await at("show-hooks", "-t", "two")).toStartWith("after-rename-session[0] display-message");
   expect(await at("rename-session", "-t", "two", "zwei", ";", "rename-session", "-t", "zwei", "two")).toContain(
     "now two",
   );
-  // And of what happens by itself.
+  // And on events without a call.
   const log = join(wsh.dir, "hooks");
   await at("set-hook", "-g", "pane-exited", `run-shell "echo #{hook} #{hook_session_name} >>${log}"`);
   const brief = await at("split-window", "-d", "-t", "two", "-P", "-F", "#{pane_id}", "exit 0");
@@ -82,7 +82,7 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   );
   expect(brief).toMatch(/^%/);
   await at("set-hook", "-gu", "pane-exited");
-  // What an agent sets is run as the agent, whoever sets it off; it sets nothing for others.
+  // A hook that an agent sets runs as the agent, whoever triggers it; it sets none for others.
   const robot = { env: { WSH_AGENT: "Robot" } };
   await wsh.runWith(robot, "tmux", "new-session", "-d", "-s", "robots", "cat");
   const renamed = ["set-hook", "-t", "robots", "after-rename-window"];
@@ -96,7 +96,7 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
     "Robot may not session.kill",
   );
   await at("kill-session", "-t", "robots");
-  // The hook of one session, by a call from elsewhere, and about what was made.
+  // The hook of one session, by a call from elsewhere, and about a new window.
   await at("set-hook", "-t", "two", "after-split-window", "set-option -gF @split '#S #{pane_id} #{hook_flag_t}'");
   const hooked = await at("split-window", "-d", "-t", "two:", "-P", "-F", "#{pane_id}", "cat");
   expect(await at("show", "-gv", "@split")).toBe(`two ${hooked} two:`);
@@ -111,7 +111,7 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   await until("what a command types, and the pane's bytes", async () =>
     (await Bun.file(log).text()).endsWith("typed\r\ntyped\r\n"),
   );
-  // The answer comes once the pipe takes output, and its end behind what was printed; a new program goes on in it.
+  // The answer comes once the pipe accepts output, and its end after the output; a new program continues in it.
   const ends = join(wsh.dir, "ends");
   await at("pipe-pane", "-t", piped, `sort -r >${ends}`, ";", "send-keys", "-t", piped, "1", "Enter");
   await until("the line", async () => (await at("capture-pane", "-p", "-t", piped)).includes("1\n1"));
@@ -130,7 +130,7 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   await until("its text", async () => (await at("capture-pane", "-p", "-t", pane)).startsWith("from standard input"));
   await at("kill-pane", "-t", pane);
 
-  // A window goes to another session as it stands, and the last one of a session, too.
+  // A window moves to another session unchanged, and so does a session's last one.
   const layouts = ["list-windows", "-t", "dev", "-F", "#{window_index} #{window_layout}"];
   const bare = (text: string): string => text.replace(/ [0-9a-f]{4},/g, " ");
   const standing = bare(await at("list-windows", "-t", "two", "-F", "#{window_index} #{window_layout}"));
@@ -155,7 +155,7 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
     [["server-access", "-a", "root"], "root owns the server, can't change access"],
     [["send-keys", "-X", "-t", "dev", "cursor-up"], "not in a mode"],
     [["kill-pane", "-t", "%999"], "can't find pane: %999"],
-    // What would fill the memory, or is the name of something that every object has.
+    // Values that would fill the memory, or that are names of every object's properties.
     [
       ["set-option", "-g", "update-environment[4000000000]", "x"],
       "invalid option: update-environment[4000000000]: at most [9999]",

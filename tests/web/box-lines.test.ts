@@ -1,4 +1,4 @@
-/** Lines of boxes in sessions that are shown smaller than they are: unbroken, on whole pixels, at every density. */
+/** Box-drawing lines in sessions that are shown scaled down: unbroken, on whole pixels, at every density. */
 import { afterAll, beforeAll, expect } from "bun:test";
 import { Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -14,7 +14,7 @@ afterAll(async () => {
 });
 
 const BOX = ["┌─┬┐", "│x││", "├─┼┤", "└─┴┘", "╔═╦╗", "║x║║", "╚═╩╝"];
-/** Cells of BOX through which a line goes from edge to edge: row, column, and in which direction. */
+/** Cells of BOX that a line crosses from edge to edge: row, column, and direction. */
 const through = BOX.flatMap((line, row) =>
   [...line].flatMap((text, col) => [
     ...("─┬┴┼═╦╩".includes(text) ? [{ row, col, upright: false }] : []),
@@ -22,10 +22,10 @@ const through = BOX.flatMap((line, row) =>
   ]),
 );
 const COLS = 110;
-/** Widths of the page, in CSS pixels: a phone, and what makes cells of several sizes. */
+/** Widths of the page, in CSS pixels: a phone, and others that give several cell sizes. */
 const WIDTHS = [390, 520, 640, 770];
 
-/** Device pixels of a CSS pixel: in brief the one at which a line has the fewest. */
+/** Device pixels per CSS pixel: in brief the one at which a line has the fewest. */
 const DENSITIES = process.env.WSH_TEST_FULL === "1" ? [1, 2, 3] : [1];
 
 for (const density of DENSITIES) {
@@ -54,7 +54,7 @@ for (const density of DENSITIES) {
           const row = document.querySelector(".screen .row")?.getBoundingClientRect();
           return { look: grid?.className ?? "", x, y, width: wide, height: row?.height ?? 0 };
         });
-      // Every line is looked at in the picture itself, decoded where no policy forbids it.
+      // Every line is checked in the picture itself, decoded where no policy forbids it.
       let broken: readonly string[] = ["nothing was looked at"];
       const isWhole = async (): Promise<boolean> => {
         const { look, x, y, width: wide, height } = await seen();
@@ -94,7 +94,7 @@ for (const density of DENSITIES) {
         sizes.add(look);
         return true;
       };
-      // The page takes its new size while it is looked at.
+      // The page takes its new size during the check.
       await until(`whole lines at ${width}`, isWhole).catch(() => undefined);
       expect({ width, broken }).toEqual({ width, broken: [] });
     }

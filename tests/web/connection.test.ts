@@ -1,4 +1,4 @@
-/** What a page does when the server goes, when another size matters, and when others write or ask. */
+/** A page when the server goes, when another size decides, and when others write or ask. */
 import { expect } from "bun:test";
 import { Gateway, lastingPort } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -6,7 +6,7 @@ import { browserTest, PAGE_MS, type TestBrowser } from "./support/browser.ts";
 import { beforeTests } from "./support/place.ts";
 import { open } from "./support/shown.ts";
 
-/** Longest time until a page is live again once the server is, in ms: on a machine at rest two seconds. */
+/** Longest time until a page is live again after its server, in ms: on a machine at rest two seconds. */
 const RECONNECT_MS = process.env.WSH_TEST_FULL === undefined ? PAGE_MS : 2_000;
 /** Longest time in which a page notices that its server has stalled, in ms: two seconds on a machine at rest. */
 const SILENT_MS = process.env.WSH_TEST_FULL === undefined ? PAGE_MS : 2_000;
@@ -36,14 +36,14 @@ browserTest("kill -9 of the server: the same tab is live again, and nothing is t
   await own.end("SIGKILL");
   await page.waitForSelector(".lost.lost");
   await page.waitForSelector(".connection.lost");
-  // Below the list, in sight.
+  // Below the list, in view.
   expect(
     await page.$eval(".connection", (words) => {
       const { left, top, width, height } = words.getBoundingClientRect();
       return document.elementFromPoint(left + width / 2, top + height / 2)?.closest("footer") != null;
     }),
   ).toBe(true);
-  // While the server is away for a moment, a person types on.
+  // While the server is away for a moment, a person keeps typing.
   await page.keyboard.type("meanwhile ");
   await own.serve();
   await page.waitForSelector(".tile .dot.live");
@@ -51,8 +51,8 @@ browserTest("kill -9 of the server: the same tab is live again, and nothing is t
   await until("all that was typed", async () => (await typed()).endsWith("after"));
   expect(await typed()).toMatch(/^before (meanwhile )?after$/);
 
-  // A server that stalls closes nothing: the page notices, and what is typed waits in sight, and can be dropped.
-  // The list has a connection of its own, which may come back after the terminal's; none is silent that is not there.
+  // A stalled server closes nothing: the page notices, and input waits visibly, and can be discarded.
+  // The list has a separate connection, which may return after the terminal's; a missing one is never silent.
   await page.waitForSelector(".connection.live");
   const before = await typed();
   own.signal("SIGSTOP");
@@ -75,7 +75,7 @@ browserTest("kill -9 of the server: the same tab is live again, and nothing is t
   await until("what waited, once", async () => (await typed()).endsWith(" on"));
   expect(await typed()).toBe(`${before}held on`);
 
-  // What a person reads stays where it is, too.
+  // The person's scroll position stays, too.
   await page.evaluate(() => {
     const scroller = document.querySelector(".scroller");
     scroller?.dispatchEvent(new WheelEvent("wheel", { deltaY: -100, bubbles: true }));
@@ -98,7 +98,7 @@ browserTest("kill -9 of the server: the same tab is live again, and nothing is t
     });
     return (await top()) === "line 150";
   });
-  // The page knows that a person looks back.
+  // The page knows that a person reads history.
   await page.waitForSelector(".newest");
   await own.end("SIGKILL");
   await page.waitForSelector(".lost.lost");
@@ -161,7 +161,7 @@ browserTest("panes, overlays and panels are shown as in the terminal, and leave 
   await page.mouse.move(box.x - 100, box.y + 50, { steps: 5 });
   await page.mouse.up();
   await until("the pane to be narrower", async () => (await width()) < wide - 50);
-  // A floating pane lies above the others, gets clicks and keys, and is dragged by its upper edge.
+  // A floating pane is above the others, gets clicks and keys, and is dragged by its upper edge.
   await gateway.unix("/sessions/drawn/panes", {
     json: { float: true, x: 5, y: 3, width: 30, height: 6, command: "echo floating; exec cat" },
   });
@@ -190,7 +190,7 @@ browserTest("panes, overlays and panels are shown as in the terminal, and leave 
     "it further down",
     async () => ((await floating())?.row ?? 0) === 7 && ((await floating())?.col ?? 0) > 9,
   );
-  // A popup gets all keys of the page, and gives back what its program prints.
+  // A popup gets all keys of the page, and returns its program's output.
   const popup = gateway.unix("/sessions/drawn/popup", {
     json: { command: 'printf "pick: " >/dev/tty; read x </dev/tty; echo "got $x"; exit 3', print: true },
   });
@@ -212,7 +212,7 @@ browserTest("an agent's question is answered by keys, and by touch", async () =>
   const text = () => page.evaluate(() => document.querySelector(".grid")?.textContent ?? "");
   const byKeys = ask();
   await until("the dialog", async () => (await text()).includes("Which one?"));
-  // A dialog takes keys a moment after it has opened, and shows which keys then.
+  // A dialog takes keys a moment after it has opened, and then shows them.
   await until("the dialog that takes keys", async () => (await text()).includes("Esc dismisses"));
   await page.keyboard.press("2");
   await until("the second to be chosen", async () => (await text()).includes("2 > second"));
@@ -273,7 +273,7 @@ browserTest("sessions are made, renamed, tagged, and ended with time to take it 
   await page.waitForSelector("[data-session=renamed]", { hidden: true });
   expect((await gateway.unix("/sessions/renamed")).status).toBe(404);
   expect(faults).toEqual([]);
-  // A page that is left takes nothing back: what it said will be.
+  // A page that is closed takes nothing back: its request is carried out.
   await page.hover("[data-session=first]");
   await page.click("[data-session=first] [aria-label^='End']");
   await page.waitForSelector("[data-session=first].ending");
@@ -295,7 +295,7 @@ browserTest("the palette finds what can be done, and does it", async () => {
   await page.waitForFunction(() =>
     document.querySelector(".palette [aria-selected=true]")?.textContent?.includes("Split to the right"),
   );
-  // What follows at once is for the pane that this makes, and stays in order.
+  // Input right after it is for the new pane, and stays in order.
   await page.keyboard.press("Enter");
   await page.keyboard.type("echo by-palette\r");
   const panes = () =>
@@ -312,7 +312,7 @@ browserTest("the palette finds what can be done, and does it", async () => {
   const typed = (await panes()).map((text) => /by-(palette|button)/.exec(text)?.[0]);
   expect(typed).toEqual([undefined, "by-palette", "by-button"]);
 
-  // Letters that fit what loses something never mean it before all others; it says what is lost, and asks.
+  // Letters that match a destructive operation never select it before all others; it names the loss, and asks.
   await page.click("[aria-label=Palette]");
   await page.waitForSelector(".palette input");
   await page.keyboard.type("history");
@@ -354,7 +354,7 @@ browserTest("a screen reader finds the screen's lines and where it can go", asyn
   expect(tree).toContain("spoken-line");
   expect(tree).toContain("Terminal input");
   expect(tree).toContain("New session");
-  // The way out of the terminal, which takes Tab for itself.
+  // The key that leaves the terminal, which takes Tab for itself.
   await page.keyboard.down("Control");
   await page.keyboard.down("Shift");
   await page.keyboard.press("KeyL");
@@ -395,7 +395,7 @@ browserTest(
       }
       await client.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
     };
-    // Down over the terminal: to what was printed before.
+    // Down over the terminal: to earlier output.
     await until("rows of the history in sight", async () => {
       await swipe(80, 240);
       return page.evaluate(() => {
@@ -408,7 +408,7 @@ browserTest(
       });
     });
 
-    // The keyboard covers the lower half: no driver can show one, so its size is told as a phone tells it.
+    // The keyboard covers the lower half: no driver can show one, so its size is reported as a phone reports it.
     await page.tap(".pane");
     await page.waitForSelector(".terminal.focused");
     await client.send("Input.insertText", { text: "typed" });
@@ -452,7 +452,7 @@ browserTest("on a phone: the key bar types, Ctrl holds for the next key, the lis
   await page.waitForSelector(".key-bar [aria-pressed=true]");
   await page.keyboard.press("c");
   const client = await page.createCDPSession();
-  // A phone's keyboard says no keys: only text and what is deleted.
+  // A phone's keyboard reports no keys: only text and deletions.
   await client.send("Input.insertText", { text: "x" });
   await until("what was typed", async () =>
     (

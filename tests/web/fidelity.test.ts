@@ -1,5 +1,5 @@
 /**
- * What recorded programs print, on the page and in the API: text and styles cell for cell, each character in its
+ * Output of recorded programs, on the page and in the API: text and styles cell for cell, each character in its
  * column. The recordings are those of tests/reliability/streams.
  */
 import { describe, expect } from "bun:test";
@@ -33,11 +33,11 @@ beforeTests((...both) => {
 
 interface Moment {
   readonly bytes: Uint8Array;
-  /** The screen's text then: the page is looked at only when the session is that far. */
+  /** The screen's text then: the page is checked only once the session is that far. */
   readonly text: string;
 }
 
-/** The parts of a recording between moments at which no sequence is unfinished. */
+/** The parts of a recording between moments with an unfinished sequence. */
 async function parts(
   bytes: Uint8Array,
 ): Promise<{ readonly cols: number; readonly rows: number; readonly parts: Moment[] }> {
@@ -89,7 +89,7 @@ function lookOf(span: Omit<Span, "text">): string {
 
 const PLAIN = lookOf({});
 
-/** Parts of equal look joined; blanks at the end that nobody sees are left out. */
+/** Parts of equal style joined; invisible trailing blanks are left out. */
 function joined(all: readonly Part[]): Part[] {
   const parts: Part[] = [];
   for (const { text, look } of all) {
@@ -107,13 +107,13 @@ function joined(all: readonly Part[]): Part[] {
   return parts;
 }
 
-/** Whether a blank of this look is the same as none: it has no ground and no line. */
+/** Whether a blank of this style equals none: it has no background and no line. */
 function isUnseen(look: string): boolean {
   const [, ground] = look.split(/ (?![^(]*\))/);
   return ground === "" && !/underline|line-through/.test(look);
 }
 
-/** Rows of the page: text and look of each part, and the greatest distance of one from its column. */
+/** Rows of the page: text and style of each part, and the greatest distance of one from its column. */
 async function pageRows(page: Page): Promise<{ readonly rows: Part[][]; readonly error: number }> {
   return page.evaluate(() => {
     const grid = document.querySelector(".grid") ?? document.documentElement;

@@ -1,4 +1,4 @@
-/** Menus and dialogs are whole in windows of every size, from a desktop to a phone on its side. */
+/** Menus and dialogs fit windows of every size, from a desktop to a phone in landscape. */
 import { expect } from "bun:test";
 import type { Page } from "puppeteer-core";
 import { type Gateway, TOKEN } from "../support/server.ts";
@@ -19,7 +19,7 @@ beforeTests((...both) => {
   [gateway, browser] = both;
 });
 
-/** What of an element, and of the fields in it, is beyond its window or beyond itself. */
+/** Parts of an element, and of its fields, that are beyond the window or beyond the element. */
 function beyond(page: Page, selector: string): Promise<string[] | null> {
   return page.evaluate((selector) => {
     const element = document.querySelector(selector);
@@ -47,7 +47,7 @@ browserTest("the menu of a command, at its mark and at the words on the right", 
   for (const [width, height] of SIZES) {
     await page.setViewport({ width, height });
     for (const side of ["right", "left"] as const) {
-      // Behind a change of size rows are made anew, so it is clicked until the menu is there.
+      // After a change of size rows are made again, so it is clicked until the menu is there.
       await until(`the menu on the ${side} at ${width}`, () =>
         page.evaluate(
           (row, side) => {
@@ -90,7 +90,7 @@ browserTest("the lines of a box on a phone whose pixels are emulated", async () 
       const { width, height } = image;
       const context = new OffscreenCanvas(width, height).getContext("2d");
       context?.drawImage(image, 0, 0);
-      /** Whether something is drawn in a part of the picture, in shares of its sides. */
+      /** Whether something is drawn in a part of the picture, in fractions of its sides. */
       const isDrawn = (x: number, y: number, wide: number, tall: number): boolean => {
         const at = [x * width, y * height, Math.max(1, wide * width), Math.max(1, tall * height)] as const;
         const data = context?.getImageData(...at).data ?? [];
@@ -111,7 +111,7 @@ browserTest("the lines of a box on a phone whose pixels are emulated", async () 
 browserTest("dialogs", async () => {
   await gateway.create({ name: "dialogs", shell: undefined });
   const { page, faults } = await open(browser, gateway, "dialogs");
-  // What a palette has depends on what is known of the session.
+  // The palette's content depends on what is known of the session.
   await page.waitForSelector("[data-session=dialogs]");
   for (const [width, height] of SIZES.slice(1)) {
     await page.setViewport({ width, height });

@@ -1,4 +1,4 @@
-/** History on the page: looked at by wheel, searched, copied, left where a person reads. */
+/** History on the page: scrolled by wheel, searched, copied, kept at the reader's position. */
 import { afterAll, afterEach, beforeAll, expect } from "bun:test";
 import { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -110,7 +110,7 @@ browserTest("what a person reads stays in sight when the window gets another siz
   for (const width of [800, 640, 900]) {
     const before = await gridWidth();
     await page.setViewport({ width, height: 600 });
-    // What is seen before the rows of the new width have come says nothing.
+    // The display before the rows of the new width arrive proves nothing.
     await until("the new width", async () => (await gridWidth()) !== before);
     await until(`line 300 in a width of ${width}`, () => isSeen("[300]"));
   }
@@ -141,7 +141,7 @@ browserTest("find goes from match to match over all history, with n of m", async
   await until("the newest match", async () => (await count()) === `${wanted} of ${wanted}`);
   await page.keyboard.press("Enter");
   await until("the match above it", async () => (await count()) === `${wanted - 1} of ${wanted}`);
-  // Round to the oldest.
+  // Wraps around to the oldest.
   for (let at = wanted - 2; at >= 1; at--) {
     await page.keyboard.press("Enter");
     await until(`match ${at}`, async () => (await count()) === `${at} of ${wanted}`);
@@ -188,7 +188,7 @@ browserTest("the mouse draws a selection over three screens, and what wraps is c
   const print = `seq 1 50; echo ${long}; seq 51 130`;
   await gateway.create({ name: "dragging", command: `/bin/sh -c '${print}; exec sleep 600'` });
   const { page, shows, faults } = await open(browser, gateway, "dragging");
-  // A browser without a window lends its clipboard to nobody.
+  // A headless browser gives nobody its clipboard.
   await page.evaluate(() => {
     navigator.clipboard.writeText = async (text) => void document.body.setAttribute("data-copied", text);
   });

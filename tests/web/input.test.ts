@@ -1,4 +1,4 @@
-/** What a person does with keys, an input method and the clipboard reaches the program byte for byte. */
+/** A person's input by keys, input method and clipboard reaches the program byte for byte. */
 import { expect } from "bun:test";
 import type { Page } from "puppeteer-core";
 import type { Gateway } from "../support/server.ts";
@@ -34,7 +34,7 @@ async function chord(page: Page, keys: string): Promise<void> {
   for (const key of parts.slice(0, -1).reverse()) await page.keyboard.up(key);
 }
 
-/** What each key types in a terminal without modes: the table of xterm-256color. */
+/** Bytes of each key in a terminal without modes: the table of xterm-256color. */
 const plain: readonly (readonly [keys: string, bytes: string])[] = [
   ["a", "a"],
   ["Enter", "\r"],
@@ -153,7 +153,7 @@ browserTest("AltGr types its character, with Ctrl and Alt, without them, or by i
       await arrived(`${code} with modifiers ${modifiers}`);
     }
   }
-  // Windows names AltGr beside Ctrl and Alt; no driver does, so the event is made here, and what it types follows.
+  // Windows reports AltGr with Ctrl and Alt; no driver does, so the event is made here, and its text follows.
   for (const [key, code] of keys) {
     const isTaken = await page.evaluate(
       (pressed) =>

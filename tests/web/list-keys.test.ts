@@ -1,4 +1,4 @@
-/** The list of sessions by the keyboard: one stop of Tab, in which arrows reach everything. */
+/** The list of sessions by the keyboard: one Tab stop, in which arrows reach everything. */
 import { expect } from "bun:test";
 import type { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -17,7 +17,7 @@ browserTest("the list of sessions is one stop of Tab, and arrows reach each butt
   const { page, faults } = await open(browser, gateway, "keys-b");
   await page.waitForSelector("[data-session=keys-c]");
   await page.waitForSelector("[data-session=keys-b].active");
-  /** What has the focus, by its label or its session. */
+  /** The focused element, by its label or its session. */
   const focused = () =>
     page.evaluate(() => {
       const { activeElement: element } = document;
@@ -56,7 +56,7 @@ browserTest("the list of sessions is one stop of Tab, and arrows reach each butt
   expect(await press("ArrowLeft")).toBe("Tags of keys-c");
   await until("one stop", async () => (await stops()) === 1);
   expect(await back()).toBe("New session");
-  // It comes back to the session, whose buttons are out of sight meanwhile.
+  // The focus returns to the session, whose buttons are out of view meanwhile.
   expect(await press("Tab")).toBe("keys-c");
   expect(await press("End")).toBe("End keys-c");
   expect(await press("Home")).toBe("keys-c");
@@ -66,7 +66,7 @@ browserTest("the list of sessions is one stop of Tab, and arrows reach each butt
   await page.keyboard.up("Control");
   expect(await press("ArrowUp", "ArrowUp")).toBe("keys-a");
 
-  // What has no button that Tab comes to is done all the same; one that ends keeps the focus.
+  // Actions without a button that Tab reaches work all the same; one that ends a session keeps the focus.
   expect(await press("End")).toBe("End keys-a");
   await page.keyboard.press("Enter");
   await page.waitForSelector("[data-session=keys-a].ending");

@@ -1,4 +1,4 @@
-/** How a browser stays in when its server is another one, and is put out; a link that another site leads to. */
+/** A browser stays logged in when its server is replaced, and is logged out; a link followed from another site. */
 import { afterAll, beforeAll, expect } from "bun:test";
 import type { Page } from "puppeteer-core";
 import { Gateway, lastingPort } from "../support/server.ts";
@@ -6,14 +6,14 @@ import { until } from "../support/until.ts";
 import { isCompiled } from "../support/wsh-program.ts";
 import { browserTest, PAGE_MS, TestBrowser } from "./support/browser.ts";
 
-/** How soon a link that is no longer valid has ended what it opened, in ms: within a second on a machine at rest. */
+/** Longest time in which an expired link ends its connections, in ms: within a second on a machine at rest. */
 const END_MS = process.env.WSH_TEST_FULL === undefined ? PAGE_MS : 1_000;
 
 let gateway: Gateway;
 let browser: TestBrowser;
 beforeAll(async () => {
   if (!isCompiled) return;
-  // A key belongs to a port: the server comes back at the same one.
+  // A key belongs to a port: the server restarts at the same one.
   const port = lastingPort();
   gateway = await Gateway.start({ args: ["--bind", `127.0.0.1:${port}`] });
   browser = await TestBrowser.start();
@@ -31,7 +31,7 @@ async function shows(page: Page, wanted: RegExp): Promise<void> {
   );
 }
 
-/** Everything that the page keeps, or shows of itself. */
+/** Everything that the page stores or displays. */
 async function kept(page: Page): Promise<string> {
   return page.evaluate(() =>
     JSON.stringify([location.href, document.cookie, { ...localStorage }, { ...sessionStorage }]),
@@ -50,7 +50,7 @@ browserTest("its key lets a browser in again after kill -9 of the server, until 
   const bearer = bearers.find((one) => one !== "")?.replace("Bearer ", "") ?? "-";
   expect(await kept(page)).not.toContain(bearer);
 
-  // The server forgets its bearers with its end: the page gets another by its key.
+  // The server forgets its bearers at its end: the page gets another by its key.
   await gateway.end("SIGKILL");
   await page.waitForSelector(".lost");
   await gateway.serve();
@@ -60,7 +60,7 @@ browserTest("its key lets a browser in again after kill -9 of the server, until 
   await shows(page, /helloagain/);
   expect(faults.filter((fault) => !fault.includes("WebSocket"))).toEqual([]);
 
-  // A server that ends between a challenge and its answer refuses nobody for ever.
+  // A server that ends between a challenge and its answer locks nobody out.
   await page.setRequestInterception(true);
   let isRestarted = false;
   page.on("request", async (request) => {
@@ -76,7 +76,7 @@ browserTest("its key lets a browser in again after kill -9 of the server, until 
   await gateway.serve();
   await page.waitForSelector(".tile .dot.live");
   expect(isRestarted).toBe(true);
-  // Another code makes no other browser of it.
+  // Another code does not make it another browser.
   await page.goto(JSON.parse(await gateway.ok("open", "mine", "--json")).address);
   await page.waitForSelector(".tile .dot.live");
 
@@ -95,7 +95,7 @@ browserTest("a link shows one session, also from another site, until it is revok
   await gateway.create({ name: "hidden", command: "cat" });
   const { id, address } = JSON.parse(await gateway.ok("share", "shared", "--local", "--json"));
   const { page } = await browser.page();
-  // A page elsewhere that leads here: another site, to a browser.
+  // A page elsewhere with a link to here: cross-site, to a browser.
   await using other = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
@@ -108,7 +108,7 @@ browserTest("a link shows one session, also from another site, until it is revok
   await page.keyboard.type("typed by a guest");
   await until("the guest to be seen", async () => (await gateway.ok("list")).includes(id));
   await gateway.ok("share", "--revoke", id);
-  // The server ends the connection, and the page says so at once.
+  // The server ends the connection, and the page reports it at once.
   await page.waitForSelector(".connection.refused", { timeout: END_MS });
   expect(await page.evaluate(() => document.querySelector("#wsh")?.textContent)).toContain(
     "This link does not let this browser in.",
@@ -123,7 +123,7 @@ browserTest("a link past its time ends what it opened, and the page says so", as
   const { page } = await browser.page();
   let token = "";
   let expiresAt = 0;
-  // A slow machine has not shown the page before the link is past its time: it gets another, of a longer one.
+  // A slow machine has not shown the page before the link expires: it gets another one that lasts longer.
   for (let seconds = 4; !(await isShown(page)); seconds *= 2) {
     const { address, expires_at } = JSON.parse(
       await gateway.ok("share", "timed", "--local", "--expires", `${seconds}s`, "--json"),

@@ -1,4 +1,4 @@
-/** How a browser is let in: by a code that counts once, by its own key after that, by a link that shows one session. */
+/** A browser is admitted by a code that counts once, afterwards by its own key, or by a link that shows one session. */
 import { expect } from "bun:test";
 import type { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -64,7 +64,7 @@ browserTest("an address lets in, and leads to its sessions, in a tab that shows 
   await page.waitForFunction(() => document.querySelector(".toasts")?.textContent?.includes("'three'"));
   await shown(["two", "one"]);
   expect(page.url()).toContain("session=two,one");
-  // A tab that begins with one that is not there says so, before somebody types into another.
+  // A tab that starts with an unknown session reports it, before somebody types into another.
   await page.goto("about:blank");
   await page.goto(`${new URL(await print()).origin}/#session=gone`);
   await page.waitForFunction(() => document.querySelector(".toasts")?.textContent?.includes("'gone'"));
@@ -118,11 +118,11 @@ browserTest("a shared session is seen, alone; it cannot be typed into; revoking 
   expect(await text()).not.toContain("typed-by-guest");
   expect(before).not.toContain("typed-by-guest");
 
-  // The link has let this browser in, and lets no other in; this one goes on by its key, and by the link.
+  // The link has admitted this browser, and admits no other; this one continues by its key, and by the link.
   const other = await browser.page();
   await other.page.goto(address);
   await other.page.waitForFunction(() => document.querySelector(".empty")?.textContent?.includes("another browser"));
-  // What is left in the history leads nobody else in.
+  // Entries left in the browser's history admit nobody else.
   await other.page.goto("about:blank");
   await other.page.goto(page.url());
   await other.page.waitForFunction(() => document.querySelector(".empty")?.textContent?.includes("This link does not"));

@@ -1,4 +1,4 @@
-/** Marks of commands beside their prompts: how they ended, and folding. */
+/** Marks of commands beside their prompts: their results, and folding. */
 import { expect } from "bun:test";
 import { type Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -6,7 +6,7 @@ import { browserTest, type TestBrowser } from "./support/browser.ts";
 import { beforeTests } from "./support/place.ts";
 import { open } from "./support/shown.ts";
 
-/** What has not moved for so long stands still, in ms: several frames. */
+/** Time without movement after which an element counts as still, in ms: several frames. */
 const STILL_MS = 100;
 
 let gateway: Gateway;
@@ -87,7 +87,7 @@ browserTest(
     for (const command of ["echo first", "seq 1 3000", "(exit 3)", "seq 5001 5100", "echo last"])
       await gateway.unix("/sessions/jumps/exec", { json: { command } });
     const { page, shows, faults } = await open(browser, gateway, "jumps");
-    // A browser without a window lends its clipboard to nobody.
+    // A headless browser gives nobody its clipboard.
     await page.evaluate(() => {
       navigator.clipboard.writeText = async (text) => void document.body.setAttribute("data-copied", text);
     });
@@ -148,7 +148,7 @@ browserTest(
     expect((await copied()).trim().split(/\r?\n/)).toEqual(Array.from({ length: 3000 }, (_, at) => String(at + 1)));
     await choose("Fold or unfold output");
     await page.waitForSelector(".row[data-mark='⋯ 3000 lines']");
-    // The next prompt follows at once, and the jumps pass the fold by.
+    // The next prompt follows at once, and jumps skip the fold.
     await jump("ArrowDown", /\(exit 3\)/);
     await jump("ArrowUp", /seq 1 3000/);
     expect(faults).toEqual([]);

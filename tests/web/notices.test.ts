@@ -1,4 +1,4 @@
-/** What a page does for a person who is elsewhere, and under a flood: one notice, keys that are answered. */
+/** A page whose person is elsewhere, and a page under a flood: one notice, keys with answers. */
 import { expect } from "bun:test";
 import { type Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -13,25 +13,25 @@ beforeTests((...both) => {
 }, true);
 
 interface NoticedPage extends TestPage {
-  /** Those that the browser took, in their order. */
+  /** Notices that the browser accepted, in order. */
   notices(): Promise<string[]>;
-  /** The person goes elsewhere; time out of sight passes at once. */
+  /** The person leaves; time out of view passes at once. */
   leave(): Promise<void>;
 }
 
-/** What the tests have put into the page. */
+/** Values that the tests have put into the page. */
 interface Watched {
   notices: string[];
-  /** Ends the page's connections, and lets it have none until it is called again. */
+  /** Ends the page's connections, and refuses new ones until it is called again. */
   cut(isCut: boolean): void;
 }
 
-/** Time out of sight after which a terminal gives up its connection, in ms. */
+/** Time out of view after which a terminal closes its connection, in ms. */
 const HIDDEN_MS = 30_000;
-/** How long notices wait for the worker to begin, in ms. */
+/** Time that notices wait for the worker to start, in ms. */
 const WORKER_MS = 5_000;
 
-/** A page at a session, whose person has notices unless they want none. */
+/** A page at a session, whose person gets notices by default. */
 async function noticed(session: string, wanted = true): Promise<NoticedPage> {
   const { page, faults } = await browser.page();
   await page.browserContext().overridePermissions(gateway.origin, ["notifications"]);
@@ -40,7 +40,7 @@ async function noticed(session: string, wanted = true): Promise<NoticedPage> {
       localStorage.setItem("wsh.settings", JSON.stringify({ notices, noticeAfterS: 0 }));
       const watched = globalThis as unknown as Watched & typeof globalThis;
       watched.notices = [];
-      // Not asked of the browser: `getNotifications` forgets a notice that is about to be shown.
+      // Not read from the browser: `getNotifications` forgets a notice that is about to be shown.
       const { prototype } = ServiceWorkerRegistration;
       const { showNotification } = prototype;
       prototype.showNotification = async function (title, options) {
@@ -82,7 +82,7 @@ async function noticed(session: string, wanted = true): Promise<NoticedPage> {
   return { page, faults, notices, leave };
 }
 
-/** How many terminals and pages a session is shown at. */
+/** The number of terminals and pages that show a session. */
 async function attachedTo(session: string): Promise<number> {
   return (await (await gateway.unix(`/sessions/${session}`)).json()).attached;
 }
@@ -92,7 +92,7 @@ browserTest("a command that took long is told once to who is elsewhere, and not 
   const { page, faults, notices, leave } = await noticed("slow");
   const run = (command: string) => gateway.unix("/sessions/slow/exec", { json: { command } });
   await run("echo seen");
-  // The page has been told of its end, too: what comes once the person is elsewhere is the next command's.
+  // The page has received its end, too: later events belong to the next command.
   await page.waitForFunction(() => document.querySelector(".session .command")?.textContent === "✓ echo seen");
   expect(await notices()).toEqual([]);
   await leave();
@@ -102,7 +102,7 @@ browserTest("a command that took long is told once to who is elsewhere, and not 
   expect(faults).toEqual([]);
 });
 
-/** The text of notices of questions, without who asked. */
+/** The text of notices of questions, without the asker. */
 const questionsOf = (notices: readonly string[]): string[] =>
   notices.map((text) => text.replace(/^wsh: asking\S* an .* asks: /, ""));
 
@@ -126,7 +126,7 @@ browserTest("an agent's question is told once to who is elsewhere, and not to wh
     );
   const first = ask("Seen?");
   await isListed("Seen?");
-  // The tab's title counts the sessions that wait for somebody.
+  // The tab's title counts the sessions that wait for a person.
   await page.waitForFunction(() => document.title === "(1) wsh");
   expect(await notices()).toEqual([]);
   const [{ ask_id }] = await (await gateway.unix("/sessions/asking/ask")).json();
@@ -137,7 +137,7 @@ browserTest("an agent's question is told once to who is elsewhere, and not to wh
   await leave();
   const second = ask("Unseen?");
   await until("the notice", async () => (await notices()).length > 0);
-  // Another question of the same session does not take its place.
+  // Another question of the same session does not replace it.
   const third = ask("Nor this?");
   await until("both notices", async () => (await notices()).length > 1);
   expect(questionsOf(await notices())).toEqual(["Unseen?", "Nor this?"]);
@@ -189,7 +189,7 @@ browserTest("notices wait for the worker that shows them; where it cannot, the p
   await gateway.create({ name: "asking-early" });
   const { page, faults, leave } = await noticed("asking-early");
   await page.evaluateOnNewDocument((workerMs) => {
-    // The worker begins when the test says so, however slow the machine is.
+    // The worker starts when the test says so, however slow the machine is.
     const { setTimeout } = globalThis;
     const patient = (run: () => void, ms?: number): unknown => (ms === workerMs ? 0 : setTimeout(run, ms));
     Object.assign(globalThis, { setTimeout: patient });
@@ -260,7 +260,7 @@ browserTest(
     await page.setViewport({ width: 1000, height: 500 });
     await page.goto(`${gateway.origin}/#t=${TOKEN}&session=shown-one`);
     const seen = "mini0";
-    // They grow with their pictures: those that the list would have to be scrolled for then are not asked for.
+    // Rows grow with their pictures: those below the list's visible part are not requested.
     await until("pictures of those in sight, and of no more", async () => {
       const on = [...asked].filter(([, isOn]) => isOn).length;
       const shown = await page.$$eval(".miniature:not(:empty)", ({ length }) => length);
@@ -280,7 +280,7 @@ browserTest(
     const elapsed = (performance.now() - began) / 1_000;
     const came = pictures.slice(before);
     expect(came.filter((session) => session === seen).length).toBeLessThanOrEqual(Math.floor(elapsed) + 2);
-    // The others have not changed; one that came into sight meanwhile is shown once.
+    // The others have not changed; one that came into view meanwhile is drawn once.
     for (const name of sessions)
       if (name !== seen) expect(came.filter((session) => session === name).length).toBeLessThanOrEqual(1);
     await page.evaluate(() => {
@@ -297,7 +297,7 @@ browserTest(
   },
 );
 
-/** Sessions that print: as many as a full size has; few where other tests need the processors. */
+/** Sessions with output: as many as a full size has; few where other tests need the processors. */
 const NOISY = process.env.WSH_TEST_FULL === undefined ? 2 : 16;
 
 browserTest("sessions that print without end, one in sight: keys are answered", async () => {

@@ -1,6 +1,6 @@
 /**
- * The page in Firefox (WebDriver BiDi) and in WebKitGTK (WebDriver): that a person gets in, sees, types, splits and looks
- * back there. What the page does in detail is tested in Chromium.
+ * The page in Firefox (WebDriver BiDi) and in WebKitGTK (WebDriver): a person logs in, sees, types, splits and scrolls
+ * back there. The details of the page are tested in Chromium.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { launch } from "puppeteer-core";
@@ -11,7 +11,7 @@ import { isCompiled } from "../support/wsh-program.ts";
 import { PAGE_MS } from "./support/browser.ts";
 import { miniBrowser, WebKit } from "./support/webkit.ts";
 
-/** A browser takes half a minute to start on a crowded machine: these are of the full size. */
+/** A browser takes half a minute to start on a busy machine: these are of the full size. */
 const isFull = process.env.WSH_TEST_FULL !== undefined && isCompiled;
 const firefox = isFull ? anyOf("firefox-esr", "firefox") : null;
 const hasWebKit = isFull && !isMissing("WebKitWebDriver", "Xvfb") && miniBrowser() !== null;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.[Symbol.asyncDispose]());
 
-/** What these tests need of a browser. */
+/** The parts of a browser that these tests use. */
 interface Driver {
   type(text: string): Promise<void>;
   enter(): Promise<void>;
@@ -32,7 +32,7 @@ interface Driver {
 
 const SCREEN = `Array.from(document.querySelectorAll(".screen .row"), (row) => row.textContent).join("\\n")`;
 
-/** What a person does first. */
+/** A person's first steps. */
 async function firstMinutes(driver: Driver, name: string): Promise<void> {
   const holds = (what: string, script: string) =>
     until(what, async () => (await driver.evaluate(script)) === true, PAGE_MS);

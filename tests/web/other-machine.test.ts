@@ -1,4 +1,4 @@
-/** A page that shows a session of a machine which lies: all that it says is text, and acts on its own sessions alone. */
+/** A page that shows a session of a hostile machine: its data is text, and acts on its own sessions alone. */
 import { expect } from "bun:test";
 import { LyingMachine } from "../support/lying-machine.ts";
 import { Gateway } from "../support/server.ts";
@@ -8,7 +8,7 @@ import { open } from "./support/shown.ts";
 
 const HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>\u202e\x1b[2J';
 
-/** Fields whose text a page shows, or that would lead it elsewhere. */
+/** Fields whose text a page displays, or that would redirect it. */
 function lied(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(lied);
   if (typeof value !== "object" || value === null) return value;

@@ -6,7 +6,7 @@ import { browserTest, TestBrowser } from "./support/browser.ts";
 
 const compiledTest = isCompiled ? test : test.skip;
 
-/** Most bytes of script that a first visit loads, packed with gzip. */
+/** Largest script of a first visit, in bytes of gzip. */
 const MAX_SCRIPT_BYTES = 60 * 1024;
 
 const gateway = sharedGateway();

@@ -1,5 +1,5 @@
 /**
- * Keys that a browser and a terminal both want, pressed at a keyboard (X, xdotool): what a driver makes up never meets the
+ * Keys that both a browser and a terminal want, pressed at a keyboard (X, xdotool): synthetic events never reach the
  * browser's own handling.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
@@ -38,7 +38,7 @@ async function ownedKeys(page: Page, name: string, paletteKey: string): Promise<
   );
   await display.focus("wsh");
   let expected = "";
-  /** All that has arrived, after a key that certainly does: nothing of what was pressed before it is under way. */
+  /** All received input, after a key that certainly arrives: no earlier key is pending. */
   const arrived = async (text: string, what: string): Promise<void> => {
     await display.press("z");
     expected += `${text}z`;
@@ -88,7 +88,7 @@ async function ownedKeys(page: Page, name: string, paletteKey: string): Promise<
   await page.waitForSelector(".terminal.focused");
   await arrived("", "the page's own keys");
 
-  // Without a tab bar's help these are a program's, as in a terminal.
+  // Without a tab bar these reach the program, as in a terminal.
   await display.press("F12", "F5", "ctrl+f", "ctrl+v", "ctrl+a", "ctrl+r", "ctrl+l", "alt+d");
   await arrived("\x1b[24~\x1b[15~\x06\x16\x01\x12\x0c\x1bd", "keys of programs");
 }

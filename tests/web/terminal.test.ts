@@ -1,4 +1,4 @@
-/** A terminal on the page: what is typed reaches the program, what it prints is shown with its look. */
+/** A terminal on the page: input reaches the program, its output is displayed with its styles. */
 import { expect } from "bun:test";
 import type { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";

@@ -1,6 +1,6 @@
 /**
- * Chromium for the tests of the browser page: one process for a test file, a context of its own for each page. What the
- * page's policy refuses, and what it throws, fails the test that uses it.
+ * Chromium for the tests of the browser page: one process for a test file, a separate context for each page. Violations
+ * of the page's policy, and uncaught errors, fail the test that uses it.
  */
 import { test } from "bun:test";
 import { type Browser, type BrowserContext, launch, type Page } from "puppeteer-core";
@@ -8,19 +8,19 @@ import { anyOf, pathOf } from "../../support/programs.ts";
 import { isCompiled } from "../../support/wsh-program.ts";
 
 const chromium = anyOf("chromium", "chromium-browser", "google-chrome");
-/** The same engine without windows: a start costs a third, a page half. The full size drives the whole of it. */
+/** The same engine without windows: a start costs a third, a page half. The full size uses the complete browser. */
 const windowless = process.env.WSH_TEST_FULL === "1" ? null : pathOf("chromium-headless-shell");
 if (!isCompiled) console.error("SKIPPED: the page is in the executable alone: build first");
 
 /** `test` where there is a browser and a built executable, else `test.skip`. */
 export const browserTest: typeof test = chromium !== null && isCompiled ? test : (test.skip as typeof test);
 
-/** Time for a page to do what is waited for, in ms: these tests run beside others. */
+/** Time for a page to meet a condition, in ms: these tests run beside others. */
 export const PAGE_MS = 30_000;
 
 export interface TestPage {
   readonly page: Page;
-  /** What went wrong in the page: violations of its policy, errors that nothing caught. */
+  /** Errors in the page: violations of its policy, uncaught errors. */
   readonly faults: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export class TestBrowser implements AsyncDisposable {
   /**
    * @param density device pixels of a CSS pixel; pages that only emulate one are laid out in whole CSS pixels
    * @param display X display of a window for people; null: no window
-   * @param whole with what belongs to no page: notifications
+   * @param whole with functions outside of pages: notifications
    */
   static async start(density = 1, display: string | null = null, whole = false): Promise<TestBrowser> {
     if (chromium === null) throw new Error("no browser");
@@ -56,14 +56,14 @@ export class TestBrowser implements AsyncDisposable {
     );
   }
 
-  /** A page with a context of its own. */
+  /** A page with a separate context. */
   async page(): Promise<TestPage> {
     const context = await this.browser.createBrowserContext();
     this.contexts.push(context);
     return this.open(context);
   }
 
-  /** A page for an origin, with empty storage: in a context that an earlier page has left, which costs a third less. */
+  /** A page for an origin, with empty storage: in the context of an earlier page, which costs a third less. */
   async pageFor(origin: string): Promise<TestPage> {
     const used = this.warm.pop();
     const context = used ?? (await this.browser.createBrowserContext());
@@ -92,7 +92,7 @@ export class TestBrowser implements AsyncDisposable {
     return { page, faults };
   }
 
-  /** Closes all pages: one that is left goes on showing what other tests do. */
+  /** Closes all pages: an open one keeps displaying other tests' sessions. */
   async closePages(): Promise<void> {
     await Promise.all(this.contexts.splice(0).map((context) => context.close()));
     const lent = this.lent.splice(0);

@@ -1,4 +1,4 @@
-/** An X server of its own, and real keys for what has its focus (`xdotool`). Ends what it started. */
+/** A separate X server, and real keys for the focused window (`xdotool`). Ends what it started. */
 import { pathOf } from "../../support/programs.ts";
 
 export class Display implements AsyncDisposable {
@@ -22,7 +22,7 @@ export class Display implements AsyncDisposable {
     await this.tool("key", "--delay", "20", ...keys);
   }
 
-  /** Gives the keyboard to the window: there is no window manager that would. */
+  /** Gives the keyboard to the window, since there is no window manager. */
   async focus(title: string): Promise<void> {
     await this.tool("search", "--sync", "--onlyvisible", "--name", title, "windowfocus", "--sync");
   }

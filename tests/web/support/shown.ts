@@ -1,4 +1,4 @@
-/** A page that shows sessions of a gateway, as tests use it: what it shows, keys, waiting. */
+/** A page that shows sessions of a gateway, for tests: reading its screen, keys, waiting. */
 import type { Page } from "puppeteer-core";
 import type { Gateway } from "../../support/server.ts";
 import { TOKEN } from "../../support/server.ts";
@@ -8,7 +8,7 @@ import { PAGE_MS, type TestBrowser, type TestPage } from "./browser.ts";
 export interface Shown extends TestPage {
   /** Rows of the screen of the first pane, as text. */
   rows(): Promise<string[]>;
-  /** Waits until the screen shows it; returns the rows. */
+  /** Waits until the screen shows the text; returns the rows. */
   shows(wanted: string | RegExp): Promise<string[]>;
 }
 

@@ -1,4 +1,4 @@
-/** WebKitGTK's MiniBrowser on a display of its own, by the W3C's WebDriver. Ends what it started. */
+/** WebKitGTK's MiniBrowser on a separate display, by the W3C's WebDriver. Ends what it started. */
 import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -90,7 +90,7 @@ export class WebKit implements AsyncDisposable {
   }
 }
 
-/** The browser of the newest WebKitGTK that is installed; null: none. */
+/** The browser of the newest installed WebKitGTK; null: none. */
 export function miniBrowser(): string | null {
   const base = "/usr/lib";
   const found = readdirSync(base).flatMap((machine) =>
@@ -99,7 +99,7 @@ export function miniBrowser(): string | null {
   return found.find((path) => existsSync(path)) ?? null;
 }
 
-/** A port that nobody listens on. */
+/** A port without a listener. */
 function freePort(): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const server = createServer().on("error", reject);
