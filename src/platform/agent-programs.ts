@@ -5,6 +5,7 @@
  */
 import fs from "node:fs";
 import { platform } from "./platform.ts";
+import { readLink } from "./readable.ts";
 import { system } from "./system.ts";
 import { linuxLibc } from "./tty-calls.ts";
 
@@ -41,16 +42,8 @@ export function agentOfProgram({ pid, started }: { readonly pid: number; readonl
 function linksOf(pid: number): string[] {
   const folder = `/proc/${pid}/fd`;
   try {
-    return fs.readdirSync(folder).map((fd) => linkAt(`${folder}/${fd}`));
+    return fs.readdirSync(folder).map((fd) => readLink(`${folder}/${fd}`) ?? "");
   } catch {
     return []; // no /proc, or not ours to read
-  }
-}
-
-function linkAt(path: string): string {
-  try {
-    return fs.readlinkSync(path);
-  } catch {
-    return ""; // closed meanwhile
   }
 }

@@ -3,9 +3,9 @@
  * the kernel draws a number at every boot; elsewhere the machine's name replaces it. Read once.
  */
 import { ptr } from "bun:ffi";
-import fs from "node:fs";
 import os from "node:os";
 import { onFirstUse, openLibc } from "./libc.ts";
+import { readText } from "./readable.ts";
 import { system } from "./system.ts";
 
 /** Bytes for the number as text, with its final NUL: a uuid has 36. */
@@ -16,11 +16,7 @@ export const bootId: () => string = onFirstUse(
 );
 
 function linuxBoot(): string | null {
-  try {
-    return fs.readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim() || null;
-  } catch {
-    return null; // no /proc
-  }
+  return readText("/proc/sys/kernel/random/boot_id")?.trim() || null;
 }
 
 function darwinBoot(): string | null {

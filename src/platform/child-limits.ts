@@ -9,8 +9,8 @@
  * the pane, and whether an AI agent owns the pane. A program keeps the value even if it leaves its parent, its terminal
  * and its environment. The pane's own program is also recorded (agent-programs.ts): it may change the limit.
  */
-import fs from "node:fs";
 import { keepAgentProgram } from "./agent-programs.ts";
+import { readText } from "./readable.ts";
 import { system } from "./system.ts";
 import { libc } from "./tty-calls.ts";
 
@@ -55,7 +55,7 @@ function marked<T extends Spawned>(env: Started["env"], spawn: () => T): T {
 
 /** Null: it was started in no pane, or the system does not report it. */
 export function startedIn(pid: number): StartedIn | null {
-  const limit = Number(/^Max file locks\s+(\d+)\s/m.exec(readText(`/proc/${pid}/limits`))?.[1] ?? 0);
+  const limit = Number(/^Max file locks\s+(\d+)\s/m.exec(readText(`/proc/${pid}/limits`) ?? "")?.[1] ?? 0);
   if (limit < MARK || limit >= MARK + 2 * OWNED) return null;
   const isAgents = limit >= MARK + OWNED;
   const place = limit - MARK - (isAgents ? OWNED : 0);
@@ -93,12 +93,4 @@ function limitsOf(limit: number | null): { readonly soft: bigint; readonly hard:
   if (limit === null || libc().getrlimit(limit, both) !== 0) return null;
   const [soft = 0n, hard = 0n] = both;
   return { soft, hard };
-}
-
-function readText(path: string): string {
-  try {
-    return fs.readFileSync(path, "utf8");
-  } catch {
-    return ""; // no /proc, or not ours to read
-  }
 }

@@ -6,8 +6,8 @@
  * launchd gives to every login is restored, and a shell's startup files can raise it.
  */
 
-import fs from "node:fs";
 import { platform } from "./platform.ts";
+import { readText } from "./readable.ts";
 
 /** Carries the limit to a server, whose own parent was raised already. Taken out of the environment when read. */
 export const nofileVariable = "WSH_NOFILE";
@@ -39,14 +39,9 @@ function fromParent(): number | null {
 
 /** Limits of open descriptors of a process; null when it has no soft one, or they cannot be read. */
 export function readLimits(process: string): { soft: number; hard: number } | null {
-  try {
-    const line = /^Max open files\s+(\d+|unlimited)\s+(\d+|unlimited)/m.exec(
-      fs.readFileSync(`/proc/${process}/limits`, "utf8"),
-    );
-    if (line === null) return null;
-    const [soft, hard] = [line[1], line[2]].map((text) => (text === "unlimited" ? Infinity : Number(text)));
-    return soft === undefined || hard === undefined || soft === Infinity ? null : { soft, hard };
-  } catch {
-    return null; // no /proc, or not ours to read
-  }
+  const limits = readText(`/proc/${process}/limits`) ?? "";
+  const line = /^Max open files\s+(\d+|unlimited)\s+(\d+|unlimited)/m.exec(limits);
+  if (line === null) return null;
+  const [soft, hard] = [line[1], line[2]].map((text) => (text === "unlimited" ? Infinity : Number(text)));
+  return soft === undefined || hard === undefined || soft === Infinity ? null : { soft, hard };
 }

@@ -1,6 +1,7 @@
 /** Facts from Linux's /proc about this process, locks and descriptors; elsewhere they are unknown. */
 import fs from "node:fs";
 import { readLimits } from "./inherited-file-limit.ts";
+import { readLink } from "./readable.ts";
 
 /** The executable of this process, even if its file was replaced or removed. */
 export const RUNNING_FILE = "/proc/self/exe";
@@ -32,11 +33,7 @@ export function flockHolder(path: string): number | null {
 
 /** The file that a process has open as `fd`. */
 export function descriptorFile(pid: number, fd: number): string | null {
-  try {
-    return fs.readlinkSync(`/proc/${pid}/fd/${fd}`);
-  } catch {
-    return null;
-  }
+  return readLink(`/proc/${pid}/fd/${fd}`);
 }
 
 /** Reopens a pipe or terminal that another process has open as `fd`, for writing without waiting; null: impossible. */

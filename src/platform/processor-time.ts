@@ -1,5 +1,5 @@
 /** The main thread's run time and its wait for a processor, as the kernel counts them. */
-import fs from "node:fs";
+import { readText } from "./readable.ts";
 
 /** In ns. */
 export interface ProcessorTime {
@@ -9,12 +9,10 @@ export interface ProcessorTime {
 
 /** Times since the process began; null when the kernel does not count them (Linux does, with CONFIG_SCHED_INFO). */
 export function processorTime(): ProcessorTime | null {
-  try {
-    const [ran = 0, waited = 0] = fs.readFileSync("/proc/self/schedstat", "utf8").split(" ").map(Number);
-    return { ran, waited };
-  } catch {
-    return null;
-  }
+  const times = readText("/proc/self/schedstat");
+  if (times === null) return null;
+  const [ran = 0, waited = 0] = times.split(" ").map(Number);
+  return { ran, waited };
 }
 
 /** Whether it waited more than `times` as long as it ran; true when unknown. */

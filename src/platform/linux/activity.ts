@@ -5,8 +5,9 @@
  */
 import fs from "node:fs";
 import type { ProcessActivity, RunState, Stat } from "../port.ts";
+import { readLink, readText } from "../readable.ts";
 import { type BlockedCall, type BlockedIn, blockedByChannel, parseSyscall } from "./blocked-syscall.ts";
-import { parseStat, readText } from "./proc.ts";
+import { parseStat } from "./proc.ts";
 
 /** Maximum threads read of one process; a program with more does not read its terminal in the last of them. */
 const MAX_THREADS = 64;
@@ -99,14 +100,9 @@ function channelActivity(blockedIn: BlockedIn, isTty: (fd: number) => boolean): 
 }
 
 function isTerminal(pid: number, fd: number, path: string | null): boolean {
-  try {
-    const target = fs.readlinkSync(`/proc/${pid}/fd/${fd}`);
-    // /dev/tty is whatever controls the process, and the caller has checked that this is our terminal.
-    return target === path || target === "/dev/tty";
-  } catch {
-    // The descriptor was closed meanwhile, or is hidden.
-    return false;
-  }
+  const target = readLink(`/proc/${pid}/fd/${fd}`);
+  // /dev/tty is whatever controls the process, and the caller has checked that this is our terminal.
+  return target !== null && (target === path || target === "/dev/tty");
 }
 
 /** A piece of another process's memory; empty without permission. */

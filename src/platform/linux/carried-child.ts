@@ -5,7 +5,8 @@
  */
 import fs from "node:fs";
 import type { Stat } from "../port.ts";
-import { readText, statOf, ttyPath } from "./proc.ts";
+import { readText } from "../readable.ts";
+import { statOf, ttyPath } from "./proc.ts";
 
 /** Maximum descriptors read of one relaying program, which has about ten. */
 const MAX_DESCRIPTORS = 64;

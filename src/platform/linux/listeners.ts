@@ -4,7 +4,8 @@
  */
 import fs from "node:fs";
 import type { Listeners, ListeningSocket, Moment, Stat } from "../port.ts";
-import { readText, statOf } from "./proc.ts";
+import { readLink, readText } from "../readable.ts";
+import { statOf } from "./proc.ts";
 
 /** State LISTEN in /proc/net/tcp (include/net/tcp_states.h). */
 const LISTEN = "0A";
@@ -17,7 +18,7 @@ export const procListeners: Listeners = {
   startedAt,
   all: allProcesses,
   children: childrenOf,
-  network: (pid) => linkOf(`/proc/${pid}/ns/net`),
+  network: (pid) => readLink(`/proc/${pid}/ns/net`),
   environment: (pid) => readText(`/proc/${pid}/environ`)?.split("\0") ?? [],
   listening: (pid) => {
     const four = readText(`/proc/${pid}/net/tcp`);
@@ -83,19 +84,10 @@ function heldSockets(pid: number, ids: ReadonlySet<string>): ReadonlySet<string>
   }
   const held = new Set<string>();
   for (const fd of fds) {
-    const inode = /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${fd}`) ?? "")?.[1];
+    const inode = /^socket:\[(\d+)\]$/.exec(readLink(`/proc/${pid}/fd/${fd}`) ?? "")?.[1];
     if (inode !== undefined && ids.has(inode)) held.add(inode);
   }
   return held;
-}
-
-function linkOf(path: string): string | null {
-  try {
-    return fs.readlinkSync(path);
-  } catch {
-    // The process has ended, the descriptor was closed, or it is another user's.
-    return null;
-  }
 }
 
 /** The listening sockets of /proc/net/tcp or tcp6 (proc(5)): `sl local_address rem_address st … inode`. */

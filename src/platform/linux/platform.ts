@@ -1,8 +1,8 @@
 /** Linux: facts from /proc, times in nanoseconds by ppoll(2). */
 
-import fs from "node:fs";
 import { linux } from "../linux.ts";
 import type { Platform, Terminals } from "../port.ts";
+import { readLink } from "../readable.ts";
 import { system } from "../system.ts";
 import { linuxLibc } from "../tty-calls.ts";
 import { procListeners } from "./listeners.ts";
@@ -32,13 +32,7 @@ const terminals: Terminals = {
   pause: (us) => {
     ppoll(nothing, us);
   },
-  path: (fd) => {
-    try {
-      return fs.readlinkSync(`/proc/self/fd/${fd}`);
-    } catch {
-      return null;
-    }
-  },
+  path: (fd) => readLink(`/proc/self/fd/${fd}`),
   signalsInput: true,
 };
 

@@ -2,17 +2,8 @@
  * Facts about one process from Linux's /proc: proc(5)'s stat, the file it runs, its directory. An unavailable fact
  * (another user's process, one that has ended, a hidden /proc) is null, never a guess.
  */
-import fs from "node:fs";
 import type { ProcessImage, RunState, Stat } from "../port.ts";
-
-/** Content of a file of /proc; null when it cannot be read. */
-export function readText(path: string): string | null {
-  try {
-    return fs.readFileSync(path, "utf8");
-  } catch {
-    return null;
-  }
-}
+import { readLink, readText } from "../readable.ts";
 
 /** The state letter of stat. */
 export function runState(letter: string): RunState {
@@ -74,12 +65,7 @@ export function processImage(pid: number): ProcessImage | null {
 }
 
 export function processLink(pid: number, name: "cwd" | "exe"): string | null {
-  try {
-    return fs.readlinkSync(`/proc/${pid}/${name}`);
-  } catch {
-    // The process has ended, is another user's, or there is no /proc.
-    return null;
-  }
+  return readLink(`/proc/${pid}/${name}`);
 }
 
 /** Path of the device with the kernel's number `tty` (major 136 to 143 are the pseudo terminals). */

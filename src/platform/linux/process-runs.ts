@@ -3,7 +3,8 @@
  * processor. Takes about 0.005 ms. Null or false when the kernel keeps no count (no accounting).
  */
 import fs from "node:fs";
-import { readText, statOf } from "./proc.ts";
+import { readText } from "../readable.ts";
+import { statOf } from "./proc.ts";
 
 /** Link count of a directory with one subdirectory. */
 const LINKS_OF_ONE = 3;

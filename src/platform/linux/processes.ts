@@ -2,10 +2,11 @@
 import fs from "node:fs";
 import { isAlive } from "../alive.ts";
 import type { Processes, Stat } from "../port.ts";
+import { readLink, readText } from "../readable.ts";
 import { libc } from "../tty-calls.ts";
 import { activityOf } from "./activity.ts";
 import { carriedChild } from "./carried-child.ts";
-import { processImage, processLink, readText, statOf, ttyPath } from "./proc.ts";
+import { processImage, processLink, statOf, ttyPath } from "./proc.ts";
 import { hasOneThread, restOf, runsOf } from "./process-runs.ts";
 import { ProcHolder } from "./terminal-holder.ts";
 
@@ -88,9 +89,5 @@ function ignoresHangup(pid: number): boolean {
 }
 
 function namespace(): string | null {
-  try {
-    return fs.readlinkSync("/proc/self/ns/pid");
-  } catch {
-    return null;
-  }
+  return readLink("/proc/self/ns/pid");
 }

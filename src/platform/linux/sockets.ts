@@ -1,7 +1,7 @@
 /** Unix sockets on Linux: connecting distinguishes dead from busy listeners, and the kernel lists bound sockets. */
-import fs from "node:fs";
 import { dirname } from "node:path";
 import type { Sockets } from "../port.ts";
+import { readText } from "../readable.ts";
 import { tryConnect } from "../unix-socket.ts";
 import { watchFile } from "../watch.ts";
 
@@ -14,12 +14,7 @@ export const linuxSockets: Sockets = {
 };
 
 function bound(directory: string): string[] {
-  let sockets: string;
-  try {
-    sockets = fs.readFileSync("/proc/net/unix", "utf8");
-  } catch {
-    return [];
-  }
+  const sockets = readText("/proc/net/unix") ?? "";
   // Num RefCount Protocol Flags Type St Inode Path; it contains other users' sockets, whose names are arbitrary.
   const paths = sockets.split("\n").map((line) => /^(?:\S+ +){7}(\/.*)$/.exec(line)?.[1] ?? "");
   return paths.filter((path) => dirname(path) === directory);
