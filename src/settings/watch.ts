@@ -4,7 +4,7 @@
  * reload` reads it again.
  */
 import fs from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { watchFile } from "../platform/watch.ts";
 
 /** Silence after which a change is complete, in ms: editors empty a file before they write it. */
@@ -62,6 +62,9 @@ function placesOf(path: string): { readonly place: string; readonly directory: s
   const paths = new Set([path]);
   try {
     paths.add(fs.realpathSync(path));
+    // A link may lead to another link.
+    for (let at = path; fs.lstatSync(at).isSymbolicLink(); paths.add(at))
+      at = resolve(dirname(at), fs.readlinkSync(at));
   } catch {
     // The file does not exist.
   }

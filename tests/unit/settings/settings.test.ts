@@ -218,6 +218,16 @@ test("a link is followed to whatever file it leads to now, also beside it", asyn
   await until("the other file", () => seen === "22");
   fs.writeFileSync(two, "2222");
   await until("the other's change", () => seen === "2222");
+  const lead = (link: string, to: string): void => {
+    fs.symlinkSync(to, `${link}.new`);
+    fs.renameSync(`${link}.new`, link);
+  };
+  const middle = join(place.dir, "middle");
+  lead(middle, "one.toml");
+  lead(config, middle);
+  await until("the file behind two links", () => seen === "111");
+  lead(middle, "two.toml");
+  await until("the link between", () => seen === "2222");
 });
 
 test("every setting has a sentence, an expectation, and a default that it accepts itself", () => {
