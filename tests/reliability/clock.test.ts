@@ -1,6 +1,6 @@
 /**
- * Clocks that jump: the wall clock is set, by a year, in either direction; the machine sleeps and every timer comes late
- * at once. Waits, leases and durations go by the clock that does not jump, and end once.
+ * Clocks that jump: the wall clock is set, by a year, in either direction; the machine sleeps and every timer is late
+ * at once. Waits, leases and durations use the monotonic clock, and end once.
  */
 import { describe, expect, test } from "bun:test";
 import type { Clock } from "../../src/base/clock.ts";
@@ -42,7 +42,7 @@ class JumpingClock implements Clock {
     this.wallTime += byMs;
   }
 
-  /** Time passes in one jump, as while a machine sleeps: timers are due afterwards, in the order of their deadlines. */
+  /** Advances time in one jump, as while a machine sleeps: timers are due afterwards, in the order of their deadlines. */
   async jump(ms: number): Promise<void> {
     this.time += ms;
     this.wallTime += ms;
@@ -67,7 +67,7 @@ async function isOpen(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe("waits for silence", () => {
-  test("do not see the time of day", async () => {
+  test("are independent of the wall clock", async () => {
     const clock = new JumpingClock();
     const { activity, silence } = watched(clock);
     activity.record();
@@ -81,7 +81,7 @@ describe("waits for silence", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("end once after a sleep, each as it must", async () => {
+  test("end once after a sleep, each with its own result", async () => {
     const clock = new JumpingClock();
     const { activity, silence } = watched(clock);
     activity.record();
@@ -109,7 +109,7 @@ describe("the keyboard", () => {
     return { clock, keyboard, changes };
   }
 
-  test("is held as long as was agreed, whatever the time of day", async () => {
+  test("is held for the agreed time, whatever the wall clock", async () => {
     const { clock, keyboard } = holding();
     clock.setWall(-YEAR_MS);
     await clock.jump(59_999);
@@ -120,7 +120,7 @@ describe("the keyboard", () => {
     expect(keyboard.mode).toBe("passthrough");
   });
 
-  test("is free after a sleep, and nobody is told twice", async () => {
+  test("is free after a sleep, and nobody is notified twice", async () => {
     const { clock, keyboard, changes } = holding();
     await clock.jump(8 * 3_600_000);
     expect(keyboard.owner).toBeNull();
@@ -147,7 +147,7 @@ describe("an element with a time to live", () => {
     return { clock, store, changes };
   }
 
-  test("lives as long as was agreed, whatever the time of day", async () => {
+  test("lives for the agreed time, whatever the wall clock", async () => {
     const { clock, store } = drawn();
     clock.setWall(YEAR_MS);
     await clock.jump(59_999);
@@ -157,7 +157,7 @@ describe("an element with a time to live", () => {
     expect(store.overlays()).toEqual([]);
   });
 
-  test("is gone after a sleep, told once", async () => {
+  test("is gone after a sleep, reported once", async () => {
     const { clock, store, changes } = drawn();
     await clock.jump(8 * 3_600_000);
     expect(store.overlays()).toEqual([]);
@@ -166,7 +166,7 @@ describe("an element with a time to live", () => {
   });
 });
 
-test("a command lasts as long as it did, though the time of day was set back meanwhile", async () => {
+test("a command has its true duration, though the wall clock was set back meanwhile", async () => {
   const clock = new JumpingClock();
   const text = new FakeText();
   const log = new CommandLog({ text, clock, cwd: () => "/", shellHoldsTerminal: () => true });
@@ -189,6 +189,6 @@ test("a command lasts as long as it did, though the time of day was set back mea
   mark("B");
   const record = log.last();
   expect(record).toMatchObject({ duration_ms: 1_500, exit_code: 0 });
-  // Both are the time of day as it was shown then.
+  // Both are the wall clock's readings of that time.
   expect((record?.ended_at ?? 0) - (record?.started_at ?? 0)).toBe(1_500 - YEAR_MS);
 });

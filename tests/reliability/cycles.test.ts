@@ -1,6 +1,6 @@
 /**
- * Sessions that come and go, and work that goes on: nothing of it stays. Descriptors, threads, processes, files and
- * memory of the server, and of a host that lives through it all, are the same after many rounds as after the first ones.
+ * Sessions that start and end, and continuous work: neither leaks. Descriptors, threads, processes, files and
+ * memory of the server, and of a long-lived session process, are the same after many rounds as after the first ones.
  */
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -15,11 +15,11 @@ const CYCLES = FULL ? 1_000 : 12;
 /** Length of the soak in seconds: an hour with WSH_SOAK_MINUTES=60. */
 const SOAK_SECONDS = Number(process.env.WSH_SOAK_MINUTES ?? 0) * 60 || (FULL ? 120 : 1);
 /**
- * Growth that is no leak, in KiB: the garbage collector's own mood. 1,000 cycles that leaked one 64 KB buffer each
+ * Growth that is not a leak, in KiB: variation of the garbage collector. 1,000 cycles that leaked one 64 KB buffer each
  * would be 64 MB.
  */
 const MOOD_KIB = 48 * 1024;
-/** Looks at memory before and at the end, of which the least counts. */
+/** Number of memory readings before and at the end, of which the least counts. */
 const LOOKS = FULL ? 5 : 2;
 
 function facts(pid: number): { descriptors: number; threads: number } {
@@ -67,12 +67,12 @@ test(
 
     expect(readdirSync(wsh.instance.namesDir).sort()).toEqual([expect.stringMatching(/^@s\d+\.w\d+$/), "stays"]);
     expect(readdirSync(wsh.instance.sessionsDir).filter((file) => file.endsWith(".sock"))).toHaveLength(1);
-    // Only then: whoever lists removes what dead processes have left.
+    // Only then: a list removes the files of dead processes.
     expect((await wsh.list()).map(({ name }) => name)).toEqual(["stays"]);
     expect(await (await wsh.fetch("/sessions?all=1")).json()).toHaveLength(1);
-    // Two connections more are kept than before, of three descriptors each: what is accepted is passed on to Bun's server.
+    // Two more connections are kept than before, of three descriptors each: accepted ones are passed on to Bun's server.
     await until("descriptors to be closed", () => descriptorsOf(server.pid) <= before.server.descriptors + 6);
-    // Threads of the runtime's own pool come and go.
+    // Threads of the runtime's own pool start and end.
     expect(descriptorsOf(host)).toBeLessThanOrEqual(before.host.descriptors + 1);
     expect(threadsOf(server.pid)).toBeLessThanOrEqual(before.server.threads + 4);
     expect(memoryOf(server.pid) - memory.server).toBeLessThan(MOOD_KIB);
@@ -84,16 +84,16 @@ test(
 test(
   `${SOAK_SECONDS} s of mixed work: memory is steady`,
   async () => {
-    // What is kept of commands is full before the first look: 100 of 110 KB each grew on beyond it.
+    // The store of command records is full before the first reading: 100 of 110 KB each grew on beyond it.
     await using wsh = new Wsh({ config: "scrollback_lines = 2000\nmax_command_bytes = 1000000\nmax_commands = 10\n" });
     const server = await wsh.server();
     await wsh.session("s", "--size", "80x24");
     const [host = 0] = wsh.hosts();
     let rounds = 0;
-    /** A round of everything that a session does. */
+    /** A round of every operation of a session. */
     const round = async (): Promise<void> => {
       rounds++;
-      // What was typed in the round before has printed its line, and the prompt comes behind it.
+      // The input of the round before has printed its line, followed by the prompt.
       await until("the prompt", async () => (await (await wsh.fetch("/sessions/s/status")).json()).state === "prompt");
       expect(await wsh.run("exec", "s", "--", `seq 1 ${FULL ? 20_000 : 2_000}; (exit 6)`)).toMatchObject({ code: 6 });
       expect((await wsh.fetch("/sessions/s/screen?format=styled")).status).toBe(200);
@@ -113,7 +113,7 @@ test(
       await terminal.exited;
     };
     const end = performance.now() + SOAK_SECONDS * 1000;
-    // The first third warms up; then the least of a few looks before, and at the end, are compared.
+    // The first third warms up; then the least of a few readings before, and at the end, are compared.
     while (performance.now() < end - (SOAK_SECONDS * 2000) / 3) await round();
     const before = facts(host);
     const early: [number, number][] = [];
@@ -132,7 +132,7 @@ test(
     console.log(`soak: ${text}`);
     expect(least(late, 0) - least(early, 0)).toBeLessThan(MOOD_KIB);
     expect(least(late, 1) - least(early, 1)).toBeLessThan(MOOD_KIB);
-    // A checkpoint that is being written has some of its own.
+    // A checkpoint that is being written has its own descriptors.
     await until("few descriptors", () => descriptorsOf(host) <= before.descriptors + 2);
     expect(threadsOf(host)).toBeLessThanOrEqual(before.threads + 4);
     expect(await wsh.list()).toMatchObject([{ name: "s", attached: 0 }]);

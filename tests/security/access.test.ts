@@ -1,4 +1,4 @@
-/** Who is kept out and how: other pages, other names, other users, the impatient; and what is recorded of whom. */
+/** Refusals: other pages, other host names, other users, excessive requests; and the records of callers. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash, createHmac } from "node:crypto";
 import fs from "node:fs";
@@ -21,7 +21,7 @@ const routes = [
   ),
 ];
 
-/** A request with exactly these headers: fetch would not let us lie about Host. */
+/** A request with exactly these headers: fetch does not permit a forged Host. */
 function raw(
   origin: string,
   method: string,
@@ -43,7 +43,7 @@ function raw(
   return promise;
 }
 
-describe("other pages and other names", () => {
+describe("other pages and other host names", () => {
   let gateway: Gateway;
   let host = "";
   beforeAll(async () => {
@@ -69,7 +69,7 @@ describe("other pages and other names", () => {
     );
     for (const [index, { status, text }] of answers.entries()) {
       const where = routes[index]?.join(" ");
-      // HTTP itself wants one Host.
+      // HTTP itself requires one Host.
       if ("Host" in headers && headers.Host === "" && status === 400) continue;
       expect(status, where).toBe(403);
       expect(text, where).toContain(code);
@@ -88,11 +88,11 @@ describe("other pages and other names", () => {
     expect((await raw(gateway.origin, "GET", "/sessions", headers(host))).status).toBe(200);
   });
 
-  test("a form of another page posts nothing, whatever its type", async () => {
+  test("a form of another page posts nothing, with any type", async () => {
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]) {
       const form = { Host: host, Origin: "https://evil.example", "Content-Type": type };
       expect((await raw(gateway.origin, "POST", "/sessions/s/input", form)).status).toBe(403);
-      // Without an origin JSON endpoints take no such type either.
+      // Without an origin JSON endpoints refuse such a type, too.
       const response = await gateway.tcp("/sessions", {
         method: "POST",
         body: "{}",
@@ -102,7 +102,7 @@ describe("other pages and other names", () => {
     }
   });
 
-  test("every answer has the security headers, refusals included", async () => {
+  test("every answer has the security headers, including errors", async () => {
     for (const path of ["/health", "/sessions", "/nothing", "/sessions/nobody", "/docs"]) {
       const { headers } = await gateway.tcp(path);
       expect(headers.get("x-frame-options"), path).toBe("DENY");
@@ -123,7 +123,7 @@ describe("allowed origins", () => {
     await gateway[Symbol.asyncDispose]();
   });
 
-  test("may ask first, call, and read; others may not", async () => {
+  test("may send preflights, call, and read; others may not", async () => {
     const preflight = (origin: string) =>
       gateway.tcp("/p/mcp", {
         method: "OPTIONS",
@@ -173,14 +173,14 @@ describe("tokens over TCP", () => {
   });
   const code = async (response: Response) => ((await response.json()) as { error: { code: string } }).error.code;
 
-  test("every route wants one, but /health", async () => {
+  test("every route requires one, except /health", async () => {
     const own = { Host: new URL(gateway.origin).host };
     const answers = await Promise.all(routes.map(([method, path]) => raw(gateway.origin, method, path, own)));
     for (const [index, { status }] of answers.entries()) expect(status, routes[index]?.join(" ")).toBe(401);
     expect((await gateway.tcp("/health", { token: null })).status).toBe(200);
   });
 
-  test("a wrong one is told from none, and none is taken from the URL", async () => {
+  test("a wrong one differs from a missing one, and none is read from the URL", async () => {
     const refused = await gateway.tcp("/sessions", { token: null });
     expect(refused.headers.get("www-authenticate")).toBe("Bearer");
     expect(await code(refused)).toBe("auth_required");
@@ -200,12 +200,12 @@ describe("tokens over TCP", () => {
     expect((await ws.call("server_info")).error).toBeUndefined();
     const upgrade = { Upgrade: "websocket" };
     expect((await gateway.tcp(`/ws/json?ticket=${ticket}`, { token: null, headers: upgrade })).status).toBe(401);
-    // A token that is sent is judged, right or wrong, whatever the ticket says.
+    // A token that is sent decides, right or wrong, whatever the ticket is.
     const wrong = await gateway.tcp(`/ws/json?ticket=${await issue()}`, { token: "wrong", headers: upgrade });
     expect(wrong.status).toBe(403);
   });
 
-  test("tickets run out, in time and in number", () => {
+  test("tickets are limited in time and in number", () => {
     let now = 0;
     const tickets = new Tickets(2, () => now);
     const admitted = { ok: true, access: "observe", tokenName: "x", tokenId: "x", ended: null } as const;
@@ -218,7 +218,7 @@ describe("tokens over TCP", () => {
     expect(tickets.redeem(later)).toBeNull();
   });
 
-  test("the token stands in no process list", async () => {
+  test("the token is in no process list", async () => {
     const own = await Gateway.start({ auth: true, env: { WSH_TOKEN: "another-token-of-this-run" }, args: [] });
     await using _ = own;
     const { stdout } = Bun.spawnSync(["ps", "-eo", "args"]);
@@ -251,8 +251,8 @@ describe("starting", () => {
   });
 });
 
-describe("the impatient", () => {
-  test("N requests at once, then N a second", () => {
+describe("excessive requests", () => {
+  test("N at once are allowed, then N a second", () => {
     let now = 0;
     const limit = new RateLimit(5, () => now);
     const take = (): (number | null)[] => Array.from({ length: 7 }, () => limit.take("a"));
@@ -264,7 +264,7 @@ describe("the impatient", () => {
     expect(take().filter((wait) => wait === null)).toHaveLength(5);
   });
 
-  test("get 429 with Retry-After before they are asked for a token; sockets and the Unix socket are not counted", async () => {
+  test("get 429 with Retry-After before the token is checked; sockets and the Unix socket are not counted", async () => {
     await using gateway = await Gateway.start({ args: ["--rate-limit", "5"] });
     await gateway.create({ name: "s" });
     const ws = await gateway.ws("/ws/json");
@@ -299,7 +299,7 @@ describe("records", () => {
       .split("\n")
       .map((line) => JSON.parse(line));
 
-  test("say who did what to what, with what result, and not with which input", async () => {
+  test("contain caller, action, target and result, but not the input", async () => {
     const token = (await gateway.ok("token", "create", "robot", "--access", "operate")).trim();
     await gateway.tcp("/sessions/s/input", { method: "POST", body: "echo the-secret\r", token });
     await gateway.tcp("/server/persist", { method: "PUT", json: { persistent: false }, token });
@@ -336,7 +336,7 @@ describe("records", () => {
     expect(said.find(({ msg }) => msg === "sessions.create")).toMatchObject({ token: "socket", peer: null });
     const raw = said.find(({ msg }) => msg === "ws.raw");
     expect(raw).toMatchObject({ token: "own", target: "s", input_bytes: 11 });
-    // Whoever has the key can prove it, whoever has the log alone cannot try what it was.
+    // With the key a value can be verified; with the log alone it cannot be guessed.
     const keyFile = join(gateway.instance.stateDir, "t.audit.key");
     const key = fs.readFileSync(keyFile, "utf8").trim();
     expect(raw?.input_hmac).toBe(createHmac("sha256", key).update("raw-secret\r").digest("hex"));
@@ -346,7 +346,7 @@ describe("records", () => {
     expect(fs.statSync(path()).mode & 0o777).toBe(0o600);
   });
 
-  test("hold nothing of a password that a person types, nor does any log", async () => {
+  test("contain no password that a person types, and neither does any log", async () => {
     using person = await Person.attach(gateway.instance, "s");
     person.type("\x15stty -echo; read -r pw; stty echo; echo done\r");
     await until(
@@ -364,7 +364,7 @@ describe("records", () => {
     expect(await gateway.log()).not.toContain("tr0ub4dor");
   });
 
-  test("of the server are JSON lines when asked", async () => {
+  test("of the server are JSON lines on request", async () => {
     const said = (await gateway.log())
       .trim()
       .split("\n")
@@ -379,7 +379,7 @@ describe("records", () => {
   });
 });
 
-test("metrics are what Prometheus reads", async () => {
+test("metrics are readable for Prometheus", async () => {
   await using gateway = await Gateway.start();
   await gateway.create({ name: "s" });
   await gateway.tcp("/sessions/s");
@@ -420,11 +420,11 @@ describe("another user of this machine", () => {
       expect(fs.statSync(path).mode & 0o077, path).toBe(0);
     }
     expect(as("curl", "-s", "--unix-socket", instance.httpSocket, "http://x/sessions").exitCode).not.toBe(0);
-    // Over TCP there is the token.
+    // Over TCP the token is required.
     expect(
       as("curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", `${gateway.origin}/sessions`).stdout.toString(),
     ).toBe("401");
-    // Nor does a directory that somebody else prepared get used.
+    // Nor is a directory used that another user prepared.
     const trap = fs.mkdtempSync("/tmp/wsh-trap-");
     fs.mkdirSync(join(trap, "wsh"));
     fs.chownSync(join(trap, "wsh"), 65534, 65534);
@@ -434,7 +434,7 @@ describe("another user of this machine", () => {
     expect(stderr).toContain("belongs to user 65534");
   });
 
-  test("a directory that is open to others or a link is refused before anything is put there", async () => {
+  test("a directory that is open to others or a link is refused before anything is written to it", async () => {
     await using gateway = await Gateway.start({ args: ["--bind", "none"] });
     for (const prepare of [
       (path: string) => {

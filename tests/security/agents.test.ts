@@ -1,6 +1,6 @@
 /**
- * What an AI agent may do by default to what it has not made, by MCP, by the command line, by tmux's commands and by
- * requests between processes: it reads, acts on its own, asks the person for the rest, and is refused where nobody is
+ * Default permissions of an AI agent on sessions of others, by MCP, the command line, tmux's commands and
+ * requests between processes: it reads, controls its own, asks the person for the rest, and is refused while nobody is
  * attached.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
@@ -53,7 +53,7 @@ async function tool(name: string, input: Readonly<Record<string, unknown>>): Pro
   return { failed: isError === true, text: JSON.stringify(content) };
 }
 
-/** The command line as an agent's tool runs it. */
+/** The command line as run by an agent's tool. */
 const byAgent = (...args: readonly string[]) => byAgentWith({}, ...args);
 
 function byAgentWith(more: Readonly<Record<string, string>>, ...args: readonly string[]) {
@@ -74,7 +74,7 @@ async function spawned(env: Record<string, string>, ...words: readonly string[])
   return { code: await child.exited, output, error };
 }
 
-test("what it made is its own; of a person's session it reads the text, and changes nothing while nobody is attached", async () => {
+test("an agent owns the sessions that it made; it reads a person's session, and changes nothing there while nobody is attached", async () => {
   expect((await tool("wsh_exec", { session: "mine", create: true, command: "echo a-$((6 * 7))" })).text).toContain(
     "a-42",
   );
@@ -94,7 +94,7 @@ test("what it made is its own; of a person's session it reads the text, and chan
   expect(owners).toEqual({ mine: "agent", theirs: "person", hidden: "person" });
 });
 
-test("the command line below an agent is that agent; people are not asked", async () => {
+test("a command line below an agent counts as that agent; people are not asked", async () => {
   for (const args of [["kill", "theirs"], ["send", "theirs", "x"], ["split", "theirs"], ["stop"]]) {
     const { code, error } = await byAgent(...args);
     expect([args[0], code, error.includes("claude may not")]).toEqual([args[0], 1, true]);
@@ -109,7 +109,7 @@ test("the command line below an agent is that agent; people are not asked", asyn
     ["tmux", "kill-server"],
   ])
     expect([args[0], (await byAgent(...args)).error.includes("claude may not")]).toEqual([args[0], true]);
-  // A file of the agent's own is not the person's word.
+  // A file of the agent's own is not a person's permission.
   const chosen = `${wsh.dir}/chosen.toml`;
   fs.writeFileSync(chosen, 'agents_may = "everything"\n');
   for (const args of [
@@ -142,12 +142,12 @@ test("the command line below an agent is that agent; people are not asked", asyn
   expect((await byAgent("send", "theirs", "")).code).toBe(1);
 });
 
-test("what runs in an agent's pane is the agent's, whatever it removes; nothing leads into a person's session", async () => {
+test("a program in an agent's pane belongs to the agent, whatever it removes; nothing leads into a person's session", async () => {
   await byAgent("new", "lair");
   const lines = [`${self} kill theirs`, `env -u WSH_AGENT ${self} send theirs x`];
   for (const line of lines)
     expect((await wsh.run("exec", "lair", "--", `${line} 2>&1`)).stdout).toContain("claude may not");
-  // A program that drops the variable, takes another limit, or leaves all that is above it, is still the agent's.
+  // A program that drops the variable, takes another limit, or leaves its process tree, still counts as the agent.
   const reads = join(wsh.dir, "reads.sh");
   fs.writeFileSync(reads, `#!/bin/bash\n${self} screen hidden >$0-$1.new 2>&1; mv $0-$1.new $0-$1\n`, { mode: 0o700 });
   const bare = ["env", "-u", "WSH_AGENT"];
@@ -225,7 +225,7 @@ test("in a person's session an agent divides its own panes, and asks for every c
   await wsh.ok("kill", "shared");
 });
 
-test("of several nothing is done once one is refused", async () => {
+test("of several targets nothing is done once one is refused", async () => {
   await byAgent("new", "own");
   await byAgent("buffer", "set", "-n", "its", "text");
   await wsh.ok("buffer", "set", "-n", "persons", "text");
@@ -238,7 +238,7 @@ test("of several nothing is done once one is refused", async () => {
   expect((await byAgent("kill", "own")).code).toBe(0);
 });
 
-test("the kernel tells an agent by its process, whatever it says of itself", async () => {
+test("the kernel identifies an agent by its process, whatever it claims", async () => {
   await wsh.ok("server", "--ensure");
   const { httpSocket } = wsh.instance;
   const http = async (path: string, ...args: readonly string[]) =>
@@ -246,7 +246,7 @@ test("the kernel tells an agent by its process, whatever it says of itself", asy
   const typed = ["-H", "Content-Type: application/json", "-d", '{"data":"x"}'];
   expect(await http("/sessions/theirs/input", ...typed)).toContain("claude may not");
   expect(await http("/auth/code", "-X", "POST")).toContain("claude may not");
-  // A person's request beside it is none of the agent's.
+  // A person's request beside it does not count as the agent's.
   const [waits] = [asAgent("curl", "-s", "--unix-socket", httpSocket, "http://localhost/events?wait_ms=800")];
   expect((await wsh.fetch("/sessions/theirs/input", { method: "POST", body: "" })).status).toBe(204);
   expect((await waits).code).toBe(0);
@@ -262,8 +262,8 @@ test("the kernel tells an agent by its process, whatever it says of itself", asy
   expect(output.trim().split("\n")).toEqual(["access_denied", "access_denied", "access_denied"]);
 });
 
-test("what an agent leaves behind, or has wsh run, is the agent's; what a person leaves is not", async () => {
-  /** Calls from outside of every pane and process tree, and keeps the answer in a file. */
+test("processes that an agent leaves behind, or has wsh run, count as the agent's; a person's do not", async () => {
+  /** Calls from outside every pane and process tree, and keeps the answer in a file. */
   const leave = join(wsh.dir, "leave.sh");
   const at = (name: string): string => join(wsh.dir, `left-${name}`);
   const send = `${self} -L ${wsh.instance.name} send theirs`;
@@ -287,7 +287,7 @@ test("what an agent leaves behind, or has wsh run, is the agent's; what a person
   );
   await wsh.ok("send", "plain", left("person", bare), "--keys", "Enter");
   await byAgent("new", "ends", "--", "bash", "--norc", "-c", `${left("ended", bare)}; sleep 0.1`);
-  // A program that is called as a server is.
+  // A program with the name of a server.
   fs.writeFileSync(join(wsh.dir, "wsh"), `#!/bin/bash\n${send} by-name >${at("name")} 2>&1\n`, {
     mode: 0o700,
   });
@@ -317,7 +317,7 @@ test("what an agent leaves behind, or has wsh run, is the agent's; what a person
   await wsh.ok("send", "theirs", "--keys", "Ctrl+U");
 });
 
-test("a connection of a process that has ended is nobody's; an agent's terminal acts for it, and answers nothing", async () => {
+test("a connection of a process that has ended has no owner; an agent's terminal acts for it, and answers nothing", async () => {
   const { socket } = findSession(wsh.instance, parseTarget("theirs"));
   const passed = `import json, os, socket, struct, time
 s = socket.socket(socket.AF_UNIX); s.connect('${socket}')
@@ -418,7 +418,7 @@ test("of a private session an agent learns the name, by every list; a person eve
   expect(await wsh.ok("history", "--list")).toContain("told-");
   expect((await byAgent("list")).output).toContain("secret");
   await wsh.ok("kill", "secret");
-  // What it did before it became private stays the person's.
+  // Its changes before the session became private stay the person's.
   await refuses();
   const events = await (await wsh.fetch("/events?since=start", { headers: { "Wsh-Agent": "claude" } })).text();
   expect(told.exec(events)?.[0] ?? null).toBe(null);
@@ -435,7 +435,7 @@ testWith("tmux")("the binary tmux and control mode show an agent nothing of a pr
   await byTmux("set-option", "-t", "lookout", "@kept", "1");
   await persons("set-environment", "-t", "told", "VARIABLE", "tell-tale");
   await persons("select-pane", "-t", "told", "-T", "tell-tale", ";", "select-pane", "-m", "-t", "told");
-  // One has looked on since before, at it or at another.
+  // One has been a viewer since before, of it or of another.
   const opened = ["told", "lookout"].map((session) =>
     Bun.spawn([join(wsh.dir, "any", "claude"), "env", ...around, "tmux", "-C", "attach", "-t", session], {
       ...{ cwd: wsh.dir, env: wsh.env, stdin: "pipe", stdout: "pipe" },
@@ -472,7 +472,7 @@ testWith("tmux")("the binary tmux and control mode show an agent nothing of a pr
     expect([words, output + error]).toEqual([words, expect.not.stringContaining("tell-tale")]);
   }
   expect((await byTmux("new-session", "-d", "-s", "told")).error).toBe("duplicate session: told\n");
-  // An agent in the private session means no other one in its place.
+  // An agent in the private session selects no other one by default.
   const inside = await byTmux("split-window", "-d");
   expect(inside).toEqual({ code: 1, output: "", error: "no current target\n" });
   opened[1]?.stdin.write("list-windows -a\n");
@@ -483,7 +483,7 @@ testWith("tmux")("the binary tmux and control mode show an agent nothing of a pr
   for (const name of ["told", "lookout"]) await wsh.ok("kill", name);
 });
 
-test("what an agent has open ends when the session becomes private; a person's goes on", async () => {
+test("an agent's open streams end when the session becomes private; a person's continue", async () => {
   await wsh.session("opened");
   await wsh.ok("agents", "--allow", "claude");
   await byAgent("new", "watcher", "--", "sleep 300");
@@ -555,7 +555,7 @@ test("every stream and request between processes that changes something is refus
   connection.close();
 });
 
-/** Reads as sudo does (tgetpass.c): the terminal itself, without echo, a byte at a time, what was typed before is dropped. */
+/** Reads like sudo (tgetpass.c): the terminal itself, without echo, a byte at a time, discarding earlier input. */
 const fakeSudo = `#!/usr/bin/env python3
 import os, sys, termios
 tty = os.open("/dev/tty", os.O_RDWR)
@@ -573,7 +573,7 @@ for tries in range(3):
 sys.exit(1)
 `;
 
-test("sudo's password for an agent is asked of the person, again when it was wrong, and reaches sudo alone", async () => {
+test("sudo's password for an agent is asked of the person, again after a wrong one, and reaches sudo alone", async () => {
   fs.writeFileSync(join(wsh.dir, "sudo"), fakeSudo, { mode: 0o700 });
   await byAgent("new", "asks");
   const { output } = await byAgent("exec", "asks", "--json", "--timeout", "2", "--", "./sudo echo now-$((6 * 7))");
@@ -598,7 +598,7 @@ test("sudo's password for an agent is asked of the person, again when it was wro
   await terminal.sees((text) => /Sorry, try again/.test(text) && /Enter types it there/.test(text));
   await type("Z5");
   await terminal.sees((text) => /^now-42/m.test(text) && !text.includes("wsh asks"));
-  // Nobody answers: the agent reads that, and no further question comes.
+  // Nobody answers: the agent is told so, and no further question comes.
   await byAgentWith({ WSH_TEST_INTERVALS: '{"passwordAsked":300}' }, "new", "late");
   const late = await byAgent("exec", "late", "--json", "--timeout", "3", "--", "./sudo true");
   expect(JSON.parse(late.output).warnings).toEqual([expect.stringContaining("nobody has typed it within")]);
@@ -609,10 +609,10 @@ test("sudo's password for an agent is asked of the person, again when it was wro
   expect(`${told.output}${events}${await wsh.ok("history", "--list", "--json")}`).not.toMatch(/Q7|Z5/);
 });
 
-test("of a private session in which a person has allowed it, an agent learns what it may do there", async () => {
+test("of a private session in which a person has allowed it, an agent learns its permissions there", async () => {
   await wsh.session("hush", "--", "bash", "--norc");
   await using terminal = await EmulatorTerminal.attach(wsh, "hush", { seen: "bash-", rows: 24, cols: 100 });
-  // By the palette: what was written of it before goes, and the agent learns its name alone.
+  // By the palette: earlier records of it are deleted, and the agent learns its name alone.
   terminal.type("\x1c:");
   await terminal.sees(/view\.detach/);
   terminal.type("session.update private=true\r");
@@ -632,7 +632,7 @@ test("of a private session in which a person has allowed it, an agent learns wha
   expect(await (await wsh.fetch("/sessions", { headers })).text()).not.toContain("--norc");
 });
 
-test("when the server is killed, what was bound to a connection of it ends; what is bound to a process ends with that", async () => {
+test("when the server is killed, objects bound to a connection of it end; those bound to a process end with that", async () => {
   const left = async (): Promise<string[]> =>
     (await wsh.list()).flatMap(({ name }) => (/^exec-/.test(name) ? name : []));
   const [bridge, far] = [await wsh.client(), await wsh.httpClient(null)];
@@ -648,7 +648,7 @@ test("when the server is killed, what was bound to a connection of it ends; what
   await until("that of the bridge has ended, too", async () => (await left()).length === 0);
 });
 
-test("what an agent has left is listed and ended; not what runs something, and nothing of a person", async () => {
+test("leftovers of an agent are listed and ended; not those with a running program, and none of a person's", async () => {
   for (const name of ["left", "works"]) await byAgent("new", name);
   await byAgent("exec", "works", "--", "sleep 300 & disown");
   const named = async (...args: readonly string[]): Promise<string[]> =>
@@ -662,7 +662,7 @@ test("what an agent has left is listed and ended; not what runs something, and n
   expect(remaining).not.toContain("left");
 });
 
-test("a session ends after its idle limit, with a warning; a program that a person has seen keeps it for a while", async () => {
+test("a session ends after its idle limit, with a warning; a person's view of a program keeps it for a while", async () => {
   await byAgent("new", "unused", "--idle-limit", "1s");
   await byAgent("new", "unseen", "--idle-limit", "1s", "--", "sleep 300");
   await wsh.session("seen", "--idle-limit", "1s", "--", "sleep 300");
@@ -684,9 +684,9 @@ test("a session ends after its idle limit, with a warning; a program that a pers
   expect(at - unseen).toBeGreaterThan(1_000);
 });
 
-test("a session bound to its owner ends after it, with what an exec has left; a terminal keeps it", async () => {
+test("a session bound to its owner ends after it, with the processes of an exec; a terminal keeps it", async () => {
   const names = async (): Promise<string[]> => (await wsh.list()).map(({ name }) => name);
-  // An agent of its own, which lives until its standard input ends.
+  // A separate agent, which lives until its standard input ends.
   fs.writeFileSync(join(wsh.dir, "codex"), `#!/bin/bash\n${self} "$@"; echo ready; read\n`, { mode: 0o700 });
   const agent = (...args: readonly string[]) =>
     Bun.spawn([join(wsh.dir, "codex"), ...args], { env: wsh.env, stdin: "pipe", stdout: "ignore", stderr: "ignore" });
@@ -727,7 +727,7 @@ test("a session bound to its owner ends after it, with what an exec has left; a 
   await until("nobody looks any more", async () => !(await names()).includes("held"));
 });
 
-test("an idle limit outlives a crash; an agent has so many sessions at most, by the command line, too", async () => {
+test("an idle limit outlives a crash; an agent has a limited number of sessions, by the command line, too", async () => {
   await wsh.session("lasting", "--idle-limit", "2s");
   const { id, socket, session } = findSession(wsh.instance, parseTarget("lasting"));
   await until("it is written down", () => stored(wsh, id, session ?? 0) !== null);
@@ -743,7 +743,7 @@ test("an idle limit outlives a crash; an agent has so many sessions at most, by 
   expect([code, error]).toEqual([1, expect.stringContaining("as many as it may")]);
 });
 
-test("the person decides: once, for the session, or not; an answer by a call is none", async () => {
+test("the person decides: once, for the session, or not; a call cannot answer", async () => {
   await using terminal = await EmulatorTerminal.attach(wsh, "theirs", { seen: "$", rows: 24, cols: 100 });
   const asked = async (): Promise<void> => {
     await terminal.sees(/act on 'theirs'/);
@@ -765,7 +765,7 @@ test("the person decides: once, for the session, or not; an answer by a call is 
   const [{ ask_id }] = JSON.parse(await wsh.ok("ask", "--list", "--session", "theirs", "--json"));
   await wsh.ok("ask", "--answer", ask_id, "--choice", "Once", "--session", "theirs");
   expect((await call).code).toBe(1);
-  // Its dialog is gone: keys for the next one would be dropped as late.
+  // Its dialog is gone: keys for the next one would be discarded as too late.
   await terminal.sees((text) => !text.includes("act on 'theirs'"));
 
   const progress: string[] = [];

@@ -1,4 +1,4 @@
-/** The audit log: every call by whoever made it stands in it once, and no secret does. */
+/** The audit log: every call of any caller is in it once, and no secret. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -28,8 +28,8 @@ function linesOf(wsh: Wsh): Line[] {
 const brief = (lines: readonly Line[]): string[] =>
   lines.map(({ interface: by, msg, target, result }) => `${by} ${msg} ${target ?? "-"} ${result}`);
 
-describe("what goes straight to a session's process", () => {
-  test("is written down by it, while a server runs that was told to record", async () => {
+describe("a call directly to a session process", () => {
+  test("is logged by it, while a server runs that records", async () => {
     await using gateway = await Gateway.start({ args: ["--audit"] });
     await gateway.session("s");
     await gateway.shows("s", /^\$/m);
@@ -71,7 +71,7 @@ describe("what goes straight to a session's process", () => {
     expect(fs.statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  test("needs no server where the settings say so", async () => {
+  test("needs no server if the settings record", async () => {
     await using wsh = new Wsh({ config: "audit = true\n" });
     await wsh.session("s");
     await wsh.ok("clear", "s");
@@ -91,7 +91,7 @@ describe("what goes straight to a session's process", () => {
     );
   });
 
-  test("is not written down unless asked", async () => {
+  test("is not logged by default", async () => {
     await using gateway = await Gateway.start();
     await gateway.session("s");
     await gateway.ok("clear", "s");
@@ -99,8 +99,8 @@ describe("what goes straight to a session's process", () => {
   });
 });
 
-describe("what goes through the server", () => {
-  test("is written down once", async () => {
+describe("a call through the server", () => {
+  test("is logged once", async () => {
     await using gateway = await Gateway.start({ args: ["--audit"] });
     await gateway.create({ name: "s" });
     await gateway.unix("/sessions/s/clear", { method: "POST" });
@@ -115,7 +115,7 @@ describe("what goes through the server", () => {
     ]);
   });
 
-  test("so are tickets, and requests that are not let in", async () => {
+  test("so are tickets, and refused requests", async () => {
     await using gateway = await Gateway.start({ args: ["--audit"] });
     const { ticket } = await (await gateway.tcp("/auth/ws-ticket", { method: "POST" })).json();
     await gateway.tcp("/sessions?ticket=the-secret", { token: "the-secret-token" });
@@ -135,7 +135,7 @@ describe("what goes through the server", () => {
     expect(JSON.stringify(lines)).not.toMatch(new RegExp(`secret|${ticket}`));
   });
 
-  test("who tries tokens leaves a trace and erases none", async () => {
+  test("token guesses are logged and erase nothing", async () => {
     await using gateway = await Gateway.start({ args: ["--audit"] });
     await gateway.create({ name: "before" });
     await Promise.all(Array.from({ length: 300 }, () => gateway.tcp("/sessions", { token: "wrong" })));
@@ -149,8 +149,8 @@ describe("what goes through the server", () => {
   });
 });
 
-describe("a log that several write", () => {
-  test("is moved once when it is full, and loses no line", async () => {
+describe("a log with several writers", () => {
+  test("is rotated once when it is full, and loses no line", async () => {
     await using wsh = new Wsh();
     const file = join(wsh.dir, "shared.log");
     fs.writeFileSync(file, "", { mode: 0o644 });
@@ -168,7 +168,7 @@ describe("a log that several write", () => {
     expect(fs.statSync(`${file}.1`).size).toBeLessThan(5 * 1024 * 1024);
   });
 
-  test("goes on in a new file when somebody deletes it", async () => {
+  test("continues in a new file when somebody deletes it", async () => {
     await using wsh = new Wsh();
     const file = join(wsh.dir, "deleted.log");
     const write = sharedLog(file);

@@ -1,6 +1,6 @@
 /**
- * A browser on a page that means ill, against a server that takes no token: what the page tries is refused, and what it
- * could not read it did not change either. The foreign names lead to this machine, as after DNS rebinding.
+ * A browser on a hostile page, against a server without a token: the page's attempts are refused, and responses that it
+ * could not read changed nothing either. The foreign names lead to this machine, as after DNS rebinding.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
@@ -10,7 +10,7 @@ import { until } from "../support/until.ts";
 
 const chromium = anyOf("chromium", "chromium-browser", "google-chrome");
 
-/** What the page tries, each by itself; it reports `{name: outcome}`. Runs in the browser. */
+/** The page's attempts, one by one; it reports `{name: outcome}`. Runs in the browser. */
 const attack = (target: string, host: string): string => `
 const tried = {};
 const attempt = async (name, run) => {
@@ -65,10 +65,10 @@ const form = (enctype, action) => new Promise((resolve) => {
 })();
 `;
 
-/** How long a browser may take to start and to try everything, in ms. */
+/** Longest time for a browser to start and to try everything, in ms. */
 const BROWSER_MS = 90_000;
 
-describe("a page that means ill", () => {
+describe("a hostile page", () => {
   let gateway: Gateway;
   let profile = "";
   beforeAll(async () => {
@@ -122,7 +122,7 @@ describe("a page that means ill", () => {
     }
   }
 
-  /** Nothing was read, and nothing happened. */
+  /** Nothing was read, and nothing changed. */
   async function unharmed(tried: Record<string, string>): Promise<void> {
     for (const [name, outcome] of Object.entries(tried)) {
       expect(outcome, name).not.toMatch(/^(200|201|204)|heard|^loaded .*"name"/);

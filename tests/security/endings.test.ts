@@ -1,4 +1,4 @@
-/** Everything that a token has open ends with it, within a second, whether it is revoked or its time is over. */
+/** Everything that was opened with a token ends with it, within a second, whether it is revoked or expires. */
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -10,9 +10,9 @@ import { TestView } from "../support/view.ts";
 
 setDefaultTimeout(60_000);
 
-/** Time in which everything has ended, in ms. */
+/** Time within which everything has ended, in ms. */
 const SECOND = 1_000;
-/** Life of a token that ends by itself, in ms: everything is opened meanwhile. */
+/** Lifetime of a token that expires, in ms: everything is opened meanwhile. */
 const LIFE = 4_000;
 const kinds = ["http", "ws", "mcp", "link"] as const;
 const initialize = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
@@ -33,7 +33,7 @@ async function modeOf(session: string): Promise<string> {
   return (await (await gateway.unix(`/sessions/${session}/input/mode`)).json()).mode;
 }
 
-/** Opens one of each. @returns what each ends with, and what may never happen afterwards */
+/** Opens one of each. @returns the end of each, and events that may never happen afterwards */
 async function openAll(token: string, round: string) {
   const headers = { Authorization: `Bearer ${token}` };
   const file = (name: string): string => join(gateway.dir, `${round}-${name}`);
@@ -139,7 +139,7 @@ test.each(["revoked", "expired"])("a token that is %s ends everything that it ha
   const redeemed = await gateway.tcp(`/ws/json?ticket=${ticket}`, { token: null, headers: upgrade });
   expect(redeemed.status).toBe(401);
 
-  // What waited for this may not go on.
+  // A request that waited for this may not continue.
   fs.writeFileSync(file("go"), "");
   await gateway.type("s", `echo ${how}-go\r`);
   await gateway.shows("s", `${how}-go\n`);

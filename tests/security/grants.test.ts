@@ -1,5 +1,5 @@
 /**
- * What a sandbox can do by a grant, and that it can do nothing else: inside of bubblewrap, by the command line, by every
+ * A sandbox can use its grant and nothing else: inside bubblewrap, by the command line, by every
  * operation, by other protocols and by files; while the grant ends, and afterwards.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout } from "bun:test";
@@ -39,7 +39,7 @@ function sandboxed(may: string, text: string, ...options: readonly string[]) {
 
 const grants = (): string[] => fs.readdirSync(join(run, "wsh")).filter((name) => name.startsWith("grant."));
 
-test("a sandbox makes panes inside of itself, types and reads there, and the person sees whose they are", async () => {
+test("a sandbox makes panes inside itself, types and reads there, and the person sees their owner", async () => {
   const text = `
     P=$(${self} split -- 'echo here-$((6*7)) $(env | grep -c "^WSH_SOCKET\\|^TMUX"); exec bash --norc')
     ${self} wait $P --text here-42 --since 0 >/dev/null || exit 1
@@ -62,7 +62,7 @@ test("nothing else leads out: operations, streams, HTTP, MCP, tmux, attach, file
   const attacker = `'${process.execPath}' '${join(root, "tests/support/grant-attacker.ts")}'`;
   const { stdout, stderr } = await sandboxed("ask,notify,hook,own-panes", `P=$(${self} split); ${attacker} $P`);
   if (stdout === "") throw new Error(stderr);
-  // The grant's own: empty lists, panes inside of the sandbox, and a report of no agent.
+  // The grant's own: empty lists, panes inside the sandbox, and a report of no agent.
   const allowed = /^(agent\.report|pane\.list|window\.list|pane\.split)\b/;
   expect((JSON.parse(stdout) as string[]).filter((each) => !allowed.test(each))).toEqual([]);
   const commands = ["list", "attach theirs", "tmux ls", "kill theirs", "mcp", "events"];
@@ -76,7 +76,7 @@ test("nothing else leads out: operations, streams, HTTP, MCP, tmux, attach, file
   );
 });
 
-test("a pane with another program is no longer the grant's: started anew, or restored; a lent one is", async () => {
+test("a pane with another program no longer belongs to the grant: restarted or restored; a delegated one does", async () => {
   await wsh.session("frail");
   const lent = (await wsh.ok("split", "other")).trim();
   const served = wsh.spawn(["grant", "--session", "frail", "--may", "own-panes", "--in", "env", "--lend", lent]);
@@ -104,7 +104,7 @@ test("a pane with another program is no longer the grant's: started anew, or res
   expect((await by("send", lent, "late")).stderr).toContain("is over");
 });
 
-test("questions and messages show who asks, and close with the grant; nothing outlives it", async () => {
+test("questions and messages name the asker, and close with the grant; nothing outlives it", async () => {
   await using terminal = await EmulatorTerminal.attach(wsh, "theirs", { seen: "$", rows: 24, cols: 100 });
   const asked = sandboxed("ask", `${self} ask "Go on?" --choice Yes --choice No`, "--name", "box");
   await terminal.sees(/Go on\?/);
@@ -113,7 +113,7 @@ test("questions and messages show who asks, and close with the grant; nothing ou
   expect((await asked).stdout).toBe("Yes\n");
   await sandboxed("notify", `${self} notify "hello there"`, "--name", "box");
   await terminal.sees(/box: hello there/);
-  // What it leaves behind holds a connection, and makes another.
+  // A process that it leaves behind holds a connection, and makes another.
   const again = `${self} ask "Still there?" --choice Yes >left 2>&1; ${self} ask "Again?" --choice Yes >after 2>&1`;
   const line = `cd '${wsh.dir}'; setsid sh -c '${again}' & until [ -e go ]; do sleep 0.05; done; exit 7`;
   const ended = wsh.run("grant", "--session", "theirs", "--may", "ask", "--", line);
@@ -126,7 +126,7 @@ test("questions and messages show who asks, and close with the grant; nothing ou
   expect(grants()).toEqual([]);
 });
 
-test("an agent lends nothing; a grant in a grant is none; rights and words are checked first", async () => {
+test("an agent cannot grant; grants do not nest; rights and arguments are checked first", async () => {
   const claude = join(wsh.dir, "claude");
   fs.writeFileSync(claude, `#!/bin/bash\n${self} "$@"\n`, { mode: 0o700 });
   const child = Bun.spawn([claude, "grant", "--session", "theirs", "--may", "own-panes"], {

@@ -1,4 +1,4 @@
-/** Input that nobody should send: what each gets for an answer, and that the server and its sessions go on unharmed. */
+/** Malformed input: the answer to each kind, and the server and its sessions continue unharmed. */
 import { afterEach, beforeAll, describe, expect, test } from "bun:test";
 import net from "node:net";
 import {
@@ -30,8 +30,8 @@ afterEach(async () => {
 });
 
 /**
- * Sends bytes; resolves with what came back when the other side closes, when `isEnough` says so of it, or after so long:
- * where an answer need not come, not to be closed on is not to be held up.
+ * Sends bytes; resolves with the answer when the other side closes, when `isEnough` accepts it, or after a timeout:
+ * where an answer need not come, an open connection is not a delay.
  */
 function exchange(
   to: net.NetConnectOpts,
@@ -167,7 +167,7 @@ describe("bodies", () => {
     expect({ status: response.status, code: answer?.error?.code ?? null }).toEqual({ status, code });
   });
 
-  test("over 1 MiB is 413, told or not how long it is, and wherever it goes", async () => {
+  test("over 1 MiB is 413, with or without a length, at every route", async () => {
     const big = "x".repeat(1024 * 1024 + 1);
     for (const path of ["/sessions", "/sessions/s/input", "/mcp", "/sessions/s/exec"]) {
       const headers = { "Content-Type": "application/json" };
@@ -185,7 +185,7 @@ describe("bodies", () => {
     }
   });
 
-  test("of 200,000 levels is refused by every way in, also with an id", async () => {
+  test("of 200,000 levels is refused on every interface, also with an id", async () => {
     const headers = { "Content-Type": "application/json", "Wsh-Request": "deep", Accept: "application/json" };
     const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"x":${deep(200_000)}}}}`;
     for (const [path, body] of [
@@ -201,7 +201,7 @@ describe("bodies", () => {
     expect(await gateway.log()).not.toContain("internal error");
   });
 
-  test("that breaks off, or has wrong chunks, writes nothing into the log", async () => {
+  test("that breaks off, or has invalid chunks, writes nothing into the log", async () => {
     const { host, port } = new URL(gateway.origin);
     const before = (await gateway.log()).length;
     for (const path of ["/auth/challenge", "/auth/session", "/auth/device", "/sessions"]) {
@@ -292,13 +292,13 @@ describe("HTTP itself", () => {
     ["a path of 100 KB", http(`GET /${"x".repeat(100_000)} HTTP/1.1`, ""), /^(HTTP\/1\.1 4\d\d|$)/],
     ["a line feed in a header", http("GET /sessions HTTP/1.1", "X: a\nInjected: b\r\n"), /^HTTP\/1\.1 (200|4\d\d)/],
   ] as const)("%s", async (_, bytes, wanted) => {
-    // Some are waited for to go on, and may be.
+    // Some are waited for, which is permitted.
     const waitMs = wanted.test("") ? 1_500 : PATIENCE_MS;
     const { text } = await exchange(tcp(), bytes, (came) => came.includes("\r\n\r\n"), waitMs);
     expect(text).toMatch(wanted);
   });
 
-  test("a request that never ends holds up nobody", async () => {
+  test("a request that never ends delays nobody", async () => {
     const open = Array.from({ length: 50 }, () => {
       const socket = net.connect(tcp());
       socket.on("error", () => {});
@@ -340,7 +340,7 @@ describe("WebSockets", () => {
     socket.close();
   });
 
-  test("messages that are nonsense are answered, in any number", async () => {
+  test("meaningless messages are answered, in any number", async () => {
     const ws = await gateway.ws("/ws/json");
     const nonsense = [
       "",
@@ -362,7 +362,7 @@ describe("WebSockets", () => {
     expect(ws.messages.filter((message) => message.error?.code === "invalid_request")).toHaveLength(nonsense.length);
   });
 
-  test("ids of every kind come back as they were, deep parameters do no harm", async () => {
+  test("ids of every kind are returned unchanged, deep parameters do no harm", async () => {
     const ws = await gateway.ws("/ws/json");
     for (const id of [0, -1, 1.5, "", "x".repeat(1000), true, [1], { a: 1 }]) {
       const before = ws.messages.length;
@@ -392,7 +392,7 @@ describe("WebSockets", () => {
   });
 });
 
-describe("the sockets of hosts", () => {
+describe("the sockets of session processes", () => {
   const hello = encodeJsonMessage(messageTypes.hello, { wsh: PROTOCOL_VERSION, version: "0", role: "cli" });
   const request = (fields: object): Uint8Array =>
     encodeJsonMessage(messageTypes.request, {
@@ -456,7 +456,7 @@ describe("the sockets of hosts", () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test("bytes one by one are as good as all at once", async () => {
+  test("bytes one by one have the same effect as all at once", async () => {
     const bytes = join(hello, request({}));
     const socket = net.connect({ path: sessionSocket });
     let text = "";
@@ -483,7 +483,7 @@ describe("the socket for bridges", () => {
   });
 });
 
-describe("output that wants to type", () => {
+describe("output that tries to type", () => {
   test.each([
     ["a title, and a request for it", "\\033]0;evil\\r\\007\\033[21t", ""],
     ["an icon's name, and a request for it", "\\033]1;evil\\007\\033[20t", ""],
@@ -497,7 +497,7 @@ describe("output that wants to type", () => {
     ["a status", "\\033[5n", "\x1b[0n"],
   ] as const)("%s: the program gets no text of its own back as input", async (_, sequence, wanted) => {
     const file = `${gateway.dir}/reply`;
-    // Behind it stands a question that is always answered: what came before the place of the cursor is the reply.
+    // A query follows that is always answered: anything before the cursor report is the reply.
     const ask = `stty raw -echo; printf '${sequence}\\033[6n'; IFS= read -r -t 20 -d R reply`;
     await gateway.tcp("/exec", { json: { command: `${ask}; printf %s "$reply" >${file}` } });
     const answers = await Bun.file(file).text();

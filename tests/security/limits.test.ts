@@ -1,4 +1,4 @@
-/** Everything that a client can make grow has a limit that can be set, is shown, and answers with a code; dead peers go. */
+/** Everything that a client can make grow has a configurable, displayed limit with an error code; dead peers are closed. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { firstCommandId } from "../../src/protocol/pane-numbers.ts";
 import { Gateway } from "../support/server.ts";
@@ -34,7 +34,7 @@ const overlay = (spans: readonly { text: string }[] = []) => ({ x: 0, y: 0, widt
 describe("past the limit", () => {
   test("of sessions", async () => {
     for (const name of ["a", "b"]) await gateway.create({ name, command: "sleep 60" });
-    // One of two finds room, and what it did is told.
+    // One of two finds room, and the result is reported.
     const steps = [{ command: "sleep 0.5; echo ran" }, { command: "sleep 0.5; echo ran" }];
     const both = await (await post("/exec", { mode: "parallel", steps })).json();
     expect(both.steps.map(({ state }: { state: string }) => state).sort()).toEqual(["finished", "skipped"]);
@@ -122,7 +122,7 @@ describe("past the limit", () => {
     expect(await code(await post("/sessions/s/overlay", overlay(four)))).toBe("resource_limit_reached");
   });
 
-  test("of command records: the oldest goes", async () => {
+  test("of command records: the oldest is evicted", async () => {
     await gateway.unix("/sessions/other", { method: "DELETE" });
     const { pane_id } = await gateway.create({ name: "shell", shell: "bash", env: {} });
     const first = firstCommandId(pane_id);
@@ -144,7 +144,7 @@ describe("past the limit", () => {
   });
 });
 
-test("all of them are shown by wsh info, with what happens past them", async () => {
+test("all of them are shown by wsh info, with the consequence of exceeding them", async () => {
   const { limits } = JSON.parse(await gateway.ok("info", "--json"));
   expect(limits).toMatchObject({ max_sessions: 4, max_clients: 2, max_overlays: 2, max_input_bytes: 70_000 });
   const text = await gateway.ok("info");
@@ -154,8 +154,8 @@ test("all of them are shown by wsh info, with what happens past them", async () 
 });
 
 describe("keep-alive", () => {
-  test("a peer that answers pings stays, one that does not is closed", async () => {
-    // Long enough for one that answers on a machine that stalls.
+  test("a peer that answers pings stays, a silent one is closed", async () => {
+    // Long enough for one that answers on a stalled machine.
     await using own = await Gateway.start({ config: "ws_ping_ms = 200\nws_pong_ms = 4000\n" });
     await own.create({ name: "s" });
     const alive = await own.ws("/sessions/s/ws/json");

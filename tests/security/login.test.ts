@@ -1,4 +1,4 @@
-/** How a browser logs in: with a code once, with its key from then on, and only from where it did so. */
+/** A browser logs in with a code once, afterwards with its key, and only from the same origin. */
 import { describe, expect, test } from "bun:test";
 import { givenTime } from "../support/attempts.ts";
 import { Browser } from "../support/login.ts";
@@ -40,7 +40,7 @@ describe("a browser", () => {
     expect((await second.json()).error.hint).toContain("wsh open");
   });
 
-  test("counts on the origin alone on which it was registered, and signs each challenge once", async () => {
+  test("counts only on the origin where it was registered, and signs each challenge once", async () => {
     const browser = await Browser.create(gateway);
     await browser.register(await code());
     const elsewhere = browser.at(gateway.origin);
@@ -67,7 +67,7 @@ describe("a browser", () => {
   });
 });
 
-describe("who is refused", () => {
+describe("a refused caller", () => {
   test("a page of another origin, and one without any", async () => {
     const browser = (await Browser.create(gateway)).at("http://evil.example");
     expect((await browser.register(await code())).status).toBe(403);
@@ -77,13 +77,13 @@ describe("who is refused", () => {
     expect(rebound.status).toBe(403);
   });
 
-  test("who asks for a code over TCP", async () => {
+  test("a request for a code over TCP", async () => {
     const answer = await gateway.tcp("/auth/code", { method: "POST" });
     expect(answer.status).toBe(403);
     expect((await answer.json()).error.code).toBe("access_denied");
   });
 
-  test("a key that is none, and a body that is none", async () => {
+  test("an invalid key, and an invalid body", async () => {
     await using other = await Gateway.start();
     const browser = await Browser.create(other);
     for (const key of [btoa("x".repeat(65)), btoa(`\x04${"x".repeat(64)}`), btoa("\x04"), "", "%"]) {
@@ -94,14 +94,14 @@ describe("who is refused", () => {
   });
 });
 
-test("five wrong tries a minute; each is recorded, and none of the secrets is", async () => {
+test("five wrong tries a minute; each is recorded, and no secret is", async () => {
   await using other = await Gateway.start({ args: ["--audit"] });
   const browser = await Browser.create(other);
   const statuses: number[] = [];
   for (let i = 0; i < 7; i++) statuses.push((await browser.register("a-guess-of-somebody")).status);
   expect(statuses.slice(0, 5)).toEqual([403, 403, 403, 403, 403]);
   expect(statuses.slice(5)).toEqual([429, 429]);
-  // Neither wrong tries nor logins that nobody goes on with keep out who has a right code.
+  // Neither wrong tries nor unfinished logins keep out a caller with a valid code.
   for (let i = 0; i < 300; i++) expect((await browser.post("/auth/challenge", { device: "any" })).status).toBe(200);
   const minted: { code: string } = await (await other.unix("/auth/code", { method: "POST" })).json();
   expect((await browser.register(minted.code)).status).toBe(201);
@@ -114,7 +114,7 @@ test("five wrong tries a minute; each is recorded, and none of the secrets is", 
   expect(await audit()).not.toContain("a-guess-of-somebody");
 });
 
-test("a token may end by itself: what it opened is closed", async () => {
+test("a token may expire: connections opened with it are closed", async () => {
   await gateway.create({ name: "brief" });
   const { token, socket, me } = await givenTime("the socket", async (ms) => {
     const life = `${Math.ceil(ms / 1_000) + 1}s`;

@@ -1,6 +1,6 @@
 /**
- * Every operation, through every interface, with what nobody means to send: names of Object's own, numbers beyond all numbers, text
- * that is no URI, nesting without end. It is understood or refused with a code; nothing breaks inside.
+ * Every operation, through every interface, with improbable input: names of Object's own, enormous numbers, text
+ * that is not a URI, unbounded nesting. It is understood or refused with a code; nothing breaks inside.
  */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { tools } from "../../src/mcp/tools/tools.ts";
@@ -15,10 +15,10 @@ beforeAll(async () => {
   for (const name of names) await gateway.create({ name, command: "cat" });
 });
 
-/** Names that an object has before it is given any; each is a session's name here, too. */
+/** Names of properties that every object has; each is a session's name here, too. */
 const names = ["__proto__", "constructor", "toString", "hasOwnProperty"];
 
-/** JSON texts, put where a value belongs. */
+/** JSON texts, in place of a value. */
 const allValues = [
   ...names.map((name) => JSON.stringify(name)),
   "1e999",
@@ -44,7 +44,7 @@ const allValues = [
   `${"[".repeat(2_000)}${"]".repeat(2_000)}`,
 ];
 
-/** Keeps what waits from waiting. */
+/** Keeps waits short. */
 const AT_ONCE = '"max_wait_ms":0,"wait_ms":0,"timeout_ms":0';
 
 /** Fields in which a large number is a long wait. */
@@ -58,7 +58,7 @@ function fieldsOf(schema: unknown): string[] {
   return parts.flatMap((part) => (typeof part === "object" && part !== null && part !== schema ? fieldsOf(part) : []));
 }
 
-/** What starts a process each time is asked with the most telling values alone. */
+/** Operations that start a process each time get only the most significant values. */
 const costly: ReadonlySet<string> = new Set([
   ...["sessions.create", "exec.fresh", "wsh_create_session", "wsh_exec"],
   ...["window.create", "pane.split", "pane.respawn", "wsh_create_pane"],
@@ -66,11 +66,11 @@ const costly: ReadonlySet<string> = new Set([
 ]);
 const fewValues = ['"__proto__"', "1e999", '"\\ud800"', '{"constructor":{"prototype":{"polluted":true}}}', "[[[[]]]]"];
 
-/** Texts of queries, put where a value belongs. */
+/** Texts of queries, in place of a value. */
 const queryValues = ["__proto__", "constructor", "1e999", "%zz", "%ED%A0%80", "%00", "", "-1", "NaN"];
 
 const full = process.env.WSH_TEST_FULL === "1";
-/** In a brief run a field gets every thirteenth value, the next field those behind; where they cost, every second field gets one. */
+/** In a brief run a field gets every thirteenth value, the next field those after; expensive ones one in every second field. */
 const BRIEF_STEP = 13;
 const COSTLY_STEP = 2 * fewValues.length;
 /** Over WebSocket and MCP, which read the same inputs, a field gets one value. */
@@ -96,7 +96,7 @@ function inputsOf(fields: readonly string[], more = "", of = "", plainStep = BRI
   );
 }
 
-/** What ends the server, or every session with it. */
+/** Operations that end the server, or every session with it. */
 const final: ReadonlySet<OperationName> = new Set<OperationName>(["server.stop", "session.kill"]);
 const tested = operations.filter(({ name }) => !final.has(name));
 
@@ -105,7 +105,7 @@ async function isWell(): Promise<void> {
   for (const name of names) {
     const { running, windows = [] } = infos.find((info) => info.name === name) ?? { running: false };
     if (running && windows.length === 1 && windows[0]?.panes.length === 1) continue;
-    // Of several panes, one may have ended, or show what belongs to another session.
+    // Of several panes, one may have ended, or show another session.
     if (running) await gateway.unix(`/sessions/${name}`, { method: "DELETE" });
     await gateway.create({ name, command: "cat" }).catch(() => {});
   }
@@ -121,7 +121,7 @@ describe("over HTTP", () => {
       for (const { method, path, from } of operation.http) {
         const takesBody = from === undefined ? method !== "GET" && method !== "DELETE" : from === "json";
         for (const name of someNames) {
-          // In a brief run one session is asked for all ids.
+          // A brief run uses one session for all ids.
           for (const id of full || name === "constructor" ? ["1", ...names, "%zz", "%ED%A0%80"] : ["1"]) {
             const target = path.replace(":name", name).replace(":id", id).replace(":hostname", id);
             const said = await gateway.unix(target, takesBody ? { method, ...json(`{${AT_ONCE}}`) } : { method });
@@ -154,7 +154,7 @@ describe("over HTTP", () => {
     });
   }
 
-  test("paths that are no URI", async () => {
+  test("paths that are not URIs", async () => {
     for (const name of [
       "%",
       "%zz",
@@ -181,7 +181,7 @@ describe("over HTTP", () => {
 
 const json = (body: string) => ({ body, headers: { "Content-Type": "application/json" } });
 
-/** Sends JSON as it is; answers come by id. */
+/** Sends raw JSON; answers are matched by id. */
 async function ask(ws: TestSocket, text: string, id: string): Promise<string> {
   ws.socket.send(text);
   return JSON.stringify(
@@ -190,7 +190,7 @@ async function ask(ws: TestSocket, text: string, id: string): Promise<string> {
 }
 
 describe("over WebSocket", () => {
-  test("methods of Object's own are no methods", async () => {
+  test("names of Object's own properties are not methods", async () => {
     for (const path of ["/ws/json", "/sessions/constructor/ws/json"]) {
       const ws = await gateway.ws(path);
       for (const method of [...names, "", "\u0000", "subscribe "]) {
@@ -288,7 +288,7 @@ describe("over MCP", () => {
     }
   });
 
-  test("listening to what is no URI", async () => {
+  test("listening to something that is not a URI", async () => {
     for (const uri of ["wsh://sessions/%zz/screen", "wsh://sessions/%/scrollback", "%zz", "__proto__"]) {
       const wanted = `"notifications":{"resourceSubscriptions":[${JSON.stringify(uri)}]}`;
       const said = await modern("subscriptions/listen", wanted);
@@ -321,7 +321,7 @@ describe("over MCP", () => {
   });
 });
 
-test("waiting for several sessions keeps their cursors apart, whatever they are called", async () => {
+test("waiting for several sessions keeps their cursors apart, whatever their names", async () => {
   await isWell();
   const wait = { sessions: names, any_of: [{ type: "text", text: "never" }], max_wait_ms: 0 };
   const answer = await (await gateway.unix("/wait", { json: wait })).json();

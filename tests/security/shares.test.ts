@@ -1,4 +1,4 @@
-/** Whoever was given a token uses up a part of each limit, and the account itself still finds room. */
+/** A token can use up only its share of each limit, and the account itself still finds room. */
 import { beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { encodeJsonMessage, messageTypes, PROTOCOL_VERSION } from "../../src/protocol/messages.ts";
 import { requireRoom } from "../../src/protocol/shares.ts";
@@ -40,7 +40,7 @@ test("one token has at most half of the places, all tokens together three quarte
   expect([all("a"), all("b"), all("c"), all(null)]).toEqual([4, 2, 0, 2]);
 });
 
-test("of the places that a machine takes by its token, one token there has half again", () => {
+test("of a machine's places by its token, one token there has half again", () => {
   const taken: (string | null)[] = [];
   const take = (share: string | null): number => {
     for (let count = 0; ; count++) {
@@ -57,7 +57,7 @@ test("of the places that a machine takes by its token, one token there has half 
   ]);
 });
 
-/** How often it works until it is refused as one too many, at most `most` times. */
+/** Number of successes until it is refused as one too many, at most `most`. */
 async function countOf(most: number, take: () => Promise<number>): Promise<number> {
   for (let count = 0; count < most; count++) if ((await take()) === 429) return count;
   return most;
@@ -91,7 +91,7 @@ test.each(["/ws/json", "/sessions/s/ws/json", "/sessions/s/ws/raw", "/sessions/s
 
 const waits = { any_of: ["exited"], max_wait_ms: 300_000 };
 
-/** Eight waits of a guest: four go on until they are ended, the account's own still find room. */
+/** Eight waits of a guest: four continue until they are ended, the account's own still find room. */
 async function guestWaits(at: Gateway, place: string, token: string, wait: Wait): Promise<void> {
   const ended = new AbortController();
   let refused = 0;
@@ -160,7 +160,7 @@ test("streams of links", async () => {
   const open = async (token: string): Promise<number> => {
     const socket = new TestSocket(url, { Authorization: `Bearer ${token}` });
     const said = await socket.next("an answer", () => true);
-    // Of one that says nothing the session's process ends the stream before all others are open.
+    // The session process ends a silent stream before all others are open.
     if (said.error === undefined) socket.socket.send(Buffer.from(encodeJsonMessage(messageTypes.hello, hello)));
     opened.push(socket);
     return said.error === undefined ? 200 : 429;
@@ -171,6 +171,6 @@ test("streams of links", async () => {
   for (const socket of opened) socket.close();
 });
 
-test("waits over MCP, whose client is gone", async () => {
+test("waits over MCP whose client is gone", async () => {
   await gone;
 });

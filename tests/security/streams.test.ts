@@ -1,4 +1,4 @@
-/** Streams, and what keys, clicks and lines do at a terminal that another machine attaches: no further than its token. */
+/** Streams, and the effect of keys, clicks and lines at a terminal of another machine: limited by its token. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ beforeAll(async () => {
   }
 });
 
-/** A terminal of another machine, as far as it can be seen from there. */
+/** A terminal of another machine, as seen from there. */
 class RemoteTerminal implements Disposable {
   private text = "";
   end: string | null = null;
@@ -65,7 +65,7 @@ class RemoteTerminal implements Disposable {
     return terminal;
   }
 
-  /** It says of itself that it may do everything. @returns the answer, or the error's code */
+  /** It claims to be permitted everything. @returns the answer, or the error's code */
   ask(op: string, input: unknown): Promise<unknown> {
     return this.connection.request(op, input, personContext).catch((thrown) => thrown.code);
   }
@@ -74,7 +74,7 @@ class RemoteTerminal implements Disposable {
     this.connection.sendBytes(messageTypes.input, new TextEncoder().encode(keys));
   }
 
-  /** Everything that it was shown so far. */
+  /** Everything that it has received so far. */
   get shown(): string {
     return this.text;
   }
@@ -107,7 +107,7 @@ function audited(): Record<string, unknown>[] {
     .map((line) => JSON.parse(line));
 }
 
-describe("what is called at a remote terminal", () => {
+describe("calls from a remote terminal", () => {
   test.each([
     ["sessions.create name=made", "only one of this token"],
     ["server.persist.set persistent=true", "needs the access 'admin'"],
@@ -142,14 +142,14 @@ describe("what is called at a remote terminal", () => {
     expect(persistent).toBe(true);
   });
 
-  test("switcher and palette of a token of one session know that one alone", async () => {
+  test("switcher and palette of a token of one session contain that one alone", async () => {
     await gateway.type("hidden", "echo se''cret-text\r");
     await gateway.shows("hidden", /^secret-text$/m);
     using terminal = await RemoteTerminal.attach("one-operate", "pub");
     for (const view of ["view.sessions", "view.windows", "view.agents", "view.command"]) {
       await terminal.line(view);
       await Bun.sleep(100);
-      // What would end the session that is chosen, and go to the next.
+      // Keys that would end the chosen session, and switch to the next.
       terminal.type("hidden");
       await Bun.sleep(50);
       terminal.type("\x18");
@@ -165,7 +165,7 @@ describe("what is called at a remote terminal", () => {
     expect(fs.existsSync(palette) ? fs.readFileSync(palette, "utf8") : "").not.toContain("view.");
   });
 
-  test("in its own session it may do what its access says, recorded with its token's name", async () => {
+  test("in its own session it has the permissions of its access, recorded with its token's name", async () => {
     using terminal = await RemoteTerminal.attach("one-operate", "pub");
     await terminal.line("session.update add_tags=tagged");
     await until("the tag", async () => {
@@ -190,7 +190,7 @@ describe("what is called at a remote terminal", () => {
   });
 });
 
-test("a stream may be asked for somebody who may do less, and never for more", async () => {
+test("a stream may be requested with less access than the token's, and never with more", async () => {
   using terminal = await RemoteTerminal.open("operate", "pub");
   const { connection } = terminal;
   const lesser = { ...personContext, access: "observe" } as const;
@@ -202,10 +202,10 @@ test("a stream may be asked for somebody who may do less, and never for more", a
   expect(await terminal.ask("constructor", {})).toBe("unknown_method");
 });
 
-describe("a terminal that only looks", () => {
+describe("a read-only terminal", () => {
   test.each(["observe", "one-observe"])("changes nothing, by the token '%s'", async (token) => {
     const own = async (): Promise<string> => JSON.stringify(facts(await (await gateway.unix("/sessions/pub")).json()));
-    // The line of who was attached before is gone.
+    // The line of the earlier viewer is gone.
     await until("all rows", async () => (await own()).includes("[[24,80]]"));
     const before = await own();
     using terminal = await RemoteTerminal.attach(token, "pub", { rows: 10, cols: 30, copies: true });
@@ -236,8 +236,8 @@ describe("a terminal that only looks", () => {
   });
 });
 
-describe("a pane that goes to another session", () => {
-  test("takes no caller of the first with it", async () => {
+describe("a pane that moves to another session", () => {
+  test("takes no caller of the first along", async () => {
     const made = await gateway.ok("split", "pub", "--json");
     const pane = JSON.parse(made).pane as string;
     const headers = { Authorization: `Bearer ${tokens["one-operate"]}` };
@@ -282,7 +282,7 @@ describe("a pane that goes to another session", () => {
   });
 });
 
-test("what is typed at a view of another session's pane goes there for nobody who may not use that one", async () => {
+test("input at a view of another session's pane reaches it only with access to that session", async () => {
   const { pane } = JSON.parse(await gateway.ok("split", "pub", "--view", "hidden", "--focus", "--json"));
   using terminal = await RemoteTerminal.attach("one-operate", "pub");
   terminal.type("echo by''-guest\r\x1b[200~echo pasted\r\x1b[201~");
@@ -299,7 +299,7 @@ test("what is typed at a view of another session's pane goes there for nobody wh
   await gateway.ok("pane", "close", "pub:0.1");
 });
 
-test("what a link says of a machine to a token of one session is nothing of the others", async () => {
+test("a token of one session learns nothing of the others from a link to a machine", async () => {
   const ask = async (path: string, token: string) => gateway.tcp(path, { token: tokens[token] ?? "" });
   const own = await (await ask("/link", "one-operate")).json();
   expect(own).not.toHaveProperty("load");

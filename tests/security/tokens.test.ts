@@ -1,4 +1,4 @@
-/** Tokens of less access: made and shown once, kept as digests, good for what they say, refused the moment they are revoked. */
+/** Tokens of less access: made and shown once, kept as digests, limited to their access, refused at once after revocation. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { operations } from "../../src/operations/table.ts";
@@ -50,13 +50,13 @@ describe("wsh token", () => {
   });
 });
 
-describe("each access opens the operations that it covers and no others", () => {
-  // Made from the table, so an operation that is added is tested without a word here.
+describe("each access permits the operations that it covers and no others", () => {
+  // Generated from the table: an added operation is tested without a change here.
   for (const { name, access, http } of operations) {
     for (const { method, path } of http) {
-      test(`${method} ${path} (${name}) takes ${access}`, async () => {
+      test(`${method} ${path} (${name}) needs ${access}`, async () => {
         for (const held of ["observe", "operate", "admin"] as const) {
-          // Nobody there, and nothing of the wrong form done: what is refused for its access is refused before.
+          // An unknown target, and an invalid body: the access is checked before either.
           const target = path.replace(":name", "nobody").replace(":id", "1");
           const ends = name === "server.stop" && held === "admin";
           if (ends) continue;
@@ -98,7 +98,7 @@ describe("each access opens the operations that it covers and no others", () => 
     expect((await ws.call("subscribe", { events: ["lines"] }, { session: "one" })).error).toBeUndefined();
   });
 
-  test("an observer's raw WebSocket hears and may not type", async () => {
+  test("an observer's raw WebSocket receives and may not type", async () => {
     const ws = await gateway.ws("/sessions/one/ws/raw?snapshot=1", { Authorization: `Bearer ${tokens.observe}` });
     await ws.wait("the snapshot", () => ws.text.includes("$"));
     ws.socket.send("echo typed\r");
@@ -106,7 +106,7 @@ describe("each access opens the operations that it covers and no others", () => 
     expect(await gateway.screen("one")).not.toContain("typed");
   });
 
-  test("over MCP, an observer is shown no tool that acts", async () => {
+  test("over MCP, an observer sees no tool that acts", async () => {
     const call = (token: string) =>
       gateway.tcp("/mcp", {
         token,
@@ -127,7 +127,7 @@ describe("each access opens the operations that it covers and no others", () => 
     const names = (await (await list(tokens.observe)).json()).result.tools.map((tool: { name: string }) => tool.name);
     expect(names).toContain("wsh_get_screen");
     expect(names).not.toContain("wsh_send_input");
-    // Another token's MCP session is not there.
+    // Another token's MCP session does not exist for it.
     expect((await list(tokens.admin)).status).toBe(404);
   });
 });
@@ -146,7 +146,7 @@ describe("a token for one session", () => {
     expect(await gateway.ok("token", "list")).toContain(`one (${id})`);
   });
 
-  test("opens that session, by name and id", async () => {
+  test("grants access to that session, by name and id", async () => {
     const { id } = await (await gateway.tcp("/sessions/one", { token })).json();
     expect((await gateway.tcp(`/sessions/${id}/screen`, { token })).status).toBe(200);
     const ws = await gateway.ws("/ws/json", { Authorization: `Bearer ${token}` });
@@ -155,10 +155,10 @@ describe("a token for one session", () => {
     }
   });
 
-  test("says of other sessions what it says of none", async () => {
+  test("treats other sessions like unknown ones", async () => {
     const { id } = await (await gateway.unix("/sessions/two")).json();
     const ws = await gateway.ws("/ws/json", { Authorization: `Bearer ${token}` });
-    /** What is said of a target, its own name aside. */
+    /** The answer about a target, without its name. */
     const answers = async (target: string): Promise<string[]> => {
       const said: string[] = [];
       for (const path of ["", "/screen", "/ws/json", "/ws/raw"]) {
@@ -205,7 +205,7 @@ describe("a token for one session", () => {
     }
   });
 
-  test("hears of it alone", async () => {
+  test("receives only its events", async () => {
     const ws = await gateway.ws("/ws/json", { Authorization: `Bearer ${token}` });
     await gateway.unix("/sessions/two", { method: "PATCH", json: { add_tags: ["x"] } });
     await gateway.unix("/sessions/one", { method: "PATCH", json: { add_tags: ["y"] } });
@@ -213,7 +213,7 @@ describe("a token for one session", () => {
     expect(event).toMatchObject({ event: "session_tags_changed", params: { name: "one" } });
   });
 
-  test("follows it through a rename, and not who takes its name", async () => {
+  test("follows it through a rename, and not its name's next owner", async () => {
     const { id } = await gateway.create({ name: "before" });
     const held = (await gateway.ok("token", "create", "follows", "--session", "before")).trim();
     const ws = await gateway.ws("/ws/json", { Authorization: `Bearer ${held}` });
@@ -235,7 +235,7 @@ describe("a token for one session", () => {
     expect(await gateway.ok("token", "list")).toContain(`gone (${id})`);
   });
 
-  test("is told of no resource that is another's", async () => {
+  test("sees no resource of others", async () => {
     const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
     const made = await gateway.tcp("/mcp", { token, json: { jsonrpc: "2.0", id: 0, method: "initialize", params } });
     const headers = { "Mcp-Session-Id": made.headers.get("mcp-session-id") ?? "" };
@@ -255,8 +255,8 @@ describe("a token for one session", () => {
   });
 });
 
-describe("revoking", () => {
-  test("ends at once what the token opened, and what it could open", async () => {
+describe("revocation", () => {
+  test("ends at once everything that the token opened, and could open", async () => {
     const token = (await gateway.ok("token", "create", "brief", "--access", "admin")).trim();
     const headers = { Authorization: `Bearer ${token}` };
     const sockets = [await gateway.ws("/ws/json", headers), await gateway.ws("/sessions/one/ws/raw", headers)];
@@ -285,7 +285,7 @@ describe("revoking", () => {
     expect((await gateway.tcp("/sessions", { token: tokens.observe })).status).toBe(200);
   });
 
-  test("a later token of its name gets no answer that the first one got", async () => {
+  test("a later token of its name gets no answer of the first one", async () => {
     const { dir } = gateway;
     const named = async (access: string): Promise<string> =>
       (await gateway.ok("token", "create", "bob", "--access", access)).trim();
@@ -311,7 +311,7 @@ describe("revoking", () => {
     }
   });
 
-  test("a file that others can read opens nothing", async () => {
+  test("a file that others can read grants nothing", async () => {
     const path = `${gateway.env.HOME}/.local/state/wsh/t.tokens.json`;
     fs.chmodSync(path, 0o644);
     expect((await gateway.tcp("/sessions", { token: tokens.admin })).status).toBe(403);

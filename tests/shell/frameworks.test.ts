@@ -16,7 +16,7 @@ describe("a preexec library that rewrites PROMPT_COMMAND", () => {
     "PROMPT_COMMAND='mine=1;'",
     "PROMPT_COMMAND=('mine=1' 'other=2')",
   ]) {
-    test(`does not grow or slow down:  ${before || "alone"}`, async () => {
+    test(`does not grow or slow down: ${before || "alone"}`, async () => {
       const rc = `PS1='$ '\n${before}\n${preexecLibrary}\nprecmd_functions+=(told); told() { seen=$?; }
         preexec_functions+=(asked); asked() { last=$1; }`;
       await using shell = ShellTerminal.start("bash", { files: { ".bashrc": rc } });

@@ -1,4 +1,4 @@
-/** What is kept stays within its bounds, and files that are odd cost neither others nor memory. */
+/** Checkpoints stay within their bounds, and odd files cost neither others nor memory. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
@@ -33,7 +33,7 @@ function namesOf(wsh: Wsh): Promise<string[]> {
   return wsh.list().then((all) => all.map(({ name }) => name));
 }
 
-/** A session that writes something first looks at what others have left, unless one has just done so. */
+/** A session that writes a checkpoint first prunes those of others, unless one has just done so. */
 async function look(wsh: Wsh): Promise<void> {
   fs.rmSync(join(folderOf(wsh), "..", "pruned"), { force: true });
   const { id, pane_id } = await wsh.session("looks");
@@ -42,14 +42,14 @@ async function look(wsh: Wsh): Promise<void> {
   await until("it to have looked", () => fs.existsSync(join(folderOf(wsh), "..", "pruned")));
 }
 
-test("lost sessions go when they are too old; running ones and those with labels stay", async () => {
+test("crashed sessions are removed when they are too old; running ones and those with labels stay", async () => {
   await using wsh = new Wsh({ config: "checkpoint_days = 3\n" });
   await wsh.session("labelled");
   await wsh.ok("checkpoint", "save", "labelled", "kept");
   await wsh.ok("kill", "labelled");
   await lose(wsh, "old", "young");
   age(folderOf(wsh, 2), 4);
-  // Of one whose saving was cut off.
+  // Of a write that was cut off.
   const half = join(folderOf(wsh), "..", "s1~halfwritten");
   fs.mkdirSync(half, { mode: 0o700 });
   fs.writeFileSync(join(half, "p1.1.state"), "half", { mode: 0o600 });
@@ -63,11 +63,11 @@ test("lost sessions go when they are too old; running ones and those with labels
   expect(await wsh.ok("checkpoint", "list", "labelled")).toContain("kept");
 });
 
-test("of lost sessions that are too large together the oldest go", async () => {
+test("of crashed sessions that are too large together the oldest is removed", async () => {
   await using wsh = new Wsh({ config: "checkpoint_bytes = 1048576\n" });
   await lose(wsh, "first", "second", "third");
   for (const number of [1, 2, 3]) {
-    // Lines that are kept, as a long history would be.
+    // Kept lines, as in a long history.
     fs.writeFileSync(
       join(folderOf(wsh, number), `p${number}.1.history`),
       crypto.getRandomValues(new Uint8Array(65_536)),
@@ -84,7 +84,7 @@ test("of lost sessions that are too large together the oldest go", async () => {
   expect(await wsh.ok("restore", "third")).toContain("is restored");
 });
 
-test("a checkpoint of another user, or with a link or a pipe in it, is named and left; the others come back", async () => {
+test("a checkpoint of another user, or with a link or a pipe in it, is named and left; the others are restored", async () => {
   await using wsh = new Wsh();
   await lose(wsh, "a", "b", "c", "d");
   const newest = (number: number): string => {
@@ -129,14 +129,14 @@ test("a huge file costs neither memory nor time", async () => {
   fs.writeFileSync(join(folderOf(wsh, 2), "p2.1.history"), "", { mode: 0o600 });
   fs.truncateSync(join(folderOf(wsh, 2), "p2.1.history"), 3 * 2 ** 30);
   const { unreadable, crashed } = JSON.parse(await wsh.ok("checkpoint", "list", "--json"));
-  // Of a state only its beginning could be right, and it is far too large for one.
+  // Only the beginning of a state could be valid, and it is far too large for one.
   expect([crashed.length, unreadable.length]).toEqual([1, 1]);
   expect(await wsh.ok("restore", "b")).toContain("is restored");
   expect(await wsh.shows("b", /── restored/)).toContain("in b");
   expect(await wsh.ok("forget", "@s1", "--yes")).toContain("Deleted the checkpoints of session '@s1'");
 }, 120_000);
 
-/** Whether files can be made unchangeable here, also for root. */
+/** Whether files can be made immutable here, also for root. */
 const canFreeze = ((): boolean => {
   const directory = fs.mkdtempSync(join(os.tmpdir(), "wsh-i-"));
   const frozen = !isMissing("chattr") && freeze(directory, true) && freeze(directory, false);
@@ -175,13 +175,13 @@ test.skipIf(!canFreeze)(
 );
 
 describe.skipIf(!canMount)("a state directory that is read-only", () => {
-  test("what was lost can be seen and nothing of it goes; restoring says why not", async () => {
+  test("a crashed session can be read and is kept; restoring reports why it fails", async () => {
     const state = (wsh: Wsh): string => join(wsh.env.HOME ?? "", ".local/state");
     await using enclave = await Enclave.open(state, "8m", { config: 'history = "off"\n' });
     await enclave.ok("new", "dev");
     await enclave.ok("exec", "dev", "--", "echo before");
     const files = (): string => enclave.shell('cd "$0"/wsh/t.checkpoints/s1 2>/dev/null && ls');
-    // What was printed, not the line that prints it.
+    // The output, not the line that prints it.
     const printed = `cd "$0"/wsh/t.checkpoints/s1 2>/dev/null && grep -aoP "(?<!echo )before" *.state`;
     await until("a checkpoint", () => enclave.shell(printed).includes("before"));
     await enclave.ok("checkpoint", "save", "dev", "good");

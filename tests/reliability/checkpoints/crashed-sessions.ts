@@ -1,4 +1,4 @@
-/** What tests of lost sessions do again and again: wait until a session is written down, and take its processes away. */
+/** Helpers for tests of crashed sessions: wait until a checkpoint is written, and kill the session's processes. */
 import fs from "node:fs";
 import { join } from "node:path";
 import { readHistory, readPane, type StoredPane } from "../../../src/checkpoints/files/part-reader.ts";
@@ -19,7 +19,7 @@ export function stored(wsh: Wsh, pane = 1, session = 1): StoredPane | null {
   }
 }
 
-/** All text that a pane's checkpoint has. */
+/** All text of a pane's checkpoint. */
 export function textOf(wsh: Wsh, pane = 1, session = 1): string {
   const found = stored(wsh, pane, session);
   if (found === null) return "";
@@ -27,20 +27,20 @@ export function textOf(wsh: Wsh, pane = 1, session = 1): string {
   return [...lines, ...(found.screen ?? []), ...(found.alternate ?? [])].join("\n");
 }
 
-/** Waits until a pane's checkpoint has a text at the beginning of a line: not where it stands in a command line. */
+/** Waits until a pane's checkpoint has a text at the beginning of a line, as opposed to inside a command line. */
 export function written(wsh: Wsh, text: string, pane = 1, session = 1): Promise<unknown> {
   const isThere = (): boolean => Bun.stripANSI(`\n${textOf(wsh, pane, session)}`).includes(`\n${text}`);
   return until(`the checkpoint of @${pane} to have '${text}'`, isThere);
 }
 
-/** The same for the last line of a command, with the prompt after it: nothing runs there as the checkpoint has it. */
+/** The same for the last line of a command, with the prompt after it: nothing runs there according to the checkpoint. */
 export async function writtenToPrompt(wsh: Wsh, text: string, pane = 1, session = 1): Promise<void> {
   await written(wsh, `${text}\n$`, pane, session);
-  // Its end may be known, and written, a little later.
+  // Its end may be recorded, and written, a little later.
   await until("the end of the command to be written", () => stored(wsh, pane, session)?.record.foreground === null);
 }
 
-/** Ends processes of sessions at once, as the kernel does when there is no memory left. */
+/** Ends session processes at once, as the kernel does when memory runs out. */
 export async function kill(wsh: Wsh, signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
   const pids = wsh.processes().filter(({ command }) => / session-process$/.test(command));
   for (const { pid } of pids) process.kill(pid, signal);
@@ -48,7 +48,7 @@ export async function kill(wsh: Wsh, signal: NodeJS.Signals = "SIGKILL"): Promis
 }
 
 /**
- * Holds locks for half a second, as processes that were killed do until the kernel has freed their memory: nothing
+ * Holds locks for half a second, as killed processes do until the kernel has freed their memory: nothing
  * answers at their sockets then. @param paths of locks, or of links to them @returns resolves when all are free again
  */
 export async function holdLocks(paths: readonly string[]): Promise<() => Promise<unknown>> {

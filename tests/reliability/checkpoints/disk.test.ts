@@ -1,4 +1,4 @@
-/** A state directory that is full, or cannot be written to: sessions go on, and are written down when that can be done. */
+/** A state directory that is full, or not writable: sessions continue, and checkpoints are written when possible again. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { canMount, Enclave } from "../faults/enclosed.ts";
 import { folderOf, textOf, written } from "./crashed-sessions.ts";
 
 describe.skipIf(!canMount)("a full disk", () => {
-  test("costs no output, and what was written before stays whole; with room it is written again", async () => {
+  test("costs no output, and earlier checkpoints stay complete; with room writing resumes", async () => {
     const state = (wsh: Wsh): string => join(wsh.env.HOME ?? "", ".local/state");
     await using enclave = await Enclave.open(state, "256k", { config: 'history = "off"\n' });
     await enclave.ok("new", "dev");
@@ -34,7 +34,7 @@ describe.skipIf(!canMount)("a full disk", () => {
   });
 });
 
-test("a checkpoint's folder that is open to others is not written to; the session goes on", async () => {
+test("a checkpoint's folder that is open to others is not written to; the session continues", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
   await wsh.ok("exec", "dev", "--", "echo one");

@@ -1,4 +1,4 @@
-/** What an earlier version has kept, where each pane had a process and several had another for their layout, comes back. */
+/** Checkpoints of an earlier version, with a process per pane and another for the layout of several, can be restored. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ interface Kept {
   readonly record?: object;
 }
 
-/** Puts it where sessions of this machine are looked for. */
+/** Puts it where this machine's checkpoints are read. */
 function lay(wsh: Wsh): void {
   const files: Readonly<Record<string, readonly Kept[]>> = earlier;
   for (const [path, blocks] of Object.entries(files)) {
@@ -49,7 +49,7 @@ test("a session of one pane, and one of three panes in two windows", async () =>
   await wsh.shows("one", /^second$/m);
   await wsh.shows("@2", /^line of the oldest pane$/m);
   await wsh.shows("@4", /^line of the second pane$/m);
-  // Its panes are this version's from here on: what comes next has numbers of its own.
+  // Its panes belong to this version from here on: the next ones have new numbers.
   const pane = (await wsh.ok("split", "many")).trim();
   expect(Number(pane.slice(1))).toBeGreaterThan(5);
   expect(await wsh.ok("exec", "@4", "--", "echo lives")).toBe("lives\n");

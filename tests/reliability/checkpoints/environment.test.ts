@@ -1,4 +1,4 @@
-/** What a killed session of several panes leaves on disk of its programs' environment: no secret, in no file. */
+/** A killed session of several panes leaves its programs' environment on disk without secrets, in no file. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
 import { folderOf, kill, written } from "./crashed-sessions.ts";
 
-/** Every text in a folder: files as they are, and what their blocks unpack to. */
+/** Every text in a folder: raw files, and their blocks unpacked. */
 function textsIn(directory: string): [name: string, text: string][] {
   const names = fs.readdirSync(directory, { recursive: true, encoding: "utf8" });
   return names.flatMap((name) => {
@@ -21,7 +21,7 @@ function textsIn(directory: string): [name: string, text: string][] {
   });
 }
 
-test("of all its panes, however each was given its variables", async () => {
+test("of all its panes, however each got its variables", async () => {
   await using wsh = new Wsh({
     env: { BUILD_TOKEN: "hidden-1", MYSQL_PWD: "hidden-2", DB_URL: "pg://me:hidden-3@db/x", HARMLESS: "plain-1" },
   });
@@ -31,7 +31,7 @@ test("of all its panes, however each was given its variables", async () => {
   const env = { SPLIT_KEY: "hidden-5", SPLIT_PLAIN: "plain-3" };
   await http.post("/sessions/dev/panes", { direction: "right", env });
   await http.post("/sessions/dev/windows", { env: { WINDOW_PASSWORD: "hidden-6", WINDOW_PLAIN: "plain-4" } });
-  // Read by the shell from a file, so that no command line has it.
+  // Read by the shell from a file, so that no command line contains it.
   fs.writeFileSync(join(wsh.dir, "later"), "export LATER_TOKEN=hidden-7\n");
   for (const pane of [1, 2, 3]) {
     await wsh.ok("exec", `@${pane}`, "--", `. ${join(wsh.dir, "later")}; echo "\${BUILD_TOKEN#hidden-} there"`);

@@ -1,6 +1,6 @@
 /**
- * Every process killed at random points of a random walk: what was so for 31 s is so again after a restore, whatever was
- * done at that moment. WSH_WALK_SEED repeats a walk, WSH_WALK_SECONDS sets how long it goes on; a round takes 40 s, since
+ * Every process is killed at random points of a random walk: a state that is 31 s old is restored, whatever was
+ * happening at that moment. WSH_WALK_SEED repeats a walk, WSH_WALK_SECONDS sets its duration; a round takes 40 s, since
  * a pane that prints without a pause is written every 30, or less with the short intervals of `check`.
  */
 import { expect, test } from "bun:test";
@@ -11,18 +11,18 @@ import { Wsh } from "../../support/wsh.ts";
 
 const full = process.env.WSH_TEST_FULL === "1" || process.env.WSH_WALK_SECONDS !== undefined;
 const SECONDS = Number(process.env.WSH_WALK_SECONDS ?? (full ? 400 : 1));
-/** A pane that prints on is written after so long, in ms, and at rest. */
+/** A pane with continuous output is written after so long, in ms, and when idle. */
 const LONGEST_MS = full ? 30_000 : 2_000;
 const REST_MS = full ? 1_000 : 200;
 const SEED = Number(process.env.WSH_WALK_SEED ?? Date.now() % 1_000_000);
-/** What is promised, and what a machine that is busy with other tests may take longer, in ms. */
+/** The promised time, and the extra that a machine busy with other tests may take, in ms. */
 const OLD_MS = LONGEST_MS + REST_MS + 4_000;
 /** Longest round until the kill, in ms, and the longest pause between two kills. */
 const ROUND_MS = OLD_MS + 2_000;
 const APART_MS = 30;
 /** Panes beyond which the walk only closes some. */
 const MANY = 5;
-/** Prints the time without ever coming to rest, or with pauses in which it seems to. */
+/** Prints the time continuously, or with pauses in which it seems idle. */
 const TICKS = (pause: number): string => `while :; do echo tick-$\{EPOCHREALTIME%.*}; sleep ${pause}; done`;
 /** As wide as the narrowest pane, so that it is never wrapped. */
 const MARK = /^m[0-9a-z]{3}$/;
@@ -37,7 +37,7 @@ interface Version {
   readonly state: string;
 }
 
-/** What the walk knows: marks of each pane, and how the session looked since when. */
+/** The walk's knowledge: marks of each pane, and the session's states with their times. */
 class Known {
   readonly marks = new Map<string, Mark[]>();
   readonly versions: Version[] = [];
@@ -46,7 +46,7 @@ class Known {
     if (this.versions.at(-1)?.state !== state) this.versions.push({ at: Date.now(), state });
   }
 
-  /** The states that may come back: that of so long ago, and all since. */
+  /** States that may be restored: the one of so long ago, and all since. */
   possible(now: number): string[] {
     const old = this.versions.findLastIndex(({ at }) => at <= now - OLD_MS);
     return this.versions.slice(Math.max(0, old)).map(({ state }) => state);
@@ -71,13 +71,13 @@ class Walk implements AsyncDisposable {
   readonly known = new Known();
   private readonly random = seededRandom(SEED);
   private marks = 0;
-  /** The step that was under way when all was killed: with no answer, it may have been done, and saved, or not. */
+  /** The step in progress when all was killed: without an answer, it may have been done, and saved, or not. */
   private underWay = "";
-  /** The name or tag that it asked for. */
+  /** The name or tag that it requested. */
   private asked = "";
-  /** Marks that may or may not have been printed: their caller had no answer. */
+  /** Marks that may or may not have been printed: their caller got no answer. */
   private readonly unanswered = new Set<string>();
-  /** Marks of panes that were closed: one that was closed just now may be back. */
+  /** Marks of panes that were closed: one that was closed just now may be restored. */
   private readonly closed = new Map<string, Mark[]>();
 
   below(n: number): number {
@@ -99,7 +99,7 @@ class Walk implements AsyncDisposable {
     this.known.saw(await this.state());
   }
 
-  /** Name, tags, and of each window its panes with their places, as a text. */
+  /** Name, tags, and the panes of each window with their positions, as a text. */
   async state(): Promise<string> {
     const { body } = await this.http.get("/sessions/@s1");
     const { name, tags } = body as { name: string; tags: string[] };
@@ -135,7 +135,7 @@ class Walk implements AsyncDisposable {
     const text = `m${(++this.marks).toString(36).padStart(3, "0")}`;
     this.unanswered.add(text);
     const { status } = await this.http.post(`/sessions/${pane}/exec`, {
-      // The line that prints it is none, wherever it is wrapped.
+      // The line that prints it does not count, wherever it is wrapped.
       command: `echo m''${text.slice(1)}`,
     });
     if (status === 200) this.known.marks.get(pane)?.push({ text, at: Date.now() });
@@ -177,7 +177,7 @@ class Walk implements AsyncDisposable {
     this.underWay = "";
   }
 
-  /** Kills every process, one after the other, in any order, while a step is under way. */
+  /** Kills every process, one after the other, in any order, while a step is in progress. */
   async killAll(): Promise<number> {
     const under = this.step().catch(() => {});
     await Bun.sleep(this.below(200));
@@ -198,14 +198,14 @@ class Walk implements AsyncDisposable {
         return left.length === 0;
       });
     await gone();
-    // What it has started meanwhile is killed as well.
+    // Its children of that time are killed as well.
     await under;
     await gone();
     this.log.push("kill");
     return at;
   }
 
-  /** Restores, and compares with what is known. */
+  /** Restores, and compares with the known states. */
   async restore(killedAt: number): Promise<void> {
     const { stderr, stdout } = await this.wsh.run("restore", "--all");
     for (const name of ["dev\\d*", "busy", "bursts"])
@@ -216,13 +216,13 @@ class Walk implements AsyncDisposable {
     const state = await this.state();
     const { underWay, asked } = this;
     this.underWay = "";
-    // A pane that was made just now may be missing, and one that was closed just now may be back.
+    // A pane that was made just now may be missing, and one that was closed just now may be restored.
     const possible = this.known.possible(killedAt);
     const sure = new Set(possible.map((each) => idsIn(each)).reduce((a, b) => a.filter((id) => b.includes(id))));
     const ever = new Set(possible.flatMap(idsIn));
     const back = idsIn(state);
     expect([...sure].filter((id) => !back.includes(id))).toEqual([]);
-    // A window that was being made comes with its pane.
+    // A new window is restored with its pane.
     const made = back.filter((id) => !ever.has(id));
     expect(made.length, `made: ${made}`).toBeLessThanOrEqual({ split: 1, window: 2 }[underWay] ?? 0);
     const [name, tags] = state.split("\n");
@@ -230,7 +230,7 @@ class Walk implements AsyncDisposable {
     expect(underWay === "rename" ? [...names, asked] : names).toContain(name);
     const tagged = possible.map((each) => each.split("\n")[1]);
     expect(underWay === "tag" ? [...tagged, `${tagged.at(-1)} ${asked}`.trim()] : tagged).toContain(tags);
-    // Where nothing was changed for long enough, every cell is where it was.
+    // After a long enough time without changes, every cell has its old position.
     if (new Set(possible).size === 1 && underWay === "") expect(state).toBe(possible[0] ?? "");
     for (const pane of back) await this.checkMarks(pane, killedAt);
     for (const pane of [...this.known.marks.keys()]) if (!back.includes(pane)) this.known.marks.delete(pane);
@@ -244,7 +244,7 @@ class Walk implements AsyncDisposable {
     return (body as { lines: string[] }).lines;
   }
 
-  /** The marks that are back are the first of all, in order; none that is old is missing. */
+  /** The restored marks are the first of all, in order; no old one is missing. */
   private async checkMarks(pane: string, killedAt: number): Promise<void> {
     const wanted = this.known.marks.get(pane) ?? this.closed.get(pane) ?? [];
     const shown = (await this.linesOf(pane)).filter((line) => MARK.test(line));
@@ -262,7 +262,7 @@ class Walk implements AsyncDisposable {
     );
   }
 
-  /** What prints without a pause was written at most 30 s ago. It goes on then. */
+  /** Continuous output was written at most 30 s ago. It continues then. */
   private async checkTicks(name: string, killedAt: number): Promise<void> {
     const ticks = (await this.linesOf(name)).flatMap((line) => /^tick-(\d+)$/.exec(line)?.[1] ?? []);
     const newest = Number(ticks.at(-1)) * 1_000;
@@ -293,7 +293,7 @@ test(
     const deadline = performance.now() + SECONDS * 1_000;
     try {
       do {
-        // Most rounds outlast what is promised; some are killed early, or twice in a row.
+        // Most rounds outlast the promised time; some are killed early, or twice in a row.
         const ms = walk.below(4) === 0 && walk.log.includes("kill") ? walk.below(5_000) : ROUND_MS;
         const end = performance.now() + ms;
         while (performance.now() < end) await walk.step();

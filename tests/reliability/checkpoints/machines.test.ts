@@ -1,4 +1,4 @@
-/** Homes that several machines share, and machines whose name changes: each has its own lost sessions, and no others. */
+/** Homes shared by several machines, and machines whose name changes: each has its own crashed sessions, and no others. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -11,13 +11,13 @@ import { Wsh } from "../../support/wsh.ts";
 import { canMount } from "../faults/enclosed.ts";
 import { folderOf, kill, writtenToPrompt } from "./crashed-sessions.ts";
 
-test("forgetting all and pruning leave what other machines keep in the same home", async () => {
+test("forgetting all and pruning leave other machines' checkpoints in the same home", async () => {
   using place = testInstance();
   const { instance } = place;
   const folders = ["s3", "s4", "s5.before"].map((name) => join(checkpointsDir(instance), name));
   for (const [at, directory] of folders.entries()) {
     const writer = new PartWriter(directory, `p${at + 7}`, { parents: [instance.stateDir, checkpointsDir(instance)] });
-    // Of a later version, in part: which machine it is of can be read all the same.
+    // Partly of a later version: its machine can be read all the same.
     await writer.write(null, () => [
       { kind: "about", text: JSON.stringify({ version: at + 1, machine: "another", saved_at: 1 }) },
     ]);

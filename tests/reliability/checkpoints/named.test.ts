@@ -1,4 +1,4 @@
-/** Checkpoints with labels: saved, shown, compared, gone back to and deleted. */
+/** Checkpoints with labels: saved, shown, compared, restored and deleted. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ async function named(wsh: Wsh, ...args: string[]): Promise<Named[]> {
   return JSON.parse(await wsh.ok("checkpoint", "list", ...args, "--json")).named;
 }
 
-test("a session is saved, shown, compared with what it became, and runs again as it was", async () => {
+test("a session is saved, shown, compared with its present state, and restored", async () => {
   await using wsh = new Wsh();
   const directory = join(wsh.dir, "there");
   fs.mkdirSync(directory);
@@ -64,7 +64,7 @@ test("a session is saved, shown, compared with what it became, and runs again as
   expect((await named(wsh)).map(({ label }) => label)).toEqual(["late"]);
 });
 
-test("a pane that is back from one gives no number a second time, however far it had come meanwhile", async () => {
+test("a pane restored from one gives no number twice, however far it had come meanwhile", async () => {
   await using wsh = new Wsh();
   await wsh.server();
   const http = new Http({ unix: wsh.instance.httpSocket });
@@ -90,7 +90,7 @@ test("a pane that is back from one gives no number a second time, however far it
   }
 });
 
-test("beside the session that runs it comes back under new ids, with every pane in its place", async () => {
+test("beside the running session it is restored under new ids, with every pane in its place", async () => {
   await using wsh = new Wsh();
   await wsh.server();
   const http = new Http({ unix: wsh.instance.httpSocket });
@@ -125,7 +125,7 @@ test("beside the session that runs it comes back under new ids, with every pane 
   expect((await http.get("/checkpoints")).body).toMatchObject({ named: [] });
 });
 
-test("one that is saved of a lost session, or restored over one, leaves no part of the other behind", async () => {
+test("one that is saved of a crashed session, or restored over one, leaves no part of the other behind", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
   await wsh.ok("exec", "dev", "--", "echo one pane");
@@ -133,12 +133,12 @@ test("one that is saved of a lost session, or restored over one, leaves no part 
   await wsh.ok("split", "dev");
   await wsh.ok("exec", "@1", "--", "echo two panes");
   await writtenToPrompt(wsh, "two panes");
-  // The first one that is written may have one pane still.
+  // The first one written may still have one pane.
   await until("the layout with both panes to be written", () => {
     try {
       return readLayout(folderOf(wsh)).record.panes.length === 2;
     } catch {
-      return false; // not there, or written just now
+      return false; // missing, or just written
     }
   });
   await until("the other pane to be written", () =>
@@ -156,7 +156,7 @@ test("one that is saved of a lost session, or restored over one, leaves no part 
   expect((await wsh.list())[0]?.windows[0]?.panes).toHaveLength(2);
 });
 
-test("a checkpoint has a note, and is found by it, by what ran, by what was shown and by where", async () => {
+test("a checkpoint has a note, and is found by it, by its commands, by its text and by its directory", async () => {
   await using wsh = new Wsh();
   await wsh.server();
   const http = new Http({ unix: wsh.instance.httpSocket });
@@ -212,7 +212,7 @@ test("a checkpoint has a note, and is found by it, by what ran, by what was show
   expect(fs.existsSync(folder)).toBe(false);
 });
 
-test("labels that are no names, that are taken or unknown, and sessions that may not be kept are refused", async () => {
+test("invalid, used and unknown labels, and sessions that may not be kept, are refused", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
   for (const label of ["..", ".", "a/b", "../up", "$(reboot)", "a\nb", "x".repeat(65), "", "ä"]) {
@@ -237,12 +237,12 @@ test("labels that are no names, that are taken or unknown, and sessions that may
   await wsh.ok("wait", "dev", "password");
   expect((await wsh.run("checkpoint", "save", "dev", "p")).stderr).toContain("a password prompt is open");
   expect(await named(wsh)).toHaveLength(1);
-  // Nothing half written is left.
+  // No partial file is left.
   const all = fs.readdirSync(join(folderOf(wsh), ".."));
   expect(all.filter((name) => /^s\d+~/.test(name))).toEqual([]);
 });
 
-test("their number of bytes is bounded, and links and foreign folders are not followed", async () => {
+test("their total size is bounded, and links and foreign folders are not followed", async () => {
   await using wsh = new Wsh({ config: "checkpoint_bytes = 1048576\ncheckpoint = 'history'\n" });
   await wsh.session("dev");
   await wsh.ok("exec", "dev", "--output", "none", "--", "head -c 900000 /dev/urandom | base64");
@@ -262,7 +262,7 @@ test("their number of bytes is bounded, and links and foreign folders are not fo
   expect(fs.readFileSync(join(elsewhere, "p1.1.state"), "utf8")).toBe("precious");
 });
 
-test("whenever one that replaces another is cut off, one of the two is there, whole", async () => {
+test("whenever the replacement of a checkpoint is cut off, one of the two is complete", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
   await wsh.ok("checkpoint", "save", "dev", "a");
@@ -282,7 +282,7 @@ test("whenever one that replaces another is cut off, one of the two is there, wh
   expect(await named(wsh)).toEqual([]);
 });
 
-test("forget deletes those of the session, too, and says which", async () => {
+test("forget deletes those of the session, too, and reports which", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
   await wsh.ok("checkpoint", "save", "dev", "a");

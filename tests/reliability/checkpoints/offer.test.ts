@@ -1,4 +1,4 @@
-/** Lost sessions are offered to who comes for them: at attach, at plain `wsh`, by a server that stays, and to agents. */
+/** Crashed sessions are offered: at attach, at plain `wsh`, by a persistent server, and to agents. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { sessionSocket } from "../../../src/instance/paths.ts";
@@ -44,7 +44,7 @@ test("attach asks, remembers a no, and restores after a yes", async () => {
   await yes.sees(/^\$/m);
 });
 
-test("plain wsh offers what is lost, and attaches to the one that came back: of several the last, no new one", async () => {
+test("plain wsh offers crashed sessions, and attaches to the restored one: of several the last, no new one", async () => {
   await using wsh = new Wsh();
   await lose(wsh, "old", "dev");
   await using terminal = EmulatorTerminal.run(wsh, []);
@@ -58,7 +58,7 @@ test("plain wsh offers what is lost, and attaches to the one that came back: of 
   ]);
 });
 
-test("restore = never asks nobody; auto asks nobody either, and a server that stays restores all", async () => {
+test("restore = never asks nobody; nor does auto, and a persistent server restores all", async () => {
   await using wsh = new Wsh({ config: 'restore = "never"\n' });
   await lose(wsh, "a", "b", "c");
   await using terminal = EmulatorTerminal.run(wsh, ["attach", "a"]);
@@ -67,7 +67,7 @@ test("restore = never asks nobody; auto asks nobody either, and a server that st
   await Bun.write(`${wsh.env.HOME}/.config/wsh/config.toml`, 'restore = "auto"\n');
   await using attached = EmulatorTerminal.run(wsh, ["attach", "a"]);
   await attached.sees(/restored: above/);
-  // Something is in the way at first.
+  // An obstacle at first.
   const place = sessionSocket(wsh.instance, 2);
   fs.rmSync(place, { force: true });
   fs.mkdirSync(place);
@@ -80,7 +80,7 @@ test("restore = never asks nobody; auto asks nobody either, and a server that st
   expect((await wsh.list()).map(({ name }) => name)).toEqual(["a", "b", "c"]);
 });
 
-test("an agent sees what is lost, reads it, and restores it", async () => {
+test("an agent lists a crashed session, reads it, and restores it", async () => {
   await using wsh = new McpInstance();
   await lose(wsh, "a", "b");
   const client = await wsh.client();
@@ -94,7 +94,7 @@ test("an agent sees what is lost, reads it, and restores it", async () => {
     ["a", true],
     ["b", false],
   ]);
-  // A new session of that name: the crashed one stays, and each way says so.
+  // A new session of that name: the crashed one stays, and each interface reports it.
   const said = /an earlier session 'b' crashed: `wsh restore @s2 --as NAME` brings it back/;
   expect(await call("wsh_create_session", { name: "b" })).toMatch(said);
   await wsh.ok("kill", "b");

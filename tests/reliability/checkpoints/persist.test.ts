@@ -1,4 +1,4 @@
-/** Overlays and panels that ask for it are there again after a restore; others are not. */
+/** Overlays and panels with persist are restored; others are not. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { readLayout } from "../../../src/checkpoints/files/part-reader.ts";
@@ -49,7 +49,7 @@ for (const isSplit of [false, true]) {
     // The panel has its rows again.
     const [info] = (await http.get("/sessions")).body as { windows: { panes: { rows: number }[] }[] }[];
     expect(info?.windows[0]?.panes[0]?.rows).toBe(22);
-    // One that is no longer to be kept is forgotten, and what is left says so.
+    // One without persist any more is forgotten, and the checkpoint has the rest.
     await http.send("PATCH", `/sessions/dev/overlay/${(made.body as { id: string }).id}`, {
       headers: { "content-type": "application/json" },
       body: '{"persist":false}',
@@ -61,7 +61,7 @@ for (const isSplit of [false, true]) {
   });
 }
 
-test("an overlay whose time is over by then does not come back, and damage costs elements alone", async () => {
+test("an expired overlay is not restored, and damage costs elements alone", async () => {
   await using wsh = new Wsh();
   await wsh.server();
   const http = new Http({ unix: wsh.instance.httpSocket });

@@ -1,4 +1,4 @@
-/** A session that becomes private: what was written of it goes, and nothing is written any more. */
+/** A session that becomes private: its records are deleted, and nothing more is written. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
 import { folderOf, kill, stored, textOf, written } from "./crashed-sessions.ts";
 
-/** Every byte that is kept of sessions, but for those with labels. */
+/** All bytes kept of sessions, except those with labels. */
 function files(wsh: Wsh): string[] {
   const folder = folderOf(wsh);
   return fs.existsSync(folder) ? fs.readdirSync(folder).filter((name) => !name.endsWith(".lock")) : [];
@@ -27,7 +27,7 @@ for (const panes of [1, 2]) {
     expect(on.stderr).toContain("labelled checkpoints remain: 'open'");
     await until("all to be removed", () => files(wsh).length === 0);
     await wsh.ok("exec", "@1", "--", "echo hidden");
-    // Another session of the same instance is written after it: whatever this one writes would be there by then.
+    // Another session of the same instance is written after it: anything that this one writes would be there by then.
     const other = await wsh.session("other");
     await wsh.ok("exec", "other", "--", "echo later");
     await written(wsh, "later", Number(other.pane_id.slice(1)), Number(other.id.slice(2)));

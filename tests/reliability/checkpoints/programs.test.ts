@@ -1,4 +1,4 @@
-/** Real programs whose session was lost: those that are safe to run again run, each where it was; others wait for Enter. */
+/** Programs of a crashed session: those that are safe to run again do so in their directory; others wait for Enter. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { Wsh } from "../../support/wsh.ts";
 import { program } from "../../support/wsh-program.ts";
 import { kill, stored, written } from "./crashed-sessions.ts";
 
-/** Starts a program in a session by typing its line, waits until it is written down, and loses the session. */
+/** Starts a program in a session by typing its line, waits for a checkpoint, and crashes the session. */
 async function lose(
   wsh: Wsh,
   line: string,
@@ -39,7 +39,7 @@ testWith("vim")("vim runs again with its file", async () => {
   const screen = await wsh.shows("dev", /^first line\nsecond line\n~/);
   expect(screen).not.toContain("restored:");
   await until("vim in front", async () => (await programOf(wsh)) === "vim");
-  // It is the person's again: typed, saved, and the shell with the history is below.
+  // It belongs to the person again: typed, saved, and the shell with the history is below.
   await wsh.ok("send", "dev", "Gothird line", "--keys", "Escape");
   await wsh.ok("send", "dev", "--enter", ":wq");
   await wsh.shows("dev", /── restored: .*\n\$ vim -n poem\.txt\n\$$/m);
@@ -68,7 +68,7 @@ testWith("less")("less runs again over what it showed", async () => {
   await wsh.ok("restore", "dev");
   await wsh.shows("dev", /^row 1\nrow 2\n/);
   await wsh.ok("send", "dev", "q");
-  // What it showed last is above the rule.
+  // Its last screen is above the rule.
   await wsh.shows("dev", /row 200\n(.*\n)?── restored: .*\n\$ less long\n\$$/m);
 });
 
@@ -93,7 +93,7 @@ testWith(
   await wsh.ok("kill", "dev");
   await lose(wsh, sshd.command("echo there; sleep 1000"), "there");
   await wsh.ok("restore", "dev");
-  // Below the rule: what was typed before the loss ends like that, too.
+  // Below the rule: input before the crash ends like that, too.
   await wsh.shows("dev", /─\n\$ [\s\S]*sleep 1000'$/m);
   expect((await wsh.list())[0]?.state).toBe("prompt");
 });
@@ -112,10 +112,10 @@ testWith("python3")("a REPL waits for Enter, and what was typed into it is above
   await wsh.shows("dev", /\$ python3 -q\n>>>/);
 });
 
-/** An agent: it says what it was called with, and stays. */
+/** An agent: it prints its arguments, and keeps running. */
 const AGENT = `#!/bin/sh\necho "agent called with [$*]"\nexec 3<&0\nwhile read -r line; do echo "agent heard $line"; done\n`;
 
-test("an agent without a task goes on with its own conversation; with one it is only offered", async () => {
+test("an agent without a task continues its own conversation; with one it is only offered", async () => {
   await using wsh = new Wsh({ env: { PATH: `${import.meta.dir}/none:${process.env.PATH}` } });
   const bin = join(wsh.dir, "bin");
   fs.mkdirSync(bin);
@@ -131,11 +131,11 @@ test("an agent without a task goes on with its own conversation; with one it is 
   expect((await wsh.list())[0]?.state).toBe("prompt");
 });
 
-test("three agents in one directory come back each with its own conversation, a new one too", async () => {
+test("three agents in one directory are each restored with their own conversation, a new one too", async () => {
   await using wsh = new Wsh();
   const bin = join(wsh.dir, "bin");
   fs.mkdirSync(bin);
-  // Each line that it reads is an id: its conversation from then on, as its hook reports it.
+  // Each line that it reads is an id: its conversation from then on, as reported by its hook.
   const report = `printf '{"session_id":"%s","transcript_path":"%s/t.jsonl"}' "$id" "$HOME" | ${program.join(" ")} hook claude SessionStart`;
   const agent = `#!/bin/bash\necho "called with [$*]"\nwhile read -r id; do ${report}; echo "talks in $id"; done\n`;
   fs.writeFileSync(join(bin, "claude"), agent, { mode: 0o755 });
@@ -153,7 +153,7 @@ test("three agents in one directory come back each with its own conversation, a 
     await wsh.ok("send", pane, "--enter", "00000000-an-earlier-one");
     await wsh.ok("send", pane, "--enter", ids[at] ?? "");
     await wsh.shows(pane, `talks in ${ids[at]}`);
-    // Code is no id, and changes nothing.
+    // Code is not an id, and changes nothing.
     await wsh.ok("send", pane, "--enter", "; rm -rf x");
   }
   for (const [at, pane] of panes.entries()) await until("its id to be written", () => talksIn(pane) === ids[at]);
@@ -166,17 +166,17 @@ test("three agents in one directory come back each with its own conversation, a 
   fs.renameSync(join(bin, "claude"), join(bin, "away"));
   await wsh.ok("restore", "--all");
   for (const [at, pane] of panes.entries()) await wsh.shows(pane, `$ claude --resume ${ids[at]}`);
-  // Its agent was missing: the conversation is not lost by that.
+  // Its agent was missing, which does not lose the conversation.
   for (const pane of panes) await wsh.shows(pane, "not found");
   await kill(wsh);
   fs.renameSync(join(bin, "away"), join(bin, "claude"));
   await wsh.ok("restore", "--all");
   for (const [at, pane] of panes.entries()) await wsh.shows(pane, `called with [--resume ${ids[at]}]`);
-  // Before its first hook, its arguments say which it has.
+  // Before its first hook, its arguments name the conversation.
   for (const [at, pane] of panes.entries()) await until("its id to be written", () => talksIn(pane) === ids[at]);
 });
 
-test("what a program left behind in the environment resumes nothing: only what is in front counts", async () => {
+test("variables that a program left in the environment resume nothing: only the foreground counts", async () => {
   await using wsh = new Wsh();
   const bin = join(wsh.dir, "bin");
   fs.mkdirSync(bin);

@@ -1,4 +1,4 @@
-/** A session whose process was killed: it is listed as lost, can be read, and runs again as it was. */
+/** A session whose process was killed is listed as crashed, can be read, and is restored. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
 import { folderOf, holdLocks, kill, lifeLocks, stored, textOf, written, writtenToPrompt } from "./crashed-sessions.ts";
 
-/** A session with a shell, a tag, 60 lines and a directory of its own, lost. */
+/** A crashed session with a shell, a tag, 60 lines and its own directory. */
 async function lose(wsh: Wsh, name = "dev"): Promise<string> {
   const directory = join(wsh.dir, `in ${name}`);
   fs.mkdirSync(directory);
@@ -51,7 +51,7 @@ test("it is listed, and can be read: screen, scrollback and commands", async () 
   expect((await wsh.list()).map(({ state }) => state)).toEqual(["crashed"]);
 });
 
-test("it runs again under its name and ids, with what was there above a rule", async () => {
+test("it is restored under its name and ids, with its earlier screen above a rule", async () => {
   await using wsh = new Wsh();
   const directory = await lose(wsh);
   expect(await wsh.ok("restore", "dev")).toBe("Session 'dev' is restored: wsh attach dev\n");
@@ -64,16 +64,16 @@ test("it runs again under its name and ids, with what was there above a rule", a
   const { stdout } = await wsh.run("commands", "dev", "--json");
   const [before, after] = JSON.parse(stdout).map(({ id }: { id: number }) => id);
   expect(before).toBe(firstCommandId("@1"));
-  // Ids between them may have been given after the checkpoint was written.
+  // Ids between them may have been assigned after the checkpoint was written.
   expect(after).toBeGreaterThan(before + 1_000);
   const again = await wsh.run("restore", "dev");
   expect(again).toMatchObject({ code: 1 });
   expect(again.stderr).toContain("session 'dev' is already running");
-  // Ids are not given twice, and what was restored is lost no more.
+  // Ids are not assigned twice, and a restored session is no longer listed as crashed.
   expect((await wsh.session("next")).id).toBe("@s2");
 });
 
-test("it runs again also while others read it, which has it shown all the time", async () => {
+test("it is restored also while others read it, and is listed all the time", async () => {
   await using wsh = new Wsh();
   await lose(wsh);
   await wsh.server();
@@ -90,7 +90,7 @@ test("it runs again also while others read it, which has it shown all the time",
   }
 });
 
-test("a cursor from before goes on: what is kept since it, once, and what may be missing is said", async () => {
+test("an earlier cursor continues: kept output since it, once, and a report of possible gaps", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
   await wsh.ok("exec", "dev", "--", "seq 1 60");
@@ -107,7 +107,7 @@ test("a cursor from before goes on: what is kept since it, once, and what may be
     expect(stderr).toContain("between its last checkpoint and its end is missing");
     return stdout.replace(/^── restored.*$/m, "──");
   };
-  // As long as it is lost, and in what runs again.
+  // While it has crashed, and after its restore.
   expect(await read(since)).toBe("$ echo second\nsecond\n$\n");
   await wsh.ok("restore", "dev");
   await wsh.ok("exec", "dev", "--", "echo third");
@@ -120,7 +120,7 @@ test("a cursor from before goes on: what is kept since it, once, and what may be
   expect((await wsh.run("output", "dev", "--since", "7")).stderr).toContain("does not belong to this pane");
 });
 
-test("lost twice, it still has the lines from before the first time", async () => {
+test("crashed twice, it still has the lines from before the first time", async () => {
   await using wsh = new Wsh();
   await lose(wsh);
   await wsh.ok("restore", "dev");
@@ -133,7 +133,7 @@ test("lost twice, it still has the lines from before the first time", async () =
   expect(textOf(wsh)).toMatch(/^1\n2\n3$/m);
 });
 
-test("a name that is taken is said, and another one can be given", async () => {
+test("a name in use is reported, and another one can be given", async () => {
   await using wsh = new Wsh();
   await lose(wsh);
   await wsh.session("dev");
@@ -165,7 +165,7 @@ test("all at once, over HTTP; and forgetting", async () => {
   expect(await wsh.ok("list")).toBe("No active sessions.\n");
 });
 
-test("a program comes back as a line at the prompt; a pager runs again", async () => {
+test("a program is restored as a line at the prompt; a pager runs again", async () => {
   await using wsh = new Wsh();
   await wsh.session("shell");
   await wsh.ok("send", "shell", "--enter", "sleep 1000");
@@ -186,12 +186,12 @@ test("a program comes back as a line at the prompt; a pager runs again", async (
     async () => (await wsh.list()).find(({ name }) => name === "pager")?.state === "fullscreen",
   );
   expect((await wsh.list()).find(({ name }) => name === "shell")?.state).toBe("prompt");
-  // What did not run again is not forgotten when the session is lost once more.
+  // A program that did not run again is not forgotten when the session crashes once more.
   await kill(wsh);
   expect(stored(wsh)?.record.foreground?.line).toBe("sleep 1000");
 });
 
-test("something is kept of a session from its start, though it is never at rest", async () => {
+test("a checkpoint is written from a session's start, though it is never idle", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev", "--tag", "mine", "--", "while :; do echo on; sleep 0.05; done");
   await until("its checkpoint", () => stored(wsh) !== null, 15_000);
@@ -204,7 +204,7 @@ test("something is kept of a session from its start, though it is never at rest"
   });
 });
 
-test("ending a session leaves nothing; SIGTERM, as when the machine ends, leaves it lost", async () => {
+test("ending a session leaves nothing; SIGTERM, as at shutdown, leaves it restorable", async () => {
   await using wsh = new Wsh();
   await wsh.session("a");
   await wsh.shows("a", "$");
@@ -219,7 +219,7 @@ test("ending a session leaves nothing; SIGTERM, as when the machine ends, leaves
   expect(info).toMatchObject({ name: "b", state: "crashed", crashed: { why: "ended by SIGTERM" } });
 });
 
-test("what was just restored and is ended is gone, too", async () => {
+test("a session that was just restored and is ended is gone, too", async () => {
   await using wsh = new Wsh();
   await lose(wsh);
   await wsh.ok("restore", "dev");
@@ -232,7 +232,7 @@ test("what was just restored and is ended is gone, too", async () => {
   expect(await wsh.ok("restore", "--all")).toBe("No crashed sessions.\n");
 });
 
-test("of one that was killed before anything was kept, it is not said that it runs", async () => {
+test("a session killed before its first checkpoint is not reported as running", async () => {
   await using wsh = new Wsh({ env: { WSH_CHECKPOINT: "off" } });
   await wsh.session("dev");
   await kill(wsh);
@@ -273,7 +273,7 @@ test("all are restored right after the kill, before the kernel has freed their l
   expect(output).toContain("Session 'b' is restored");
 });
 
-test("nothing is kept of a private session, nor while a password is asked for", async () => {
+test("nothing is kept of a private session, or during a password prompt", async () => {
   await using wsh = new Wsh();
   await wsh.session("secret", "--private");
   await wsh.ok("exec", "secret", "--", "echo hidden");
@@ -296,7 +296,7 @@ test("nothing is kept of a private session, nor while a password is asked for", 
   await written(wsh, "seen", 2, 2);
 });
 
-test("the setting says how much is kept", async () => {
+test("the setting limits what is kept", async () => {
   await using wsh = new Wsh({ config: 'checkpoint = "screen"\n' });
   await wsh.session("dev", "--", "seq 1 100; sleep 1000");
   await written(wsh, "100");

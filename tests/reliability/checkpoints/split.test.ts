@@ -1,4 +1,4 @@
-/** A session of four panes whose process was killed comes back as it was. */
+/** A session of four panes whose process was killed is restored. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ async function four(wsh: Wsh, http: Http): Promise<string[]> {
   }
   await http.post("/sessions/@1/pane/resize", { cols: 30 });
   for (const pane of made) await wsh.ok("exec", pane, "--", `seq 1 40; echo in ${pane}`);
-  // The last change of the layout: what is written with it has the sizes, too.
+  // The last change of the layout: the checkpoint with it has the sizes, too.
   await wsh.ok("tag", "dev", "--add", "mine");
   for (const pane of made) await writtenToPrompt(wsh, `in ${pane}`, Number(pane.slice(1)));
   await until("the layout to be written", () => {
@@ -50,7 +50,7 @@ async function four(wsh: Wsh, http: Http): Promise<string[]> {
   return made;
 }
 
-/** Numbers of the panes in the layout that is written, once there are so many. */
+/** Numbers of the panes in the written layout, once there are so many. */
 function layoutOf(wsh: Wsh, count: number): Promise<readonly number[]> {
   return until(`${count} panes to be written`, () => {
     try {
@@ -62,7 +62,7 @@ function layoutOf(wsh: Wsh, count: number): Promise<readonly number[]> {
   });
 }
 
-test("four panes: places, focus, ids, name, tags, and what each showed", async () => {
+test("four panes: positions, focus, ids, name, tags, and the screen of each", async () => {
   await using wsh = new Wsh();
   await wsh.server();
   const http = new Http({ unix: wsh.instance.httpSocket });
@@ -75,7 +75,7 @@ test("four panes: places, focus, ids, name, tags, and what each showed", async (
   await until("it to be lost", async () => (await wsh.list())[0]?.state === "crashed");
   const [lost] = await wsh.list();
   expect(lost).toMatchObject({ name: "dev", id: "@s1", tags: ["mine"] });
-  // In the order of their places, and not of their ids; the one that had the focus is known.
+  // In the order of their positions, and not of their ids; the active one is known.
   const places = before as { id: string; active: boolean }[];
   expect(lost?.windows[0]?.panes.map(({ id, active }) => ({ id, active }))).toEqual(
     places.map(({ id, active }) => ({ id, active })),
@@ -98,14 +98,14 @@ test("four panes: places, focus, ids, name, tags, and what each showed", async (
     expect(text.slice(0, text.indexOf("\n──")).trimEnd()).toBe(old.replace(/[ \t]+$/gm, "").trimEnd());
     expect(await wsh.ok("exec", pane, "--", "echo alive")).toBe("alive\n");
   }
-  // It is a session as any other: a pane can be split, and its end leaves nothing.
+  // It is a normal session: a pane can be split, and its end leaves nothing.
   await http.post("/sessions/dev/panes", { direction: "right" });
   await wsh.ok("kill", "dev");
   await until("nothing to be left", () => !fs.existsSync(folderOf(wsh)));
   expect(await wsh.ok("list")).toBe("No active sessions.\n");
 }, 90_000);
 
-test("four panes to the cell: characters, colours, attributes, links and cursor, read while lost and above the rule", async () => {
+test("four panes to the cell: characters, colours, attributes, links and cursor, read while crashed and above the rule", async () => {
   await using wsh = new Wsh();
   await wsh.server();
   const http = new Http({ unix: wsh.instance.httpSocket });
@@ -157,7 +157,7 @@ test("four panes to the cell: characters, colours, attributes, links and cursor,
   }
 }, 90_000);
 
-test("SIGTERM to all of them, as when the machine ends; a pane that cannot be read leaves the layout", async () => {
+test("SIGTERM to all of them, as at shutdown; a pane that cannot be read is removed from the layout", async () => {
   await using wsh = new Wsh();
   await wsh.server();
   const http = new Http({ unix: wsh.instance.httpSocket });
@@ -182,7 +182,7 @@ test("SIGTERM to all of them, as when the machine ends; a pane that cannot be re
   });
 }, 90_000);
 
-test("it is restored, or offered, without anyone having listed sessions since; of what is gone nothing is left", async () => {
+test("it is restored, or offered, without a list of sessions since; of a removed one nothing is left", async () => {
   await using wsh = new Wsh();
   const split = async (): Promise<void> => {
     await wsh.ok("split", "dev");
@@ -203,7 +203,7 @@ test("it is restored, or offered, without anyone having listed sessions since; o
   expect(await wsh.ok("restore", "dev")).toBe("Session 'dev' is restored: wsh attach dev\n");
   await wsh.shows("@1", /restored: above/);
   await kill(wsh);
-  // Its process cannot be started: that takes nothing of what is kept with it.
+  // Its process cannot be started: that removes nothing of the checkpoint.
   const [first = 0, second = 0] = readLayout(folderOf(wsh)).record.panes;
   const place = sessionSocket(wsh.instance, first);
   fs.rmSync(place, { force: true });
@@ -218,7 +218,7 @@ test("it is restored, or offered, without anyone having listed sessions since; o
   expect(stderr).toContain("no session 'dev'");
 }, 60_000);
 
-test("several windows and a zoomed pane: told apart while it is lost, and there again", async () => {
+test("several windows and a zoomed pane: listed separately while crashed, and restored", async () => {
   await using wsh = new Wsh();
   await wsh.server();
   const http = new Http({ unix: wsh.instance.httpSocket });
@@ -260,7 +260,7 @@ test("several windows and a zoomed pane: told apart while it is lost, and there 
   expect(await zoomedOf()).toEqual([true, false]);
 });
 
-test("while its processes are dying it is restored, attached to and forgotten all the same", async () => {
+test("while its processes are dying it can be restored, attached to and forgotten", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
   await wsh.ok("split", "dev");
@@ -283,7 +283,7 @@ test("while its processes are dying it is restored, attached to and forgotten al
   await released();
 }, 60_000);
 
-test("two restores at once: each session comes back once, whole", async () => {
+test("two restores at once: each session is restored once, completely", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
   await wsh.ok("split", "dev");
@@ -305,10 +305,10 @@ test("two restores at once: each session comes back once, whole", async () => {
   );
 }, 60_000);
 
-test("a split is written at once: killed within a second of it, both panes come back", async () => {
+test("a split is written at once: killed within a second of it, both panes are restored", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
-  // On a machine that is busy a timer may be late once: not four times, each time by a second.
+  // On a busy machine a timer may be late once: not four times, each time by a second.
   const late: number[] = [];
   for (let panes = 2; panes < 6; panes++) {
     await wsh.ok("split", "dev");
@@ -327,7 +327,7 @@ test("a split is written at once: killed within a second of it, both panes come 
   );
 }, 60_000);
 
-test("a restore that is killed between two panes leaves the session lost, and the next one brings all back", async () => {
+test("a restore that is killed between two panes leaves the session crashed, and the next one restores all", async () => {
   await using wsh = new Wsh();
   await wsh.session("dev");
   await wsh.ok("split", "dev");
@@ -339,7 +339,7 @@ test("a restore that is killed between two panes leaves the session lost, and th
   await until("its first pane", () => hosts().length > 0 || restore.exitCode !== null);
   restore.kill("SIGKILL");
   await restore.exited;
-  // It was killed too late, or what it has started ends, which takes a while: until then there is nothing to restore.
+  // It was killed too late, or its children end, which takes a while: until then there is nothing to restore.
   await until("the session to run", async () => {
     const [info] = await wsh.list();
     return info?.running === true || (info?.state === "crashed" && (await wsh.run("restore", "dev")).code === 0);

@@ -7,14 +7,14 @@ import type { Style } from "../../../src/protocol/grid.ts";
 export interface Case {
   readonly name: string;
   readonly input: string;
-  /** Size of the screen; 5 rows of 10 columns unless told. */
+  /** Size of the screen; 5 rows of 10 columns by default. */
   readonly rows?: number;
   readonly cols?: number;
-  /** Rows from the top, trailing blanks cut; rows that are not given are blank. */
+  /** Rows from the top without trailing blanks; missing rows are blank. */
   readonly shows?: readonly string[];
   /** Row and column of the cursor. After a character in the last column it is one past it: a wrap is pending. */
   readonly cursor?: readonly [row: number, col: number];
-  /** Everything that the terminal answers. */
+  /** All answers of the terminal. */
   readonly reply?: string;
   /** Of the cell at row 1, column 1. */
   readonly style?: Partial<Style>;

@@ -1,4 +1,4 @@
-/** What the emulator claims to understand: a table of sequences and of what they must do (as esctest2 does it). */
+/** The sequences that the emulator supports: a table of sequences and their effects (like esctest2). */
 import { describe, expect, test } from "bun:test";
 import { quietTerminal } from "../streams/quiet-terminal.ts";
 import type { Case } from "./case.ts";
@@ -11,7 +11,7 @@ import { textCases } from "./text.ts";
 const tables = { cursor: cursorCases, editing: editingCases, text: textCases, modes: modeCases };
 const withEscapes = (text: string): string => text.replaceAll("␛", "\x1b");
 
-/** What the terminal shows after a case, of all that the case speaks of. */
+/** State of the terminal after a case, in the fields that the case contains. */
 async function seen(one: Case, pieces: readonly Uint8Array[]): Promise<Case> {
   const { name, input, rows = 5, cols = 10 } = one;
   using terminal = quietTerminal({ rows, cols });

@@ -1,7 +1,7 @@
 /** Moving the cursor: CUP, CUU and kin, tabs, line feeds, saved cursors, margins, origin mode (ECMA-48, DEC STD 070). */
 import type { Case } from "./case.ts";
 
-/** Five rows that tell themselves apart. */
+/** Five distinct rows. */
 export const FIVE = "␛[Haaaaa\r\nbbbbb\r\nccccc\r\nddddd\r\neeeee";
 
 export const cursorCases: readonly Case[] = [

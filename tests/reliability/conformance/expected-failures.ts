@@ -1,4 +1,4 @@
-/** What the emulator does otherwise than it should, and why that is borne. A case that passes must leave this list. */
+/** Known deviations of the emulator, with the reason why they are accepted. A case that passes must leave this list. */
 export const expectedFailures: Readonly<Record<string, string>> = {
   "DECSC keeps a pending wrap": "xterm.js restores the last column without the wrap, as the VT510 manual leaves open",
   "EL 0 with a pending wrap erases the last cell": "as in tmux, the cursor is past the last cell and nothing is erased",

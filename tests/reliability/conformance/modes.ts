@@ -1,4 +1,4 @@
-/** Modes, screens, resets, titles, and what the terminal answers. */
+/** Modes, screens, resets, titles, and the terminal's answers. */
 import type { Case } from "./case.ts";
 
 /** DECRQM of a DEC mode: 1 set, 2 reset, 0 unknown, 3 and 4 permanently so. */

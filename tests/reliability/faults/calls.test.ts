@@ -1,4 +1,4 @@
-/** System calls that a sandbox or a file system refuses: what cannot be done is said at once, with its cause. */
+/** System calls that a sandbox or a file system refuses: the operation fails at once and reports the cause. */
 import { expect, test } from "bun:test";
 import { within } from "../../support/attempts.ts";
 import { until } from "../../support/until.ts";

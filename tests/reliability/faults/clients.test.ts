@@ -1,6 +1,6 @@
 /**
- * Clients that are torn, slow, mad or dead, at every socket: they are dropped or waited for, and nobody else notices. The
- * session's program goes on, its screen is exact, and nothing piles up.
+ * Broken, slow, malicious or dead clients, at every socket: they are dropped or waited for, and nobody else notices. The
+ * session's program continues, its screen is exact, and no memory accumulates.
  */
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ function request(id: number, op: string, input: object = {}): Uint8Array {
 class Raw {
   readonly decoder = new MessageDecoder();
   readonly answers: unknown[] = [];
-  /** Everything that came, frames and all. */
+  /** All received bytes, including frames. */
   received = "";
   closed = false;
   private constructor(private readonly socket: Bun.Socket) {}
@@ -86,15 +86,15 @@ async function works(wsh: Wsh): Promise<void> {
   expect(await wsh.run("exec", "s", "--", "echo works; (exit 4)")).toMatchObject({ code: 4, stdout: "works\n" });
 }
 
-/** Waits until a process has no more descriptors open than that; a leak would be one for each client. */
+/** Waits until a process has at most that many descriptors open; a leak would be one for each client. */
 function givenBack(pid: number, most: number): Promise<unknown> {
   return until("descriptors to be closed", () => descriptorsOf(pid) <= most).catch((error) => {
     throw new Error(`${error.message}: ${descriptorsOf(pid)} are open, not ${most}`);
   });
 }
 
-describe("at a host's socket", () => {
-  test("byte by byte is as good as at once", async () => {
+describe("at a session process's socket", () => {
+  test("byte by byte has the same effect as at once", async () => {
     const { wsh, socket } = await started();
     await using _ = wsh;
     const raw = await Raw.open(socket);
@@ -106,7 +106,7 @@ describe("at a host's socket", () => {
     expect(raw.answers).toMatchObject([{ id: 1, result: { name: "s" } }]);
   });
 
-  test("half frames, frames of nonsense, lengths of lies: closed, and the session is whole", async () => {
+  test("half frames, meaningless frames, false lengths: closed, and the session is intact", async () => {
     const { wsh, socket, host } = await started();
     await using _ = wsh;
     await works(wsh);
@@ -147,7 +147,7 @@ describe("at a host's socket", () => {
     await works(wsh);
   });
 
-  test("one that asks and does not read is sent the newest screen later, not all that it missed", async () => {
+  test("a client that requests and does not read gets the newest screen later, not all that it missed", async () => {
     const { wsh, socket } = await started();
     await using _ = wsh;
     const raw = await Raw.open(socket);
@@ -160,7 +160,7 @@ describe("at a host's socket", () => {
     await works(wsh);
     raw.resume();
     await until("the newest screen", () => raw.received.includes("works"));
-    // 2.6 MB were printed; what waits is a socket's buffer, the host's own limit, and a picture with its new lines.
+    // 2.6 MB were printed; pending are a socket's buffer, the session process's limit, and a picture with its new lines.
     expect(raw.received.length).toBeLessThan(2_000_000);
     raw.terminate();
     await until("it to be forgotten", async () => (await wsh.list())[0]?.clients === 0);
@@ -168,7 +168,7 @@ describe("at a host's socket", () => {
 });
 
 describe("at an attached terminal", () => {
-  test("one that is stopped during a flood holds up nobody, and then shows the end", async () => {
+  test("one that is stopped during a flood delays nobody, and then shows the end", async () => {
     const { wsh } = await started();
     await using _ = wsh;
     using stopped = AttachedTerminal.open(wsh, ["attach", "s"]);
@@ -190,7 +190,7 @@ describe("at the server's sockets", () => {
     const { wsh } = await started();
     await using _ = wsh;
     const server = await wsh.server();
-    // The first request opens what serves all that follow.
+    // The first request opens the descriptors that all others use.
     expect((await wsh.fetch("/sessions")).status).toBe(200);
     const before = descriptorsOf(server.pid);
     const head = "POST /sessions/s/input HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf of it";
@@ -214,7 +214,7 @@ describe("at the server's sockets", () => {
     expect(wsh.servers()).toEqual([server.pid]);
   });
 
-  test("a host that is stopped is waited for by its own callers alone", async () => {
+  test("a stopped session process is waited for by its own callers alone", async () => {
     const { wsh, host } = await started();
     await using _ = wsh;
     await wsh.session("other");

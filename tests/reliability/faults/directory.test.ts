@@ -1,6 +1,6 @@
 /**
  * The runtime directory is deleted under everything: by a cleaner of /tmp, at the end of a login session, by mistake.
- * Who is attached notices nothing; sessions and server are found again within seconds, under their names.
+ * Attached people notice nothing; sessions and server are found again within seconds, under their names.
  */
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, rmSync } from "node:fs";
@@ -12,7 +12,7 @@ import { Wsh } from "../../support/wsh.ts";
 import { AttachedTerminal } from "../walk/attached-terminal.ts";
 import { vanish } from "./vanish.ts";
 
-test("everything deleted: hosts and server come back, names and ids are the same", async () => {
+test("everything deleted: session processes and server restore it, names and ids are the same", async () => {
   await using wsh = new Wsh();
   const made = [await wsh.session("one"), await wsh.session("two", "--tag", "kept")];
   await wsh.server();
@@ -38,7 +38,7 @@ test("everything deleted: hosts and server come back, names and ids are the same
   expect(await wsh.run("exec", "two", "--", "echo works; (exit 4)")).toMatchObject({ code: 4, stdout: "works\n" });
   await until("the server", async () => (await wsh.fetch("/sessions").catch(() => null))?.status === 200);
   await until("its list", async () => (await (await wsh.fetch("/sessions")).json()).length === 2);
-  // A shell that is started again loads its scripts as ever.
+  // A restarted shell loads its scripts as before.
   await wsh.ok("restart", "two");
   await until("a command in it", async () => (await wsh.run("exec", "two", "--", "(exit 5)")).code === 5);
   // New ones get other ids.
@@ -46,7 +46,7 @@ test("everything deleted: hosts and server come back, names and ids are the same
   expect(made.map(({ id }) => id)).not.toContain(third.id);
 });
 
-test("a name that was taken meanwhile is not stolen back", async () => {
+test("a name taken meanwhile is not stolen back", async () => {
   await using wsh = new Wsh();
   const old = await wsh.session("name");
   vanish(wsh.instance.runtimeDir);
@@ -60,7 +60,7 @@ test("a name that was taken meanwhile is not stolen back", async () => {
   expect(list).toHaveLength(young === null ? 1 : 2);
 });
 
-test("a server that did not look while another took its place ends", async () => {
+test("a server that did not notice its successor ends", async () => {
   await using wsh = new Wsh();
   await wsh.session("s");
   const first = await wsh.server();
@@ -70,7 +70,7 @@ test("a server that did not look while another took its place ends", async () =>
   const second = await wsh.server();
   process.kill(first.pid, "SIGCONT");
   await until("the first to end", () => Bun.deepEquals(wsh.servers(), [second.pid]));
-  // Its sockets are the second one's: it took neither of them along.
+  // Its sockets are the second one's: it removed neither of them.
   expect((await wsh.fetch("/sessions")).status).toBe(200);
   expect(existsSync(wsh.instance.mcpSocket)).toBe(true);
 });
@@ -87,7 +87,7 @@ test("one socket deleted, one name deleted: the session is found again", async (
   expect(existsSync(wsh.instance.runtimeDir)).toBe(true);
 });
 
-test("the locks deleted: sessions and server stay, make new ones, and are found dead when they are", async () => {
+test("the locks deleted: sessions and server stay, make new ones, and are found dead after their end", async () => {
   await using wsh = new Wsh();
   const { pid } = await wsh.session("s");
   await wsh.server();
@@ -105,7 +105,7 @@ test("the locks deleted: sessions and server stay, make new ones, and are found 
   await wsh.session("s");
 });
 
-test("a program that outlives its session's killed process does not keep the session", async () => {
+test("a program that outlives its killed session process does not keep the session", async () => {
   await using wsh = new Wsh();
   await wsh.session("s");
   const left = join(wsh.dir, "left");

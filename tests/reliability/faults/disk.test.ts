@@ -1,6 +1,6 @@
 /**
- * A disk that is full for a while. What was not written is said, nothing takes effect that was reported as failed, and
- * what is written afterwards stands whole and on lines of its own.
+ * A disk that is full for a while. Failed writes are reported, nothing takes effect that was reported as failed, and
+ * later writes are complete and on separate lines.
  */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
@@ -40,7 +40,7 @@ describe.skipIf(!canMount)("the audit log", () => {
     };
     await calls(1);
     enclave.fill();
-    // The page that the file has already takes a part of them.
+    // The file's existing page takes a part of them.
     await calls(60);
     enclave.empty();
     await calls(2);
@@ -89,11 +89,11 @@ describe.skipIf(!canMount)("a full runtime directory", () => {
     expect(await enclave.ok("persist")).toContain("is ephemeral");
   });
 
-  test("a name that cannot be changed stays, and an ended session's name is free all the same", async () => {
+  test("a name that cannot be changed stays, and an ended session's name is free nevertheless", async () => {
     await using enclave = await Enclave.open(runtime, "128k");
     await enclave.ok("new", "before", "--tag", "t");
     enclave.fill();
-    // Links take room for their names, until nothing is left.
+    // Links use up space for their names, until nothing is left.
     enclave.shell('i=0; while ln "$0/filler" "$0/filler$i" 2>/dev/null; do i=$((i+1)); [ $i -lt 2000 ] || break; done');
     const renamed = await enclave.run("rename", "before", "after");
     const names = await enclave.ok("list", "--names");

@@ -1,4 +1,4 @@
-/** Running wsh where something is scarce: few descriptors, short files, little memory, file systems that are full. */
+/** Runs wsh with scarce resources: few descriptors, short files, little memory, full file systems. */
 
 import { isMissing } from "../../support/programs.ts";
 import { type Finished, finished, Wsh, type WshOptions } from "../../support/wsh.ts";
@@ -21,18 +21,18 @@ export function limited(...limits: readonly string[]): string[] {
   return ["sh", "-c", `${limits.map((limit) => `ulimit ${limit}; `).join("")}exec "$@"`, "sh"];
 }
 
-/** Whether file systems can be mounted in a name space of one's own here. */
+/** Whether file systems can be mounted in a separate name space here. */
 export const canMount: boolean =
   !isMissing("unshare", "nsenter") &&
   process.platform === "linux" &&
   Bun.spawnSync(["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]).success;
 
-/** An instance in a mount name space of its own, with a small file system at one of its directories. */
+/** An instance in a separate mount name space, with a small file system at one of its directories. */
 export class Enclave implements AsyncDisposable {
   private constructor(
     readonly wsh: Wsh,
     private readonly holder: Bun.Subprocess,
-    /** Where the small file system is. */
+    /** Mount point of the small file system. */
     readonly path: string,
   ) {}
 
@@ -54,7 +54,7 @@ export class Enclave implements AsyncDisposable {
     return ["nsenter", `--mount=/proc/${this.holder.pid}/ns/mnt`, "--"];
   }
 
-  /** Runs `wsh ARGS` in there. */
+  /** Runs `wsh ARGS` inside. */
   run(...args: readonly string[]): Promise<Finished> {
     return runBehind(this.wsh, this.prefix, ...args);
   }
@@ -65,13 +65,13 @@ export class Enclave implements AsyncDisposable {
     return stdout;
   }
 
-  /** Runs a shell script in there; `$0` is the path of the small file system. */
+  /** Runs a shell script inside; `$0` is the path of the small file system. */
   shell(script: string): string {
     const { stdout } = Bun.spawnSync([...this.prefix, "sh", "-c", script, this.path], { env: { ...this.wsh.env } });
     return stdout.toString();
   }
 
-  /** Leaves no room. */
+  /** Fills the file system. */
   fill(): void {
     this.shell('cat /dev/zero > "$0/filler" 2>&1; while echo x >> "$0/filler"; do :; done 2>&1');
   }

@@ -1,6 +1,6 @@
 /**
- * Where something is scarce: descriptors, file sizes, address space, room on a disk, a place to write to, a file to
- * read. What cannot be done says why and leaves nothing behind; what runs goes on; what was scarce is used again.
+ * Scarce resources: descriptors, file sizes, address space, disk space, a writable directory, a readable file. A
+ * failed operation reports why and leaves nothing behind; running programs continue; freed resources are used again.
  */
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ if (!canMount)
 const WORKS = ["--", "echo works; (exit 4)"] as const;
 
 describe("few descriptors", () => {
-  test("a session lives with 24 of them, and its shell has the limit that was set", async () => {
+  test("a session works with 24 of them, and its shell has the limit that was set", async () => {
     await using wsh = new Wsh();
     await wsh.ok("list");
     const made = await runBehind(wsh, limited("-n 24"), "new", "few");
@@ -28,7 +28,7 @@ describe("few descriptors", () => {
     expect(await wsh.ok("exec", "few", "--", "ulimit -n")).toBe("24\n");
   });
 
-  test("a host at its limit refuses connections, keeps its program, and answers again afterwards", async () => {
+  test("a session process at its limit refuses connections, keeps its program, and answers again afterwards", async () => {
     await using wsh = new Wsh();
     await runBehind(wsh, limited("-n 40"), "new", "few");
     const [info] = await wsh.list();
@@ -40,7 +40,7 @@ describe("few descriptors", () => {
     expect(await wsh.list()).toMatchObject([{ name: "few", pid: info?.pid }]);
   });
 
-  test("a server at its limit goes on, and answers again afterwards", async () => {
+  test("a server at its limit continues, and answers again afterwards", async () => {
     await using wsh = new Wsh();
     const child = Bun.spawn([...limited("-n 64"), ...program, "server", "--bind", "none"], {
       cwd: wsh.dir,
@@ -66,7 +66,7 @@ test("short files: logs that may not grow end nothing", async () => {
   mkdirSync(wsh.instance.stateDir, { recursive: true, mode: 0o700 });
   writeFileSync(wsh.instance.sessionLog, "x".repeat(60 * 1024), { mode: 0o600 });
   expect(await runBehind(wsh, limited("-f 60"), "new", "short")).toMatchObject({ code: 0 });
-  // Its shell has started, and read what it needs.
+  // Its shell has started, and read its files.
   await wsh.shows("short", "$");
   vanish(wsh.instance.runtimeDir);
   await until("the session to register again, which it logs", async () => (await wsh.list()).length === 1);
@@ -82,7 +82,7 @@ test("little address space: refused with a reason, nothing is left behind", asyn
   await until("nothing to run", () => wsh.processes().length === 0);
 });
 
-test("a program that eats all the memory it may ends alone", async () => {
+test("a program that uses up its permitted memory ends alone", async () => {
   await using wsh = new Wsh();
   await wsh.session("eater");
   const eat = "(ulimit -v 200000; exec awk 'BEGIN { for (;;) s = s \"0123456789abcdef\" s }') 2>/dev/null";
@@ -99,7 +99,7 @@ describe("nowhere to write", () => {
     expect(await (await wsh.fetch("/sessions")).json()).toMatchObject([{ name: "s" }]);
   });
 
-  test("a state directory that is a file: sessions live, a token cannot be kept and that is said", async () => {
+  test("a state directory that is a file: sessions run, a token cannot be kept and that is reported", async () => {
     await using wsh = new Wsh();
     mkdirSync(join(wsh.env.HOME ?? "", ".local"), { recursive: true });
     writeFileSync(join(wsh.env.HOME ?? "", ".local/state"), "");
@@ -111,7 +111,7 @@ describe("nowhere to write", () => {
   });
 
   test("no HOME at all", async () => {
-    // Without both, what is kept would be in the home of whoever runs the tests.
+    // Without both, state would be kept in the home of the person who runs the tests.
     const state = mkdtempSync(join(tmpdir(), "wsh-t-"));
     using _gone = { [Symbol.dispose]: () => rmSync(state, { recursive: true }) };
     await using wsh = new Wsh({ env: { HOME: "", XDG_STATE_HOME: state } });
@@ -121,7 +121,7 @@ describe("nowhere to write", () => {
     expect(await (await wsh.fetch("/sessions")).json()).toMatchObject([{ name: "homeless" }]);
   });
 
-  test("a runtime directory that cannot be made is named", async () => {
+  test("a runtime directory that cannot be created is named", async () => {
     await using wsh = new Wsh();
     for (const args of [["new", "x"], ["server"]]) {
       const child = await runBehind(wsh, ["env", "XDG_RUNTIME_DIR=/proc"], ...args);
@@ -169,7 +169,7 @@ describe.skipIf(!canMount)("a full disk", () => {
     expect(await enclave.ok("persist", "on")).toContain("is persistent");
   });
 
-  test("under both: what runs goes on, a new session is refused and leaves nothing", async () => {
+  test("under both: running sessions continue, a new one is refused and leaves nothing", async () => {
     await using enclave = await Enclave.open((wsh) => wsh.dir, "512k");
     await enclave.ok("new", "before");
     enclave.fill();
@@ -197,7 +197,7 @@ describe.skipIf(!canMount)("a full disk", () => {
   });
 });
 
-test("a session that could not be made is not listed, and its name is free", async () => {
+test("a failed session is not listed, and its name is free", async () => {
   await using wsh = new Wsh();
   for (const limit of [8, 9, 10, 11]) {
     const refused = await runBehind(wsh, limited(`-n ${limit}`), "new", "name");
@@ -208,7 +208,7 @@ test("a session that could not be made is not listed, and its name is free", asy
   expect(await wsh.list()).toMatchObject([{ name: "name" }]);
 });
 
-/** A connection that says nothing; also one that is refused. */
+/** A silent connection; also one that is refused. */
 async function connect(path: string): Promise<{ end(): void }> {
   const nothing = { end: (): void => {} };
   return Bun.connect({ unix: path, socket: { data: () => {} } }).catch(() => nothing);

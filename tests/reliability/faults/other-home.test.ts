@@ -1,6 +1,6 @@
 /**
- * A HOME that is another user's, as with sudo without -H: settings cannot be read there, which is said, and what is kept
- * is in the runtime directory. And a state directory that is taken away.
+ * A HOME that is another user's, as with sudo without -H: settings cannot be read there, which is reported, and state is
+ * kept in the runtime directory. And a state directory that is taken away.
  */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
@@ -24,7 +24,7 @@ class Stranger implements AsyncDisposable {
     fs.chmodSync(this.wsh.env.HOME ?? "", 0o700);
   }
 
-  /** A directory for what is kept, of that user's. */
+  /** A state directory of that user. */
   get state(): string {
     return join(this.wsh.dir, "state");
   }

@@ -1,4 +1,4 @@
-/** A command prefix under which some system calls are refused, as in a sandbox or on a poor file system (Linux). */
+/** A command prefix under which some system calls are refused, as in a sandbox or on a limited file system (Linux). */
 import { isMissing } from "../../support/programs.ts";
 
 /** Numbers of the calls by architecture: symlink has none of its own on arm64. */

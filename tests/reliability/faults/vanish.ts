@@ -1,4 +1,4 @@
-/** A directory that goes away at once. Deleted file by file it would meet processes that make it anew meanwhile. */
+/** A directory that disappears at once. Deleted file by file, processes would recreate it meanwhile. */
 import { renameSync, rmSync } from "node:fs";
 
 export function vanish(directory: string): void {

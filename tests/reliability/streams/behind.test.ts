@@ -1,6 +1,6 @@
 /**
- * What real programs print, behind a status line and while a person looks back: every cell of the program stays what it
- * is by itself, and leaving shows it as it was. The recordings are in tests/fixtures/streams.
+ * Output of real programs under a status line and in copy mode: every cell of the program is the same as without them,
+ * and leaving shows the program unchanged. The recordings are in tests/fixtures/streams.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -17,21 +17,21 @@ const COLS = 80;
 const LABEL = /\d+ of \d+ lines up/;
 const PREFIX = "\x1c";
 
-/** On the normal screen the colour of blanks behind a line's last letter is not kept for looking back: only text is the same. */
+/** On the normal screen the colour of blanks after a line's last letter is not kept for copy mode: only text is the same. */
 const coloredEnds: ReadonlySet<string> = new Set(["dialog", "dialog-gauge"]);
 
 /** In a brief run ten of all kinds: screens of their own, pagers, editors of lines, dialogs, wide and coloured text. */
 const BRIEF = ["vim", "less", "mc", "git-diff", "python", "dialog", "fish", "tmux", "emoji", "attributes"];
 const programs = streamPrograms.filter(({ name }) => process.env.WSH_TEST_FULL === "1" || BRIEF.includes(name));
 
-/** The picture that the program's bytes make by themselves. */
+/** The picture that the program's bytes make alone. */
 async function alone(path: string): Promise<string[]> {
   using terminal = quietTerminal({ rows: ROWS, cols: COLS });
   await terminal.write(readFileSync(path));
   return describeRows(terminal.model.grid().lines);
 }
 
-describe("recorded programs behind a status line and a look back", () => {
+describe("recorded programs under a status line and in copy mode", () => {
   let wsh: Wsh;
   beforeAll(() => {
     wsh = new Wsh({ env: { WSH_STATUS: "on" } });
@@ -42,7 +42,7 @@ describe("recorded programs behind a status line and a look back", () => {
     test(name, async () => {
       const path = join(import.meta.dir, `../../fixtures/streams/${name}.vt`);
       const wanted = await alone(path);
-      // One row more than the program has, for the line; no answer to what it asks is echoed.
+      // One row more than the program has, for the line; no answer to its queries is echoed.
       await wsh.session(name, "--", "sh", "-c", `stty raw -echo; read -r go; cat '${path}'; exec sleep 1000`);
       await using person = await EmulatorTerminal.attach(wsh, name, { rows: ROWS + 1, cols: COLS, seen: `${name} ` });
       const picture = async (): Promise<string[]> => (await person.rows()).slice(0, ROWS);
@@ -57,7 +57,7 @@ describe("recorded programs behind a status line and a look back", () => {
       person.type(`${PREFIX}[`);
       await person.sees(LABEL);
       const looked = await picture();
-      // The label covers a part of one row, and nothing else is another.
+      // The label covers a part of one row, and nothing else differs.
       const said = (row = ""): string => (coloredEnds.has(name) ? row.replace(/ +\d+:\[.*$/s, "").trimEnd() : row);
       const others = looked.flatMap((row, at) => (said(row) === said(wanted[at]) ? [] : [at]));
       expect(others.length).toBeLessThanOrEqual(1);

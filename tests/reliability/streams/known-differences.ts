@@ -1,7 +1,7 @@
-/** Where wsh and tmux show a recorded program differently, and why that is right. Nothing else may differ. */
+/** Differences between wsh's and tmux's display of a recorded program, with the reason. Nothing else may differ. */
 
 export interface Explained {
-  /** Which lines of the comparison it explains. */
+  /** Lines of the comparison that it explains. */
   readonly pattern: RegExp;
   readonly reason: string;
 }

@@ -1,10 +1,10 @@
 /**
- * The programs whose output is recorded, and what is done in each: keys, and what the screen must show before the next.
- * Each runs in a directory of demo files, on a machine called `demo` with no other processes, so that a recording holds
- * nothing of where it was made.
+ * The recorded programs and their steps: keys, and the text that the screen must show before the next.
+ * Each runs in a directory of demo files, on a machine called `demo` with no other processes, so that a recording contains
+ * nothing of the recording machine.
  */
 
-/** Keys to type, or what the screen must show before going on. */
+/** Keys to type, or text that the screen must show before the next step. */
 type Step = string | RegExp;
 
 export interface StreamProgram {

@@ -1,13 +1,13 @@
 /**
- * The terminal model alone, as a test feeds it: bytes in, screen and answers out. Ids of lines, marks and clients are of
- * no interest here.
+ * The terminal model alone: bytes in, screen and answers out. Ids of lines, marks and clients do not
+ * matter here.
  */
 import { TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts";
 import { defaultProfile } from "../../../src/terminal/profile.ts";
 
 export interface QuietTerminal extends Disposable {
   readonly model: TerminalModel;
-  /** Everything that the terminal answered so far. */
+  /** All answers of the terminal so far. */
   readonly replies: string;
   write(bytes: Uint8Array | string): Promise<void>;
   /** The screen's rows as text, trailing blanks cut. */

@@ -1,7 +1,7 @@
 /**
  * `bun tests/reliability/streams/record.ts [NAME…]` records the streams again: each program in a pseudo terminal of
- * 80×24 with TERM=xterm-256color, whose questions the terminal model answers, as wsh would. Linux, as root: each runs in
- * name spaces of its own. What was not installed is named and left as it is.
+ * 80×24 with TERM=xterm-256color, whose queries the terminal model answers, as wsh would. Linux, as root: each runs in
+ * separate name spaces. Missing programs are named and their recordings left unchanged.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,12 +11,12 @@ import { type StreamProgram, streamPrograms } from "./programs.ts";
 import { quietTerminal } from "./quiet-terminal.ts";
 
 const target = join(import.meta.dir, "../../fixtures/streams");
-/** Longest recording in bytes; what comes later is left out. */
+/** Longest recording in bytes; later output is left out. */
 const LONGEST = 30_000;
-/** A program that writes nothing for so long, in ms, has shown what a key did. */
+/** A program that writes nothing for so long, in ms, has finished its reaction to a key. */
 const QUIET_MS = 250;
 
-/** The directory that the programs run in, and show. */
+/** The directory in which the programs run, and which they display. */
 const stage = "/tmp/demo";
 
 function setStage(): void {

@@ -1,6 +1,6 @@
 /**
- * What real programs print, shown by wsh and by tmux, compared cell by cell: text, colours, attributes, cursor. The
- * recordings are in tests/fixtures/streams; `record-streams.ts` makes them anew.
+ * Output of real programs in wsh and in tmux, compared cell by cell: text, colours, attributes, cursor. The
+ * recordings are in tests/fixtures/streams; `record-streams.ts` makes them again.
  */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -69,7 +69,7 @@ function differences({ grid, alternate }: Moment, picture: TmuxPicture): string[
   const found: string[] = [];
   if (alternate !== picture.alternate) found.push(`alternate screen ${alternate}, tmux ${picture.alternate}`);
   const ours = `${grid.cursor.row},${grid.cursor.col} ${grid.cursor.visible}`;
-  // tmux says 80 where a wrap is pending.
+  // tmux reports 80 where a wrap is pending.
   const theirs = `${picture.cursor.row},${Math.min(picture.cursor.col, grid.cols - 1)} ${picture.cursor.visible}`;
   if (ours !== theirs) found.push(`cursor ${ours}, tmux ${theirs}`);
   grid.lines.forEach((row, y) => {
@@ -84,7 +84,7 @@ function differences({ grid, alternate }: Moment, picture: TmuxPicture): string[
 }
 
 function describeCell({ text, fg, bg, flags }: PlainCell): string {
-  // The second half of a wide character looks as the first.
+  // The second half of a wide character has the style of the first.
   if (text === "") return "(half)";
   return `${JSON.stringify(text)} ${JSON.stringify([fg, bg, flags])}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Screens of tmux as cells: bytes are shown in panes of a tmux server of its own, and what `capture-pane -e` prints is
- * read back. One pane a picture; a pane's title says when tmux has parsed all of it.
+ * Screens of tmux as cells: bytes are displayed in panes of a separate tmux server, and the output of `capture-pane -e` is
+ * parsed. One pane per picture; a pane's title shows when tmux has parsed all of it.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ import type { Color } from "../../../src/protocol/screen.ts";
 import { until } from "../../support/until.ts";
 import { finished } from "../../support/wsh.ts";
 
-/** What is compared of a cell; a blank is a space. */
+/** The compared properties of a cell; a blank is a space. */
 export interface PlainCell {
   readonly text: string;
   readonly fg: Color | null;
@@ -36,7 +36,7 @@ export interface TmuxPicture {
   readonly alternate: boolean;
 }
 
-/** Shows each of `streams` on a screen of 80×24 and returns what tmux has on it then. */
+/** Displays each of `streams` on a screen of 80×24 and returns tmux's screen. */
 export async function tmuxPictures(streams: readonly Uint8Array[]): Promise<TmuxPicture[]> {
   const dir = mkdtempSync(join(tmpdir(), "wsh-tmux-"));
   const tmux = async (...args: readonly string[]): Promise<string> => {
@@ -50,7 +50,7 @@ export async function tmuxPictures(streams: readonly Uint8Array[]): Promise<Tmux
     if (code !== 0) throw new Error(`tmux ${args.join(" ")}: ${error}`);
     return out;
   };
-  // Raw, so that no byte is changed on its way; answers of tmux pile up unread.
+  // Raw, so that no byte is changed on its way; answers of tmux accumulate unread.
   const show = (name: string): string =>
     `stty raw -echo; cat ${name}; printf '\\033]2;${name} shown\\033\\\\'; exec sleep 1000`;
   try {
@@ -84,7 +84,7 @@ export async function tmuxPictures(streams: readonly Uint8Array[]): Promise<Tmux
 const GRAPHICS = "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·";
 const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** Cells of what `capture-pane -e` prints: text, SGR sequences, and shifts to line drawing. */
+/** Cells of the output of `capture-pane -e`: text, SGR sequences, and shifts to line drawing. */
 function readRows(text: string): PlainCell[][] {
   const pen = new Pen();
   let graphics = false;
@@ -129,7 +129,7 @@ class Pen {
     return { text, fg: this.fg, bg: this.bg, flags: this.flags };
   }
 
-  /** What tmux prints: always a reset before a flag is taken away. */
+  /** tmux's form: always a reset before a flag is removed. */
   apply(sgr: string): void {
     const numbers = sgr.split(";").map((part) => Number(part.split(":")[0]));
     for (let i = 0; i < numbers.length; i++) {

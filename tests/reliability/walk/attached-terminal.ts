@@ -1,6 +1,6 @@
 /**
  * A terminal that a test attaches: `wsh attach` in a pseudo terminal, its output read by an emulator that answers as a
- * real terminal would. What the person would see is `text`; a terminal that reads nothing is made with `pause`.
+ * real terminal would. The person's screen is `text`; `pause` makes it a terminal that does not read.
  */
 
 import { OuterScreen } from "../../support/terminals/outer-screen.ts";
@@ -54,7 +54,7 @@ export class AttachedTerminal implements Disposable {
     return this.screen.text();
   }
 
-  /** Waits until the screen shows it. */
+  /** Waits until the screen shows the text. */
   async shows(wanted: RegExp | string): Promise<void> {
     await until(`the terminal to show ${wanted}`, () => {
       const text = this.text().join("\n");

@@ -1,4 +1,4 @@
-/** An AI host at the other end of `wsh mcp`: JSON-RPC lines, no SDK, so that what is sent and heard is what it seems. */
+/** An AI host at the other end of `wsh mcp`: JSON-RPC lines, no SDK, so that messages are sent and received unchanged. */
 import { until } from "../../support/until.ts";
 import type { Wsh } from "../../support/wsh.ts";
 
@@ -38,7 +38,7 @@ export class McpPipe implements Disposable {
     });
   }
 
-  /** What a tool answers, parsed; throws what went wrong. */
+  /** A tool's answer, parsed; throws its error. */
   async tool(name: string, args: object = {}): Promise<unknown> {
     const { result, error } = await this.request("tools/call", { name, arguments: args });
     if (error !== undefined) throw new Error(`${name}: ${error.message}`);

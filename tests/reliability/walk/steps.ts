@@ -1,6 +1,6 @@
 /**
- * What a walk can do: one entry a step, with how often it is chosen and when it is possible. A step waits for what it
- * caused and changes what should be there accordingly; the world is checked after each.
+ * Steps of a walk: each with its weight and the condition under which it is possible. A step waits for its
+ * effect and changes the expected state accordingly; the world is checked after each.
  */
 
 import { hasEnded, stopProcess } from "../../support/processes.ts";
@@ -9,9 +9,9 @@ import { vanish } from "../faults/vanish.ts";
 import { McpPipe } from "./mcp-pipe.ts";
 import type { Known, World } from "./world.ts";
 
-/** Sessions that live at once, at most. */
+/** Running sessions at the same time, at most. */
 const MOST_SESSIONS = 5;
-/** While a process hangs, what is done with others takes no longer than this, in ms: a busy machine, not a wait. */
+/** While a process hangs, operations on others take no longer than this, in ms: a busy machine, not a wait. */
 const PROMPT_MS = 8_000;
 
 export interface Dice {
@@ -24,7 +24,7 @@ interface Step {
   readonly name: string;
   readonly weight: number;
   possible(world: World): boolean;
-  /** Returns what was done, for the log. */
+  /** Returns a description for the log. */
   run(world: World, dice: Dice): Promise<string>;
 }
 
@@ -34,7 +34,7 @@ const viewed = ({ sessions }: World): Known[] => sessions.filter(({ viewer }) =>
 const unviewed = ({ sessions }: World): Known[] => sessions.filter(({ viewer }) => viewer === null);
 const size = (dice: Dice): { rows: number; cols: number } => ({ rows: 8 + dice.below(25), cols: 30 + dice.below(80) });
 
-/** Types at the prompt what prints a mark. The typed text itself does not look like one. */
+/** Types a command that prints a mark. The typed text itself does not look like one. */
 async function printMark(
   world: World,
   known: Known,
@@ -52,7 +52,7 @@ function viewerOf(known: Known): NonNullable<Known["viewer"]> {
   return known.viewer;
 }
 
-/** A terminal has gone: the code that its client ended with, and the line it left. */
+/** A terminal has gone: its client's exit code, and the line that it left. */
 async function left(known: Known, code: number, message?: string): Promise<void> {
   const viewer = viewerOf(known);
   const seen = await viewer.exited;
@@ -62,7 +62,7 @@ async function left(known: Known, code: number, message?: string): Promise<void>
   known.viewer = null;
 }
 
-/** The session is over; its terminal, if there is one, says why. */
+/** The session has ended; its terminal, if there is one, shows why. */
 async function gone(world: World, known: Known, code: number, message: string): Promise<void> {
   if (known.viewer !== null) await left(known, code, message);
   world.forget(known);
@@ -479,7 +479,7 @@ export const steps: readonly Step[] = [
     possible: anySession,
     async run(world) {
       vanish(world.wsh.instance.runtimeDir);
-      // Not in a list: a server that kept its connections shows sessions that nobody finds by their names yet.
+      // Not in a list: a server that kept its connections shows sessions that cannot be found by their names yet.
       for (const known of world.sessions) await world.foundAgain(known);
       if (world.server !== null) {
         await until("the server to listen again", async () => {

@@ -1,7 +1,7 @@
 /**
- * A random walk over the whole product: sessions, terminals, agents' drawings, servers, bridges, and every process of
- * them killed or stopped on the way; after each step everything must be as it should be. WSH_WALK_SEED repeats a walk,
- * WSH_WALK_SECONDS sets how long it goes on.
+ * A random walk over the whole product: sessions, terminals, agents' drawings, servers, bridges, and each of their
+ * processes killed or stopped meanwhile; after each step the world must match the expected state. WSH_WALK_SEED repeats a
+ * walk, WSH_WALK_SECONDS sets its duration.
  */
 import { expect, test } from "bun:test";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";

@@ -1,5 +1,5 @@
 /**
- * What should be there, beside what is: the sessions that a random walk made and what they must show, the server, the
+ * The expected and the actual state: the sessions that a random walk made and their screens, the server, the
  * attached terminals, the bridge. Steps change both sides; `check` compares them. Nothing in here is random.
  */
 import { existsSync, readdirSync } from "node:fs";
@@ -24,7 +24,7 @@ interface Strip {
   readonly text: string;
 }
 
-/** A session as it must be. */
+/** The expected state of a session. */
 export interface Known {
   name: string;
   readonly id: string;
@@ -34,18 +34,18 @@ export interface Known {
   pid: number;
   readonly host: number;
   readonly tags: Set<string>;
-  /** Lines of output that its screen must hold, newest last; older ones may have left it. */
+  /** Lines of output that its screen must contain, newest last; older ones may have scrolled away. */
   marks: string[];
   overlays: Box[];
   panels: Strip[];
   viewer: AttachedTerminal | null;
 }
 
-/** Lines that a step prints look so, and nothing else does. */
+/** Lines that a step prints have this form, and no others do. */
 const MARK = /^mark-\d+$/;
 
 export class World implements AsyncDisposable {
-  // Ended sessions go away at once, so that the list is exact.
+  // Ended sessions are removed at once, so that the list is exact.
   readonly wsh = new Wsh({ config: 'grace_seconds = 0\nkill_grace_ms = 500\nagents_may = "everything"\n' });
   readonly sessions: Known[] = [];
   /** The server that the walk started; others may be started by bridges. */
@@ -57,7 +57,7 @@ export class World implements AsyncDisposable {
     return `mark-${++this.marks}`;
   }
 
-  /** Asks a session's host. */
+  /** Queries a session process. */
   async ask<T>(known: Known, run: (client: SessionClient) => Promise<T>): Promise<T> {
     using client = await SessionClient.open(this.wsh.instance, known.name);
     return await run(client);
@@ -128,7 +128,7 @@ export class World implements AsyncDisposable {
       .sort();
     let seen: string[] = [];
     await until("the list to be right", async () => {
-      // A session whose process was killed is listed as lost, if it was written down by then.
+      // A session whose process was killed is listed as crashed if a checkpoint was written by then.
       const list = (await this.wsh.list()).filter(({ state }) => state !== "crashed");
       seen = list.map(({ name, id, pid, tags, attached }) => `${name} ${id} ${pid} [${tags}] ${attached}`).sort();
       return seen.join("\n") === wanted.join("\n");
@@ -147,7 +147,7 @@ export class World implements AsyncDisposable {
     throw new Error(`session ${known.name} should show ${known.marks.slice(-5)} last; it shows\n${lines.join("\n")}`);
   }
 
-  /** The person sees the session's screen, with what agents drew on it. */
+  /** The person sees the session's screen, with agents' drawings on it. */
   private async checkViewer(known: Known): Promise<void> {
     const { viewer } = known;
     if (viewer === null) return;
@@ -161,7 +161,7 @@ export class World implements AsyncDisposable {
     });
   }
 
-  /** A file for each session and its name, and nothing else of hosts. */
+  /** A file for each session and its name, and no other files of session processes. */
   private async checkFiles(): Promise<void> {
     const { sessionsDir, namesDir } = this.wsh.instance;
     const names = this.sessions.flatMap(({ name, id, window }) => [name, `${id}.${window.slice(1)}`]).sort();
@@ -184,7 +184,7 @@ export class World implements AsyncDisposable {
     await until("what is over to have ended", () => {
       const servers = new Set(this.wsh.servers());
       if (servers.size > 1) return false;
-      // A zombie has no environment any more, so it is not seen here.
+      // A zombie has no environment any more, so it is not found here.
       strays = this.wsh.processes().filter(({ pid }) => !allowed.has(pid) && !servers.has(pid));
       return strays.length === 0;
     }).catch((error) => {
@@ -230,7 +230,7 @@ export class World implements AsyncDisposable {
   }
 }
 
-/** What a person's terminal of that width shows: strips, the program's screen, boxes above it. */
+/** Expected screen of a person's terminal of that width: strips, the program's screen, boxes above it. */
 function compose(known: Known, screen: readonly string[], cols: number): string[] {
   const strip = ({ text }: Strip): string => text.slice(0, cols);
   // The newest is nearest the edge.
