@@ -14,12 +14,13 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Call, CallContext } from "../operations/call.ts";
 import type { AskResult } from "../protocol/ask-result.ts";
-import type { Access, Admission } from "../protocol/caller.ts";
+import type { Access, Admission, Caller } from "../protocol/caller.ts";
 import { type WaitsForPerson, waitingText } from "../protocol/control.ts";
 import { defined } from "../protocol/defined.ts";
 import { isRecord } from "../protocol/json.ts";
-import type { OwnerProcess } from "../protocol/owner.ts";
+import { type Owner, type OwnerProcess, ownerOf } from "../protocol/owner.ts";
 import { VERSION } from "../protocol/version.ts";
+import { visibleCell } from "../protocol/visible.ts";
 import { DEFAULT_WAIT_MS } from "../protocol/wait-times.ts";
 import { askClient, askedState, clientAnswer, mayElicit } from "./elicitation.ts";
 import { instructionsFor } from "./instructions.ts";
@@ -34,6 +35,9 @@ import { callScript, type ScriptCaller, script } from "./tools/script.ts";
 import { type Ask, listedAnnotations, listedOutput, type Tool } from "./tools/tool.ts";
 import type { ToolSet } from "./tools/tool-sets.ts";
 import { machineTools, servedTools, tools } from "./tools/tools.ts";
+
+/** Longest name of a client, in characters. */
+const LONGEST_NAME = 64;
 
 /** Settings shared by all callers. */
 export interface McpSettings {
@@ -130,6 +134,13 @@ function promptOf({ description, text }: Skill) {
   return { description, messages: [{ role: "user" as const, content: { type: "text" as const, text } }] };
 }
 
+function callerAt(server: McpServer, { id, connected, agent, via, only }: McpCaller): Caller {
+  // It is shown to people, who must be able to read it.
+  const given = visibleCell(server.server.getClientVersion()?.name ?? "").trim();
+  const name = given === "" ? undefined : Array.from(given).slice(0, LONGEST_NAME).join("");
+  return { kind: "mcp", id, connected, ...defined({ name, agent, via, only }) };
+}
+
 /** Calls operations on behalf of the caller until the signal reports that the answer is no longer needed. */
 function asker(
   server: McpServer,
@@ -139,16 +150,10 @@ function asker(
   machine?: string,
   waits?: (waiting: WaitsForPerson) => void,
 ): Ask {
-  const client = server.server.getClientVersion()?.name;
   const context: CallContext = {
     signal,
     access: caller.access,
-    caller: {
-      kind: "mcp",
-      id: caller.id,
-      connected: caller.connected,
-      ...defined({ name: client, agent: caller.agent, via: caller.via, only: caller.only }),
-    },
+    caller: callerAt(server, caller),
     ...defined({ ended: caller.ended, cwd: caller.cwd, env: caller.env, process: caller.process, machine, waits }),
   };
   return (name, input, session) =>
@@ -181,6 +186,7 @@ function registerTool(server: McpServer, settings: McpSettings, caller: McpCalle
         context,
         settings,
         caller,
+        ownerOf(callerAt(server, caller)),
         () => mayElicit(context, server.server.getClientCapabilities()),
         () => ({
           // A program belongs to its agent and has the agent's rights: no other agent and no other token can resume it.
@@ -210,6 +216,7 @@ async function callTool(
   context: ServerContext,
   settings: McpSettings,
   caller: McpCaller,
+  owner: Owner,
   elicits: () => boolean,
   scripted: () => ScriptCaller,
 ): Promise<CallToolResult | InputRequiredResult> {
@@ -222,10 +229,10 @@ async function callTool(
   try {
     const warnings = unknownParameterWarnings(unknown);
     if (tool === script) return goodResult(await callScript(parameters, scripted()), warnings);
-    if (tool !== askUser) return goodResult(await namingPane(tool, parameters, ask), warnings);
+    if (tool !== askUser) return goodResult(await namingPane(tool, parameters, ask, owner), warnings);
     const answered = clientAnswer(parameters, caller.id, context);
     if (answered !== null) return goodResult(answered, warnings);
-    const result = (await tool.call(parameters, ask)) as AskResult;
+    const result = (await tool.call(parameters, ask, owner)) as AskResult;
     const asks = result.decided_by === "nobody_attached" && elicits();
     return (asks ? await askClient(parameters, caller.id, context) : null) ?? goodResult(result, warnings);
   } catch (thrown) {
@@ -234,14 +241,19 @@ async function callTool(
 }
 
 /** If the target matched several panes, the operation names the chosen one, and so does the tool's result. */
-async function namingPane(tool: Tool, parameters: Readonly<Record<string, unknown>>, ask: Ask): Promise<unknown> {
+async function namingPane(
+  tool: Tool,
+  parameters: Readonly<Record<string, unknown>>,
+  ask: Ask,
+  owner: Owner,
+): Promise<unknown> {
   let pane: string | undefined;
   const hearing: Ask = async (name, input, session) => {
     const output = await ask(name, input, session);
     if (hasPane(output)) pane = output.pane;
     return output;
   };
-  const result = await tool.call(parameters, hearing);
+  const result = await tool.call(parameters, hearing, owner);
   return pane === undefined || !isRecord(result) || "pane" in result ? result : { ...result, pane };
 }
 

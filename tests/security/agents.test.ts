@@ -90,6 +90,15 @@ test("an agent owns the sessions that it made; it reads a person's session, and 
     ]);
   }
   expect((await tool("wsh_get_screen", { session: "hidden" })).text).toContain("access_denied");
+  // A name is shown to people.
+  for (const [name, shown] of [
+    [" \n", "an MCP client may not"],
+    [`\x1b[31m\u202e${"x".repeat(99)}`, `\\x1b[31m\\u202e${"x".repeat(50)} may not`],
+  ] as const) {
+    const named = await wsh.client({ name });
+    const { content } = await named.callTool({ name: "wsh_close_pane", arguments: { pane: "theirs" } });
+    expect(JSON.parse((content as { text: string }[])[0]?.text ?? "{}").message).toContain(shown);
+  }
   const owners = Object.fromEntries((await wsh.list()).map(({ name, owner }) => [name, owner?.kind]));
   expect(owners).toEqual({ mine: "agent", theirs: "person", hidden: "person" });
 });
@@ -232,8 +241,12 @@ test("of several targets nothing is done once one is refused", async () => {
   expect((await byAgent("buffer", "delete", "--all")).error).toContain("claude may not");
   expect((await byAgent("buffer", "delete", "--all", "--session", "own")).error).toContain("claude may not");
   expect((await byAgent("kill", "own", "theirs")).error).toContain("claude may not");
+  await tool("wsh_create_session", { name: "own-2" });
+  const ended = await tool("wsh_manage_session", { session: ["own-2", "theirs"], action: "kill" });
+  expect(ended.text).toContain("nothing more is ended, since 'theirs' was refused");
   expect(await wsh.ok("buffer", "list")).toContain("its");
-  expect((await wsh.list()).map(({ name }) => name)).toContain("own");
+  expect((await wsh.list()).map(({ name }) => name)).toEqual(expect.arrayContaining(["own", "own-2"]));
+  await wsh.ok("kill", "own-2");
   await wsh.ok("buffer", "delete", "--all");
   expect((await byAgent("kill", "own")).code).toBe(0);
 });

@@ -36,7 +36,15 @@ export class McpInstance extends Wsh {
   }
 
   /** A client of the SDK's second version over `wsh mcp ARGS`. */
-  async client({ args = [], mode = "legacy" }: { args?: readonly string[]; mode?: Era } = {}): Promise<Client> {
+  async client({
+    args = [],
+    mode = "legacy",
+    name,
+  }: {
+    args?: readonly string[];
+    mode?: Era;
+    name?: string;
+  } = {}): Promise<Client> {
     const [command = "", ...own] = program;
     return this.connect(
       mode,
@@ -47,6 +55,7 @@ export class McpInstance extends Wsh {
         cwd: this.dir,
         stderr: "pipe",
       }),
+      name,
     );
   }
 
@@ -62,8 +71,8 @@ export class McpInstance extends Wsh {
     );
   }
 
-  async connect(mode: Era, transport: Parameters<Client["connect"]>[0]): Promise<Client> {
-    const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
+  async connect(mode: Era, transport: Parameters<Client["connect"]>[0], name = "test"): Promise<Client> {
+    const client = new Client({ name, version: "1" }, { versionNegotiation: { mode } });
     await client.connect(transport);
     this.owned.push(client);
     return client;

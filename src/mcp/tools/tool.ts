@@ -10,6 +10,7 @@ import type { OperationInput, OperationName, OperationOutput } from "../../opera
 import type { Access } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { described } from "../../protocol/fields.ts";
+import type { Owner } from "../../protocol/owner.ts";
 import { parse } from "../../protocol/parse.ts";
 import { describeInput, describeOutput } from "./json-schema.ts";
 
@@ -39,7 +40,7 @@ interface ToolDefinition<P extends Parameters> {
   readonly output: v.GenericSchema;
   /** Reports progress while it waits. */
   readonly waits?: boolean;
-  readonly run: (parameters: v.InferOutput<P>, ask: Ask) => Promise<unknown>;
+  readonly run: (parameters: v.InferOutput<P>, ask: Ask, caller: Owner) => Promise<unknown>;
 }
 
 export interface Tool {
@@ -61,7 +62,7 @@ export interface Tool {
    * Parses the parameters and runs the tool.
    * @throws WshError invalid_request naming the parameter, or an operation's error
    */
-  readonly call: (parameters: Readonly<Record<string, unknown>>, ask: Ask) => Promise<unknown>;
+  readonly call: (parameters: Readonly<Record<string, unknown>>, ask: Ask, caller: Owner) => Promise<unknown>;
 }
 
 export function tool<P extends Parameters>(definition: ToolDefinition<P>): Tool {
@@ -77,7 +78,7 @@ export function tool<P extends Parameters>(definition: ToolDefinition<P>): Tool 
     outputJson: describeOutput(output),
     parameterNames: new Set(Object.keys(parameters.entries)),
     needsSession: Array.isArray(required) && required.includes("session"),
-    call: async (given, ask) => run(parseParameters(parameters, given), ask),
+    call: async (given, ask, caller) => run(parseParameters(parameters, given), ask, caller),
   };
 }
 
