@@ -17,6 +17,7 @@ import { join } from "node:path";
 import { isFileAt } from "../instance/lock.ts";
 import { ensureOwnDir } from "../instance/owned-files.ts";
 import { tryFlock } from "../platform/descriptors.ts";
+import { openToRead } from "../platform/readable.ts";
 import { type HistoryRecord, writeBegin, writeLine, writeMoved, writeNamed } from "./record.ts";
 
 /** Length at which a journal is closed and another one begun, in bytes: an import takes a second. */
@@ -186,13 +187,8 @@ export interface OpenJournal extends Disposable {
 
 /** Returns null when the journal is gone or its path is not a file. */
 export function openJournal(path: string): OpenJournal | null {
-  let fd: number;
-  try {
-    // A pipe of this name would wait for a writer.
-    fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
-  } catch {
-    return null;
-  }
+  const fd = openToRead(path);
+  if (fd === null) return null;
   if (!fs.fstatSync(fd).isFile()) {
     fs.closeSync(fd);
     return null;

@@ -18,3 +18,13 @@ export function readLink(path: string): string | null {
     return null;
   }
 }
+
+/** Opens a file of which others may have made a pipe, which would block, or a link; null when it cannot be opened. */
+export function openToRead(path: string): number | null {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+  try {
+    return fs.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch {
+    return null;
+  }
+}

@@ -6,6 +6,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { checkOwnDir, checkOwnFile } from "../../instance/owned-files.ts";
+import { openToRead } from "../../platform/readable.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Block, type BlockKind, readBlocks } from "./blocks.ts";
 import { type HistoryFile, historyOf, ownFiles, partFiles } from "./part-writer.ts";
@@ -144,12 +145,8 @@ function newest<S extends typeof PaneRecordSchema | typeof LayoutRecordSchema>(
 /** @returns null when it is gone @throws WshError unsafe_path */
 function readOwn(path: string): Uint8Array | null {
   if (!checkOwnFile(path)) return null;
-  let fd: number;
-  try {
-    fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
-  } catch {
-    return null;
-  }
+  const fd = openToRead(path);
+  if (fd === null) return null;
   try {
     const { size } = fs.fstatSync(fd);
     const length = Math.min(size, MAX_FILE_BYTES);

@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { isFileAt } from "../../instance/lock.ts";
 import { checkOwnDir, checkOwnFile, ensureOwnDir } from "../../instance/owned-files.ts";
 import { tryFlock } from "../../platform/descriptors.ts";
+import { openToRead } from "../../platform/readable.ts";
 import { type Block, packBlock } from "./blocks.ts";
 import { declinedFile, historyFile, lockFile, type PartFile, type PartName, partFile, stateFile } from "./places.ts";
 
@@ -384,12 +385,8 @@ async function syncDirectory(path: string): Promise<void> {
 
 /** Whether another process holds a part's lock. */
 function isHeld(path: string): boolean {
-  let fd: number;
-  try {
-    fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
-  } catch {
-    return false;
-  }
+  const fd = openToRead(path);
+  if (fd === null) return false;
   try {
     return tryFlock(fd, "shared").kind === "held";
   } finally {

@@ -9,6 +9,7 @@ import { type Instance, sessionSocket } from "../../instance/paths.ts";
 import { thisMachine } from "../../instance/place-digest.ts";
 import { bootId } from "../../platform/boot.ts";
 import { tryFlock } from "../../platform/descriptors.ts";
+import { openToRead } from "../../platform/readable.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, type Target } from "../../protocol/names.ts";
 import { processState } from "../../registry/liveness.ts";
@@ -92,7 +93,7 @@ function isServed(instance: Instance, part: PartName): boolean {
 }
 
 function lockOf(path: string): "taken" | "held" | "refused" {
-  const fd = safely(() => fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK));
+  const fd = openToRead(path);
   if (fd === null) return "taken";
   try {
     return tryFlock(fd, "shared").kind;

@@ -5,6 +5,7 @@
  */
 import fs from "node:fs";
 import * as v from "valibot";
+import { openToRead } from "../../platform/readable.ts";
 import { agentMessage } from "../../protocol/agent.ts";
 import { present } from "../../protocol/defined.ts";
 
@@ -65,13 +66,8 @@ function firstPrompt(entries: readonly TranscriptEntry[]): string | undefined {
 
 function readPart(path: string, most: number, from: "start" | "end"): { text: string; isCut: boolean } | null {
   if (!isTranscript.test(path)) return null;
-  let fd: number;
-  try {
-    // Flags that prevent blocking on a pipe, and following a link.
-    fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
-  } catch {
-    return null;
-  }
+  const fd = openToRead(path);
+  if (fd === null) return null;
   try {
     const { size, uid } = fs.fstatSync(fd);
     if (!fs.fstatSync(fd).isFile() || uid !== process.getuid?.()) return null;
