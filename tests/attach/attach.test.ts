@@ -319,7 +319,7 @@ withTmux("keys", () => {
     person.type("\x01g");
     await person.sees(/│/);
     person.type("\x01\x1bv");
-    await person.sees(/g +pane\.split direction=r…/);
+    await person.sees(/g +pane\.split direction=ri…/);
     const told = JSON.parse(await wsh.ok("keys", "--json"));
     expect(told.keys.find((each: { key: string }) => each.key === "g")).toMatchObject({
       operation: "pane.split",
