@@ -1,5 +1,5 @@
 /**
- * Parsers of what strangers send hold with any input: frames of the hosts' sockets, requests of WebSockets, keys of
+ * Parsers of untrusted data withstand any input: frames of session sockets, requests of WebSockets, keys of
  * terminals, output of programs. Briefly in every run, for minutes with WSH_TEST_FULL=1.
  */
 import { expect, test } from "bun:test";
@@ -14,7 +14,7 @@ import { fuzz, pieces, type Random } from "../support/fuzz.ts";
 
 const PATIENCE_MS = 300_000;
 
-/** What was thrown must be meant for the sender. */
+/** A thrown error must be meant for the sender. */
 function refusal(fn: () => unknown): string | null {
   try {
     fn();
@@ -90,7 +90,7 @@ test(
   PATIENCE_MS,
 );
 
-/** A terminal that keeps what it would type and say. */
+/** A terminal that records what it would type and answer. */
 function terminal(rows: number, cols: number) {
   const replies: Uint8Array[] = [];
   const titles: string[] = [];
@@ -123,7 +123,7 @@ async function show(input: Uint8Array, random: Random): Promise<void> {
   // Answers are terminal sequences: a shell that reads them runs nothing.
   expect(Buffer.concat(replies).toString("latin1")).not.toMatch(/[\r\n]/);
   for (const title of titles) expect(title).not.toMatch(/\p{Cc}/u);
-  // What is sent to a new terminal shows the same again.
+  // The bytes for a new terminal show the same again.
   const copy = terminal(6, 20).model;
   await copy.write(model.serialize({ history: 10 }));
   copy.dispose();

@@ -1,4 +1,4 @@
-/** What a person's terminal shows after frames were rendered on it is the frame, to the cell and colour. */
+/** A person's terminal shows exactly the frame after frames were rendered on it, to the cell and colour. */
 import { describe, expect, test } from "bun:test";
 import * as v from "valibot";
 import { parseDepth } from "../../../src/attach/color-probe.ts";
@@ -42,7 +42,7 @@ function textView(texts: readonly string[], cols: number, more: Partial<Frame> =
 
 const bytesOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
-describe("painting", () => {
+describe("rendering", () => {
   test("an unchanged frame writes nothing, one changed cell writes little", () => {
     const before = textView(["one", "two", "three"], 40);
     expect(render(before, { ...before }, noEvents, trueColor)).toHaveLength(0);
@@ -51,13 +51,13 @@ describe("painting", () => {
     expect(bytes).toBe("\x1b[?2026h\x1b[?25l\x1b[2;3HO\x1b[1;1H\x1b[?25h\x1b[?2026l");
   });
 
-  test("what is typed costs what a terminal's own echo would: the character, where the cursor is", () => {
+  test("an echo costs as little as a terminal's own: the character at the cursor", () => {
     const at = (text: string, col: number): Frame => {
       const view = textView(["one", text], 40);
       return { ...view, cursor: { ...view.cursor, row: 1, col } };
     };
     expect(bytesOf(render(at("$ l", 3), at("$ ls", 4), noEvents, trueColor))).toBe("s");
-    // A cursor that is elsewhere afterwards, or a width that terminals disagree on, needs more.
+    // A different cursor position afterwards, or a width that terminals disagree on, needs more.
     expect(bytesOf(render(at("$ l", 3), at("$ ls", 3), noEvents, trueColor))).toContain("\x1b[2;4H");
     expect(bytesOf(render(at("$ ", 2), at("$ 👍🏽", 4), noEvents, trueColor))).toContain("\x1b[2;5H");
   });
@@ -94,7 +94,7 @@ describe("painting", () => {
     expect(outer.text()).toEqual(["a9", "a10", "a11"]);
   });
 
-  test("what a passed-through program left set does not disturb the first frame", async () => {
+  test("state that a passed-through program left set does not disturb the first frame", async () => {
     using outer = new OuterScreen(4, 20);
     await outer.write("\x1b[2;3r\x1b[?6h\x1b[4h\x1b(0\x1b[1;31;44mlqqk\x1b[?69h\x1b[20h\x0e");
     const frame = textView(["lqqk", "second", "", "last of four rows xx"], 20);
@@ -102,7 +102,7 @@ describe("painting", () => {
     expect(describeRows(outer.grid().lines)).toEqual(describeRows(frame.lines));
   });
 
-  test("the program's alternate screen is one of the outer terminal's too, and what was before comes back", async () => {
+  test("the program's alternate screen is one of the outer terminal's too, and the earlier content returns", async () => {
     using outer = new OuterScreen(3, 20);
     const shell = textView(["$ vim", "", ""], 20);
     const vim = textView(["~", "~", "file"], 20, { modes: { ...initialFrameModes, alternate: true } });
@@ -115,7 +115,7 @@ describe("painting", () => {
     expect(outer.text()).toEqual(["$ vim", "", ""]);
   });
 
-  test("modes follow the program's by difference, and all end on the way out", async () => {
+  test("modes follow the program's by difference, and all are reset on the way out", async () => {
     using outer = new OuterScreen(3, 20);
     const before = textView(["", "", ""], 20);
     const modes = {
@@ -154,7 +154,7 @@ describe("painting", () => {
     }
   });
 
-  test("a terminal left on its alternate screen by a killed client is put back, cursor at the bottom", async () => {
+  test("a terminal left on its alternate screen by a killed client is restored, cursor at the bottom", async () => {
     using outer = new OuterScreen(5, 20);
     await outer.write("shell$ wsh\r\n\x1b[?1049h\x1b[2;3r\x1b[41mvim");
     await outer.write(restoreTerminal(trueColor, { alternate: "maybe" }));
@@ -184,7 +184,7 @@ describe("painting", () => {
     expect(outer.text()).toEqual(["  ok"]);
   });
 
-  test("links and fancy underlines are written where the terminal has them, and closed", () => {
+  test("links and fancy underlines are written if the terminal has them, and closed", () => {
     const style = { ...plain, flags: 8, underlineStyle: "curly", underlineColor: { indexed: 1 } } as const;
     const linked = { ...plain, link: "https://example.org/" } as const;
     const lines = [[...rowOf("ab", 2, style), ...rowOf("cd", 2, linked), ...rowOf("e", 1)]];
@@ -194,7 +194,7 @@ describe("painting", () => {
     expect(bytes).toContain(`\x1b[0;4m\x1b[4:3;58:5:1mab\x1b[m${link}cd\x1b]8;;\x1b\\e`);
     const plainer = bytesOf(render(null, frame, noEvents, { ...trueColor, hyperlinks: false, underlineStyles: false }));
     expect(plainer).toContain("\x1b[0;4mab\x1b[mcde");
-    // No name has to be known; consoles print what they do not know.
+    // An unknown name is accepted; consoles print unknown sequences.
     expect(capsFromEnvironment({ TERM: "xterm-256color", VTE_VERSION: "7200" }).underlineStyles).toBe(true);
     for (const env of [{ TERM: "linux" }, { TERM: "screen" }, { TERM: "xterm", TERM_PROGRAM: "Apple_Terminal" }])
       expect(capsFromEnvironment(env).underlineStyles).toBe(false);
@@ -229,7 +229,7 @@ describe("painting", () => {
   });
 });
 
-describe("colours of the terminal at hand", () => {
+describe("the terminal's colours", () => {
   test("the environment tells how many there are", () => {
     expect(colorDepth({ TERM: "xterm-256color", COLORTERM: "truecolor" })).toBe("truecolor");
     expect(colorDepth({ TERM: "xterm-256color" })).toBe(256);
@@ -252,7 +252,7 @@ describe("colours of the terminal at hand", () => {
     expect(capsFromEnvironment({ TERM: "tmux-256color" })).toMatchObject({ bce: false, colors: 256 });
   });
 
-  test("what it has not becomes the nearest that it has", () => {
+  test("an unavailable colour becomes the nearest available one", () => {
     const rgb = (r: number, g: number, b: number) => ({ rgb: { r, g, b } });
     expect(downConvert(rgb(255, 0, 0), 256)).toEqual({ indexed: 196 });
     expect(downConvert(rgb(128, 128, 128), 256)).toEqual({ indexed: 244 });
@@ -263,7 +263,7 @@ describe("colours of the terminal at hand", () => {
     expect(downConvert(rgb(1, 2, 3), "truecolor")).toEqual(rgb(1, 2, 3));
   });
 
-  test("the terminal itself says it with XTGETTCAP or DECRQSS", () => {
+  test("the terminal itself reports it with XTGETTCAP or DECRQSS", () => {
     const hex = (text: string) => Buffer.from(text).toString("hex");
     for (const [answer, depth] of [
       [`\x1bP1+r${hex("RGB")}=${hex("8/8/8")}\x1b\\`, "truecolor"],
@@ -378,7 +378,7 @@ describe("random screens", () => {
   }
 
   for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
-    test(`overlays, panels, resizes and output: the outer screen is the frame made from scratch (seed ${seed})`, async () => {
+    test(`overlays, panels, resizes and output: the outer screen is the frame composed from scratch (seed ${seed})`, async () => {
       const { random, below, pick, overlay, panel } = makeWorld(seed);
       let size = { rows: 12, cols: 40 };
       let client = size;
@@ -396,7 +396,7 @@ describe("random screens", () => {
         if (random() < 0.15) size = { rows: 1 + below(16), cols: 2 + below(60) };
         if (random() < 0.3) client = random() < 0.6 ? size : { rows: 1 + below(16), cols: 2 + below(60) };
         const layout = layoutPanels(panels, size);
-        // The program's size lags behind now and then, as between a layout and the resize.
+        // The program's size lags behind sometimes, as between a layout and the resize.
         if (random() < 0.9) program.terminal.resize(Math.max(2, layout.ptyCols), layout.ptyRows);
         await program.write(Array.from({ length: below(6) }, () => pick(words)).join(""));
         if (outer.terminal.rows !== client.rows || outer.terminal.cols !== client.cols) {
@@ -421,7 +421,7 @@ describe("random screens", () => {
     });
   }
 
-  test("under a panel, what scrolls off is in the outer scrollback exactly once", async () => {
+  test("under a panel, lines that scroll off are in the outer scrollback exactly once", async () => {
     const { random, below, panel } = makeWorld(99);
     const size = { rows: 9, cols: 40 };
     const panels = [{ ...panel(), position: "top" as const, height: 2 }];
@@ -431,7 +431,7 @@ describe("random screens", () => {
     let shown: Frame | null = null;
     let seen = 0;
     for (let step = 0; step < 60; step++) {
-      // Now and then more than a screen at once, as in a flood.
+      // Sometimes more than a screen at once, as in a flood.
       const lines = random() < 0.2 ? 25 : below(4);
       await program.write(Array.from({ length: lines }, (_, i) => `line ${step}.${i} 日本\r\n`).join(""));
       const buffer = program.terminal.buffer.active;

@@ -1,4 +1,4 @@
-/** What is typed beside a panel goes to the terminal without the client: only where rendering would write the same. */
+/** Echoes beside a panel go to the terminal without the client, only where rendering would write the same. */
 import { expect, test } from "bun:test";
 import { capsFromEnvironment } from "../../../src/attach/render/modes.ts";
 import { render } from "../../../src/attach/render/render.ts";
@@ -28,7 +28,7 @@ function typed(prev: Frame, next: Frame): string {
 const panel = row("a panel", { ...plainStyle, bg: { indexed: 2 } });
 const before = frame([row("$ l"), row(""), panel], { col: 3 });
 
-test("what was typed is found, one character or several", () => {
+test("an echo is found, one character or several", () => {
   expect(typed(before, frame([row("$ ls"), row(""), panel], { col: 4 }))).toBe("s");
   expect(typed(before, frame([row("$ ls -la"), row(""), panel], { col: 8 }))).toBe("s -la");
 });
@@ -50,13 +50,13 @@ test.each([
   expect(typed(before, next)).toBe("");
 });
 
-test("a blank is written too, and the cursor goes on over what stands there", () => {
+test("a blank is written too, and the cursor moves over existing text", () => {
   const shown = frame([row("$ ls"), row(""), panel], { col: 4 });
   expect(typed(shown, frame([row("$ ls"), row(""), panel], { col: 5 }))).toBe(" ");
   expect(typed(frame([row("$ ls"), row(""), panel], { col: 2 }), shown)).toBe("ls");
 });
 
-test("a terminal shows the same as if it had been rendered, whatever the frames", async () => {
+test("a terminal shows the same as if rendered, for any frames", async () => {
   let found = 0;
   for (let seed = 1; seed <= 300; seed++) {
     let state = seed * 2_654_435_761;
@@ -86,7 +86,7 @@ test("a terminal shows the same as if it had been rendered, whatever the frames"
   expect(found).toBeGreaterThan(30);
 });
 
-test("the client takes what the host has shown as rendered, and paints anew what the host could not know", () => {
+test("the client takes the session process's echo as rendered, and renders again where the session process could not know", () => {
   const written: string[] = [];
   const output = { pending: 0, write: (bytes: Uint8Array) => void written.push(new TextDecoder().decode(bytes)) };
   const view = new SessionView({ output, size, lastingChanges: new Set() }, caps);
@@ -97,7 +97,7 @@ test("the client takes what the host has shown as rendered, and paints anew what
   written.length = 0;
   expect(send({ ...encodeFrame(before, ls), shown: true })).toBe(false);
   expect(written).toEqual([]);
-  // The cursor is where the host has brought it.
+  // The cursor is where the session process has moved it.
   expect(send(encodeFrame(ls, lsx))).toBe(true);
   expect(written).toEqual(["x"]);
   view.forget();

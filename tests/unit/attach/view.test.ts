@@ -1,4 +1,4 @@
-/** What an attached terminal is sent, byte by byte: nothing lost, and nothing old to a terminal that is slow. */
+/** Bytes for an attached terminal: none are lost, and a slow terminal gets nothing outdated. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
@@ -36,7 +36,7 @@ function bytesOf(value: unknown): Uint8Array {
 }
 
 describe("pictures", () => {
-  test("a terminal with sixel graphics gets the parts of images in rows that were written, in place of their cells", () => {
+  test("a terminal with sixel graphics gets the parts of images in written rows, in place of their cells", () => {
     const written: string[] = [];
     const output = {
       pending: 0,
@@ -71,11 +71,11 @@ describe("pictures", () => {
     };
     view.frame(bytesOf(encodeFrame(pictured, typed)));
     expect(written.at(-1)).toMatch(/x.*\x1b\[1;1H\x1bP0;1q"1;1;20;20#/);
-    // Covered: written over, and nothing is drawn.
+    // Covered: overwritten, and nothing is drawn.
     view.frame(bytesOf(encodeFrame(typed, frame(""))));
     expect(written.at(-1)).not.toContain("\x1bP");
     expect(written.at(-1)).toMatch(/ {3}\r\n {2}/);
-    // In the last row, what is drawn must not scroll.
+    // In the last row, drawing must not scroll.
     view.frame(bytesOf(encodeFrame(blank, { ...blank, lines: [...rest, two[0] ?? []] })));
     expect(written.at(-1)).toContain('\x1b[3;1H\x1bP0;1q"1;1;20;12#');
   });
@@ -115,8 +115,8 @@ describe("pictures", () => {
   });
 });
 
-describe("bytes to a terminal that takes few at a time", () => {
-  test("all arrive, in order, and the end of the wait is told", async () => {
+describe("bytes to a terminal that accepts few at a time", () => {
+  test("all arrive, in order, and the end of the wait is reported", async () => {
     const dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-fifo-"));
     const path = join(dir, "fifo");
     Bun.spawnSync(["mkfifo", path]);
@@ -146,7 +146,7 @@ describe("bytes to a terminal that takes few at a time", () => {
     fs.rmSync(dir, { recursive: true });
   });
 
-  test("a terminal that has gone takes everything, and that is told once", () => {
+  test("a closed terminal accepts everything, and that is reported once", () => {
     const fd = fs.openSync("/dev/null", "r");
     const output = new TerminalOutput(fd);
     let gone = 0;
@@ -175,19 +175,19 @@ describe("keys", () => {
     return { seen, keys, push: (text: string) => keys.push(new TextEncoder().encode(text)) };
   }
 
-  test("what was typed before the prefix key goes out before it acts", () => {
+  test("input before the prefix key is sent before it acts", () => {
     const { seen, push } = reader();
     push("ls\r\x1c\x1crest");
     expect(seen).toEqual(["ls\r", "<detach>"]);
   });
 
-  test("answers of the terminal are taken out from among the keys", () => {
+  test("answers of the terminal are separated from the keys", () => {
     const { seen, push } = reader();
     push("a\x1b[?62;22cb");
     expect(seen).toEqual(["<reply>", "ab"]);
   });
 
-  test("a lone Escape goes on after a moment", async () => {
+  test("a lone Escape is passed on after a moment", async () => {
     const { seen, push } = reader();
     push("\x1b");
     expect(seen).toEqual([]);
@@ -195,7 +195,7 @@ describe("keys", () => {
     expect(seen).toEqual(["\x1b"]);
   });
 
-  test("a map of the keys is shown after a moment, until the next one; who is faster sees none", async () => {
+  test("a map of the keys is shown after a moment, until the next one; a faster person sees none", async () => {
     const { seen, push } = reader();
     push("\x1cz");
     expect(seen.splice(0)).toEqual(["<bound z>"]);
@@ -211,7 +211,7 @@ describe("keys", () => {
     expect(seen).toEqual(["<help prefix>", "<help null>", "y"]);
   });
 
-  test("while somebody else holds the keyboard one press takes it back", () => {
+  test("while another caller has the keyboard one press takes it back", () => {
     const { seen, keys, push } = reader();
     keys.captured = true;
     push("x\x1c");
@@ -219,7 +219,7 @@ describe("keys", () => {
   });
 });
 
-describe("how it ended", () => {
+describe("the end reason", () => {
   test.each<[AttachOutcome, string, number]>([
     [{ kind: "detached" }, "[detached from session 'dev']", 0],
     [{ kind: "signalled", signal: "SIGTERM" }, "[detached from session 'dev']", 143],
@@ -234,7 +234,7 @@ describe("how it ended", () => {
     expect(exitCodeOf(outcome)).toBe(code);
   });
 
-  test("a connection that ends without a word is a crash", () => {
+  test("a connection that ends without a message is a crash", () => {
     expect(outcomeOf(null)).toEqual({ kind: "crashed" });
     expect(outcomeOf({ reason: "exited", exit_code: 0 })).toEqual({ kind: "exited", code: 0, signal: null });
     expect(codeOf(null, "SIGHUP")).toBe(129);

@@ -1,4 +1,4 @@
-/** One wait for an event, a deadline or an abort: it ends once, and nothing of it is left. */
+/** One wait for an event, a deadline or an abort: it ends once, and leaves no resources. */
 import { expect, test } from "bun:test";
 import { orUntil, pause, Wait } from "../../../src/base/deadline.ts";
 import { listenedSignal } from "../../support/listened-signal.ts";
@@ -36,7 +36,7 @@ test("the event, the deadline and an abort each end it, and leave no timer and n
   expect(await byAbort.wait.promise).toBe("abort");
 });
 
-test("a deadline or an abort that throws fails the wait: whoever waits is told", async () => {
+test("a deadline or an abort that throws fails the wait: its caller gets the error", async () => {
   const clock = manualClock();
   const { signal, abort, listeners } = listenedSignal();
   const thrown = (by: string): never => {
@@ -52,7 +52,7 @@ test("a deadline or an abort that throws fails the wait: whoever waits is told",
   expect([clock.timers(), listeners()]).toEqual([0, 0]);
 });
 
-test("it fails once, and what comes later changes nothing", async () => {
+test("it fails once, and later events change nothing", async () => {
   const { wait, left, owner, clock } = waiting();
   wait.fail(new Error("too slow"));
   wait.end("event");
@@ -63,7 +63,7 @@ test("it fails once, and what comes later changes nothing", async () => {
   expect(wait.promise).rejects.toThrow("too slow");
 });
 
-test("a signal that has aborted ends it at once, and what is given to it afterwards is released", async () => {
+test("a signal that has aborted ends it at once, and resources added afterwards are released", async () => {
   const owner = listenedSignal();
   owner.abort();
   const clock = manualClock();
@@ -78,7 +78,7 @@ test("a signal that has aborted ends it at once, and what is given to it afterwa
   expect(await wait.promise).toBe("abort");
 });
 
-test("a deadline that has passed ends it in a turn of its own; without one it has no timer", async () => {
+test("a deadline that has passed ends it in a separate turn; without one it has no timer", async () => {
   const clock = manualClock();
   const late = new Wait<By>({ clock, ms: -5 }, (by) => by);
   expect(late.isOver).toBe(false);
@@ -89,13 +89,13 @@ test("a deadline that has passed ends it in a turn of its own; without one it ha
   expect(clock.timers()).toBe(0);
 });
 
-test("disposing of one that has not ended releases everything", () => {
+test("disposing of an unfinished one releases everything", () => {
   const { wait, left } = waiting();
   wait[Symbol.dispose]();
   expect(left()).toEqual({ timers: 0, listeners: 0, released: 1 });
 });
 
-test("a promise, or what stands for it", async () => {
+test("a promise, or its stand-in", async () => {
   const clock = manualClock();
   const never = new Promise<string>(() => {});
   const limits = { clock, ms: 10 };

@@ -1,4 +1,4 @@
-/** Events are typed: `tsc` fails when one of the errors that are expected here is none. */
+/** Events are typed: `tsc` fails when an error expected here does not occur. */
 import { expect, test } from "bun:test";
 import { Emitter } from "../../../src/base/emitter.ts";
 import type { SessionEvents } from "../../../src/session/types.ts";

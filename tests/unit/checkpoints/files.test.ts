@@ -1,4 +1,4 @@
-/** Checkpoints on disk: what is damaged loses itself and nothing else, and nothing is read that is not ours. */
+/** Checkpoints on disk: damage loses only the damaged part, and nothing is read that is not ours. */
 import { afterEach, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
@@ -47,7 +47,7 @@ function recordOf(change: Partial<PaneRecord> = {}): PaneRecord {
   };
 }
 
-/** A pane whose lines are counted. */
+/** A pane with a known number of lines. */
 class Pane {
   first = 0;
   end = 0;
@@ -90,7 +90,7 @@ function codeOf(act: () => unknown): string {
   return "none";
 }
 
-test("blocks come back as they were", () => {
+test("blocks are read as they were written", () => {
   const blocks = [
     { kind: "about", text: "{}" },
     { kind: "history", text: "0\näö\u{1f600}\n" },
@@ -102,7 +102,7 @@ test("blocks come back as they were", () => {
   expect(() => packBlock({ kind: "screen", text: "x".repeat(MAX_BLOCK_BYTES + 1) })).toThrow(RangeError);
 });
 
-test("every byte of a file cut or changed costs the block that it is in, and no other", () => {
+test("every byte of a file cut or changed costs its block, and no other", () => {
   const texts = ["first", "second", "third"];
   const packed = texts.map((text) => packBlock({ kind: "screen", text }));
   const whole = Buffer.concat(packed);
@@ -123,7 +123,7 @@ test("every byte of a file cut or changed costs the block that it is in, and no 
   }
 });
 
-test("a block whose text would be larger than any is not unpacked", () => {
+test("a block whose text would be too large is not unpacked", () => {
   const bomb = Buffer.from(packBlock({ kind: "screen", text: "x".repeat(MAX_BLOCK_BYTES) }));
   expect(readBlocks(bomb).blocks).toHaveLength(1);
   bomb.writeUInt32LE(MAX_BLOCK_BYTES + 1, 12);
@@ -146,14 +146,14 @@ test("lines are appended, and three generations are kept", async () => {
   });
 });
 
-test("a pane that came back goes on with the file of its lines, where nothing of it is missing", async () => {
+test("a restored pane continues the file of its lines, if the file is complete", async () => {
   const before = new Pane(folder());
   for (before.end = 10; before.end < 40; before.end += 10) await before.write("before");
   before.writer.close();
   const { file } = before.read();
   expect(file).toMatchObject({ generation: 1, blocks: [{ from: 0 }, { from: 10 }, { from: 20, end: 30 }] });
   const after = new Pane(before.directory, file);
-  // It prints only what is new.
+  // It prints only new lines.
   after.text = (line) => (line < 30 ? "written again" : `line ${line}`);
   after.end = 45;
   await after.write("after");
@@ -165,14 +165,14 @@ test("a pane that came back goes on with the file of its lines, where nothing of
   bytes[30] = (bytes[30] ?? 0) ^ 1;
   fs.writeFileSync(path, bytes);
   expect(after.read().file).toBeNull();
-  // One that has changed since it was read is not gone on with either.
+  // A file that has changed since it was read is not continued either.
   const third = new Pane(after.directory, { ...(file ?? { generation: 1, blocks: [] }), bytes: bytes.length + 1 });
   third.end = 45;
   await third.write("third");
   expect(third.read().lines).toEqual(Array.from({ length: 45 }, (_, line) => `line ${line}`));
 });
 
-test("lines that came back to the screen and changed there are those that count", async () => {
+test("lines that returned to the screen and changed there have precedence", async () => {
   const pane = new Pane(folder());
   pane.end = 50;
   await pane.write("a");
@@ -187,7 +187,7 @@ test("lines that came back to the screen and changed there are those that count"
   expect(lines).toHaveLength(60);
 });
 
-test("what scrolled out of what is kept does not grow the file without end", async () => {
+test("lines that left the retained history do not grow the file without end", async () => {
   const pane = new Pane(folder());
   pane.text = (line) => `${line} ${crypto.randomUUID().repeat(8)}`;
   let largest = 0;
@@ -226,7 +226,7 @@ test("a damaged generation leaves the one before it; damaged lines leave the oth
   expect(codeOf(() => pane.read())).toBe("checkpoint_damaged");
 });
 
-test("another version's is refused, and so is what others could have written", async () => {
+test("another version's is refused, and so is one that others could have written", async () => {
   const pane = new Pane(folder());
   await pane.write("one");
   const [path = ""] = files(pane.directory, ".state");
@@ -246,7 +246,7 @@ test("another version's is refused, and so is what others could have written", a
   expect(codeOf(() => pane.read())).toBe("unsafe_path");
 });
 
-test("a writer that is gone is followed by one that goes on; two at once are not possible", async () => {
+test("a writer's successor continues; two at once are not possible", async () => {
   const directory = folder();
   const first = new Pane(directory);
   first.end = 10;
@@ -263,7 +263,7 @@ test("a writer that is gone is followed by one that goes on; two at once are not
   expect(fs.existsSync(directory)).toBe(false);
 });
 
-test("no secret of an environment is kept, and what belongs to a login comes from who restores", () => {
+test("no secret of an environment is kept, and variables of a login come from the restoring caller", () => {
   const env = {
     PATH: "/bin",
     PWD: "/",
@@ -291,7 +291,7 @@ test("no secret of an environment is kept, and what belongs to a login comes fro
   });
 });
 
-test("what was cleared is in no file any more, and the next lines are", async () => {
+test("cleared text is in no file any more, and the next lines are", async () => {
   const pane = new Pane(folder());
   for (const screen of ["one", "two", "three"]) {
     pane.end += 100;
@@ -346,7 +346,7 @@ test("a new session writes beside no part of an earlier one, a new pane does", a
   expect(files(directory, ".state")).toEqual([join(directory, "p6.1.state")]);
 });
 
-test("a repository is found upwards, in worktrees too, and odd files are none", async () => {
+test("a repository is found upwards, in worktrees too, and odd files are not repositories", async () => {
   const top = join(folder(), "..");
   const inside = join(top, "a", "b");
   fs.mkdirSync(inside, { recursive: true });
@@ -365,7 +365,7 @@ test("a repository is found upwards, in worktrees too, and odd files are none", 
   }
   expect(await found(null)).toBeNull();
   expect(await found(null, "gitdir: /dev/null\n")).toBeNull();
-  // A pipe that nobody writes to is not waited for.
+  // A pipe without a writer is not waited for.
   Bun.spawnSync(["mkfifo", join(top, "meta", "pipe")]);
   fs.rmSync(join(top, ".git"));
   fs.symlinkSync(join(top, "meta", "pipe"), join(top, ".git"));

@@ -1,8 +1,8 @@
-/** The doctor's words on macOS. */
+/** The doctor's report on macOS. */
 import { expect, test } from "bun:test";
 import { keychain, productVersion, utf8Advice } from "../../../src/cli/doctor/system-words.ts";
 
-test("a session over ssh is told of its keychain, on macOS alone", () => {
+test("a session over ssh gets a note about its keychain, on macOS alone", () => {
   const ssh = { SSH_CONNECTION: "10.0.0.1 5 10.0.0.2 22" };
   expect(keychain("darwin", ssh)).toMatchObject([
     { state: "note", advice: expect.stringContaining("unlock-keychain") },
@@ -12,7 +12,7 @@ test("a session over ssh is told of its keychain, on macOS alone", () => {
   expect(keychain("linux", ssh)).toEqual([]);
 });
 
-test("the version is the one that people know", () => {
+test("the version has its public name", () => {
   const plist = "<dict>\n\t<key>ProductVersion</key>\n\t<string>14.7.1</string>\n</dict>";
   expect(productVersion(plist)).toBe("macOS 14.7.1, ");
   expect(productVersion("")).toBe("");

@@ -1,4 +1,4 @@
-/** What a grant lets through: every operation of the table, and every field that could reach beyond it. */
+/** The scope of a grant: every operation of the table, and every field that could reach beyond it. */
 import { expect, test } from "bun:test";
 import { type GrantState, granted } from "../../../src/cli/grant/rules.ts";
 import { operations } from "../../../src/operations/table.ts";
@@ -26,7 +26,7 @@ function codeOf(op: string, input: object, target?: string, grant = whole): stri
   }
 }
 
-/** Said here a second time: an operation without a class, or with another one, fails. */
+/** A second list: an operation without a class, or with another one, fails. */
 const classes: Readonly<Record<GrantRight | "none", string>> = {
   ask: "ask ask.cancel",
   notify: "terminal.show",
@@ -51,7 +51,7 @@ const classes: Readonly<Record<GrantRight | "none", string>> = {
     "window.select window.swap window.update",
 };
 
-test("each operation has a class; what has none is refused with every right, wherever it points", () => {
+test("each operation has a class; one without is refused with every right, at every target", () => {
   const found: Record<string, string[]> = { ask: [], notify: [], hook: [], "own-panes": [], none: [] };
   for (const { name, grant } of operations) found[grant ?? "none"]?.push(name);
   expect(Object.fromEntries(Object.entries(found).map(([right, names]) => [right, names.sort().join(" ")]))).toEqual(
@@ -74,7 +74,7 @@ test("each operation has a class; what has none is refused with every right, whe
     expect(codeOf(op, {}, "@5")).toBe("access_denied");
 });
 
-test("its own panes go by their ids alone; a session is never made", () => {
+test("its own panes are addressed by their ids alone; a session is never made", () => {
   for (const target of [undefined, "", "@1", "@05", "@5 ", "dev", "dev:0.1", "@s1", "@w1", "box/@5", "__proto__"])
     expect([target, codeOf("input.send", { data: "x" }, target)]).toEqual([target, "session_not_found"]);
   expect(codeOf("input.send", { data: "x" }, "@5")).toBe("passed");
@@ -82,7 +82,7 @@ test("its own panes go by their ids alone; a session is never made", () => {
   expect(pass(whole, "screen.get", {}, "@5").pane).toEqual({ id: "@5", session: "@s1", program: 9 });
 });
 
-test("a pane is made inside of the sandbox, whatever its words say, and takes no focus", () => {
+test("a pane is made inside the sandbox, whatever its arguments, and takes no focus", () => {
   const { input, pane } = pass(whole, "pane.split", {
     ...{ command: "echo '$HOME'; id", cwd: "/a b", title: "t", focus: true, float: true, whole: true, x: 1 },
     ...{ env: { LD_PRELOAD: "/x" }, shell: "/evil", stdin: "x", view: "@1", direction: "down" },

@@ -1,4 +1,4 @@
-/** Setting up changes the bytes of our entry and no others, wherever comments stand in the file. */
+/** Setup changes the bytes of its entry and no others, wherever the file has comments. */
 import { expect, test } from "bun:test";
 import { changeListInJsonc, removeFromJsonc, setInJsonc } from "../../../src/cli/setup/jsonc.ts";
 import { removeFromToml, setInToml } from "../../../src/cli/setup/toml.ts";
@@ -8,7 +8,7 @@ const entry = { command: "wsh", args: ["mcp"] };
 const ours = { hooks: [{ type: "command", command: "wsh hook claude Stop" }] };
 const withoutOurs = (item: unknown): unknown => (JSON.stringify(item).includes("wsh hook") ? undefined : item);
 
-/** Of each, its tokens: between two of them a comment may stand. `@` is where ours begins and ends. */
+/** Tokens of each: between two of them a comment may be. `@` is where our entry begins and ends. */
 const documents = [
   `{ \n "x" : 12345678901234567890 , \n "mcpServers" : { \n "a" : { "command" : "a" } , \n "b" : { "command" : "b" } \n } , \n "y" : [ 1 , 2 ] \n }`,
   `{ \n "mcpServers" : { \n "a" : { "command" : "a" } , \n } , \n }`,
@@ -45,7 +45,7 @@ function commentsOf(text: string): string[] {
   return text.match(/\/\* \d+ \*\/|\/\/ \d+/g) ?? [];
 }
 
-test("JSON with comments: what is added is taken out again to the byte, and no comment moves", () => {
+test("JSON with comments: an added entry is removed to the byte, and no comment moves", () => {
   for (const document of documents) {
     for (const text of commented(document)) {
       const set = setInJsonc(text, path, entry);
@@ -61,7 +61,7 @@ test("JSON with comments: what is added is taken out again to the byte, and no c
   }
 });
 
-test("JSON with comments: an entry of ours is changed and taken out among others' bytes", () => {
+test("JSON with comments: an entry of ours is changed and removed among others' bytes", () => {
   for (const document of own) {
     for (const marked of commented(document)) {
       const [before = "", , after = ""] = marked.split("@");

@@ -1,4 +1,4 @@
-/** `wsh setup` in a directory that others filled, and in files that programs read differently. */
+/** `wsh setup` in a directory with other people's files, and in files that programs read differently. */
 import { describe, expect, test } from "bun:test";
 import {
   existsSync,
@@ -82,7 +82,7 @@ describe("a repository's links", () => {
     expect(setup().stdout.toString()).toMatch(/claude-code .*unreadable/);
   });
 
-  test("a link that stays in the project is followed, and that is said", async () => {
+  test("a link that stays in the project is followed, with a message", async () => {
     const { wsh, repository, setup } = project();
     await using _ = wsh;
     writeFileSync(join(repository, "servers.json"), SERVERS);
@@ -93,7 +93,7 @@ describe("a repository's links", () => {
     expect(readFileSync(join(repository, "servers.json"), "utf8")).toContain('"wsh"');
   });
 
-  test("a device or bytes that are no text are refused", async () => {
+  test("a device or bytes that are not text are refused", async () => {
     const { wsh, setup } = project();
     await using _ = wsh;
     const settings = join(wsh.dir, "home/.claude.json");
@@ -108,14 +108,14 @@ describe("a repository's links", () => {
   });
 });
 
-test("a byte order mark at the beginning of a file of TOML stays, and does not matter", () => {
+test("a byte order mark at the beginning of a TOML file stays, and does not matter", () => {
   const text = '\ufeffmodel = "x"\n[mcp_servers.wsh]\ncommand = "a"\n';
   const after = setInToml(text, ["mcp_servers", "wsh"], { command: "/opt/wsh" });
   expect(after).toBe('\ufeffmodel = "x"\n[mcp_servers.wsh]\ncommand = "/opt/wsh"\n');
   expect(removeFromToml(text, ["mcp_servers", "wsh"])).toBe('\ufeffmodel = "x"\n');
 });
 
-describe("keys that stand twice", () => {
+describe("duplicate keys", () => {
   const entry = { command: "/opt/wsh", args: ["mcp"] };
   test.each([
     ['{"mcpServers":{"a":{"command":"x"}},\n"mcpServers":{"b":{"command":"y"}}}', /line 2.*"mcpServers"/],
@@ -128,7 +128,7 @@ describe("keys that stand twice", () => {
     expect(() => setInJsonc(text, ["mcpServers", "wsh"], entry)).toThrow(reason);
   });
 
-  test("elsewhere they are none of our business", () => {
+  test("elsewhere they do not matter", () => {
     const after = setInJsonc('{"a":1,"a":2,"mcpServers":{"b":{"c":1,"c":2}}}', ["mcpServers", "wsh"], entry);
     expect(JSON.parse(after)).toEqual({ a: 2, mcpServers: { b: { c: 2 }, wsh: entry } });
   });

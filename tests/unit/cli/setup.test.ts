@@ -41,7 +41,7 @@ function hostNamed(id: string): AiHost {
 const launch = { command: "/opt/wsh", args: ["mcp", "--tools", "core"] };
 const entry = { command: "/opt/wsh", args: ["mcp"] };
 
-/** @returns the host's file, and the copy of what it was */
+/** @returns the host's file, and the copy of its earlier content */
 function applied(host: AiHost, own: Places): { readonly file: string; readonly backup: string | undefined } {
   const change = planChange(host, "user", own, launch);
   return { file: change.place.file, backup: applyChange(change) };
@@ -66,14 +66,14 @@ describe("a JSON file with comments", () => {
     expect(after.indexOf('"other"')).toBeLessThan(after.indexOf('"wsh"'));
   });
 
-  test("keeps what a person added to our entry", () => {
+  test("keeps a person's additions to our entry", () => {
     const mine = `{"mcpServers": {"wsh": {"command": "old", "env": {"A": "1"} /* mine */, "args": []}}}`;
     const after = setInJsonc(mine, ["mcpServers", "wsh"], entry);
     expect(readJsonc(after)).toEqual({ mcpServers: { wsh: { ...entry, env: { A: "1" } } } });
     expect(after).toContain("/* mine */");
   });
 
-  test("set twice changes nothing, set and removed parses to what it was", () => {
+  test("set twice changes nothing, set and removed parses to the original", () => {
     const once = setInJsonc(text, ["mcpServers", "wsh"], entry);
     expect(setInJsonc(once, ["mcpServers", "wsh"], entry)).toBe(once);
     const removed = removeFromJsonc(once, ["mcpServers", "wsh"]);
@@ -163,7 +163,7 @@ command = "n"
     expect(() => setInToml(other, path, entry)).toThrow("inline or uses dotted keys");
   });
 
-  test("a path with quotes and backslashes comes back as it was", () => {
+  test("a path with quotes and backslashes is read back unchanged", () => {
     const odd = { command: 'C:\\Program "Files"\\wsh.exe', args: ["mcp"] };
     expect(parse(setInToml("", path, odd))).toEqual({ mcp_servers: { wsh: odd } });
   });
@@ -199,7 +199,7 @@ describe("every host", () => {
     }
   }
 
-  test("has the shape that it reads", () => {
+  test("has the shape that the host reads", () => {
     const shape = (id: string) => {
       const text = planChange(hostNamed(id), "user", freshPlaces(), launch).after;
       return id === "codex" ? parse(text) : readJsonc(text);
@@ -215,7 +215,7 @@ describe("every host", () => {
     expect(shape("opencode")).toEqual({ mcp: { wsh: { type: "local", command: [command, ...args] } } });
   });
 
-  test("opencode: the nested form is kept where it is used, an existing .jsonc is preferred to a new .json", () => {
+  test("opencode: the nested form is kept if used, an existing .jsonc is preferred to a new .json", () => {
     const where = freshPlaces();
     const file = join(where.cwd, "opencode.jsonc");
     writeFileSync(file, '{ "mcp": { "servers": {} } } // v2\n');
@@ -225,7 +225,7 @@ describe("every host", () => {
     expect(change.after).toContain("// v2");
   });
 
-  test("settings are where each system keeps them", () => {
+  test("settings are in each system's place", () => {
     const file = (id: string, platform: NodeJS.Platform, env: Places["env"] = {}) =>
       hostNamed(id).files.user?.({ home: "/h", cwd: "/w", platform, env })[0];
     expect(file("claude-desktop", "darwin")).toBe("/h/Library/Application Support/Claude/claude_desktop_config.json");
@@ -275,7 +275,7 @@ describe("every host", () => {
     expect(() => planChange(hostNamed("claude-code"), "user", where, launch)).toThrow(join(where.home, ".claude.json"));
   });
 
-  test("a scope that a host does not have is refused with those it has", () => {
+  test("a scope that a host does not have is refused with the available ones", () => {
     expect(() => planChange(hostNamed("claude-desktop"), "project", freshPlaces(), launch)).toThrow("scope 'project'");
   });
 });

@@ -1,4 +1,4 @@
-/** Words after `--` reach a command as they were given, whichever shell reads them. */
+/** Arguments after `--` reach a command unchanged, whichever shell reads them. */
 import { describe, expect } from "bun:test";
 import { shellText } from "../../../src/shell/words.ts";
 import { testWith } from "../../support/programs.ts";
@@ -37,7 +37,7 @@ const shells: Readonly<Record<string, readonly string[]>> = {
   fish: ["--no-config"],
 };
 
-describe("several words are an argument each", () => {
+describe("several arguments stay separate", () => {
   for (const [name, options] of Object.entries(shells)) {
     const [shell = name] = name.split(" ");
     testWith(shell)(`in ${name}`, () => {

@@ -1,4 +1,4 @@
-/** What starts wsh for others must still be there after an upgrade. */
+/** The path that starts wsh for others must still exist after an upgrade. */
 import { expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** A request to another machine that was sent before: what is said of it when the machine is away now. */
+/** A repeated request to another machine: its error when the machine is away now. */
 import { expect, test } from "bun:test";
 import { untilAnswered } from "../../../src/cluster/ask-again.ts";
 import { WshError } from "../../../src/protocol/errors.ts";
@@ -9,7 +9,7 @@ const away = async (): Promise<never> => {
 };
 const asked = { machine: "m1", operation: "exec", id: "r1", deadline: Date.now() - 1, isOwn: true };
 
-test("a request that is sent for the first time was not done; one that was sent before may have been", async () => {
+test("a request sent for the first time was not done; a repeated one may have been", async () => {
   expect(untilAnswered(asked, away)).rejects.toMatchObject({ code: "machine_unreachable" });
   const again = untilAnswered({ ...asked, firstAt: Date.now() - 1_000 }, away);
   expect(again).rejects.toMatchObject({ code: "outcome_unknown", details: { request: "r1" } });

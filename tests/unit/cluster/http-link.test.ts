@@ -1,4 +1,4 @@
-/** A request to another machine whose way was lost is asked again with its true age, however long the way takes. */
+/** A request to another machine whose connection was lost is repeated with its true age, however long that takes. */
 import { expect, test } from "bun:test";
 import { HttpLink } from "../../../src/cluster/http-link.ts";
 import type { Base, Transport } from "../../../src/cluster/transport.ts";
@@ -6,12 +6,12 @@ import { PROTOCOL_VERSION } from "../../../src/protocol/messages.ts";
 import { REQUEST_AGE_HEADER, REQUEST_FIRST_HEADER } from "../../../src/protocol/requests.ts";
 import { VERSION } from "../../../src/protocol/version.ts";
 
-/** Time that the machine takes to say who it is once the way was lost, in ms. */
+/** Time that the machine takes to identify itself after the connection was lost, in ms. */
 const SLOW_MS = 1_500;
-/** Two clocks of one machine that are rounded, in ms. */
+/** Rounding of two clocks of one machine, in ms. */
 const ROUNDING_MS = 20;
 
-test("what is asked again says when it was first sent, and not when the way was last looked for", async () => {
+test("a repeated request has the time of its first sending, not of the last connection attempt", async () => {
   const came: { readonly at: number; readonly headers: Headers }[] = [];
   await using server = Bun.serve({
     port: 0,

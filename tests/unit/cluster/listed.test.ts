@@ -1,10 +1,10 @@
-/** JSON of lists, which is put together from what was kept, beside the sessions that it stands for. */
+/** JSON of lists, which is assembled from cached parts, compared with its sessions. */
 import { expect, test } from "bun:test";
 import { asJson, asSessions, jsonOf, type ListForm, listedSession } from "../../../src/cluster/listed.ts";
 import type { SessionInfo } from "../../../src/protocol/session.ts";
 import { sessionInfo } from "../../support/session-info.ts";
 
-/** A list of every way in which a session comes to be in one. */
+/** A list with every way in which a session gets into one. */
 function listOf<T>(form: ListForm<T>, own: SessionInfo, remote: readonly SessionInfo[]): T[] {
   const list: T[] = [];
   form.add(list, own);
@@ -21,7 +21,7 @@ const remote = [
   sessionInfo({ as_of: 7, running: false, state: "crashed", crashed: { saved_at: 1, why: "killed" } }),
 ];
 
-test("JSON of a list is that of its sessions", () => {
+test("JSON of a list equals that of its sessions", () => {
   expect(JSON.parse(jsonOf(listOf(asJson, sessionInfo(), remote)))).toEqual(listOf(asSessions, sessionInfo(), remote));
   expect(jsonOf([])).toBe("[]");
   for (const form of ["add", "addAged", "addLastSeen"] as const) {
@@ -32,14 +32,14 @@ test("JSON of a list is that of its sessions", () => {
   }
 });
 
-test("ages grow, and a session whose machine does not answer says since when", () => {
+test("ages grow, and a session whose machine does not answer has the time since", () => {
   const [, aged, lastSeen] = JSON.parse(jsonOf(listOf(asJson, sessionInfo(), [sessionInfo({ idle_ms: 70 })])));
   expect(aged).toMatchObject({ id: "m1/@s3", name: "m1/dev", state: "prompt", last_activity_ms: 45, idle_ms: 75 });
   expect(aged.as_of).toBeUndefined();
   expect(lastSeen).toMatchObject({ state: "unresponsive", as_of: 1_234, last_activity_ms: 40, idle_ms: 70 });
 });
 
-test("what another machine says spoils no list", () => {
+test("another machine's data spoils no list", () => {
   const said = JSON.parse(
     JSON.stringify(sessionInfo({ idle_ms: 3 })).replace(
       '"idle_ms":3',

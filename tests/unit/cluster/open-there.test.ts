@@ -1,4 +1,4 @@
-/** A way to another machine that is lost or falls silent while it is set up: it is made again, and the fault is named. */
+/** A connection to another machine that is lost or silent during set-up: it is made again, and the fault is named. */
 import { expect, test } from "bun:test";
 import { openThere } from "../../../src/cluster/open-there.ts";
 import { WshError } from "../../../src/protocol/errors.ts";
@@ -14,7 +14,7 @@ const isCut: Way = ({ close }) => close(true);
 const ends: Way = ({ close }) => close(false);
 const silent: Way = () => {};
 
-/** Each opening goes the next way; the last one stays. */
+/** Each opening uses the next connection; the last one stays. */
 function waysOf(...ways: readonly Way[]): Dial & { opened(): number } {
   let opened = 0;
   return {
@@ -35,7 +35,7 @@ const away = {
   },
 };
 
-test("a way that is lost before the process has answered is made again", async () => {
+test("a connection lost before the process has answered is made again", async () => {
   const dial = waysOf(isCut, answers);
   expect((await openThere(there, dial)).hello.role).toBe("session");
   expect(dial.opened()).toBe(2);
@@ -47,7 +47,7 @@ test("a process that has ended is not waited for", async () => {
   expect(dial.opened()).toBe(1);
 });
 
-test("of a silent way the machine is asked: it, and not its process, does not answer", async () => {
+test("on a silent connection the machine is queried: it, and not its process, does not answer", async () => {
   const dial = waysOf(silent, answers);
   expect((await openThere(away, dial)).hello.role).toBe("session");
   expect(dial.opened()).toBe(2);

@@ -1,4 +1,4 @@
-/** Members that a fleet's servers admit no more, in front of a server that takes the first connection alone. */
+/** Members that a fleet's servers no longer admit, with a server that accepts only the first connection. */
 import { expect, test } from "bun:test";
 import net from "node:net";
 import { FleetConnection } from "../../../src/cluster/fleet/connection.ts";
@@ -13,7 +13,7 @@ const INFO = {
   auth_required: true,
 };
 
-test("who was admitted and is revoked tries ever less often, and says so once", async () => {
+test("a revoked member retries ever less often, and reports it once", async () => {
   const times: number[] = [];
   let first: net.Socket | null = null;
   const server = net.createServer((socket) => {

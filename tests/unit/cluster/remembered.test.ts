@@ -1,4 +1,4 @@
-/** What is remembered of other machines across starts: what one of them said spoils nothing of the others. */
+/** Data on other machines that is kept across starts: one machine's bad data spoils nothing of the others. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
@@ -27,7 +27,7 @@ function members(): Members {
   });
 }
 
-test("of machines that were added", () => {
+test("of added machines", () => {
   keepKnown(instance, "good", [sessionInfo()]);
   keepKnown(instance, "bad", [impossible]);
   expect(lastKnown(instance, "good")?.sessions).toMatchObject([{ name: "dev" }]);

@@ -1,4 +1,4 @@
-/** What an agent draws stands on the person's screen exactly in its box, and leaves no trace when it goes. */
+/** An agent's drawing appears on the person's screen exactly in its box, and leaves no trace afterwards. */
 import { describe, expect, test } from "bun:test";
 import { composeFrame } from "../../../src/compositor/compose.ts";
 import { cleanText, clusters } from "../../../src/compositor/graphemes.ts";
@@ -54,7 +54,7 @@ function compose({ texts, cols = 10, overlays = [], panels = [], outer, sign, cu
   const grid = cursor === undefined ? base : { ...base, cursor: { ...base.cursor, ...cursor } };
   return composeFrame({
     grid,
-    // A program of one row is less than a session gives, and enough to see how it is drawn.
+    // A program of one row is less than a session permits, and enough to see how it is drawn.
     layout: { ...layoutPanels(panels, size), ptyRows: texts.length },
     overlays,
     panels,
@@ -74,7 +74,7 @@ function shown(frame: Grid): string[] {
 }
 
 describe("overlays", () => {
-  test("stand above the text, and what was under them is back without them", () => {
+  test("are above the text, which is unchanged without them", () => {
     const texts = ["0123456789", "abcdefghij"];
     expect(shown(compose({ texts, overlays: [overlay({ x: 3, y: 0, spans: [{ text: "BOX" }] })] }))).toEqual([
       "012BOX6789",
@@ -117,7 +117,7 @@ describe("overlays", () => {
     expect(drawn.map(({ style }) => style.fg)).toEqual([fg, fg]);
   });
 
-  test("a background fills the box, and text without its own stands on it", () => {
+  test("a background fills the box, and text without its own has it", () => {
     const frame = compose({
       texts: ["0123456789", "abcdefghij"],
       overlays: [
@@ -197,7 +197,7 @@ describe("overlays", () => {
     expect(compose({ texts: ["0123456789"], overlays: [box], cursor: { row: 0, col: 5 } }).cursor.visible).toBe(true);
   });
 
-  test("escape sequences and control characters in the text are taken out", () => {
+  test("escape sequences and control characters in the text are removed", () => {
     const cases: readonly (readonly [string, string])[] = [
       ["a\x1b[31mred\x1b[0mb", "aredb"],
       ["\x1b]0;title\x07x", "x"],
@@ -217,7 +217,7 @@ describe("overlays", () => {
     expect(shown(compose({ texts: ["0123456789"], overlays: [box] }))).toEqual(["hi!     89"]);
   });
 
-  test("widths are the emulator's, whatever the text", async () => {
+  test("widths are the emulator's, for any text", async () => {
     for (const text of ["日", "❤️", "👍🏽", "1\ufe0f\u20e3", "नमस्ते", "กำ", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "\u1100\u1161", "☺", "\u0301", "─│"]) {
       using emulator = new OuterScreen(1, 40);
       await emulator.write(text);
@@ -227,7 +227,7 @@ describe("overlays", () => {
 });
 
 describe("panels", () => {
-  test("stand around the program's screen, and the cursor is below those at the top", () => {
+  test("are around the program's screen, and the cursor is below those at the top", () => {
     const panels = [
       panel({ height: 2, background: { bg: "green" }, spans: [{ text: "title\nsecond\nthird is cut" }] }),
       panel({ position: "bottom", spans: [{ text: "日".repeat(9) }] }),
@@ -258,7 +258,7 @@ describe("panels", () => {
     expect(layout).toMatchObject({ top: 3, bottom: 3, ptyRows: 14, ptyCols: 80 });
   });
 
-  test("what does not fit is hidden, smaller ones after it may still fit, and the program keeps two rows", () => {
+  test("an element that does not fit is hidden, smaller ones after it may still fit, and the program keeps two rows", () => {
     const all = [
       { id: "a", position: "top", z: 3, height: 3 },
       { id: "b", position: "bottom", z: 2, height: 9 },
@@ -286,13 +286,13 @@ describe("panels", () => {
   });
 });
 
-describe("a client of another size", () => {
+describe("a viewer of another size", () => {
   test("a larger one sees the session within a line, with a sign", () => {
     const frame = compose({ texts: ["one", "two"], cols: 6, outer: { rows: 5, cols: 40 } });
     expect(shown(frame)).toEqual(["one   │", "two   │", "──────┘", "", `${" ".repeat(28)}session 6x2`]);
   });
 
-  test("a smaller one sees the part with the cursor, with a sign while that is asked for", () => {
+  test("a smaller one sees the part with the cursor, with a sign while requested", () => {
     const texts = Array.from({ length: 10 }, (_, row) => `row ${row} 日本語日本語`);
     const smaller = { texts, cols: 40, outer: { rows: 4, cols: 33 }, cursor: { row: 8, col: 2 } };
     const frame = compose({ ...smaller, note: true });
@@ -309,8 +309,8 @@ describe("a client of another size", () => {
   });
 });
 
-describe("signs of wsh itself", () => {
-  test("who holds the keyboard, and how to get it back, above everything", () => {
+describe("wsh's own labels", () => {
+  test("the holder of the keyboard, and how to take it back, above everything", () => {
     const sign = keyboardHeldSign("claude", "Ctrl+\\");
     const box = overlay({ width: 60, height: 2, background: { bg: "red" } });
     const frame = compose({ texts: ["a", "b"], cols: 60, overlays: [box], sign });
@@ -327,15 +327,15 @@ describe("signs of wsh itself", () => {
     expect(keyboardHeldSign("", "F12")).toContain("an agent");
   });
 
-  test("a message, clean, and cut where the row ends", () => {
+  test("a message, sanitised, and cut where the row ends", () => {
     const sign = message("no pane\x1b[2J\n there: it has gone away");
     const frame = compose({ texts: ["a", "b"], cols: 24, sign });
     expect(shown(frame)).toEqual(["a", " no pane there: it has g"]);
   });
 });
 
-describe("a frame costs what has changed", () => {
-  test("rows of the grid that nothing covers are handed on as they are", () => {
+describe("a frame costs as much as its changes", () => {
+  test("uncovered rows of the grid are passed on unchanged", () => {
     const grid = gridOf(["one", "two"], 10);
     const layout = layoutPanels([], { rows: 2, cols: 10 });
     const box = overlay({ y: 1, spans: [{ text: "x" }] });

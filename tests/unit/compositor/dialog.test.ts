@@ -1,4 +1,4 @@
-/** Dialogs at terminals of every size: what is left out, what says so, and what ASCII terminals get. */
+/** Dialogs at terminals of every size: omitted parts, their indication, and ASCII terminals. */
 import { expect, test } from "bun:test";
 import { type DialogContent, drawDialog, layoutDialog } from "../../../src/compositor/dialog.ts";
 import { type Grid, plainStyle } from "../../../src/protocol/grid.ts";
@@ -24,7 +24,7 @@ function drawn(what: DialogContent, rows: number, cols: number, ascii = false): 
   );
 }
 
-test("a list that is cut says that there is more, above and below", () => {
+test("a truncated list shows that there is more, above and below", () => {
   const at = (focus: number): string => drawn(content({ items: items(40), focus }), 14, 60).join("\n");
   expect(at(0)).toMatch(/0 choice 0/);
   expect(at(0)).toMatch(/choice \d+ +↓/);
@@ -32,11 +32,11 @@ test("a list that is cut says that there is more, above and below", () => {
   expect(at(20)).toMatch(/choice \d+ +↑/);
   expect(at(39)).toMatch(/39 choice 39/);
   expect(at(39)).not.toMatch(/choice \d+ +↓/);
-  // A blank at the end of a choice is no line of its own.
+  // A blank at the end of a choice does not make a line.
   expect(drawn(content({ items: items(3) }), 24, 80).filter((line) => /│ +│/.test(line))).toHaveLength(2);
 });
 
-test("who reads a secret is never cut away by a long command line", () => {
+test("the reader of a secret is never cut off by a long command line", () => {
   const facts = ["Only for ssh-keygen, pid 4711, in pane @8:", `  ssh-keygen ${"-f /a/very/long/path ".repeat(30)}`];
   const shown = drawn(content({ facts, input: { before: "", after: "" } }), 12, 40).join("\n");
   expect(shown).toContain("pane @8:");
@@ -52,7 +52,7 @@ test("a terminal without UTF-8 gets ASCII signs in the same places", () => {
   expect(ascii.join("\n")).toContain("^ v - Enter answers");
 });
 
-test("it fits every size, and what answers is there as long as there is a row for it", () => {
+test("it fits every size, and the answers are displayed as long as there is a row for them", () => {
   const wide = "漢字".repeat(200);
   const all = [
     content({ body: wide, items: items(40), focus: 39 }),

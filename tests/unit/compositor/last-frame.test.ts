@@ -1,4 +1,4 @@
-/** A frame that is made from the last one is the one that would be composed anew. */
+/** A frame made from the last one equals a newly composed one. */
 import { expect, test } from "bun:test";
 import { composeFrame } from "../../../src/compositor/compose.ts";
 import { KeptFrame } from "../../../src/compositor/last-frame.ts";
@@ -45,17 +45,17 @@ test("rows and the cursor change, and change again", () => {
     grid = gridOf(grid.lines.with(y, row(text)), { row: y, col: text.length });
     const next = kept.next(grid, layout, outer);
     expect(next).toEqual(composed(grid));
-    // What did not change is not rendered: it is the same object.
+    // An unchanged row is not rendered: it is the same object.
     expect(next?.lines[0]).toBe(kept.next(grid, layout, outer)?.lines[0] ?? []);
   }
 });
 
-test("a cursor beyond what is shown is placed as ever", () => {
+test("a cursor outside the visible part is placed as before", () => {
   const grid = gridOf(lines, { row: 9, col: 9 });
   expect(begun().next(grid, layout, outer)).toEqual(composed(grid));
 });
 
-test("anything else is composed", () => {
+test("any other change is composed", () => {
   const grid = gridOf(lines, { row: 0, col: 3 });
   expect(new KeptFrame().next(grid, layout, outer)).toBeNull();
   expect(begun().next(grid, layoutPanels(panels, outer), outer)).toBeNull();

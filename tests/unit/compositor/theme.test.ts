@@ -1,4 +1,4 @@
-/** What wsh draws can be read on dark and light terminals, with few colours or none, and looks as the settings say. */
+/** wsh's drawing is legible on dark and light terminals, with few colours or none, and follows the settings. */
 import { describe, expect, test } from "bun:test";
 import { theme, themeOf, withoutColors } from "../../../src/compositor/theme.ts";
 import { INVERSE, plainStyle, type Row, type Style } from "../../../src/protocol/grid.ts";
@@ -8,7 +8,7 @@ import { parseStyle, styleExpected, themeRoleNames } from "../../../src/protocol
 
 const rgb = (value: number): Rgb => ({ r: value >> 16, g: (value >> 8) & 0xff, b: value & 0xff });
 
-/** Backgrounds and texts of terminals that people use. */
+/** Backgrounds and texts of common terminals. */
 const terminals = {
   dark: [0x000000, 0xe5e5e5],
   light: [0xffffff, 0x000000],
@@ -43,9 +43,9 @@ function shown({ fg, bg, flags }: Style, [back, text]: readonly [number, number]
 
 describe("by default", () => {
   for (const [name, colors] of Object.entries(terminals)) {
-    test(`everything can be read on ${name}`, () => {
+    test(`everything is legible on ${name}`, () => {
       for (const role of themeRoleNames) {
-        // Lines are no text: 3 is enough for them, and what the terminal's own text has for all that is in its colours.
+        // Lines are not text: 3 is enough for them, and the contrast of the terminal's own text for all in its colours.
         const own = contrast(rgb(colors[0]), rgb(colors[1]));
         const least = role.startsWith("border") || role === "title" ? 3 : Math.min(4.5, own);
         const [front, back] = shown(theme[role], colors, (color) => color);
@@ -54,7 +54,7 @@ describe("by default", () => {
     });
   }
 
-  test("text can be read in 16 colours, and without any nothing is lost but colours", () => {
+  test("text is legible in 16 colours, and without any nothing but colours is lost", () => {
     for (const colors of Object.values(terminals)) {
       for (const role of themeRoleNames.filter((each) => !each.startsWith("border") && each !== "title")) {
         const own = contrast(rgb(colors[0]), rgb(colors[1]));
@@ -73,7 +73,7 @@ describe("by default", () => {
   });
 });
 
-describe("a look", () => {
+describe("a style", () => {
   test.each([
     ["bold", { fg: null, bg: null, flags: 1 }],
     ["black on green", { fg: { indexed: 0 }, bg: { indexed: 2 }, flags: 0 }],
@@ -85,7 +85,7 @@ describe("a look", () => {
     expect(parseStyle(text)).toEqual(look);
   });
 
-  test("anything else is none", () => {
+  test("anything else is invalid", () => {
     for (const text of [
       "",
       "red green",
@@ -101,7 +101,7 @@ describe("a look", () => {
     expect(styleExpected).toContain("black on green");
   });
 
-  test("without colours has those of what it lies on", () => {
+  test("without colours has those of the cells below", () => {
     const looks = themeOf({ status: { fg: { indexed: 7 }, bg: { indexed: 4 }, flags: 0 } });
     expect(looks.status_current).toEqual({ fg: { indexed: 7 }, bg: { indexed: 4 }, flags: 1, link: null });
     expect(looks.border_active).toEqual(theme.border_active);

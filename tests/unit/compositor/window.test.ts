@@ -1,4 +1,4 @@
-/** A window of several panes as one picture: what the lines between panes say. */
+/** A window of several panes as one picture, with the lines between panes. */
 import { describe, expect, test } from "bun:test";
 import type { PaneLabel } from "../../../src/compositor/border-titles.ts";
 import { theme } from "../../../src/compositor/theme.ts";
@@ -38,7 +38,7 @@ const quarters: LayoutNode = {
 describe("the line above a pane", () => {
   const label = (title: string, ...description: string[]): PaneLabel => ({ title, description });
 
-  test("says its title, who types and its state, in the look of titles; a pane at the top has none", () => {
+  test("shows its title, its writer and its state, in the style of titles; a pane at the top has none", () => {
     const grid = drawn(places(stacked, { "@1": label("top"), "@2": label("make", "claude types", "lost") }, 40));
     expect(textOf(grid.lines[2])).toBe("━ make · claude types · lost ───────────");
     expect(textOf(grid.lines[0]).trim()).toBe("");
@@ -46,13 +46,13 @@ describe("the line above a pane", () => {
     expect(styles.map((style) => style === theme.title)).toEqual(styles.map((_, at) => at >= 1 && at <= 28));
   });
 
-  test("keeps to its pane's columns, and to ASCII where the terminal shows no more", () => {
+  test("stays within its pane's columns, and in ASCII where the terminal needs it", () => {
     const labels = { "@2": label("left", "x"), "@4": label("a title that is too long") };
     expect(textOf(drawn(places(quarters, labels)).lines[2])).toBe("━ left · x ━━━━╃─ a title t… ─");
     expect(textOf(drawn(places(quarters, labels), true).lines[2])).toBe("- left - x ----+- a title t. -");
   });
 
-  test("gives up its title before what happens there, and says nothing where there is no room", () => {
+  test("shortens its title before its state, and shows nothing without room", () => {
     const at = (cols: number): string =>
       textOf(drawn(places(stacked, { "@2": label("a long title", "claude types", "lost") }, cols)).lines[2]);
     expect(at(30)).toMatch(/^━ a l… · claude types · lost ─$/);
@@ -61,7 +61,7 @@ describe("the line above a pane", () => {
     expect(at(6)).toMatch(/^[━╾─]{6}$/);
   });
 
-  test("keeps wide characters whole, and takes nothing of a title but text", () => {
+  test("keeps wide characters complete, and shows only text of a title", () => {
     const at = (title: string, cols: number): string =>
       textOf(drawn(places(stacked, { "@2": label(title) }, cols)).lines[2]);
     expect(at("日本語の題", 11)).toBe("━ 日本語… ─");
@@ -101,7 +101,7 @@ describe("a floating pane", () => {
   };
   const pictureOf = (pane: string): Grid | null => pictures[pane] ?? null;
 
-  test("lies in a titled frame above the others, halves no wide character, and keeps unchanged rows", () => {
+  test("has a titled frame above the others, splits no wide character, and keeps unchanged rows", () => {
     const canvas = new WindowCanvas(false);
     canvas.place(floating("@2"));
     const grid = canvas.grid(pictureOf);

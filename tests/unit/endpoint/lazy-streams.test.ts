@@ -1,4 +1,4 @@
-/** The first terminal at a session, for which its host loads code: nothing that comes meanwhile is lost or overtakes. */
+/** The first terminal at a session, for which its process loads code: nothing sent meanwhile is lost or reordered. */
 import { expect, test } from "bun:test";
 import { StreamCode } from "../../../src/endpoint/lazy-streams.ts";
 import { messageTypes } from "../../../src/protocol/messages.ts";
@@ -8,7 +8,7 @@ import { Connection } from "../../../src/wire/connection.ts";
 import { attachment, personContext } from "../../support/terminals/attached-peer.ts";
 import { Wsh } from "../../support/wsh.ts";
 
-test("keys that are typed before the terminal is attached come to the program, in order", async () => {
+test("keys typed before the terminal is attached reach the program, in order", async () => {
   await using wsh = new Wsh();
   await wsh.session("one");
   const { connection } = await Connection.open(findSession(wsh.instance, parseTarget("one")).socket, "attach");
@@ -39,7 +39,7 @@ test("a connection that ends while the code is loaded leaves nothing behind", as
   expect(session).toMatchObject({ name: "one", attached: 0, clients: 0 });
 });
 
-test("nonsense that comes meanwhile ends its own connection, and nothing else", async () => {
+test("an invalid message meanwhile ends its own connection, and nothing else", async () => {
   await using wsh = new Wsh();
   const { pid } = await wsh.session("one");
   const ended = Promise.withResolvers<void>();
@@ -51,7 +51,7 @@ test("nonsense that comes meanwhile ends its own connection, and nothing else", 
   expect(await wsh.list()).toMatchObject([{ name: "one", pid, running: true }]);
 });
 
-test("what waits for the code goes on behind the requests that do", async () => {
+test("requests that wait for the code are processed after those that do not", async () => {
   const code = new StreamCode(async () => ({ request: async () => ({}) }));
   const order: string[] = [];
   code.inOrder(() => order.push("nothing waits"));

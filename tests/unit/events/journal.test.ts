@@ -1,4 +1,4 @@
-/** The journal of events: several writers, segments that fill and go, readers with cursors. */
+/** The journal of events: several writers, segments that fill and are removed, readers with cursors. */
 import { afterAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
@@ -36,7 +36,7 @@ function readAll(reader: EventReader, limit = 1_000): number[] {
   }
 }
 
-test("writers that fill segments together lose and repeat nothing, wherever a reader begins again", () => {
+test("writers that fill segments together lose and repeat nothing, wherever a reader resumes", () => {
   const dir = directory();
   const writers = [1, 2, 3].map(() => new EventJournal(dir, fail));
   const count = 300;
@@ -45,7 +45,7 @@ test("writers that fill segments together lose and repeat nothing, wherever a re
   for (let at = 0; at < count; at++) {
     writers[at % 3]?.append(event(at, 30_000));
     if (at % 7 !== 0) continue;
-    // Another process each time, with nothing but the cursor.
+    // Another process each time, with only the cursor.
     const reader = new EventReader(dir, since);
     found.push(...readAll(reader, 2));
     since = reader.cursor;
@@ -56,11 +56,11 @@ test("writers that fill segments together lose and repeat nothing, wherever a re
   expect(segmentsIn(dir).length).toBeGreaterThan(3);
 });
 
-test("a line that begins behind the end of a segment is in the next one, once", () => {
+test("a line that begins after the end of a segment is in the next one, once", () => {
   const dir = directory();
   const late = new EventJournal(dir, fail);
   late.append(event(1));
-  // Others fill the segment between this writer's look at its size and its write.
+  // Others fill the segment between this writer's size check and its write.
   const path = segmentPath(dir, 1);
   const write = fs.writeSync;
   let isFilled = false;
@@ -79,7 +79,7 @@ test("a line that begins behind the end of a segment is in the next one, once", 
   expect(readAll(new EventReader(dir, "start")).filter((at) => at !== 2)).toEqual([1, 3]);
 });
 
-test("a line that a killed writer left unfinished hides nobody else's, and an old cursor says what is missing", () => {
+test("a line that a killed writer left unfinished hides no other, and an old cursor reports the gap", () => {
   const dir = directory();
   const writer = new EventJournal(dir, fail);
   writer.append(event(1));
@@ -114,7 +114,7 @@ test("deleted commands leave no text, and every cursor stays", () => {
   expect(readAll(new EventReader(dir, cursor))).toEqual([2, 3]);
 });
 
-test("a journal that is deleted while it is open begins anew", () => {
+test("a journal that is deleted while it is open starts again", () => {
   const dir = directory();
   const writer = new EventJournal(dir, fail);
   writer.append(event(1));
@@ -123,7 +123,7 @@ test("a journal that is deleted while it is open begins anew", () => {
   expect(readAll(new EventReader(dir, "start"))).toEqual([2]);
 });
 
-/** Hooks over a journal of their own; `wanted` is asked for each event that is read. */
+/** Hooks over a separate journal; `wanted` is called for each event that is read. */
 function hooksOver(
   wanted: () => readonly unknown[],
   operate: (line: string, session: string, agent?: string) => unknown,
@@ -151,7 +151,7 @@ function hooksOver(
 }
 const hook = (line: string) => ({ event: ["bell"], do: line, at_once: 4, a_minute: 60, timeout_seconds: 60 });
 
-test("hooks see an event that comes while those before it are looked at", async () => {
+test("hooks see an event that arrives while those before it are processed", async () => {
   const ran: string[] = [];
   let isLater = false;
   const { hooks, append } = hooksOver(
@@ -172,7 +172,7 @@ test("hooks see an event that comes while those before it are looked at", async 
   await hooks.stop();
 });
 
-test("hooks that hang, or are flooded, keep no other from running, and leave few files; an agent's runs for it", async () => {
+test("hooks that hang, or are flooded, block no other, and leave few files; an agent's runs for it", async () => {
   const hanging = Array.from({ length: 6 }, (_, at) => hook(`hang ${at}`));
   const ran: string[] = [];
   const { promise: never, resolve: release } = Promise.withResolvers<void>();
@@ -191,7 +191,7 @@ test("hooks that hang, or are flooded, keep no other from running, and leave few
   await hooks.stop();
 });
 
-test("hooks that cannot be written down are left out, and say so", async () => {
+test("hooks that cannot be written down are left out, and reported", async () => {
   const ran: string[] = [];
   const { hooks, append, warnings, files } = hooksOver(
     () => [hook("x")],

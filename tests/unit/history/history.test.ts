@@ -1,4 +1,4 @@
-/** The history's journals and database: nothing lost, nothing twice, and found again. */
+/** The history's journals and database: nothing lost, nothing duplicated, and everything found. */
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -89,7 +89,7 @@ describe("finding commands", () => {
     expect(found({ words: "füße.t" })).toEqual(["vim 'Füße.txt'"]);
   });
 
-  test("words that are operators or quotes to the index are words", () => {
+  test("words that are operators or quotes to the index are plain words", () => {
     for (const words of ['"', "AND", "git OR make", "command:x", "(", "*", "git*'", 'a" b', "NEAR(git push)", "^git"]) {
       expect(() => found({ words })).not.toThrow();
     }
@@ -114,7 +114,7 @@ describe("finding commands", () => {
     expect(found({ failed: true, cwd: "/home/me/project", words: "make" })).toEqual(["make test"]);
   });
 
-  test("below a directory with a thousand others, by words and without, and by nobody's neighbour", () => {
+  test("below a directory with a thousand others, by words and without, and by no neighbour's", () => {
     const at = (n: number) => 1_710_000_000_000 + n;
     wrote(
       ...Array.from({ length: 1_200 }, (_, n) =>
@@ -128,7 +128,7 @@ describe("finding commands", () => {
     expect(found({ cwd: "/man" })).toEqual([]);
   });
 
-  test("beginnings of few words and of hundreds, in phrases, with marks and capitals: what reading every line finds", () => {
+  test("beginnings of few words and of hundreds, in phrases, with marks and capitals: the same as reading every line", () => {
     const random = seededRandom(11);
     const any = (count: number): number => Math.floor(random() * count);
     const word = (): string =>
@@ -178,7 +178,7 @@ describe("finding commands", () => {
   });
 });
 
-describe("taking in", () => {
+describe("importing journals", () => {
   test("commands of one millisecond, an empty one, a huge one", () => {
     const huge = `echo ${"x".repeat(100_000)}`;
     wrote(...Array.from({ length: 50 }, (_, n) => command(`same ${n}`)), command(huge, { started_at: 1 }), command(""));
@@ -186,7 +186,7 @@ describe("taking in", () => {
     expect(found({ until: 1_000 })).toEqual([huge]);
   });
 
-  test("a journal that is still written to stays, and its new lines come later", () => {
+  test("a journal that is still written to stays, and its new lines are imported later", () => {
     const journal = new Journal(places.journals, noEvents);
     journal.append(command("one"));
     expect(found({})).toEqual(["one"]);
@@ -210,7 +210,7 @@ describe("taking in", () => {
     journal.close();
   });
 
-  test("a line that was cut, and nonsense, cost nothing else", () => {
+  test("a truncated line, and nonsense, cost nothing else", () => {
     wrote(command("one"), command("two"));
     const [path = ""] = journalsIn(places.journals);
     const text = fs.readFileSync(path, "utf8");
@@ -235,13 +235,13 @@ describe("taking in", () => {
     expect(found({}).sort()).toEqual(["one", "three", "two"]);
   });
 
-  test("processes killed while taking in, two and more at once: nothing lost, nothing twice", async () => {
+  test("processes killed during an import, two and more at once: nothing lost, nothing duplicated", async () => {
     const rounds = full ? 20 : 3;
     const random = seededRandom(Number(process.env.WSH_TEST_SEED ?? 7));
     const each = 4_000;
     for (let round = 0; round < rounds; round++) {
       for (let n = 0; n < 4; n++) {
-        // As a session writes them: the beginning of each, and its end. The last of each journal has none.
+        // As a session writes them: the start of each, and its end. The last of each journal has no end.
         const journal = new Journal(places.journals, noEvents);
         for (let k = 0; k < each; k++) {
           const record = command(`r${round} j${n} k${k}`, { started_at: 1.7e12 + k });
@@ -299,7 +299,7 @@ describe("taking in", () => {
     expect(journalsIn(places.journals).length).toBe(1);
   });
 
-  test("clocks that go back: everything is found, in the order of what they said", () => {
+  test("clocks that go back: everything is found, in the order of the recorded times", () => {
     const ahead = Date.now() + 40 * 24 * 3600_000;
     wrote(command("from the future", { started_at: ahead }));
     takeIn(places, { days: 90, bytes: 1e12 });
@@ -320,7 +320,7 @@ describe("taking in", () => {
     expect(left[0] ?? "fill 2999").toStartWith("fill 2999");
   });
 
-  test("a damaged database says so, and the journals stay", () => {
+  test("a damaged database is reported, and the journals stay", () => {
     wrote(command("one"));
     takeIn(places, forever);
     fs.writeFileSync(places.database, "not a database at all, but long enough to be taken for one".repeat(100));
@@ -330,10 +330,10 @@ describe("taking in", () => {
   });
 });
 
-describe("commands that began", () => {
+describe("commands that have started", () => {
   const begins = (text: string): HistoryRecord => command(text, { duration_ms: null, exit_code: null });
 
-  test("are taken in when their end came, or their journal is complete: once", () => {
+  test("are imported after their end, or when their journal is complete: once", () => {
     const journal = new Journal(places.journals, noEvents);
     const outer = journal.begin(begins("outer"));
     expect(found({})).toEqual([]);
@@ -350,7 +350,7 @@ describe("commands that began", () => {
     expect(journalsIn(places.journals)).toEqual([]);
   });
 
-  test("move on with the journal: one that is full keeps none of them open", () => {
+  test("move on with the journal: a full one keeps none of them open", () => {
     const journal = new Journal(places.journals, noEvents);
     const long = journal.begin(begins("ends late"));
     journal.begin(begins("never ends"));
@@ -367,7 +367,7 @@ describe("commands that began", () => {
     expect(found({ words: "fill", limit: 200 })).toHaveLength(100);
   });
 
-  test("a line that was cut as a command began costs neither this nor that", () => {
+  test("a line truncated at a command's start costs neither this nor that", () => {
     wrote(command("one"));
     const [path = ""] = journalsIn(places.journals);
     const begin = JSON.stringify({ begin: 2, seq: 2, ...begins("two") });
@@ -379,7 +379,7 @@ describe("commands that began", () => {
   });
 
   for (const version of [1, 2]) {
-    test(`a database of version ${version} is taken over: what is in it is found, imported once, and may be deleted`, () => {
+    test(`a database of version ${version} is upgraded: its commands are found, imported once, and may be deleted`, () => {
       fs.mkdirSync(places.journals, { mode: 0o700 });
       fs.closeSync(fs.openSync(places.database, "w", 0o600));
       const old = new Database(places.database);
@@ -449,7 +449,7 @@ describe("commands that began", () => {
     });
   }
 
-  test("a database of version 3, whose index knew neither exit codes nor durations, is taken over", () => {
+  test("a database of version 3, whose index has neither exit codes nor durations, is upgraded", () => {
     wrote(
       command("tulip-9371", { exit_code: 137, started_at: 1 }),
       command("tulip too", { exit_code: 13, started_at: 2 }),
@@ -476,7 +476,7 @@ describe("commands that began", () => {
     expect(lines({ failed: true })).toEqual(["tulip too"]);
   });
 
-  test("what is deleted leaves no directory behind", () => {
+  test("a deletion leaves no directory behind", () => {
     wrote(command("one", { cwd: "/home/tulip-9371" }), command("two"));
     using history = new History(places, forever);
     expect(history.delete({ query: "one", all: false })).toEqual({ deleted: 1 });
@@ -486,7 +486,7 @@ describe("commands that began", () => {
     expect(found({ cwd: "/home/me" })).toEqual(["two"]);
   });
 
-  test("what is deleted leaves no name of a session behind", () => {
+  test("a deletion leaves no name of a session behind", () => {
     wrote(command("one", { session: "tulip-9371", session_id: "@s7" }), command("two"));
     using history = new History(places, forever);
     expect(history.delete({ query: "one", all: false })).toEqual({ deleted: 1 });
@@ -496,8 +496,8 @@ describe("commands that began", () => {
   });
 });
 
-describe("what stays", () => {
-  test("old commands go, and the oldest when there are too many bytes", () => {
+describe("retention", () => {
+  test("old commands are evicted, and the oldest when there are too many bytes", () => {
     wrote(command("old", { started_at: Date.now() - 100 * 24 * 3600_000 }), command("new", { started_at: Date.now() }));
     takeIn(places, { days: 90, bytes: 1e12 });
     expect(found({})).toEqual(["new"]);
@@ -513,7 +513,7 @@ describe("what stays", () => {
     expect(left[0]).toStartWith("fill 4999");
   });
 
-  test("what is deleted is nowhere in the files", () => {
+  test("a deleted command is nowhere in the files", () => {
     wrote(command("export PASSWORD=tulip-9371", { output: "tulip-9371" }), command("keep me"));
     takeIn(places, forever);
     const db = openHistory(places);
@@ -529,7 +529,7 @@ describe("what stays", () => {
     expect(found({})).toEqual(["keep me"]);
   });
 
-  test("what is deleted is nowhere in a journal that is still written to, and nothing else is lost", () => {
+  test("a deleted command is nowhere in a journal that is still written to, and nothing else is lost", () => {
     const journal = new Journal(places.journals, noEvents);
     journal.append(command("echo before"));
     journal.append(command("export PASSWORD=tulip-9371"));
@@ -548,7 +548,7 @@ describe("what stays", () => {
     expect(journalsIn(places.journals)).toEqual([]);
   });
 
-  test("everything may be deleted at once, and what comes later is kept", () => {
+  test("everything may be deleted at once, and later commands are kept", () => {
     wrote(command("export PASSWORD=tulip-9371", { output: "tulip-9371" }), command("make"));
     using history = new History(places, forever);
     expect(history.delete({ all: true })).toEqual({ deleted: 2 });
@@ -559,7 +559,7 @@ describe("what stays", () => {
     expect(found({ words: "make" })).toEqual(["make again"]);
   });
 
-  test("what has the name of a journal and is none holds up no other", () => {
+  test("an entry with the name of a journal that is not one delays no other", () => {
     fs.mkdirSync(join(places.journals, "0-directory.jsonl"), { recursive: true, mode: 0o700 });
     expect(spawnSync("mkfifo", [join(places.journals, "0-pipe.jsonl")]).status).toBe(0);
     fs.symlinkSync("/etc/passwd", join(places.journals, "0-link.jsonl"));
@@ -580,7 +580,7 @@ describe("what stays", () => {
     expect(found({ words: "late" })).toEqual(["late 2", "late 1"]);
   });
 
-  test("zsh: a command with a newline behind a backslash, one that ends with a backslash, a time that is none", () => {
+  test("zsh: a command with a newline behind a backslash, one that ends with a backslash, an invalid time", () => {
     const text = ": 1600000000:0;docker run \\\\\n  -it\n: 1600000001:0;echo a\\\\ \n: 999999999999:0;ls\n";
     expect(readZsh(Buffer.from(text)).map(({ command, started_at }) => [command, started_at])).toEqual([
       ["docker run \\\n  -it", 1_600_000_000_000],

@@ -1,4 +1,4 @@
-/** Lines of journals are read quickly where they are written as most are, and the same as by JSON.parse in every case. */
+/** Lines of journals in the usual form have a fast parser, with the same result as JSON.parse in every case. */
 import { expect, test } from "bun:test";
 import { LineReader } from "../../../src/history/line-reader.ts";
 import { type HistoryRecord, readLine, writeLine } from "../../../src/history/record.ts";
@@ -52,7 +52,7 @@ function plainly(line: string): unknown {
   return { seq: known.seq, begun: known.begun ?? 0, record };
 }
 
-test("lines as sessions write them, and lines with a character more, less or other, are read as JSON.parse reads them", () => {
+test("lines as sessions write them, and lines with a character more, less or other, are parsed like JSON.parse", () => {
   const reader = new LineReader();
   let different = 0;
   for (let round = 0; round < 20_000; round++) {
@@ -67,7 +67,7 @@ test("lines as sessions write them, and lines with a character more, less or oth
     const expected = plainly(broken);
     const actual = read(reader, broken);
     if (expected !== null && actual !== null) {
-      // What a broken line has besides, under other names, is nobody's.
+      // Other fields of a broken line belong to nothing.
       const fields = Object.keys((expected as { record: object }).record);
       const { seq, begun, record } = actual as { seq: number; begun: number; record: Record<string, unknown> };
       const same = { seq, begun, record: Object.fromEntries(fields.map((name) => [name, record[name]])) };

@@ -15,7 +15,7 @@ function code(name: string) {
   return expect.objectContaining({ code: name });
 }
 
-describe("which instance is meant", () => {
+describe("the selected instance", () => {
   const env = { HOME: "/home/me", XDG_RUNTIME_DIR: "/run/user/7" };
 
   test("the default one, in the user's runtime directory", () => {
@@ -30,7 +30,7 @@ describe("which instance is meant", () => {
     });
   });
 
-  test("a flag beats the environment, a socket names directory and instance", () => {
+  test("a flag has precedence over the environment, a socket names directory and instance", () => {
     const socket = "/x/b.http.sock";
     expect(resolveInstance({ env: { ...env, WSH_SERVER_NAME: "a" } }).name).toBe("a");
     expect(resolveInstance({ env: { ...env, WSH_SERVER_NAME: "a", WSH_SOCKET: socket } }).httpSocket).toBe(socket);
@@ -51,7 +51,7 @@ describe("which instance is meant", () => {
     expect(resolveInstance({ env: {} }).stateDir).toStartWith("/");
   });
 
-  test("what names none is a usage error", () => {
+  test("an invalid name is a usage error", () => {
     for (const socket of ["/x/b.sock", "/x/.http.sock", "b", "/x/a b.http.sock"]) {
       expect(() => resolveInstance({ flags: { socket }, env })).toThrow(/http\.sock|instance name/);
     }
@@ -62,14 +62,14 @@ describe("which instance is meant", () => {
     expect(() => resolveInstance({ flags, env })).toThrow(code("invalid_request"));
   });
 
-  test("a path that no socket can have is an error that says so", () => {
+  test("a path too long for a socket is an error with the reason", () => {
     const deep = { ...env, XDG_RUNTIME_DIR: `/${"d".repeat(100)}` };
     expect(() => resolveInstance({ env: deep })).toThrow(`the system allows ${maxSocketPathBytes}`);
   });
 });
 
 describe("the runtime directory", () => {
-  test("is made for its owner alone", () => {
+  test("is created for its owner alone", () => {
     using place = testInstance();
     prepareRuntimeDir(place.instance);
     for (const path of [place.instance.runtimeDir, place.instance.sessionsDir, place.instance.namesDir]) {
@@ -95,7 +95,7 @@ describe("the runtime directory", () => {
     }
   });
 
-  test("is an error that says so where it cannot be made", () => {
+  test("is an error with the reason where it cannot be created", () => {
     using place = testInstance();
     fs.writeFileSync(join(place.dir, "run"), "in the way");
     expect(() => prepareRuntimeDir(place.instance)).toThrow(code("runtime_dir_unusable"));
@@ -128,7 +128,7 @@ describe("locks", () => {
     expect(most).toBe(1);
   });
 
-  test("say who holds them, and are free when the holder is killed", async () => {
+  test("name their holder, and are free when the holder is killed", async () => {
     using place = testInstance();
     const path = join(place.dir, "lock");
     const holder = Bun.spawn({
@@ -146,7 +146,7 @@ describe("locks", () => {
     await holder.exited;
   });
 
-  test("move to the file that is there after the old one was deleted", async () => {
+  test("move to the new file after the old one was deleted", async () => {
     using place = testInstance();
     const path = join(place.dir, "lock");
     await withLock(path, async () => {
@@ -155,7 +155,7 @@ describe("locks", () => {
     });
   });
 
-  test("are given back after a failure", async () => {
+  test("are released after a failure", async () => {
     using place = testInstance();
     const path = join(place.dir, "lock");
     await expect(withLock(path, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
@@ -163,7 +163,7 @@ describe("locks", () => {
   });
 });
 
-test("a socket is alive, dead, absent or no socket", () => {
+test("a socket is alive, dead, absent or not a socket", () => {
   using place = testInstance();
   const path = join(place.dir, "a.sock");
   expect(processState(path)).toBe("absent");
@@ -186,7 +186,7 @@ test.if(platform().sockets.reportsSockets)(
     await child.stdout.getReader().read();
     child.kill("SIGSTOP");
     expect(listenerPid(path)).toBe(child.pid);
-    // The queue of a listener takes 512 connections.
+    // The queue of a listener accepts 512 connections.
     const states = new Set(Array.from({ length: 600 }, () => processState(path)));
     expect([...states]).toEqual(["alive"]);
     child.kill("SIGKILL");
@@ -197,7 +197,7 @@ test.if(platform().sockets.reportsSockets)(
 );
 
 describe("the token", () => {
-  test("is made once, for everyone the same, readable by its owner alone", () => {
+  test("is created once, the same for all, readable by its owner alone", () => {
     using place = testInstance();
     expect(readToken(place.instance)).toBeNull();
     const token = ensureToken(place.instance);
@@ -242,7 +242,7 @@ describe("the token", () => {
 });
 
 describe("logs", () => {
-  test("have one line per event, as text or JSON, from a level on", () => {
+  test("have one line per event, as text or JSON, from the set level up", () => {
     const lines: string[] = [];
     const text = createLogger({ level: "info", format: "text", write: (line) => lines.push(line) });
     text.debug("unseen");

@@ -1,4 +1,4 @@
-/** Where files are kept that a cleaner of /tmp would take, and whose they are. */
+/** Files that a cleaner of /tmp would remove are kept elsewhere, each for its owner. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -43,8 +43,8 @@ function filesIn(directory: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-describe("what a server says of itself", () => {
-  test("is found by who finds its runtime directory, whatever his state directory is", () => {
+describe("a server's description", () => {
+  test("is found by any process that finds its runtime directory, whatever that one's state directory is", () => {
     using place = testInstance();
     prepareRuntimeDir(place.instance);
     writeServerInfo(place.instance, info);
@@ -52,7 +52,7 @@ describe("what a server says of itself", () => {
     expect(filesIn(place.instance.runtimeDir)).toEqual([]);
   });
 
-  test("is not taken for another's: of a second runtime directory, or a second instance", () => {
+  test("is not mistaken for another's: of a second runtime directory, or a second instance", () => {
     using place = testInstance();
     prepareRuntimeDir(place.instance);
     writeServerInfo(place.instance, info);
@@ -74,7 +74,7 @@ describe("what a server says of itself", () => {
     expect(readLastServerInfo(place.instance)).toEqual(info);
   });
 
-  test("replaces the file that an earlier version left", () => {
+  test("replaces the file of an earlier version", () => {
     using place = testInstance();
     prepareRuntimeDir(place.instance);
     fs.writeFileSync(place.instance.infoFile, JSON.stringify({ ...info, persist: false }));
@@ -86,7 +86,7 @@ describe("what a server says of itself", () => {
 });
 
 describe("scripts", () => {
-  test("are whole again after some were removed", () => {
+  test("are complete again after some were removed", () => {
     using place = testInstance();
     const directory = installScripts(place.instance, scripts);
     expect(directory.startsWith(place.instance.stateDir)).toBe(true);
@@ -95,7 +95,7 @@ describe("scripts", () => {
     expect(fs.readFileSync(join(directory, "zsh/.zshenv"), "utf8")).toBe("echo z\n");
   });
 
-  test("of earlier versions go when they were not used for a month", () => {
+  test("of earlier versions are removed when they were not used for a month", () => {
     using place = testInstance();
     const [old, recent] = ["old", "recent"].map((text) => installScripts(place.instance, [{ name: "a", text }]));
     const long = new Date(Date.now() - 40 * 24 * 3_600_000);
@@ -105,7 +105,7 @@ describe("scripts", () => {
   });
 });
 
-describe("a state directory that cannot be written to", () => {
+describe("a state directory that is not writable", () => {
   const spoilt: [string, (instance: Instance) => void][] = [
     ["a file", ({ stateDir }) => fs.writeFileSync(stateDir, "")],
     ["whose parent is a file", ({ stateDir }) => fs.rmSync(join(stateDir, "..", ".."), { recursive: true })],
@@ -140,7 +140,7 @@ describe("a state directory that cannot be written to", () => {
   });
 });
 
-test("a standard input is the account's alone, and what was left of one goes after a day", () => {
+test("a standard input is the account's alone, and a leftover one is removed after a day", () => {
   using place = testInstance();
   prepareRuntimeDir(place.instance);
   const left = writeStdinFile(place.instance, "secret\n");
@@ -159,7 +159,7 @@ test("a session and a server leave no regular file in the runtime directory", as
   expect(filesIn(place.instance.runtimeDir)).toEqual([]);
 });
 
-test("what servers said whose runtime directory is gone is removed, but no choice, and nothing of the living", () => {
+test("descriptions of servers whose runtime directory is gone are removed, but no setting, and nothing of running ones", () => {
   using place = testInstance();
   const ended = { ...info, pid: null, persist: false };
   const servers = join(place.instance.stateDir, "servers");
@@ -177,7 +177,7 @@ test("what servers said whose runtime directory is gone is removed, but no choic
     write("kept", ended),
   ];
   for (const name of ["gone", "chosen", "living"]) fs.rmSync(join(place.dir, name), { recursive: true });
-  // Of another machine with this home directory, whose directories are not to be seen here.
+  // Of another machine with this home directory, whose directories are not visible here.
   const other = join(servers, "default.othermachi.json");
   fs.copyFileSync(join(servers, gone), other);
   sweepServerInfos(place.instance);

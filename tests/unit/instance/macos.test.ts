@@ -1,6 +1,6 @@
 /**
- * The registry as on macOS: connections to a full queue are refused, sockets raise no events and cannot be watched,
- * names of files fold their case, regular files of /tmp are deleted. Its suites run on such a platform, too.
+ * The registry on macOS: connections to a full queue are refused, sockets raise no events and cannot be watched,
+ * file names are case-insensitive, regular files of /tmp are deleted. Its suites run on such a platform, too.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
@@ -46,7 +46,7 @@ describe("there", () => {
   });
   afterAll(() => used[Symbol.dispose]());
 
-  test("the daily cleaning of /tmp takes nothing that sessions or a server need", async () => {
+  test("the daily cleaning of /tmp removes nothing that sessions or a server need", async () => {
     using place = testInstance();
     const { instance } = place;
     using dev = await session(instance, "dev");
@@ -73,12 +73,12 @@ describe("there", () => {
     for (const kind of ["httpSocket", "sessionsDir", "tokenFile", "countersFile", "sessionLog", "infoFile"] as const) {
       expect(new Set(instances.map((instance) => instance[kind].toLowerCase())).size, kind).toBe(2);
     }
-    // What a session passes on in its environment means the same instance.
+    // The environment that a session passes on selects the same instance.
     const socket = instances[0]?.httpSocket;
     expect(resolveInstance({ flags: { socket }, env: place.env })).toEqual({ ...instances[0] } as never);
   });
 
-  test("a session that comes or goes is noticed, also where the file events are lost", async () => {
+  test("a new or ended session is noticed, also where the file events are lost", async () => {
     using place = testInstance();
     using _first = await session(place.instance, "first");
     let calls = 0;

@@ -1,4 +1,4 @@
-/** Keys by name reach the program as a terminal would send them, and keys of a terminal are read back by name. */
+/** Keys by name reach the program as from a terminal, and keys of a terminal are named. */
 import { describe, expect, test } from "bun:test";
 import { decodeKeys, flushKeys, initialKeyState, isWaiting, type KeyState } from "../../../src/keys/decode.ts";
 import { encodeKeys, type KeyModes } from "../../../src/keys/encode.ts";
@@ -206,7 +206,7 @@ describe("reading keys", () => {
     ]);
   });
 
-  test("one key has one name, however the terminal says it", () => {
+  test("one key has one name, however the terminal sends it", () => {
     expect(names("\x1c", "\x1b[92;5u", "\x1b[27;5;92~")).toEqual(["ctrl+\\", "ctrl+\\", "ctrl+\\"]);
     expect(names("\x1b[1~", "\x1b[7~", "\x1b[H", "\x1bOH")).toEqual(["Home", "Home", "Home", "Home"]);
     expect(names("\x1b[[A", "\x1b[11~", "\x1bOP", "\x1b[P")).toEqual(["F1", "F1", "F1", "F1"]);
@@ -214,7 +214,7 @@ describe("reading keys", () => {
     expect(names("\x1bX", "\x1b[120;4u", "\x1b[27;4;88~")).toEqual(["alt+X", "alt+X", "alt+X"]);
   });
 
-  test("mouse, focus, paste, replies and releases are no keys", () => {
+  test("mouse, focus, paste, replies and releases are not keys", () => {
     const kinds = (input: string) => decoded(input).map(({ kind }) => kind);
     expect(kinds("\x1b[<0;10;5M\x1b[<0;10;5m\x1b[M !!\x1b[32;10;5M")).toEqual(["mouse", "mouse", "mouse", "mouse"]);
     expect(kinds("\x1b[I\x1b[O")).toEqual(["focus", "focus"]);
@@ -252,7 +252,7 @@ describe("reading keys", () => {
     ]);
   });
 
-  test("a paste that stalls is given in part, and one that never ends cannot swallow the keyboard", () => {
+  test("a paste that stalls is delivered in part, and one that never ends cannot block the keyboard", () => {
     const first = decodeKeys(initialKeyState, Buffer.from("\x1b[200~ab\x1b[20"));
     expect(first.events).toEqual([]);
     const stalled = flushKeys(first.state);
@@ -266,7 +266,7 @@ describe("reading keys", () => {
     expect(decodeKeys(lost, Buffer.from("x")).events[0]?.kind).toBe("key");
   });
 
-  test("an emoji is one key, a broken byte is none", () => {
+  test("an emoji is one key, a broken byte is not a key", () => {
     expect(names("👩‍👩‍👧", "👍🏽", "🇩🇪", "e\u0301")).toEqual(["👩‍👩‍👧", "👍🏽", "🇩🇪", "e", "\u0301"]);
     expect(decoded(Uint8Array.of(0xff, 0x61, 0xc3)).map(({ parsed }) => parsed?.key ?? null)).toEqual([
       null,
@@ -294,7 +294,7 @@ describe("reading keys", () => {
     for (const key of everyName) {
       for (const modifiers of [[], ["ctrl"], ["alt"], ["shift"]] as const) {
         const special = key.length > 1 && !/^\p{Emoji}/u.test(key);
-        // Without a keyboard protocol a terminal cannot say these apart from their plain forms.
+        // Without a keyboard protocol a terminal cannot distinguish these from their plain forms.
         if (modifiers[0] === "shift" && !special) continue;
         if (modifiers[0] !== undefined && /^(Enter|Tab|Escape|Backspace)$/.test(key)) continue;
         if (modifiers[0] === "ctrl" && !special) continue;
@@ -365,7 +365,7 @@ describe("the prefix key", () => {
     ...{ captured: false, prefix, tables: new KeyTables({}), repeatMs: 500, isFree: true, now: 0 },
   };
 
-  /** What happens for each event of an input. */
+  /** Result of each event of an input. */
   function actions(input: string, captured = false): string[] {
     let state: TableState = null;
     return decoded(input).map((event) => {
@@ -378,7 +378,7 @@ describe("the prefix key", () => {
     });
   }
 
-  test("twice detaches, a key of the table acts, \\ sends the key itself, any other key is bound to nothing", () => {
+  test("twice detaches, a key of the table acts, \\ sends the key itself, any other key has no effect", () => {
     expect(actions("a\x1c\x1c")).toEqual(['send "a"', "wait", "detach"]);
     expect(actions("\x1cd")).toEqual(["wait", "detach"]);
     expect(actions("\x1c?z")).toEqual(["wait", "bound", 'send "z"']);
@@ -387,12 +387,12 @@ describe("the prefix key", () => {
     expect(actions("\x1b[92;5u\x1b[27;5;92~")).toEqual(["wait", "detach"]);
   });
 
-  test("letting go of Ctrl and pressing it again in between is not another key, as kitty's mode 31 tells it", () => {
+  test("releasing Ctrl and pressing it again in between is not another key, as in kitty's mode 31", () => {
     const [press, again] = ["\x1b[57442;5u\x1b[92;5u", "\x1b[92;5:3u\x1b[57442;1:3u\x1b[57442;5u\x1b[92;5u"];
     expect(actions(press + again).filter((action) => !action.startsWith("send"))).toEqual(["wait", "detach"]);
   });
 
-  test("mouse, focus and releases pass by while it waits", () => {
+  test("mouse, focus and releases pass while it waits", () => {
     expect(actions("\x1c\x1b[I\x1b[92;5:3u\x1c")).toEqual([
       "wait",
       'send "\\u001b[I"',

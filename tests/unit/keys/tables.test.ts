@@ -1,4 +1,4 @@
-/** Keys in their tables: without the prefix, in a person's own, in copy mode; what the settings may say of them. */
+/** Key tables: without the prefix, custom tables, copy mode; and errors in their settings. */
 import { describe, expect, test } from "bun:test";
 import { type ConfiguredKey, configuredBindings } from "../../../src/keys/configured.ts";
 import { decodeKeys, initialKeyState } from "../../../src/keys/decode.ts";
@@ -37,7 +37,7 @@ function refused(tables: Readonly<Record<string, readonly Entry[]>>): string {
   return "";
 }
 
-/** A terminal whose keys come at times of their own. */
+/** A terminal whose keys arrive at separate times. */
 class Typist {
   private state: TableState = null;
   now = 0;
@@ -46,7 +46,7 @@ class Typist {
     private readonly how: Partial<PrefixContext> = {},
   ) {}
 
-  /** What each key of an input does. */
+  /** Effect of each key of an input. */
   types(input: string): string[] {
     return decodeKeys(initialKeyState, Buffer.from(input)).events.map((event) => {
       const context = { captured: false, prefix: parsePrefix("C-b"), repeatMs: 500, isFree: true, ...this.how };
@@ -78,18 +78,18 @@ const own = changes({
 });
 
 describe("keys in tables", () => {
-  test("without the prefix in every encoding of the same key, and text never where none is bound", () => {
+  test("without the prefix in every encoding of the same key, and text only where one is bound", () => {
     const typist = new Typist(new KeyTables(own));
     expect(typist.types("a\x1bh\x1b[104;3u\x1b[27;3;104~b\0")).toEqual([
       ...['send "a"', "bound root:alt+h", "bound root:alt+h", "bound root:alt+h", 'send "b"', "bound root:ctrl+ "],
     ]);
     expect(new KeyTables(own).takesText).toBe(false);
     expect(new KeyTables(changes({ root: [["a", "pane.zoom"]] })).takesText).toBe(true);
-    // Kitty's reports of letting go, and a paste, are no presses.
+    // Kitty's reports of releases, and a paste, are not presses.
     expect(typist.types("\x1b[104;3:3u\x1b[200~\x1bh\x1b[201~").every((each) => each.startsWith("send"))).toBe(true);
   });
 
-  test("an own table has keys until one that it lacks, which is looked up without it and never typed", () => {
+  test("a custom table has the keys until one that it lacks, which is looked up without it and never typed", () => {
     const typist = new Typist(new KeyTables(own));
     expect(typist.types("\x02rhhl")).toEqual(["wait", "wait", ...["h", "h", "l"].map((key) => `bound resize:${key}`)]);
     expect(typist.types("qq")).toEqual(["unbound resize:q", 'send "q"']);
@@ -118,13 +118,13 @@ describe("keys in tables", () => {
     expect(typist.types("x")).toEqual(['send "x"']);
   });
 
-  test("the prefix twice is what the prefix key is bound to, else it detaches; several operations may lead to a table", () => {
+  test("the prefix twice runs the prefix key's binding, else it detaches; several operations may lead to a table", () => {
     expect(new Typist(new KeyTables(own)).types("\x02\x02")).toEqual(["wait", "bound prefix:ctrl+b"]);
     expect(new Typist(new KeyTables({})).types("\x02\x02")).toEqual(["wait", "detach"]);
     expect(new Typist(new KeyTables(own)).types("\x02gx")).toEqual(["wait", "bound prefix:g", "bound go:x"]);
   });
 
-  test("a key repeats for the time of the setting; then, and any other key, is the program's", () => {
+  test("a key repeats for the time of the setting; afterwards it, and any other key, is the program's", () => {
     const typist = new Typist(new KeyTables(own), { repeatMs: 300 });
     expect(typist.types("\x02\x1b[1;5A\x1b[1;5A")).toEqual(["wait", ...Array(2).fill("bound prefix:ctrl+ArrowUp")]);
     typist.now = 301;
@@ -133,7 +133,7 @@ describe("keys in tables", () => {
     expect(new Typist(new KeyTables(own), { repeatMs: 0 }).types("\x02\x1b[1;5A\x1b[1;5A").at(-1)).toStartWith("send");
   });
 
-  test("whoever else has the keyboard gets all of them, but for the prefix", () => {
+  test("a caller with the keyboard gets all of them, except the prefix", () => {
     expect(new Typist(new KeyTables(own), { isFree: false }).types("\x1bh\x02n")).toEqual([
       ...['send "\\u001bh"', "wait", "bound prefix:n"],
     ]);
@@ -142,14 +142,14 @@ describe("keys in tables", () => {
     ]);
   });
 
-  test("a table that a reload removes is left by the next key, which is the program's", () => {
+  test("a table that a reload removes ends at the next key, which is the program's", () => {
     const typist = new Typist(new KeyTables(own));
     typist.types("\x02r");
     typist.tables = new KeyTables({});
     expect(typist.types("hh")).toEqual(['send "h"', 'send "h"']);
   });
 
-  test("copy mode's own keys, and what they do besides", () => {
+  test("copy mode's own keys, and their other effects", () => {
     const tables = new KeyTables(
       changes({
         copy: [
@@ -164,7 +164,7 @@ describe("keys in tables", () => {
   });
 });
 
-test("a reader is not at rest in a table, shows its keys after a while, and leaves it when its time is over", async () => {
+test("a reader stays in a table, shows its keys after a while, and leaves it when its time is over", async () => {
   const seen: string[] = [];
   let waits = 0;
   const keys = new KeyReader(
@@ -186,7 +186,7 @@ test("a reader is not at rest in a table, shows its keys after a while, and leav
   await until("its end", () => keys.isAtRest);
   push("x");
   expect(seen.splice(0)).toEqual(["x"]);
-  // A key that comes in two reads.
+  // A key that arrives in two reads.
   push("\x02r\x1b");
   push("h");
   expect(seen.splice(0)).toEqual(["alt+h"]);
@@ -197,7 +197,7 @@ test("a reader is not at rest in a table, shows its keys after a while, and leav
   keys.dispose();
 });
 
-describe("the settings refuse by name", () => {
+describe("the settings name what they refuse", () => {
   test.each([
     [
       "the same key twice",
@@ -242,7 +242,7 @@ describe("the settings refuse by name", () => {
     expect(refused(tables as unknown as Record<string, Entry[]>)).toContain(description);
   });
 
-  test("and take programs by their arguments, or a line of sh", () => {
+  test("and accept programs by their arguments, or a line of sh", () => {
     const bound = changes({
       "": [
         ["x", `view.run run=git,fetch`],

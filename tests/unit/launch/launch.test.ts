@@ -16,7 +16,7 @@ import { testWith } from "../../support/programs.ts";
 import { fakeDaemon as fake, listen, testInstance } from "../../support/registry.ts";
 import { until } from "../../support/until.ts";
 
-/** This process as the instance's server; disposing stops it as its death would. */
+/** This process as the instance's server; disposing stops it like a crash. */
 async function server(instance: Instance): Promise<Disposable & { life: LifeLock; listener: { stop(): void } }> {
   const { bound: listener, life } = await claimServer(instance, () => bindAside(instance.httpSocket, listen));
   const die = (): void => {
@@ -26,8 +26,8 @@ async function server(instance: Instance): Promise<Disposable & { life: LifeLock
   return { life, listener, [Symbol.dispose]: die };
 }
 
-describe("starting a host", () => {
-  test("returns its report; it lives on by itself, with nothing of ours", async () => {
+describe("starting a session process", () => {
+  test("returns its report; it runs independently, with nothing of ours", async () => {
     using place = testInstance();
     const seen = join(place.dir, "descriptors");
     const spec = { name: "dev", env: { BIG: "x".repeat(200_000) } };
@@ -36,7 +36,7 @@ describe("starting a host", () => {
     try {
       expect(report).toEqual({ pid, cwd: "/", spec });
       const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-      expect(Number(stat[3])).toBe(pid); // leader of a process session of its own
+      expect(Number(stat[3])).toBe(pid); // leader of its own process session
       await until("the host goes on", () => contentOf(seen) !== "");
       expect(fs.readFileSync(seen, "utf8")).toBe("/dev/null /dev/null");
       expect(fs.statSync(place.instance.sessionLog).mode & 0o777).toBe(0o600);
@@ -45,7 +45,7 @@ describe("starting a host", () => {
     }
   });
 
-  test("names a configuration of ours in full, for its directory is another", async () => {
+  test("names our configuration in full, since its directory is another", async () => {
     using place = testInstance();
     const instance = resolveInstance({ flags: { config: "mine.toml" }, env: place.env });
     const command = () => ["sh", "-c", `printf '{"ok":true,"config":"%s"}\n' "$WSH_CONFIG"`];
@@ -53,7 +53,7 @@ describe("starting a host", () => {
     expect(report).toEqual({ config: join(process.cwd(), "mine.toml") });
   });
 
-  test("fails with the host's own error", async () => {
+  test("fails with the session process's own error", async () => {
     using place = testInstance();
     const start = startSessionProcess(place.instance, {}, { env: place.env, command: fake("refuse") });
     await expect(start).rejects.toMatchObject({ code: "invalid_request", message: "the port 8080 is in use" });
@@ -68,7 +68,7 @@ describe("starting a host", () => {
     });
   });
 
-  test("fails when it says nothing, and ends it", async () => {
+  test("fails when it is silent, and ends it", async () => {
     using place = testInstance();
     const start = startSessionProcess(place.instance, {}, { env: place.env, command: fake("silent"), timeoutMs: 300 });
     await expect(start).rejects.toThrow("did not report within 300 ms");
@@ -80,7 +80,7 @@ describe("starting a host", () => {
     await expect(start).rejects.toMatchObject({ code: "session_create_failed" });
   });
 
-  test("works where no log can be written", async () => {
+  test("works without a writable log", async () => {
     using place = testInstance();
     fs.mkdirSync(join(place.dir, "home"));
     fs.writeFileSync(join(place.dir, "home/.local"), "in the way");
@@ -105,7 +105,7 @@ describe("starting a host", () => {
       stdin: "ignore",
       stdout: "pipe",
     });
-    // Where no process tells its limits, it is the system's own default.
+    // If no process reports its limits, it is the system's own default.
     expect(await new Response(shell.stdout).text()).toBe(`${platform().limits.openFiles ?? 321}\n`);
     expect(originalNofile()).not.toBe(321);
   });
@@ -129,7 +129,7 @@ describe("starting a server", () => {
     }
   });
 
-  test("tells it where and how to listen", async () => {
+  test("passes on where and how to listen", async () => {
     using place = testInstance("b");
     let given: readonly string[] = [];
     const command = (args: readonly string[]) => {
@@ -164,7 +164,7 @@ describe("starting a server", () => {
     }
   });
 
-  test("is not done when one answers, or when it was quicker", async () => {
+  test("is not done when one answers, or when another was quicker", async () => {
     using place = testInstance();
     prepareRuntimeDir(place.instance);
     const none = { started: false, report: null };
@@ -193,7 +193,7 @@ describe("being the instance's server", () => {
     expect(fs.readdirSync(join(instance.stateDir, "locks"))).toEqual([]);
   });
 
-  test("one that ends takes nothing from its successor", async () => {
+  test("one that ends removes nothing of its successor", async () => {
     using place = testInstance();
     const { instance } = place;
     using old = await server(instance);
@@ -204,7 +204,7 @@ describe("being the instance's server", () => {
     expect(young.life.isFound).toBe(true);
   });
 
-  test("one that holds its lock is the server, whether it answers or not, until its lock is free", async () => {
+  test("one with the lock is the server, whether it answers or not, until its lock is free", async () => {
     using place = testInstance();
     const { instance } = place;
     const first = await server(instance);
@@ -214,7 +214,7 @@ describe("being the instance's server", () => {
     using _second = await server(instance);
   });
 
-  test("one of an earlier version, which has no lock, is one while it listens", async () => {
+  test("one of an earlier version, which has no lock, counts while it listens", async () => {
     using place = testInstance();
     const { instance } = place;
     prepareRuntimeDir(instance);
@@ -225,7 +225,7 @@ describe("being the instance's server", () => {
     using _server = await server(instance);
   });
 
-  test("one that died between binding and taking its place is in nobody's way", async () => {
+  test("one that died between binding and registering blocks nobody", async () => {
     using place = testInstance();
     const { instance } = place;
     prepareRuntimeDir(instance);
@@ -257,7 +257,7 @@ describe("being the instance's server", () => {
     expect(listenerPid(instance.httpSocket)).toBe(process.pid);
   });
 
-  test("what is no socket is never removed", async () => {
+  test("a file that is not a socket is never removed", async () => {
     using place = testInstance();
     prepareRuntimeDir(place.instance);
     fs.writeFileSync(place.instance.httpSocket, "precious");
@@ -266,7 +266,7 @@ describe("being the instance's server", () => {
     expect(fs.readFileSync(place.instance.httpSocket, "utf8")).toBe("precious");
   });
 
-  test("what it publishes is read back; what cannot be understood is as good as none", () => {
+  test("its published description is read back; an invalid one counts as none", () => {
     using place = testInstance();
     prepareRuntimeDir(place.instance);
     const info: ServerInfo = {

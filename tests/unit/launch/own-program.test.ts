@@ -1,4 +1,4 @@
-/** Which file is started when wsh starts itself, after an upgrade has taken its own away. */
+/** The file that wsh starts as itself after an upgrade has removed its own. */
 import { describe, expect, test } from "bun:test";
 import { programFile } from "../../../src/launch/own-program.ts";
 
@@ -13,13 +13,13 @@ function choose(files: readonly string[], facts: { own?: string; called?: string
   });
 }
 
-describe("the program that is started", () => {
-  test("is this one while it is there, or the kernel has it", () => {
+describe("the started program", () => {
+  test("is this one while it exists, or the kernel has it", () => {
     expect(choose([cellar, "/opt/homebrew/bin/wsh"])).toEqual({ path: cellar, isOther: false });
     expect(choose(["/proc/self/exe", "/opt/homebrew/bin/wsh"])).toEqual({ path: "/proc/self/exe", isOther: false });
   });
 
-  test("is otherwise the one that Homebrew's link, the name it was called by, or PATH leads to", () => {
+  test("is otherwise the target of Homebrew's link, of the name it was called by, or of PATH", () => {
     const link = "/opt/homebrew/bin/wsh";
     expect(choose([link], { path: "/usr/bin/wsh" })).toEqual({ path: link, isOther: true });
     const own = "/usr/lib/wsh/wsh";
