@@ -275,7 +275,7 @@ async function assemble(
   // Loading the code for the key's operation takes as long as a split itself, and less than the time until the next
   // key.
   session.events.on("keyAwaited", () => void sessionProcess.load());
-  const startedByProgram = spec.starter === "server";
+  const startedByProgram = spec.starter === "server" || ownerIn(spec)?.kind === "agent";
   try {
     for (const { request, id, planned } of first) {
       const made = { id: id ?? claim.id, window: claim.window, request, startedByProgram, owner: ownerIn(spec) };

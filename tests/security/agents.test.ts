@@ -172,6 +172,8 @@ test("a program in an agent's pane belongs to the agent, whatever it removes; no
       expect.stringMatching(/(claude|agent) may not/),
     ]);
   for (const name of ["lair-b", "lair-c"]) await byAgent("kill", name);
+  const history = await wsh.ok("history", "--list", "--session", "lair-b", "--json");
+  expect([...history.matchAll(/"by": ?"(\w+)"/g)].map(([, by]) => by)).toEqual(["agent", "agent"]);
   await byAgent("split", "lair");
   for (const args of [
     ["split", "lair", "--view", "theirs"],
