@@ -1,4 +1,4 @@
-/** Which machines are asked for a session, and in which order. */
+/** The machines that are asked to start a session, and their order. */
 import { expect, test } from "bun:test";
 import { type Candidate, orderOf, placementOrder } from "../../src/cluster/placement.ts";
 
@@ -6,7 +6,7 @@ function machine(name: string, over: Partial<Candidate> = {}): Candidate {
   return { name, health: "healthy", tags: ["gpu"], accept: "placed", load: 0, sessions: 0, ...over };
 }
 
-test("only machines that are there, take placed sessions and have every tag", () => {
+test("only reachable machines that accept placed sessions and have every tag", () => {
   const machines = [
     machine("good", { tags: ["gpu", "big"] }),
     machine("stale", { health: "stale", tags: ["gpu", "big"] }),
@@ -25,7 +25,7 @@ test("of the first two the less loaded is asked first, then the other, then the 
   expect([...new Set(orders)].toSorted()).toEqual(["bac", "bca", "cab"]);
 });
 
-test("many sessions are spread over machines that say the same of themselves", () => {
+test("many sessions are spread over machines with equal reports", () => {
   const machines = Array.from({ length: 10 }, (_, at) => machine(`m${at}`));
   const counts = new Map<string, number>();
   for (let at = 0; at < 2_000; at++) {
@@ -36,14 +36,14 @@ test("many sessions are spread over machines that say the same of themselves", (
   expect(Math.max(...counts.values())).toBeLessThan(400);
 });
 
-test("a large fleet that refuses is not asked whole", () => {
+test("a large fleet that refuses is not asked completely", () => {
   const machines = Array.from({ length: 100 }, (_, at) => machine(`m${at}`));
   const order = placementOrder(machines, [], Math.random);
   expect(order.length).toBe(8);
   expect(new Set(order).size).toBe(8);
 });
 
-test("a request with an id is asked of the same machines in the same order, whatever their load", () => {
+test("a request with an id is sent to the same machines in the same order, whatever their load", () => {
   const machines = Array.from({ length: 20 }, (_, at) => machine(`m${at}`));
   const busy = machines.map((each, at) => ({ ...each, load: at % 3 })).toReversed();
   expect(orderOf(busy, [], "r1")).toEqual(orderOf(machines, [], "r1"));

@@ -1,10 +1,10 @@
-/** Following a session's output for subscribers leaves nothing behind from one poll to the next. */
+/** Watching a session's output for subscribers leaves nothing behind from one poll to the next. */
 import { expect, test } from "bun:test";
 import { Changes } from "../../../src/mcp/resources/changes.ts";
 import type { Call } from "../../../src/operations/call.ts";
 import { until } from "../../support/until.ts";
 
-test("polls that are over leave no listener at the signal of the watch", async () => {
+test("finished polls leave no listener at the signal of the watch", async () => {
   let cursor = 0;
   let told = 0;
   const signals = new Set<AbortSignal>();
@@ -30,7 +30,7 @@ test("polls that are over leave no listener at the signal of the watch", async (
   const watch = changes.onResource("wsh://sessions/dev/screen", () => told++);
   await until("four updates", () => told >= 4);
   expect(signals.size).toBe(1);
-  // The pause that is going on has one.
+  // The present pause has one.
   expect(listeners).toBeLessThanOrEqual(1);
   watch[Symbol.dispose]();
 });

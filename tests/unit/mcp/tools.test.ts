@@ -66,7 +66,7 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
   });
 });
 
-test("every tool says what it is, every parameter what it takes where the list first has it", () => {
+test("every tool has a description, and so has every parameter where the list first has it", () => {
   const known = new Set(["action", "direction", "question", "choices"]);
   for (const tool of tools) {
     expect(tool.title.length).toBeGreaterThan(3);
@@ -87,7 +87,7 @@ test("every tool says what it is, every parameter what it takes where the list f
 test("the tools fit their budget", () => {
   const all = listedBytes(tools);
   const core = listedBytes(servedTools("core", "admin"));
-  // Where machines are known, the four tools about them come on top.
+  // With known machines, the four tools for them are added.
   const machines = listedBytes(servedTools("all", "admin", true));
   expect(machines - all).toBeLessThanOrEqual(1_600);
   expect(servedTools("core", "admin", true)).toEqual(servedTools("core", "admin"));
@@ -117,13 +117,13 @@ test("core is the twelve tools of the common work", () => {
   ]);
 });
 
-test("who may only look is served what only looks, and the bridge knows which tools those are", () => {
+test("a read-only caller gets only read-only tools, and the bridge knows which those are", () => {
   const looking = servedTools("all", "observe");
   expect(looking.every((tool) => tool.annotations.readOnlyHint)).toBe(true);
   expect(new Set(looking.map((tool) => tool.name))).toEqual(new Set(readOnlyTools));
 });
 
-test("the instructions speak of tools that are served, in a few hundred tokens", () => {
+test("the instructions name only available tools, in a few hundred tokens", () => {
   const all = instructionsFor(new Set(tools.map((tool) => tool.name)));
   for (const name of [
     "wsh_run_command",
@@ -142,8 +142,8 @@ test("the instructions speak of tools that are served, in a few hundred tokens",
   expect(said.filter((name) => !core.includes(name))).toEqual([]);
 });
 
-test("hosts that convert schemas to OpenAI's strict form take every tool", () => {
-  // As its agents SDK does it: a map with values of a kind is refused.
+test("hosts that convert schemas to OpenAI's strict form accept every tool", () => {
+  // As its agents SDK does: a map with typed values is refused.
   const maps = (schema: unknown): unknown[] => {
     if (typeof schema !== "object" || schema === null) return [];
     const own = "additionalProperties" in schema && schema.additionalProperties ? [schema] : [];

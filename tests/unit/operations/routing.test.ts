@@ -1,9 +1,9 @@
-/** Routing by names says what the table's scopes say. */
+/** Routing by names agrees with the table's scopes. */
 import { expect, test } from "bun:test";
 import { isForPane, isForServer, subjectOf } from "../../../src/operations/routing.ts";
 import { operations } from "../../../src/operations/table.ts";
 
-test("what a scope says of an operation, its name says, too", () => {
+test("an operation's name agrees with its scope", () => {
   for (const { name, scope } of operations) {
     expect([name, isForServer(name)]).toEqual([name, scope === "server"]);
     if (scope === "server") continue;
@@ -11,13 +11,13 @@ test("what a scope says of an operation, its name says, too", () => {
   }
 });
 
-test("drawing at a pane is the pane's, at a session the session's", () => {
+test("drawing at a pane belongs to the pane, at a session to the session", () => {
   for (const target of ["@7", "dev:1.0", "dev:logs.2"]) expect(isForPane("overlay.create", target)).toBe(true);
   for (const target of ["dev", "@s3", "@w5", "dev:1", "dev:"]) expect(isForPane("overlay.create", target)).toBe(false);
   for (const target of ["@7", "dev"]) expect(isForPane("session.kill", target)).toBe(false);
 });
 
-test("an operation behind an event acts on what the event names", () => {
+test("an operation of a hook acts on the event's target", () => {
   const event = { session_id: "@s3", window: "@w5", pane: "@7" };
   for (const [operation, subject] of [
     ["window.update", "@w5"],

@@ -1,4 +1,4 @@
-/** Which agent runs, and what it does, from recorded hooks and announcements. */
+/** The running agent and its state, from recorded hooks and announcements. */
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -52,7 +52,7 @@ describe("the table knows an agent", () => {
   }
 });
 
-/** A pane whose shell (pid 10) runs programs, in time that passes when told. */
+/** A pane whose shell (pid 10) runs programs, with a manual clock. */
 class FakePane {
   readonly clock = manualClock();
   readonly told: (AgentInfo | null)[] = [];
@@ -104,7 +104,7 @@ class FakePane {
     this.print(600);
   }
 
-  /** The program prints for so long. */
+  /** The program prints for this long. */
   print(ms: number): void {
     for (let at = 0; at < ms; at += 200) {
       this.watch.output();
@@ -130,7 +130,7 @@ class FakePane {
 const claude = process(20, 10, "claude");
 
 describe("hooks", () => {
-  test("a turn of Claude Code: asks, is answered, works on, is done, is seen to", () => {
+  test("a turn of Claude Code: asks, is answered, continues, finishes, is viewed", () => {
     const pane = new FakePane();
     pane.run(claude);
     expect(pane.hook("claude", "SessionStart", { source: "startup" })).toEqual({ accepted: true });
@@ -144,7 +144,7 @@ describe("hooks", () => {
       message: "Claude needs\x07 your\npermission",
     });
     expect(pane.watch.info).toMatchObject({ state: "needs_input", message: "Claude needs your permission" });
-    // Output alone answers nothing, nor does one key that moves the choice.
+    // Output alone answers nothing, and neither does one key that moves the choice.
     pane.print(5_000);
     pane.type("\x1b[B");
     pane.print(400);
@@ -182,7 +182,7 @@ describe("hooks", () => {
     expect(pane.watch.info).toMatchObject({ state: "needs_input", source: "program" });
   });
 
-  test("what the mouse and focus report is no answer", () => {
+  test("reports of mouse and focus are not an answer", () => {
     const pane = new FakePane();
     pane.run(claude);
     pane.hook("claude", "Stop");
@@ -190,7 +190,7 @@ describe("hooks", () => {
     expect(pane.state).toBe("done");
   });
 
-  test("an event that nobody knows says nothing", () => {
+  test("an unknown event has no effect", () => {
     const pane = new FakePane();
     pane.run(claude);
     pane.hook("claude", "Stop");
@@ -201,7 +201,7 @@ describe("hooks", () => {
   });
 });
 
-describe("whose report it is", () => {
+describe("the sender of a report", () => {
   test("an agent that another runs through a shell neither reports nor takes the name", () => {
     const pane = new FakePane();
     pane.run(claude, process(21, 20, "bash", "-c", "codex exec"), process(22, 21, "codex", "exec"));
@@ -211,7 +211,7 @@ describe("whose report it is", () => {
     expect(pane.watch.info).toMatchObject({ name: "claude", pid: 20, state: "working" });
   });
 
-  test("a wrapper and the program that it starts are one agent", () => {
+  test("a wrapper and its program are one agent", () => {
     const pane = new FakePane();
     pane.run(process(20, 10, "node", "/usr/bin/codex"), process(21, 20, "/opt/codex/bin/codex"));
     pane.processes.set(31, process(31, 21, "sh", "-c", "wsh hook"));
@@ -219,7 +219,7 @@ describe("whose report it is", () => {
     expect(pane.watch.info).toMatchObject({ name: "codex", pid: 20, state: "done" });
   });
 
-  test("a process that only inherited WSH_PANE says nothing about the pane", () => {
+  test("a process that only inherited WSH_PANE cannot report for the pane", () => {
     const pane = new FakePane();
     pane.run(claude);
     pane.processes.set(40, process(40, 1, "claude"));
@@ -228,7 +228,7 @@ describe("whose report it is", () => {
     expect(pane.state).toBe("working");
   });
 
-  test("an agent that no table knows is known once its hooks report", () => {
+  test("an unknown agent is recognised once its hooks report", () => {
     const pane = new FakePane();
     pane.run(process(20, 10, "brandnew"));
     expect(pane.watch.info).toBeNull();
@@ -239,7 +239,7 @@ describe("whose report it is", () => {
     expect(pane.watch.info).toMatchObject({ name: "brandnew", state: "needs_input" });
   });
 
-  test("stopped and continued it is as it was; ended it is forgotten, and a successor begins anew", () => {
+  test("stopped and continued it is unchanged; ended it is forgotten, and a successor starts fresh", () => {
     const pane = new FakePane();
     pane.run(claude);
     pane.hook("claude", "Stop");
@@ -268,14 +268,14 @@ describe("whose report it is", () => {
 });
 
 describe("without hooks", () => {
-  test("it works while it prints, and rests as needs_input, never as idle or done", () => {
+  test("it works while it prints, and at rest needs input, never idle or done", () => {
     const pane = new FakePane();
     pane.run(claude);
     pane.print(4_000);
     expect(pane.watch.info).toMatchObject({ state: "working", source: "program" });
     pane.clock.pass(4_000);
     expect(pane.watch.info).toMatchObject({ state: "needs_input", source: "program" });
-    // An echo is no work.
+    // An echo is not work.
     pane.type("h");
     pane.print(200);
     expect(pane.state).toBe("needs_input");
@@ -284,7 +284,7 @@ describe("without hooks", () => {
     expect(pane.state).toBe("working");
   });
 
-  test("at rest there is no timer, and no look", () => {
+  test("at rest there is no timer and no check", () => {
     const pane = new FakePane();
     pane.run(claude);
     pane.print(4_000);
@@ -295,7 +295,7 @@ describe("without hooks", () => {
     expect(pane.looks).toBe(looks);
   });
 
-  test("busy without output it works, and is looked at ever more rarely", () => {
+  test("busy without output it works, and is checked ever more rarely", () => {
     const pane = new FakePane();
     pane.run(claude);
     pane.doing = "working";
@@ -308,7 +308,7 @@ describe("without hooks", () => {
     expect(pane.state).toBe("needs_input");
   });
 
-  test("a notification asks, progress works, and its end is done", () => {
+  test("a notification asks, progress means work, and its end is done", () => {
     const pane = new FakePane();
     pane.run(claude);
     const announce = (data: string): void => {
@@ -316,7 +316,7 @@ describe("without hooks", () => {
       if (attention !== null) pane.watch.announced(attention);
       pane.clock.pass(0);
     };
-    // Cleared at the start: says nothing.
+    // Cleared at the start: no effect.
     announce("4;0");
     expect(pane.watch.info?.source).toBe("program");
     announce("4;3");
@@ -336,7 +336,7 @@ describe("without hooks", () => {
     expect(pane.watch.info).toMatchObject({ state: "done", source: "progress" });
   });
 
-  test("what it announces before it was looked at counts", () => {
+  test("its announcements before the first check count", () => {
     const pane = new FakePane();
     pane.processes.set(20, claude);
     pane.foreground = [20];
@@ -346,7 +346,7 @@ describe("without hooks", () => {
   });
 });
 
-test("notifications and progress are read in all their forms", () => {
+test("notifications and progress are parsed in all their forms", () => {
   expect(parseOsc9("hello; world")).toEqual({ kind: "notification", by: "OSC 9", text: "hello; world" });
   expect(parseOsc9("4;1;50")).toEqual({ kind: "progress", state: "active" });
   expect(parseOsc9("4;0")).toEqual({ kind: "progress", state: "cleared" });
@@ -364,7 +364,7 @@ test("notifications and progress are read in all their forms", () => {
   expect(kitty.parse(";plain")).toMatchObject({ text: "plain" });
 });
 
-describe("the conversation that hooks report", () => {
+describe("the conversation of a hook's report", () => {
   const id = "5f0a1b2c-0000-4000-8000-000000000001";
   const other = "5f0a1b2c-0000-4000-8000-000000000002";
   const transcript = "/home/me/t.jsonl";
@@ -382,7 +382,7 @@ describe("the conversation that hooks report", () => {
   for (const [agent, event, payload, read] of cases) {
     test(`${agent} ${event}`, () => expect(readHook(agent, event, payload)).toMatchObject(read));
   }
-  test("code, options and a subagent's report are none", () => {
+  test("code, options and a subagent's report are not conversations", () => {
     for (const session_id of ["; rm -rf ~", "-x", "$(id)", "a b", "", "x".repeat(129), 7])
       expect(readHook("claude", "SessionStart", { session_id }).conversation).toBeUndefined();
     expect(readHook("codex", "Stop", { session_id: id, agent_id: "sub" })).toEqual({ state: "done" });
@@ -394,7 +394,7 @@ describe("the conversation that hooks report", () => {
     pane.hook("claude", "SessionStart", { session_id: id, transcript_path: transcript });
     return pane;
   };
-  test("/clear and /resume change it; what comes late of the one before does not", () => {
+  test("/clear and /resume change it; late reports of the one before do not", () => {
     const pane = talking();
     pane.hook("claude", "UserPromptSubmit", { session_id: id, prompt: "one" });
     pane.hook("claude", "SessionStart", { session_id: other });
@@ -404,7 +404,7 @@ describe("the conversation that hooks report", () => {
     pane.hook("claude", "SessionStart", { session_id: id });
     expect(pane.watch.info?.conversation?.id).toBe(id);
   });
-  test("one that started again in the pane has none until it reports it, or its arguments say", () => {
+  test("an agent restarted in the pane has none until it reports it, or its arguments name it", () => {
     const pane = talking();
     pane.processes.delete(20);
     pane.run(process(21, 10, "claude"));
@@ -496,7 +496,7 @@ test("transcripts: messages of each form, and nothing of a link, a pipe or anoth
   rmSync(dir, { recursive: true });
 });
 
-test("a hook that stopped coming is noticed: a working agent that waits for a key, silent for minutes", () => {
+test("missing hooks are noticed: a working agent that waits for a key, silent for minutes", () => {
   const pane = new FakePane();
   pane.run(process(20, 10, "claude"));
   pane.hook("claude", "UserPromptSubmit");
@@ -513,7 +513,7 @@ test("a hook that stopped coming is noticed: a working agent that waits for a ke
   expect(pane.state).toBe("done");
 });
 
-test("an agent that says it is done is busy while a child of its works; then it is done", () => {
+test("an agent that reports done is busy while a child of its works; then it is done", () => {
   const pane = new FakePane();
   pane.run(process(20, 10, "claude"));
   pane.busy = "npm test";
@@ -527,7 +527,7 @@ test("an agent that says it is done is busy while a child of its works; then it 
   expect(pane.watch.info).not.toHaveProperty("busy");
 });
 
-test("a child is busy while something below it works; servers at rest, and the hook itself, are not", async () => {
+test("a child is busy while a descendant works; idle servers, and the hook itself, are not", async () => {
   const started = (...args: readonly string[]) => Bun.spawn([...args], { stdin: "pipe", stdout: "ignore" });
   await using parent = started("bash", "-c", "bash -c 'sleep 30; true' & wait");
   const sleeps = () => busyChild(parent.pid, 0);
@@ -536,7 +536,7 @@ test("a child is busy while something below it works; servers at rest, and the h
   await until("it rests", () => busyChild(server.pid, 0) === null);
 });
 
-test("what runs a command line in its place is no owner; shells for typing and scripts are", () => {
+test("a program that runs one command line is not an owner; interactive shells and scripts are", () => {
   const wrappers = [
     "timeout 60 wsh new",
     "/usr/bin/nohup wsh",

@@ -1,4 +1,4 @@
-/** What is remembered of commands: only what the shell said, all of it within its limits. */
+/** Command records: only facts that the shell reported, all of them within limits. */
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
 import { CommandFollower } from "../../../src/pane/commands/command-follower.ts";
@@ -12,7 +12,7 @@ import type { RetiredLines } from "../../../src/pane/text/text.ts";
 import { FakeText } from "../../support/fake-text.ts";
 import { failure, LivePane } from "../../support/live-pane.ts";
 
-/** A log fed with marks and lines as a session feeds it. */
+/** A log fed with marks and lines as by a session. */
 function recording(limits?: CommandLogLimits) {
   const text = new FakeText();
   let holds: boolean | null = true;
@@ -49,7 +49,7 @@ function recording(limits?: CommandLogLimits) {
 
 const forged = { verified: false };
 
-/** Lines, or a later piece of one, that history lets go of. */
+/** Lines, or a later piece of one, that history drops. */
 function retired(lines: readonly (readonly [id: number, text: string])[], begins = true): RetiredLines {
   return {
     count: lines.length,
@@ -63,7 +63,7 @@ function retired(lines: readonly (readonly [id: number, text: string])[], begins
 }
 
 describe("a command record", () => {
-  test("what another script's hooks take for a command before the first prompt is none", () => {
+  test("a command of another script's hooks before the first prompt is not a command", () => {
     const { log, mark, begin } = recording();
     mark("C", forged);
     mark("D", { ...forged, exitCode: 0 });
@@ -74,7 +74,7 @@ describe("a command record", () => {
     expect(other.log.list().map(({ command }) => command)).toEqual(["ls"]);
   });
 
-  test("who follows a command whose end was told, and not yet its prompt's, gets its output and not the prompt", () => {
+  test("a reader of a command whose end was reported before its prompt gets its output and not the prompt", () => {
     const { text, log, mark, begin } = recording();
     begin("make");
     text.print("one\ntwo\n");
@@ -98,7 +98,7 @@ describe("a command record", () => {
     expect([got, state]).toEqual(["one\ntwo\n", "finished"]);
   });
 
-  test("lasts from C to D and holds what was printed between them", () => {
+  test("lasts from C to D and has the output between them", () => {
     const { text, log, mark, begin, lines, prompt } = recording();
     begin("make all");
     expect(log.phase).toBe("running");
@@ -120,7 +120,7 @@ describe("a command record", () => {
     expect(log.phase).toBe("prompt");
   });
 
-  test("is named by the shell, whether it says so after C or after D", () => {
+  test("is named by the shell, after C or after D", () => {
     const { log, mark, begin } = recording();
     begin("ls  # shown otherwise");
     mark("E", { commandLine: "ls" });
@@ -137,14 +137,14 @@ describe("a command record", () => {
     expect(log.last()?.command).toBe("what exec sent");
   });
 
-  test("what ran is compared with what exec sent", () => {
+  test("the command that ran is compared with exec's", () => {
     const { log, mark, begin, prompt } = recording();
     const sent = { command: "echo clean", line: "echo clean", byProgram: true };
     log.expect(sent);
     begin("1;2cecho clean");
     mark("D", { exitCode: 0 });
     expect(log.comparison(1)).toEqual({ kind: "open", ran: "1;2cecho clean" });
-    // The shell's own word counts more than the screen.
+    // The shell's own report has precedence over the screen.
     mark("E", { commandLine: "echo  clean" });
     expect(log.comparison(1)).toEqual({ kind: "same" });
     prompt();
@@ -170,7 +170,7 @@ describe("a command record", () => {
     expect(log.last()).toMatchObject({ state: "finished", exit_code: null, signal: null });
   });
 
-  test("counts an end only with the prompt behind it: a command can report one of itself", () => {
+  test("counts an end only with the prompt after it: a command can report one itself", () => {
     const { text, log, mark, begin, lines, prompt } = recording();
     begin("eval prompt code");
     mark("D", { exitCode: 5 });
@@ -230,7 +230,7 @@ describe("a command record", () => {
     prompt();
     text.print("exec fish\n");
     log.replaced();
-    // The person's own PS0 says C, too, before ours.
+    // The person's own PS0 prints C, too, before ours.
     mark("C", forged);
     mark("C", { offset: text.offset + 30 });
     log.replaced();
@@ -244,7 +244,7 @@ describe("a command record", () => {
     expect(log.last()).toMatchObject({ state: "running", verified: false });
   });
 
-  test("keeps lines that history forgets, and counts those that it does not keep", () => {
+  test("keeps lines that history drops, and counts those that it does not keep", () => {
     const { text, log, mark, begin } = recording({ records: 10, recordBytes: 200, totalBytes: 10_000 });
     begin("seq");
     const first = text.position().line;
@@ -275,7 +275,7 @@ describe("a command record", () => {
     expect(lines()).toEqual(["a".repeat(100) + "b".repeat(100), "end"]);
   });
 
-  test("gives way to newer ones: its output first, then itself", () => {
+  test("is evicted by newer ones: its output first, then itself", () => {
     const { text, log, mark, begin, prompt } = recording({ records: 3, recordBytes: 1_000, totalBytes: 1_000 });
     for (let n = 0; n < 5; n++) {
       begin(`command ${n}`);
@@ -290,7 +290,7 @@ describe("a command record", () => {
   });
 });
 
-test("records that are gone count no more: of many commands the newest keep their output", () => {
+test("evicted records no longer count: of many commands the newest keep their output", () => {
   const { text, log, mark, begin, prompt } = recording({ records: 3, recordBytes: 1_000, totalBytes: 1_000 });
   for (let n = 0; n < 50; n++) {
     begin(`command ${n}`);
@@ -328,7 +328,7 @@ describe("output for a reader", () => {
     expect(cutOutput(kept(2), 0)).toEqual({ text: "", omittedLines: 2 });
   });
 
-  test("keeps characters whole when one line is too long", () => {
+  test("keeps characters complete when one line is too long", () => {
     const lines = new HeadTail(1_000);
     lines.push("é".repeat(400));
     const { text } = cutOutput(lines.retained(), 101);
@@ -340,7 +340,7 @@ describe("output for a reader", () => {
     });
   });
 
-  test("a code above 128 names its signal only when there is one", () => {
+  test("a code above 128 names its signal only if it exists", () => {
     expect([130, 137, 143, 128, 255, 1, null].map(signalOfExitCode)).toEqual([
       "SIGINT",
       "SIGKILL",
@@ -353,7 +353,7 @@ describe("output for a reader", () => {
   });
 });
 
-describe("what programs do to a shell's records", () => {
+describe("programs' effects on a shell's records", () => {
   test("forged marks, a nested shell and a size that changes", async () => {
     await using live = await LivePane.start();
     const result = await live.exec("printf '\\033]133;D;99\\007\\033]133;A\\007real\\n'; (exit 5)");
@@ -369,7 +369,7 @@ describe("what programs do to a shell's records", () => {
     expect(await wide).toMatchObject({ output: `${long}\n${long}`, exit_code: 0 });
   });
 
-  test("a job of the background may print at the prompt", async () => {
+  test("a background job may print at the prompt", async () => {
     await using live = await LivePane.start({ rc: "set +m" });
     const since = live.pane.outputCursor;
     await live.exec("(sleep 0.2; echo server is ready) &");
@@ -391,7 +391,7 @@ describe("what programs do to a shell's records", () => {
     ]);
   });
 
-  test("where the kernel tells nothing, marks, flags and silence decide", async () => {
+  test("without facts of the kernel, marks, flags and silence decide", async () => {
     await using live = await LivePane.start({ facts: false });
     expect(await live.exec("echo hi")).toMatchObject({ exit_code: 0, output: "hi" });
     expect(await live.run("false\r")).toMatchObject({ decidedBy: "command_finished", command: { exit_code: 1 } });

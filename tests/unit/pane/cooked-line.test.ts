@@ -1,4 +1,4 @@
-/** How long a line callers may type into a program that reads lines, on each system. */
+/** The longest line that callers may type into a program that reads lines, on each system. */
 import { expect, test } from "bun:test";
 import { CookedLine } from "../../../src/pane/cooked-line.ts";
 import { linuxPlatform } from "../../../src/platform/linux/platform.ts";
@@ -26,10 +26,10 @@ test.each([
   };
   expect(fits(x(most))).toBe(true);
   expect(fits(x(most + 1))).toBe(false);
-  // Each line counts for itself, wherever the long one stands.
+  // Each line counts separately, wherever the long one is.
   expect(fits(`${x(most)}\n`.repeat(5))).toBe(true);
   expect(fits(`a\n${x(most + 1)}\nb\n`)).toBe(false);
-  // What was sent before belongs to the line, until its end or until it is thrown away.
+  // Earlier input belongs to the line, until its end or until it is discarded.
   for (const end of ["\r", "\n", "\x04", "\x03", "\x15"]) {
     line.sent(bytes(`done\n${x(most - 1)}`));
     expect(fits("xx")).toBe(false);
@@ -37,7 +37,7 @@ test.each([
     line.sent(bytes(end));
     expect(fits(x(most))).toBe(true);
   }
-  // Keys that are not counted end it as well, and what they are part of adds nothing.
+  // Uncounted keys end it as well, and their sequence adds nothing.
   for (const end of ["\r", "\x15", "of a person\r"]) {
     line.sent(bytes(x(most)));
     line.ended(bytes("of a person"));

@@ -1,11 +1,11 @@
-/** A program that starts before its pane: what it prints, or that it ends, reaches the pane once that asks for it. */
+/** A program that starts before its pane: its output and end reach the pane once that requests it. */
 import { expect, test } from "bun:test";
 import { startEarly } from "../../../src/pane/early-start.ts";
 import type { Pty, PtyEvents, PtySpawn } from "../../../src/pty/port.ts";
 
 const spawn: PtySpawn = { file: "/bin/sh", args: [], cwd: "/", env: {}, rows: 24, cols: 80 };
 
-/** A terminal in which nothing runs; `started` are the programs that were asked for. */
+/** A terminal in which nothing runs; `started` are the requested programs. */
 function fakeTerminal() {
   const started: { readonly spawn: PtySpawn; readonly events: PtyEvents; isDisposed: boolean }[] = [];
   const open = async (spawn: PtySpawn, events: PtyEvents): Promise<Pty> => {
@@ -19,7 +19,7 @@ function fakeTerminal() {
   return { started, open };
 }
 
-test("what an early program prints and its end reach the pane in order, once it is there; a restart starts another", async () => {
+test("an early program's output and end reach the pane in order, once it exists; a restart starts another", async () => {
   const { started, open } = fakeTerminal();
   const calls: string[] = [];
   const keyFile = { offer: () => void calls.push("offer"), withdraw: () => void calls.push("withdraw") };
@@ -48,7 +48,7 @@ test("what an early program prints and its end reach the pane in order, once it 
   expect(started.map(({ isDisposed }) => isDisposed)).toEqual([false, false]);
 });
 
-test("an early program that no pane takes is ended; one that cannot be started fails the pane's start alone", async () => {
+test("an early program without a pane is ended; one that cannot be started fails the pane's start alone", async () => {
   const { started, open } = fakeTerminal();
   startEarly(spawn, { open }).discard();
   await Bun.sleep(0);

@@ -1,10 +1,10 @@
-/** A fault in what a pane reports to costs at most that piece of its output, is told, and harms no other pane. */
+/** A fault in a listener of a pane costs at most that piece of its output, is reported, and harms no other pane. */
 import { describe, expect, test } from "bun:test";
 import type { PaneEvents } from "../../../src/pane/types.ts";
 import { LivePane } from "../../support/live-pane.ts";
 import { until } from "../../support/until.ts";
 
-/** What is printed or done so that the pane reports it. */
+/** Output or an action that the pane reports. */
 const faults: Partial<Record<keyof PaneEvents, string>> = {
   chunk: "echo text",
   ahead: "x",

@@ -1,4 +1,4 @@
-/** A line of megabytes: following it reads each part of it a constant number of times, however long it becomes. */
+/** A line of megabytes: following it reads each part of it a constant number of times, at any length. */
 import { expect, test } from "bun:test";
 import { OutputFollower } from "../../../src/pane/text/line-follower.ts";
 import { RunningOutput } from "../../../src/pane/text/running-output.ts";
@@ -11,7 +11,7 @@ const CHUNK = 32_768;
 const BUDGET = 262_144;
 
 interface Followed {
-  /** What came out, in pieces. */
+  /** The output, in pieces. */
   readonly pieces: readonly string[];
   /** Pieces of history that were read. */
   readonly reads: number;
@@ -63,7 +63,7 @@ function line(chars: number): string {
   return Array.from({ length: chars / 10 }, (_, at) => `${String(at).padStart(8, "é")}漢`).join("");
 }
 
-test("what is read grows with the line, and it comes out in pieces as it is written", async () => {
+test("reads grow with the line, and it is output in the pieces in which it is written", async () => {
   const counts: number[] = [];
   for (const chars of [500_000, 1_000_000, 2_000_000]) {
     const text = line(chars);

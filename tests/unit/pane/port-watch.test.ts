@@ -1,4 +1,4 @@
-/** Waiting for ports: how often the system is asked, and what is said where it does not answer. */
+/** Waiting for ports: the number of queries of the system, and the report when it does not answer. */
 import { describe, expect, test } from "bun:test";
 import { type PortFinding, PortWatches } from "../../../src/pane/waiting/port-watch.ts";
 import { listening } from "../../../src/platform/linux/listeners.ts";
@@ -9,7 +9,7 @@ import { type ManualClock, manualClock } from "../../support/manual-clock.ts";
 const anchor = { pid: process.pid, since: null, foreground: () => null };
 const owner = { pid: 7, name: "nginx", addresses: ["0.0.0.0"] };
 
-/** In steps of 10 ms, so that a timer that is set meanwhile rings in its time. */
+/** In steps of 10 ms, so that a timer set meanwhile fires in time. */
 function advance(clock: ManualClock, ms: number): void {
   for (let left = ms; left > 0; left -= 10) clock.pass(10);
 }
@@ -27,7 +27,7 @@ function watched(answer: () => PortLook, ports = [{ port: 80, anyOwner: false }]
 }
 
 describe("the watch of a port", () => {
-  test("asks while somebody waits, and never after", () => {
+  test("queries while somebody waits, and never after", () => {
     const { clock, looks, watch } = watched(() => ({ kind: "none", unseen: [] }));
     advance(clock, 1_000);
     expect(looks.length).toBe(10);
@@ -36,7 +36,7 @@ describe("the watch of a port", () => {
     expect(looks.length).toBe(10);
   });
 
-  test("asks less often when an answer takes long", () => {
+  test("queries less often when an answer takes long", () => {
     const clock = manualClock();
     let looks = 0;
     const watches = new PortWatches(clock, () => {
@@ -50,7 +50,7 @@ describe("the watch of a port", () => {
     expect(looks).toBeGreaterThan(5);
   });
 
-  test("gives a command a moment to end whoever has its port", () => {
+  test("gives a command a moment to end the port's owner", () => {
     let look: PortLook = { kind: "other", owner };
     const { clock, found, watch } = watched(() => look);
     advance(clock, 900);
@@ -65,7 +65,7 @@ describe("the watch of a port", () => {
     expect(found[0]).toEqual({ kind: "port_in_use", port: 80, owner });
   });
 
-  test("prefers a port that is ready to one that is taken", () => {
+  test("prefers a port that is ready to one in use", () => {
     const clock = manualClock();
     const watches = new PortWatches(clock, (_scan, _known, port) => ({ kind: port === 80 ? "other" : "own", owner }));
     const both = [80, 81].map((port) => ({ port, anyOwner: false }));
@@ -73,7 +73,7 @@ describe("the watch of a port", () => {
     expect(watch.find(true)).toEqual({ kind: "port", port: 81, owner });
   });
 
-  test("names what it cannot look into", () => {
+  test("names processes that it cannot inspect", () => {
     const { watch } = watched(() => ({ kind: "none", unseen: ["sudo (7)"] }));
     expect(watch.find(false)).toBeNull();
     expect(watch.warning).toContain("sudo (7)");
@@ -81,7 +81,7 @@ describe("the watch of a port", () => {
   });
 });
 
-test("where the kernel does not tell, a wait for a port says so at once, and goes on for other conditions", async () => {
+test("without kernel support, a wait for a port reports it at once, and continues for other conditions", async () => {
   await using live = await LivePane.start({ facts: false });
   const port = { type: "port", port: 80, anyOwner: false } as const;
   const alone = await live.commands.wait({ anyOf: [port, { type: "command_finished" }], maxWaitMs: 60_000 });
@@ -91,7 +91,7 @@ test("where the kernel does not tell, a wait for a port says so at once, and goe
   expect(other).toMatchObject({ decidedBy: "timeout", warnings: [expect.stringContaining("port 80")] });
 });
 
-test("the kernel's tables are read as they are written", () => {
+test("the kernel's tables are parsed in their real format", () => {
   const head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
   const line = (address: string, state: string): string =>
     `   0: ${address} 00000000:0000 ${state} 00000000:00000000 00:00000000 00000000     0        0 4711 1 0 100 0 0 10 0\n`;

@@ -1,4 +1,4 @@
-/** A program that is quiet is quiet for a reason, and wsh says which. Real programs on real pseudo terminals. */
+/** A quiet program has a reason, and wsh reports which. Real programs on real pseudo terminals. */
 import { afterAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
@@ -16,7 +16,7 @@ import { isMissing } from "../../support/programs.ts";
 /** ICANON and ECHO of termios c_lflag on Linux. */
 const ICANON = 2;
 const ECHO = 8;
-/** How long a program may take to come to rest on a busy machine, in ms. */
+/** Time that a program may take to become idle on a busy machine, in ms. */
 const DEADLINE_MS = 15_000;
 
 const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "wsh-program-state-"));
@@ -107,7 +107,7 @@ interface Case {
   readonly state: ProgramState["state"];
   readonly doing: ProgramState["doing"];
   readonly relay?: string;
-  /** Needed for the case; left out when it is not installed. */
+  /** Required by the case; the case is left out when it is missing. */
   readonly needs?: string;
 }
 
@@ -262,7 +262,7 @@ describe.if(process.platform === "linux")("the state of a program", () => {
         const state = await terminal.reaches((now) => {
           const started = builtin ? now.state !== "prompt" : now.foreground?.pid !== before;
           const named = now.foreground?.name.startsWith(it.foreground) === true;
-          // A child that has not become its program yet looks like a shell inside the shell.
+          // A child before its exec looks like a shell inside the shell.
           const settled = now.relay === (it.relay ?? null);
           return started && named && settled && now.state === it.state && now.doing === it.doing;
         });
@@ -290,7 +290,7 @@ describe.if(process.platform === "linux")("the state of a program", () => {
     expect(readShellInput(terminal.child.pid)).toBeNull();
   });
 
-  test("input that nobody has read yet is not an answer that is awaited", async () => {
+  test("unread input does not count as awaited", async () => {
     using terminal = new Terminal();
     await terminal.reaches((state) => state.state === "prompt");
     terminal.type("sleep 60\r");
@@ -306,7 +306,7 @@ describe.if(process.platform === "linux")("the state of a program", () => {
   });
 });
 
-describe("the state where the system tells less", () => {
+describe("the state with fewer facts of the system", () => {
   const quiet: ProgramKnowledge = {
     facts: null,
     flags: { canonical: true, echo: true },
@@ -327,7 +327,7 @@ describe("the state where the system tells less", () => {
     expect(classify({ ...quiet, flags: null })).toMatchObject({ state: "running", doing: "unknown" });
   });
 
-  test("how long a prompt lasts needs no facts: its marks say when it ends", () => {
+  test("the length of a prompt needs no facts: its marks report the end", () => {
     const hidden = { pid: 10, ppid: 1, group: 10, name: "zsh", args: ["-zsh"], activity: "hidden" } as const;
     const facts = { group: 10, shellGroup: 10, members: [hidden], ancestors: [], unread: 0 };
     for (const known of [quiet, { ...quiet, facts }]) {
@@ -362,7 +362,7 @@ describe("the state where the system tells less", () => {
     expect(classify(asks)).toMatchObject({ state: "password", relay: "ssh" });
   });
 
-  test("a shell of ours behind ssh is at its prompt from the end of its command on, though its prompt comes later", () => {
+  test("an integrated shell behind ssh is at its prompt from the end of its command, though its prompt is printed later", () => {
     const ssh = { ...member, name: "ssh", args: ["ssh", "host"], activity: "waiting" } as const;
     const behind = { ...quiet, facts: { ...facts, members: [ssh] }, isElsewhere: true };
     for (const phase of ["ended", "drawing"] as const)
@@ -371,7 +371,7 @@ describe("the state where the system tells less", () => {
     expect(classify({ ...behind, phase: "running" })).toMatchObject({ state: "running" });
   });
 
-  test("a shell is one to be typed into unless it runs a script or a text", () => {
+  test("a shell is interactive unless it runs a script or a text", () => {
     const shell = (...args: string[]) => isInteractiveShell({ ...member, name: args[0] ?? "", args });
     expect([shell("bash"), shell("bash", "--rcfile", "/x/wsh.bash"), shell("zsh", "-il")]).toEqual([true, true, true]);
     expect(shell("fish", "--init-command", "source /x")).toBe(true);
@@ -383,7 +383,7 @@ describe("the state where the system tells less", () => {
     expect(shell("vim")).toBe(false);
   });
 
-  test("docker is a relay only where it carries a terminal", () => {
+  test("docker is a relay only if it carries a terminal", () => {
     const docker = (...args: string[]) => {
       const process = { ...member, name: "docker", args: ["docker", ...args], activity: "waiting" } as const;
       return classify({ ...quiet, facts: { ...facts, members: [process] } });

@@ -1,10 +1,10 @@
-/** Answers to queries that came in a command: who gets them, and when. */
+/** Answers to queries inside a command: their receiver, and their time. */
 import { expect, test } from "bun:test";
 import type { Clock } from "../../../src/base/clock.ts";
 import { QueryAnswers } from "../../../src/pane/query-answers.ts";
 import type { ProgramState } from "../../../src/pane/state/classify.ts";
 
-/** Answers to a program that does what the test says; `looks` lets so many checks happen. */
+/** Answers to a program that the test controls; `looks` lets so many checks happen. */
 function asked(doing: ProgramState["doing"], settled: boolean) {
   let now = 0;
   let next: (() => void) | null = null;
@@ -56,7 +56,7 @@ test("a shell that reads at its next prompt gets none, though it is seen there b
   expect(sent).toEqual([]);
 });
 
-test("what works gets none as soon as what waits unseen; both get them in the end", () => {
+test("a working program gets none once it may wait unseen; both get them in the end", () => {
   const unseen = asked("unknown", false);
   const working = asked("working", false);
   for (const { looks } of [unseen, working]) looks(20);

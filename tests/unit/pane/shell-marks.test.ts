@@ -1,4 +1,4 @@
-/** Recorded streams of shells: their marks make the same commands however they are cut, and whose they are counts. */
+/** Recorded streams of shells: their marks make the same commands however they are cut, and only their owner's count. */
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
 import { Activity } from "../../../src/pane/activity.ts";
@@ -10,7 +10,7 @@ import { defaultProfile } from "../../../src/terminal/profile.ts";
 
 const NONCE = "n0nce";
 
-/** A session that is fed a stream instead of a program's output. */
+/** A session that reads a stream instead of a program's output. */
 function session(historyLines = 1_000) {
   const model = new TerminalModel(
     { rows: 10, cols: 40, historyLines, historyBytes: 1e6, nonce: NONCE, profile: defaultProfile },
@@ -73,7 +73,7 @@ function session(historyLines = 1_000) {
   return { model, text, commands };
 }
 
-/** What is known of the commands, without what is different each time. */
+/** Facts of the commands, without those that differ each time. */
 function known({ commands }: ReturnType<typeof session>): object[] {
   return commands.log.list().map(({ started_at, ended_at, duration_ms, ...record }) => {
     const output = commands.log.output(record.id);
@@ -146,7 +146,7 @@ describe("marks split at every byte", () => {
   });
 });
 
-/** fish 4 marks by itself: no B, the command's text with C, and nothing that only it and wsh know. */
+/** fish 4 marks by itself: no B, the command's text with C, and no secret. */
 const fish4 = (status: number, command: string, output: string): string =>
   [
     osc("7;file://host/tmp/a%20b"),
@@ -196,7 +196,7 @@ describe("fish 4's own marks", () => {
     expect(both.commands.log.phase).toBe("prompt");
   });
 
-  test("of a replayed recording are of nobody: another session's nonce is none", async () => {
+  test("of a replayed recording count for nobody: another session's nonce is invalid", async () => {
     const replay = session();
     const foreign = (kind: string): string => osc(`133;${kind};wsh=another`);
     await replay.model.write(
@@ -210,7 +210,7 @@ describe("fish 4's own marks", () => {
   });
 });
 
-test("a script that does nothing says why, in its own words alone, and not where marks have come", async () => {
+test("a script without effect reports why, in its own words alone, and not where marks have arrived", async () => {
   const words = "bash 3.2.57(1)-release is older than 4.4";
   const told = session();
   for (const other of ["rm -rf ~", `${words}, trust me`, "bash 5.2 is older than 4.4", ""]) {

@@ -1,4 +1,4 @@
-/** A command is stopped though the signal came a moment too early for it. */
+/** A command is stopped although the signal came a moment too early for it. */
 import { expect, test } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
 import type { CommandLog } from "../../../src/pane/commands/command-log.ts";
@@ -33,7 +33,7 @@ function command(leaders: readonly Leader[], endsAt: number) {
   return { sent, stop: () => stopCommand({ target, log, clock: systemClock, leader }, 1, "interrupt") };
 }
 
-test("by a second signal, when the first met the shell's child before it had become the command", async () => {
+test("by a second signal, when the first met the shell's child before its exec", async () => {
   const { sent, stop } = command(
     [
       { pid: 7, executable: SHELL },
@@ -45,13 +45,13 @@ test("by a second signal, when the first met the shell's child before it had bec
   expect(sent).toEqual(["SIGINT", "SIGINT"]);
 });
 
-test("and one that takes its time is not told twice", async () => {
+test("and a slow one is not signalled twice", async () => {
   const { sent, stop } = command([{ pid: 7, executable: "/bin/sleep" }], 2);
   expect(await stop()).toBeNull();
   expect(sent).toEqual(["SIGINT"]);
 });
 
-test("and a kill never meets the shell, whoever holds the terminal by then", () => {
+test("and a kill never reaches the shell, whoever holds the terminal by then", () => {
   const killed: number[] = [];
   const real = process.kill;
   process.kill = (pid) => {

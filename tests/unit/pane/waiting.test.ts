@@ -1,4 +1,4 @@
-/** Waiting for what happens in a session: the answer comes when it does, says what decided, and is never an echo. */
+/** Waiting for events in a session: the answer comes at the event, names the cause, and is never an echo. */
 import { describe, expect, test } from "bun:test";
 import { type Clock, systemClock } from "../../../src/base/clock.ts";
 
@@ -12,7 +12,7 @@ import { failure, LivePane } from "../../support/live-pane.ts";
 import { isMissing } from "../../support/programs.ts";
 import { watched } from "../../support/silence.ts";
 
-/** Time that the test moves. */
+/** Time that the test advances. */
 class TestClock implements Clock {
   private time = 1_000;
   private timers: { at: number; fire: () => void }[] = [];
@@ -57,7 +57,7 @@ class TestClock implements Clock {
 describe("waiting for silence", () => {
   const ask = { timeoutMs: 100, maxWaitMs: 1_000 };
 
-  test("is over at once when it is quiet already, else when it becomes so", async () => {
+  test("ends at once when it is quiet already, else when it becomes so", async () => {
     const clock = new TestClock();
     const { activity, silence } = watched(clock);
     await clock.pass(100);
@@ -77,7 +77,7 @@ describe("waiting for silence", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("with the generation that is current, something must happen first", async () => {
+  test("with the present generation, activity must happen first", async () => {
     const clock = new TestClock();
     const { activity, silence } = watched(clock);
     await clock.pass(500);
@@ -140,7 +140,7 @@ describe("the echo of input", () => {
       text.print(output);
       echo.update();
     };
-    /** What of each line is left when the echo is taken out. */
+    /** The rest of each line without the echo. */
     const open = () =>
       text.shown.map((line, id) =>
         openPieces(line.length, 0, echo.masks(id, line))
@@ -166,7 +166,7 @@ describe("the echo of input", () => {
     expect(open()).toEqual(["", "hello", ""]);
   });
 
-  test("what is printed over it is output", () => {
+  test("text printed over it is output", () => {
     const { text, echo, print, open } = tracker("$ ");
     echo.typed(bytes("cat notes\r"), raw, false);
     print("cat notes\n");
@@ -181,14 +181,14 @@ describe("the echo of input", () => {
     expect(open()).toEqual([">>> ", "1", ">>> ", "2", ">>> "]);
   });
 
-  test("input that a program does not show masks nothing, not even where words end alike", () => {
+  test("input that a program does not show masks nothing, even where words end alike", () => {
     const { echo, print, open } = tracker("Sure? ");
     echo.typed(bytes("y\n"), raw, true);
     print("\nReady\nfine by me\n");
     expect(open()).toEqual(["Sure? ", "Ready", "fine by me", ""]);
   });
 
-  test("an echo that does not come is given up, however the output comes", () => {
+  test("an echo that does not arrive is given up, however the output arrives", () => {
     const { echo, print } = tracker("");
     echo.typed(bytes("x"), raw, true);
     for (let line = 0; line < 600; line++) print(`${line}\n`);
@@ -202,7 +202,7 @@ describe("the echo of input", () => {
     expect(open()).toEqual(["Password: ", "secret", ""]);
   });
 
-  test("control characters and corrections show as they do", () => {
+  test("control characters and corrections are masked as displayed", () => {
     expect(echoLines("sleep\x03")).toEqual(["sleep^C"]);
     expect(echoLines("lx\x7fs -l\rnext")).toEqual(["ls -l", "next"]);
     expect(echoLines("cd /u\tlocal\r\x1b[A\r")).toEqual(["cd /u"]);
@@ -212,7 +212,7 @@ describe("the echo of input", () => {
     expect(open()).toEqual(["", "$ "]);
   });
 
-  test("what was typed ahead is masked again at the prompt", () => {
+  test("input typed ahead is masked again at the prompt", () => {
     const { echo, print, open } = tracker("");
     echo.typed(bytes("ls\n"), cooked, true);
     print("ls\nworking\n$ ");
@@ -221,7 +221,7 @@ describe("the echo of input", () => {
     expect(open()).toEqual(["", "working", "$ ", "file", ""]);
   });
 
-  test("what an interrupt discarded is not awaited at the prompt, where it would hide later echo", () => {
+  test("input that an interrupt discarded is not awaited at the prompt, where it would hide later echo", () => {
     const { echo, print, open } = tracker("");
     echo.typed(bytes("ls\n"), cooked, true);
     echo.typed(bytes("\x03"), cooked, true);
@@ -232,7 +232,7 @@ describe("the echo of input", () => {
     expect(open()).toEqual(["", "", "$ "]);
   });
 
-  test("what was typed just before the prompt is masked in both places, though they come at once", () => {
+  test("input just before the prompt is masked in both places, though they arrive at once", () => {
     const { text, echo, print, open } = tracker("");
     echo.typed(bytes("ls\n"), cooked, true);
     text.print("ls\n$ ");
@@ -266,14 +266,14 @@ describe("patterns", () => {
     expect(find(line, 0, 2_000)).toMatchObject({ start: 1_000 });
   });
 
-  test("that would explode take linear time", async () => {
+  test("that would be exponential take linear time", async () => {
     const find = await regexFinder("^(a+)+$", "");
     const began = processorMs();
     for (let n = 0; n < 50; n++) find(`${"a".repeat(5_000)}!`, 0, 5_001);
     expect(processorMs() - began).toBeLessThan(2_000);
   });
 
-  test("that cost too much all the same are stopped", () => {
+  test("that are too expensive nevertheless are stopped", () => {
     let time = 0;
     const budget = new Budget(() => time);
     const work = () => {
@@ -288,7 +288,7 @@ describe("patterns", () => {
 describe("waiting in a session", () => {
   const max = { maxWaitMs: 15_000 };
 
-  test("for a text: not its echo, not what was there before, but what comes", async () => {
+  test("for a text: later output, not its echo or earlier text", async () => {
     await using live = await LivePane.start();
     await live.exec("echo MARKER-1");
     const before = await live.commands.wait({ anyOf: [{ type: "text", text: "MARKER-1" }], maxWaitMs: 0 });
@@ -302,9 +302,9 @@ describe("waiting in a session", () => {
     expect(lines).toEqual([{ id, line: "MARKER-2" }]);
   });
 
-  test("a match's cursor is its end: what came in the same piece of output is found after it, each once", async () => {
+  test("a match's cursor is its end: later text of the same piece is found after it, each once", async () => {
     await using live = await LivePane.start();
-    // Each printed at once, and what a loop over its matches finds.
+    // Each printed at once, and the matches that a loop finds.
     const printed: Record<string, [string, ...string[]]> = {
       "one: 1\\ntwo: 2\\nthree: 3\\n": ["(\\w+): \\d", "one: 1", "two: 2", "three: 3"],
       "a=1 b=2 c=3": ["\\w=\\d", "a=1", "b=2", "c=3"],
@@ -330,7 +330,7 @@ describe("waiting in a session", () => {
         next = await live.commands.wait({ anyOf, since, maxWaitMs: 0 });
       }
       expect(found.map(({ match }) => match)).toEqual(wanted);
-      // An earlier match's cursor goes on there again, and cursors grow.
+      // An earlier match's cursor continues there again, and cursors grow.
       expect(await live.commands.wait({ anyOf, since: found[0]?.since, maxWaitMs: 0 })).toMatchObject({
         match: wanted[1],
       });
@@ -353,7 +353,7 @@ describe("waiting in a session", () => {
     expect(after.slice(0, 2)).toEqual([" rest", "next"]);
   });
 
-  test("a match that its line may change as it goes on counts once the line has ended or rests", async () => {
+  test("a match that its line may still change counts once the line has ended or rests", async () => {
     await using live = await LivePane.start();
     const next = "read -rsn1";
     live.type(
@@ -376,7 +376,7 @@ describe("waiting in a session", () => {
     ]);
     expect([whole.match, code.match, question.match]).toEqual(["Build 123 ok", "Code 4711", "Code 4711: "]);
     live.type("x");
-    // Nothing says that the line is whole; after a time it counts, and at once with the end of the program.
+    // The end of the line is unknown; after a time it counts, and at once with the end of the program.
     expect(await found("50%$", question.outputCursor)).toMatchObject({ match: "50%" });
     const ended = found("t\\d+$", live.pane.giveCursor());
     live.type("\x03");
@@ -409,7 +409,7 @@ describe("waiting in a session", () => {
     expect(await failure(live.commands.wait({ ...wait, since: after + 1 }))).toMatchObject({ code: "invalid_cursor" });
   });
 
-  test("in a long line that goes on are the whole line's", async () => {
+  test("in a long unfinished line are the whole line's", async () => {
     await using live = await LivePane.start();
     live.type(`printf x; printf '%100000s' y; sleep 0.2; printf '%100000s. ' code; read -n 1 -s\r`);
     const wait = (pattern: string, maxWaitMs: number) =>
@@ -448,7 +448,7 @@ describe("waiting in a session", () => {
     expect(await wait).toMatchObject({ decidedBy: "regex", match: "3% of" });
   });
 
-  test("for what is new, when a prompt is erased and drawn again with the answer", async () => {
+  test("for new text, when a prompt is erased and redrawn with the answer", async () => {
     await using live = await LivePane.start();
     const key = "read -rsn1 k";
     const [erase, draw] = ["printf '\\033[1A\\033[1G\\033[J'", 'printf "Setup\\nname: $a"'];
@@ -505,7 +505,7 @@ describe("waiting in a session", () => {
     expect(await live.commands.wait({ anyOf: [{ type: "prompt" }], ...max })).toMatchObject({ decidedBy: "exited" });
   });
 
-  test("a sleep that is quiet is not finished", async () => {
+  test("a quiet sleep is not finished", async () => {
     await using live = await LivePane.start();
     const began = performance.now();
     const run = await live.run("sleep 2.1\r");

@@ -1,4 +1,4 @@
-/** What libproc's bytes say, and what is known of programs on macOS by them. */
+/** Parsing of libproc's bytes, and the resulting facts of programs on macOS. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
@@ -37,7 +37,7 @@ function at(bytes: Uint8Array, offset: number, hex: string): void {
 }
 
 describe("struct proc_bsdinfo", () => {
-  test("has the size and the places that the kernel writes", () => {
+  test("has the size and offsets that the kernel writes", () => {
     expect(zsh).toHaveLength(136);
     at(zsh, 4, "02000000");
     at(zsh, 12, "f5010000");
@@ -47,7 +47,7 @@ describe("struct proc_bsdinfo", () => {
     at(zsh, 120, "00f1536500000000");
   });
 
-  test("tells who holds which terminal", () => {
+  test("reports the holder of each terminal", () => {
     expect(decodeBsdInfo(zsh)).toEqual({
       pid: 501,
       ppid: 400,
@@ -81,13 +81,13 @@ describe("struct proc_bsdinfo", () => {
     expect(decodeBsdInfo(bytes)?.name).toBe("n".repeat(32));
   });
 
-  test("fewer bytes say nothing", () => {
+  test("fewer bytes give nothing", () => {
     expect(decodeBsdInfo(zsh.subarray(0, 135))).toBeNull();
     expect(decodeBsdInfo(new Uint8Array())).toBeNull();
   });
 });
 
-test("struct proc_taskinfo tells threads, and how many run", () => {
+test("struct proc_taskinfo has threads, and how many run", () => {
   const bytes = structBytes("proc_taskinfo", { pti_threadnum: 9, pti_numrunning: 2 });
   expect(bytes).toHaveLength(96);
   at(bytes, 84, "0900000002000000");
@@ -95,7 +95,7 @@ test("struct proc_taskinfo tells threads, and how many run", () => {
   expect(decodeTaskInfo(bytes.subarray(1))).toBeNull();
 });
 
-test("struct proc_vnodepathinfo tells the directory", () => {
+test("struct proc_vnodepathinfo has the directory", () => {
   const bytes = structBytes("proc_vnodepathinfo", { "pvi_cdir.vip_path": "/Users/zoë/wörk" });
   expect(bytes).toHaveLength(2352);
   at(bytes, 152, "2f5573657273");
@@ -105,7 +105,7 @@ test("struct proc_vnodepathinfo tells the directory", () => {
 });
 
 describe("KERN_PROCARGS2", () => {
-  test("tells the executable and the arguments, and leaves out the environment", () => {
+  test("has the executable and the arguments; the environment is left out", () => {
     const bytes = procArgsBytes("/bin/zsh", ["-zsh", "", "a b"], ["HOME=/Users/zoë"]);
     expect(decodeProcArgs(bytes)).toEqual({ executable: "/bin/zsh", args: ["-zsh", "", "a b"] });
   });
@@ -117,7 +117,7 @@ describe("KERN_PROCARGS2", () => {
     }
   });
 
-  test("what is cut or empty gives what there is, or nothing", () => {
+  test("truncated or empty data gives the available part, or nothing", () => {
     const bytes = procArgsBytes("/bin/ls", ["ls", "-l", "/tmp"]);
     expect(decodeProcArgs(bytes.subarray(0, bytes.length - 6))).toEqual({ executable: "/bin/ls", args: ["ls", "-l"] });
     expect(decodeProcArgs(procArgsBytes("", []))).toBeNull();
@@ -126,7 +126,7 @@ describe("KERN_PROCARGS2", () => {
   });
 });
 
-test("a program that was started by a link is the file behind it", () => {
+test("a program started through a link is the file behind it", () => {
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), "wsh-link-"));
   try {
     const link = path.join(directory, "sh");
@@ -141,7 +141,7 @@ test("a program that was started by a link is the file behind it", () => {
   }
 });
 
-describe("who holds a terminal", () => {
+describe("the holder of a terminal", () => {
   const facts = { pbi_status: 2, pbi_pid: 7, pbi_pgid: 7, e_tdev: 3, e_tpgid: 7, pbi_start_tvsec: 100 };
   let now: Readonly<Record<string, number>> | null = facts;
   const libproc: Libproc = {
@@ -163,7 +163,7 @@ describe("who holds a terminal", () => {
     return holder?.holdsTerminal ?? false;
   }
 
-  test("a client in the foreground does, until it is stopped, in the background, or gone", () => {
+  test("is a client in the foreground, until it is stopped, in the background, or gone", () => {
     expect(holds({})).toBe(true);
     expect(holds({ pbi_status: 4 })).toBe(false);
     expect(holds({ e_tpgid: 400 })).toBe(false);
@@ -184,7 +184,7 @@ describe("who holds a terminal", () => {
   });
 });
 
-test("a program in a terminal: names, groups, directory and input are known, what it waits for is not", async () => {
+test("a program in a terminal: names, groups, directory and input are known, its reason for waiting is not", async () => {
   using _ = usePlatform(fakeDarwin);
   const output: string[] = [];
   const decoder = new TextDecoder();

@@ -34,7 +34,7 @@ test("macOS runs Mach-O and scripts, nothing else", () => {
   );
 });
 
-test("Linux may have been taught any format", () => {
+test("Linux may support any format", () => {
   for (const content of [elf, machO, "echo text\n"]) expect(startFault(file(content), null)).toBeNull();
 });
 
@@ -50,7 +50,7 @@ test("interpreters are followed, also with blanks and arguments, and never witho
   expect(startFault(file("#!\n"), null)).toBeNull();
 });
 
-test("what is no file, or is not there", () => {
+test("not a file, or missing", () => {
   expect(startFault(scratch)).toBe("is a directory");
   expect(startFault("/dev/null")).toBe("is not a file");
   expect(startFault(`${scratch}/missing`)).toBe("does not exist");

@@ -1,4 +1,4 @@
-/** What a system passes to a program is known before anything starts, and said with the way out. */
+/** Limits of a system on arguments are checked before anything starts, and reported with the way out. */
 import { expect, test } from "bun:test";
 import { planProgram } from "../../../src/pane/spawn-plan.ts";
 import { usePlatform } from "../../../src/platform/platform.ts";

@@ -1,4 +1,4 @@
-/** Memory comes back when work is over: when it is asked for, when not, and when code goes too. */
+/** Memory is released after work: when it is requested, when not, and when code is released too. */
 import { expect, test } from "bun:test";
 import { GiveBack } from "../../../src/platform/memory-release.ts";
 import { until } from "../../support/until.ts";
@@ -40,14 +40,14 @@ async function started() {
   return { seen, memory };
 }
 
-test("at the first pause it is given back, and not before", async () => {
+test("at the first pause it is released, and not before", async () => {
   const { seen, memory } = watched();
   let last = 0;
   for (const end = performance.now() + 5 * QUIET_MS; performance.now() < end; ) {
     memory.worked();
     last = performance.now();
     await Bun.sleep(QUIET_MS / 8);
-    // On a machine that stood still meanwhile this was a pause.
+    // A stalled machine makes this a pause.
     if (performance.now() - last < QUIET_MS / 2) expect(seen.collected).toHaveLength(0);
   }
   await until("a collection", () => seen.collected.length === 1);
@@ -66,7 +66,7 @@ test("a little work afterwards is not worth a collection, much is", async () => 
   expect(seen.collected[0]?.all).toBe(false);
 });
 
-test("code stays for who comes back, and goes when nobody does", async () => {
+test("code stays for a returning person, and is released after an absence", async () => {
   const { seen, memory } = await started();
   seen.resident = 30 * MB;
   let last = Number.NaN;
@@ -77,17 +77,17 @@ test("code stays for who comes back, and goes when nobody does", async () => {
   memory.worked();
   await until("two rounds", () => seen.collected.length === 3);
   expect(seen.collected.map(({ all }) => all)).toEqual([false, true, true]);
-  // What the collection left was no more than before: it is not repeated at the next pause.
+  // The collection freed nothing: it is not repeated at the next pause.
   const [, first, second] = seen.collected;
   expect((first?.at ?? 0) - last).toBeGreaterThanOrEqual(LEFT_MS - 1);
   expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(QUIET_MS - 1);
-  // Nothing more is to be had.
+  // Nothing more can be freed.
   await until("rest", () => seen.asked >= 4);
   await Bun.sleep(2 * LEFT_MS);
   expect(seen.collected).toHaveLength(3);
 });
 
-test("work between the rounds puts the second off until nobody comes back", async () => {
+test("work between the rounds delays the second until nobody returns", async () => {
   const { seen, memory } = watched();
   let last = Number.NaN;
   seen.next = () => {

@@ -1,4 +1,4 @@
-/** The tables of numbers and layouts say what the systems' headers say, from whose own terms each is computed here. */
+/** The tables of numbers and layouts agree with the systems' headers, from whose own terms each is computed here. */
 import { expect, test } from "bun:test";
 import { darwin } from "../../../src/platform/darwin.ts";
 import { linux } from "../../../src/platform/linux.ts";

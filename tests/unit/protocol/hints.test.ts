@@ -1,4 +1,4 @@
-/** Hints name what exists at the transport where they are told. */
+/** Hints name what exists on their transport. */
 import { expect, test } from "bun:test";
 import { machineTools, tools } from "../../../src/mcp/tools/tools.ts";
 import { errorCodes, WshError } from "../../../src/protocol/errors.ts";
@@ -16,7 +16,7 @@ test("every code's hint is in the words of each transport", () => {
   }
 });
 
-test("an error that comes from another process keeps the words for the last transport", () => {
+test("an error from another process keeps the words for the last transport", () => {
   const sent = new WshError("not_at_prompt", "busy", { hint: "Type with {run}." }).toBody();
   const received = WshError.fromBody(JSON.parse(JSON.stringify(sent)));
   expect(received.bodyAt("mcp").hint).toBe("Type with wsh_run_command.");

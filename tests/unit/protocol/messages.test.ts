@@ -1,4 +1,4 @@
-/** Framing of host sockets: what arrives in any pieces is what was sent, and what is not a frame is refused. */
+/** Framing of session sockets: data arrives unchanged in any pieces, and invalid frames are refused. */
 import { expect, test } from "bun:test";
 import {
   encodeJsonMessage,
@@ -14,7 +14,7 @@ const hello = encodeJsonMessage(messageTypes.hello, { wsh: 1, text: "żółw" })
 const output = encodeMessage(messageTypes.output, new Uint8Array([0, 255, 128]));
 const stream = new Uint8Array(Buffer.concat([hello, output, encodeMessage(messageTypes.end, new Uint8Array())]));
 
-test("frames split at every byte arrive whole and in order", () => {
+test("frames split at every byte arrive complete and in order", () => {
   for (let at = 0; at <= stream.length; at++) {
     const decoder = new MessageDecoder();
     const frames = [...decoder.push(stream.subarray(0, at)), ...decoder.push(stream.subarray(at))];
@@ -24,7 +24,7 @@ test("frames split at every byte arrive whole and in order", () => {
   }
 });
 
-test("frames given byte by byte arrive whole", () => {
+test("frames written byte by byte arrive complete", () => {
   const decoder = new MessageDecoder();
   const frames = [...stream].flatMap((byte) => decoder.push(new Uint8Array([byte])));
   expect(frames).toHaveLength(3);
@@ -46,7 +46,7 @@ test("a control frame that is not JSON is an error with a code", () => {
   expect(() => frame && messageJson(frame)).toThrow(expect.objectContaining({ code: "invalid_request" }));
 });
 
-test("an outbox keeps what the socket did not take, in order", () => {
+test("an outbox keeps the data that the socket did not accept, in order", () => {
   const taken: number[] = [];
   let room = 3;
   const outbox = new Outbox((bytes) => {

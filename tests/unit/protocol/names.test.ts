@@ -16,7 +16,7 @@ function code(name: string) {
   return expect.objectContaining({ code: name });
 }
 
-test("names are 1 to 64 characters that are seen, in one form; tags are ASCII", () => {
+test("names are 1 to 64 visible characters, in one form; tags are ASCII", () => {
   for (const name of ["0", "dev", "A.b_c-9", "...", ".a", "x".repeat(64)]) {
     expect(checkSessionName(name)).toBe(name);
     expect(checkTag(name)).toBe(name);
@@ -83,7 +83,7 @@ describe("targets", () => {
       expect(formatTarget(parseTarget(text))).toBe(text);
   });
 
-  test("that name nothing are not found, never another session", () => {
+  test("with an unknown name are not found, never another session", () => {
     const wrong = ["", "@", "@-1", "@07", "@1x", "@99999999999", ":0", "dev:0.", "dev:.0", "dev:0.x", " a"];
     const ids = ["@s", "@w", "@x3", "@s07", "@S3", "@s-1", "@s3.w5", "@sw3", "@s99999999999", "@s3:0", "@w5.0"];
     for (const text of [...ids, ...wrong, "dev:0:1", "dev:0.-1", "../x", "dev~7", "dev\n"]) {

@@ -1,4 +1,4 @@
-/** Numbers that panes hand out: never the same for two panes, and never again for one that comes back. */
+/** Numbers that panes assign: never the same for two panes, and never again after a restore. */
 import { expect, test } from "bun:test";
 import {
   firstNumbers,
@@ -32,7 +32,7 @@ test("all numbers of the last pane of a round are exact", () => {
   }
 });
 
-test("a pane that comes back goes on past all that it may have handed out", () => {
+test("a restored pane continues past all numbers that it may have assigned", () => {
   const first = firstNumbers("@7");
   const before = { output_cursor: first.cursor + 5_000_000, command_id: first.command + 12 };
   const again = firstNumbers("@7", before);
@@ -43,7 +43,7 @@ test("a pane that comes back goes on past all that it may have handed out", () =
   expect(firstNumbers("@7", { output_cursor: 512, command_id: 3 }).cursor).toBeGreaterThan(first.cursor);
 });
 
-test("a generation that no pane gives is nobody's", () => {
+test("a generation that no pane assigns belongs to none", () => {
   const { generation: first } = firstNumbers("@7");
   expect(isForeignGeneration(first + 5, first, first + 9)).toBe(false);
   expect(isForeignGeneration(first + 50, first, first + 9)).toBe(false);

@@ -1,4 +1,4 @@
-/** What lists say runs in a pane, and what a window is called without a name: the program, never a word of a command's arguments. */
+/** The program of a pane in lists, and a window's name without a given one: the program, never a word of a command's arguments. */
 import { expect, test } from "bun:test";
 import { automaticName, commandNow, isStarting } from "../../../src/protocol/session.ts";
 

@@ -1,4 +1,4 @@
-/** The port that a program could not get, from what programs of all kinds say. */
+/** The port that a program could not get, from messages of programs of all kinds. */
 import { expect, test } from "bun:test";
 import { refusedPort } from "../../../src/protocol/ports.ts";
 

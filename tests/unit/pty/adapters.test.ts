@@ -1,6 +1,6 @@
 /**
  * The contract of the PTY port, run against both adapters, and against the first on a terminal that behaves as macOS's
- * does. What bun-pty cannot do is written down as what it does instead (`can`), so that a limit that goes away is noticed.
+ * does. Limits of bun-pty are recorded by its actual behaviour (`can`), so that their removal is noticed.
  */
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -36,7 +36,7 @@ const shell = {
   args: ["--norc", "--noprofile", "-i"],
   env: { PS1: "READY> ", HISTFILE: "" },
 } as const;
-/** What `seq 1 last` writes on a cooked terminal. */
+/** Output of `seq 1 last` on a cooked terminal. */
 const counted = (last: number) => Array.from({ length: last }, (_, at) => `${at + 1}\r\n`).join("");
 const running = (pid: number) => {
   try {
@@ -56,7 +56,7 @@ const nameOf = (pid: number | null) => {
 describe.each(adapters)("$adapter", ({ opened, can }) => {
   const start = async (script: string, options?: ProgramOptions) => Program.start(await opened(), script, options);
 
-  test("a program gets its arguments, directory, size and the whole of its environment, and nothing else", async () => {
+  test("a program gets its arguments, directory, size and complete environment, and nothing else", async () => {
     process.env.WSH_TEST_OWN = "ours";
     using program = await start("", {
       file: "/bin/sh",
@@ -76,19 +76,19 @@ describe.each(adapters)("$adapter", ({ opened, can }) => {
     expect(program.text).toEndWith(`${program.pty.tty}\r\n`);
   });
 
-  test("a login shell is named so", async () => {
+  test("a login shell gets a login shell's name", async () => {
     using program = await start(`echo "[$0]"; ${STAYS}`, { argv0: "-sh" });
     await program.shows("]\r\n");
     expect(program.text).toBe(can.argv0 ? "[-sh]\r\n" : "[/bin/sh]\r\n");
   });
 
-  test("the child leads a session of its own on its terminal", async () => {
+  test("the child leads a separate session on its terminal", async () => {
     using program = await start(`ps -o pid=,pgid=,sid=,tpgid= -p $$; ${STAYS}`);
     await program.shows("\r\n");
     expect(program.text.trim().split(/\s+/)).toEqual(Array(4).fill(String(program.pty.pid)));
   });
 
-  test("a program that cannot be started is an error that says why", async () => {
+  test("a program that cannot be started is an error with the reason", async () => {
     const made = (name: string, text: string, mode = 0o755) => {
       const path = join(scratch, name);
       writeFileSync(path, text, { mode });
@@ -131,7 +131,7 @@ describe.each(adapters)("$adapter", ({ opened, can }) => {
     expect(program.text).toBe(whole);
   });
 
-  test("bytes that are no text", async () => {
+  test("bytes that are not text", async () => {
     const all = Uint8Array.from({ length: 256 }, (_, at) => at);
     using program = await start("stty raw -echo; echo ready; head -c 256 >bytes; printf '\\200\\377end'; sleep 1", {
       cwd: scratch,
@@ -150,7 +150,7 @@ describe.each(adapters)("$adapter", ({ opened, can }) => {
     }
   });
 
-  test("a resize is seen by the program", async () => {
+  test("the program sees a resize", async () => {
     using program = await start("trap 'stty size' WINCH; echo ready; while :; do sleep 0.02; done");
     await program.shows("ready");
     program.pty.resize(50, 132);
@@ -249,7 +249,7 @@ describe.each(adapters)("$adapter", ({ opened, can }) => {
     expect(first.exits).toBe(0);
   });
 
-  test("a grandchild that keeps the terminal open does not hold up the end", async () => {
+  test("a grandchild that keeps the terminal open does not delay the end", async () => {
     using silent = await start("trap '' HUP; (sleep 3) & echo started; exit 3");
     expect(await silent.exited).toEqual({ code: 3, signal: null });
     if (can.throttle) expect(silent.text).toContain("started");
@@ -306,7 +306,7 @@ describe.each(adapters)("$adapter", ({ opened, can }) => {
     await until("a prompt", () => program.bytes.subarray(-7).toString() === "READY> ");
   });
 
-  test("Ctrl-S stops the output, Ctrl-Q goes on with it, nothing is lost", async () => {
+  test("Ctrl-S stops the output, Ctrl-Q continues it, nothing is lost", async () => {
     const go = join(scratch, `go-${crypto.randomUUID()}`);
     const rest = `[ $i != 50 ] || until [ -e ${go} ]; do sleep 0.01; done; sleep 0.002`;
     using program = await start(`stty -echo; for i in $(seq 1 400); do echo $i; ${rest}; done; ${STAYS}`);
@@ -422,7 +422,7 @@ describe.each(adapters)("$adapter", ({ opened, can }) => {
   });
 });
 
-test("a program that does not read makes input fail after five seconds, and nothing piles up", async () => {
+test("a program that does not read makes input fail after five seconds, and nothing accumulates", async () => {
   await Promise.all(
     // In one process at the same time, as a session process never has them: one of each kind.
     adapters.slice(0, 2).map(async ({ opened }) => {
@@ -443,7 +443,7 @@ test("a program that does not read makes input fail after five seconds, and noth
   );
 }, 60_000);
 
-test("where a failed start only ends with 127, such an end at once is one, unless a command may have ended so", async () => {
+test("where a failed start only ends with 127, such an end at once counts as one, unless a command may have ended so", async () => {
   const open = openBunTerminalOn(onDarwin(Master.of), false);
   const file = join(scratch, "ends");
   writeFileSync(file, "#!/bin/sh\nexit 127\n", { mode: 0o755 });

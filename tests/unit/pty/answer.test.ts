@@ -1,4 +1,4 @@
-/** The answer to a key, read in the turn that wrote it: never ahead of what the event loop has read before. */
+/** The answer to a key, read in the turn that wrote it: never ahead of earlier reads of the event loop. */
 import { afterAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ async function start(script: string): Promise<{ readonly pty: Pty; shown(): stri
   return { pty, shown: () => text.slice(1) };
 }
 
-/** Nothing but this process runs for so long: what others write meanwhile is ready when the event loop looks. */
+/** Nothing but this process runs for so long: others' writes meanwhile are ready at the event loop's next poll. */
 function busy(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end; );
 }
@@ -71,13 +71,13 @@ test.each([
   pty.dispose();
 });
 
-test("a program that says nothing holds up nobody for long, and its next output is not lost", async () => {
+test("a silent program delays nobody for long, and its next output is not lost", async () => {
   const gate = new Gate(scratch);
   const { pty, shown } = await start(
     `stty raw -echo; printf .; head -c1 >/dev/null; ${gate.wait}; printf late; exec cat`,
   );
   await pty.write(Buffer.from("x"));
-  // A thousand times what it should, for a machine under load.
+  // A thousand times the expected value, for a loaded machine.
   await within(500, async () => expect(pty.answer()).toBeNull());
   gate.open();
   await until("the late output", () => shown() === "late");

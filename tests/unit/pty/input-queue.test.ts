@@ -1,4 +1,4 @@
-/** Input on its way to a terminal that takes it in pieces, late, or not at all. */
+/** Input on its way to a terminal that accepts it in pieces, late, or not at all. */
 import { expect, test } from "bun:test";
 import { INPUT_LIMIT_BYTES, InputQueue } from "../../../src/pty/input-queue.ts";
 
@@ -18,13 +18,13 @@ function terminal(room: number) {
 const bytes = (text: string) => new TextEncoder().encode(text);
 const refused = { code: "input_send_failed" };
 
-test("what fits is taken at once, and the promise is resolved", async () => {
+test("input that fits is accepted at once, and the promise is resolved", async () => {
   const { state, offer } = terminal(10);
   await new InputQueue(offer).write(bytes("abc"));
   expect(state.text).toBe("abc");
 });
 
-test("pieces go on in the order of the calls, and each promise resolves when its own bytes are taken", async () => {
+test("pieces continue in the order of the calls, and each promise resolves when its own bytes are accepted", async () => {
   const { state, offer } = terminal(4);
   const queue = new InputQueue(offer);
   const done: string[] = [];
@@ -52,7 +52,7 @@ test("the caller may use its buffer again", async () => {
   expect(state.text).toBe("xyz");
 });
 
-test("a terminal that takes nothing fails every writer, and a later one starts afresh", async () => {
+test("a terminal that accepts nothing fails every writer, and a later one starts afresh", async () => {
   const { state, offer } = terminal(1);
   const queue = new InputQueue(offer, 40);
   const writes = await Promise.allSettled([queue.write(bytes("abc")), queue.write(bytes("def"))]);
@@ -66,7 +66,7 @@ test("a terminal that takes nothing fails every writer, and a later one starts a
   expect(state.text).toBe("alater");
 });
 
-test("a terminal that takes a byte now and then does not fail", async () => {
+test("a terminal that accepts a byte from time to time does not fail", async () => {
   const { state, offer } = terminal(0);
   const queue = new InputQueue(offer, 60);
   const write = queue.write(bytes("slow but steady"));
@@ -78,7 +78,7 @@ test("a terminal that takes a byte now and then does not fail", async () => {
   expect(state.text).toBe("slow but steady");
 });
 
-test("the queue has a limit, and what is over it is refused without a trace", async () => {
+test("the queue has a limit, and input over it is refused completely", async () => {
   const { offer } = terminal(0);
   const queue = new InputQueue(offer);
   const first = queue.write(new Uint8Array(INPUT_LIMIT_BYTES));
@@ -90,7 +90,7 @@ test("the queue has a limit, and what is over it is refused without a trace", as
   expect(queue.queued).toBe(0);
 });
 
-test("a terminal that is gone fails what waits", async () => {
+test("a closed terminal fails pending input", async () => {
   const { state, offer } = terminal(0);
   const queue = new InputQueue(offer);
   const write = queue.write(bytes("abc"));

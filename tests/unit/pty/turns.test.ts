@@ -1,5 +1,5 @@
 // Alone: measures how fast terminals are read beside floods.
-/** The order in which terminals are read: what a person types into comes first, nobody starves, and nothing is lost. */
+/** The order in which terminals are read: one with a person's input comes first, none starves, and nothing is lost. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { openPty } from "../../../src/pty/open.ts";
 import { beforeEachRead } from "../../../src/pty/turns.ts";
@@ -20,7 +20,7 @@ describe.if(linux)("terminals that are read in turns", () => {
   );
   afterAll(() => beforeEachRead(() => {}));
 
-  test("keys are looked for before every read", async () => {
+  test("keys are checked before every read", async () => {
     using program = await Program.start(await openPty("bun"), "seq 1 20000; sleep 1000");
     looks = 0;
     await program.shows("\n20000");
@@ -28,7 +28,7 @@ describe.if(linux)("terminals that are read in turns", () => {
     expect(looks).toBeGreaterThan(1);
   });
 
-  test("beside a key without its echo the others get drops, and all of it again a quarter of a second later", async () => {
+  test("beside a key without its echo the others are read slowly, and at full speed again a quarter of a second later", async () => {
     const open = await openPty("bun");
     using flood = await Program.start(open, FLOOD);
     using quiet = await Program.start(open, "stty -echo; exec cat");
@@ -51,7 +51,7 @@ describe.if(linux)("terminals that are read in turns", () => {
     expect((flood.received - after) / (performance.now() - again)).toBeGreaterThan(2 * slow);
   });
 
-  test("an echo beside eight floods is there within a tenth of a second, mostly", async () => {
+  test("an echo beside eight floods arrives within a tenth of a second, mostly", async () => {
     const open = await openPty("bun");
     const floods = await Promise.all(Array.from({ length: 8 }, () => Program.start(open, FLOOD)));
     using quiet = await Program.start(open, "exec cat");
@@ -69,7 +69,7 @@ describe.if(linux)("terminals that are read in turns", () => {
       }
       times.sort((a, b) => a - b);
       expect(times[Math.floor(times.length / 2)]).toBeLessThan(100);
-      // Nobody starves.
+      // None starves.
       const passed = floods.map(({ received }) => received);
       await until("more of each", () => floods.every(({ received }, at) => received > (passed[at] ?? 0)));
     } finally {
@@ -77,7 +77,7 @@ describe.if(linux)("terminals that are read in turns", () => {
     }
   });
 
-  test("the end of an output is whole, also beside keys and floods", async () => {
+  test("the end of an output is complete, also beside keys and floods", async () => {
     const open = await openPty("bun");
     using flood = await Program.start(open, FLOOD);
     const programs = await Promise.all(
@@ -91,7 +91,7 @@ describe.if(linux)("terminals that are read in turns", () => {
     for (const program of programs) program[Symbol.dispose]();
   });
 
-  test("who is not taken from is held, and loses nothing", async () => {
+  test("a terminal whose output is not accepted is paused, and loses nothing", async () => {
     using program = await Program.start(await openPty("bun"), "seq 1 200000; printf 'the end'", { hold: true });
     await settled("the output to stand still", () => program.received > 0 && program.received, 500);
     expect(program.received).toBeLessThan(1_000_000);

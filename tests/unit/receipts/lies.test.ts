@@ -1,4 +1,4 @@
-/** Receipts that were changed, moved or made by somebody else are caught; honest ones never are. */
+/** Receipts that were changed, moved or forged are detected; honest ones never are. */
 import { expect, test } from "bun:test";
 import { PREDICATE_TYPE, type Predicate, STATEMENT_TYPE, subjectsOf } from "../../../src/protocol/receipt.ts";
 import { type Claims, check } from "../../../src/receipts/check.ts";
@@ -147,7 +147,7 @@ test(`${HONEST} honest receipts hold, as JSON and as in a trailer`, () => {
   }
 });
 
-test("what is no key is refused with its place", () => {
+test("an invalid key is refused with its position", () => {
   expect(() => readKeys("ssh-rsa AAAA x", "keys")).toThrow("keys, line 1 is not a key");
   expect(() => readKeys("# none\n\n", "keys")).toThrow("keys holds no key");
 });

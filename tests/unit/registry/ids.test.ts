@@ -1,4 +1,4 @@
-/** Ids of sessions, windows and panes: none is given twice, whatever happens to the counters or to the registry. */
+/** Ids of sessions, windows and panes: none is assigned twice, whatever happens to the counters or to the registry. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { dirname, join } from "node:path";
@@ -24,7 +24,7 @@ function store(instance: Instance, content: string): void {
 }
 
 describe("ids", () => {
-  test("of each kind count for themselves, are linked beside the name, and go with the session", async () => {
+  test("of each kind count separately, are linked beside the name, and are removed with the session", async () => {
     using place = testInstance();
     store(place.instance, counters(7, 3, 5, 0));
     using dev = await session(place.instance, "dev");
@@ -36,7 +36,7 @@ describe("ids", () => {
     expect(fs.readdirSync(place.instance.namesDir)).toEqual([]);
   });
 
-  test("are given once, though the runtime directory is emptied, as by a reboot", async () => {
+  test("are assigned once, though the runtime directory is emptied, as by a reboot", async () => {
     using place = testInstance();
     using before = await session(place.instance);
     fs.rmSync(place.instance.runtimeDir, { recursive: true });
@@ -46,7 +46,7 @@ describe("ids", () => {
     expect(after.name).toBe("1");
   });
 
-  test("are given once by many processes at once", async () => {
+  test("are assigned once by many processes at once", async () => {
     using place = testInstance();
     const starters = Array.from({ length: 8 }, (_, n) =>
       Bun.spawn({ cmd: fakeDaemon("claim", `s${n}`)(), env: place.env, stdin: "pipe", stdout: "pipe" }),
@@ -61,7 +61,7 @@ describe("ids", () => {
     await Promise.all(starters.map(({ exited }) => exited));
   });
 
-  test("are given once by two runtime directories that share the state directory", async () => {
+  test("are assigned once by two runtime directories that share the state directory", async () => {
     using place = testInstance();
     const runtimeDir = join(place.dir, "second");
     const sessionsDir = join(runtimeDir, place.instance.name);
@@ -137,7 +137,7 @@ describe("a counter file that is", () => {
     expect(next.window).toBeGreaterThan(3);
   });
 
-  test("used up, a directory, a link or a pipe makes no session, and says which file", async () => {
+  test("used up, a directory, a link or a pipe makes no session, and the error names the file", async () => {
     using place = testInstance();
     const { countersFile } = place.instance;
     const spoilt = [

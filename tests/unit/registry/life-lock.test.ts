@@ -1,4 +1,4 @@
-/** A process is alive while it holds its lock: what is stopped, busy or has lost files is not dead. */
+/** A process is alive while it holds its lock: a stopped or busy one, or one that has lost files, is not dead. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { basename, join } from "node:path";
@@ -13,7 +13,7 @@ import { isServerAlive, isServerRunning } from "../../../src/registry/single-ser
 import { fakeDaemon, listen, session, type TestInstance, testInstance } from "../../support/registry.ts";
 import { until } from "../../support/until.ts";
 
-/** Starts a process that has a session, and returns what it wrote first. */
+/** Starts a process that has a session, and returns its first output. */
 async function claimant(place: TestInstance, role: string, name: string) {
   const child = Bun.spawn({ cmd: fakeDaemon(role, name)(), env: place.env, stdin: "pipe", stdout: "pipe" });
   const { value } = await child.stdout.getReader().read();
@@ -37,7 +37,7 @@ describe("a process that is stopped", () => {
     const { child } = await claimant(place, "claim", "dev");
     const socket = listSessions(place.instance)[0]?.socket ?? "";
     child.kill("SIGSTOP");
-    // The queue of a listener takes 512 connections; that of macOS 128.
+    // The queue of a listener accepts 512 connections; that of macOS 128.
     const waiting = Array.from({ length: 600 }, () =>
       Bun.connect({ unix: socket, socket: { data() {} } }).catch(() => null),
     );
@@ -57,7 +57,7 @@ describe("a process that is stopped", () => {
 });
 
 describe("a process that is dead", () => {
-  test("is dead though its programs live on: none of them has its lock", async () => {
+  test("is dead though its programs still run: none of them has its lock", async () => {
     using place = testInstance();
     const { child, wrote } = await claimant(place, "claim-and-leave", "dev");
     const programs = wrote.split(" ").map(Number);
@@ -65,7 +65,7 @@ describe("a process that is dead", () => {
     try {
       child.kill("SIGKILL");
       await child.exited;
-      // That of the terminal gets SIGHUP; the other one notices nothing.
+      // The terminal's program gets SIGHUP; the other one notices nothing.
       expect(() => process.kill(programs[1] ?? 0, 0)).not.toThrow();
       await until("its lock to be free", () => processState(socket) === "dead");
       expect(await cleanStale(place.instance)).toMatchObject([{ name: "dev" }]);
@@ -80,7 +80,7 @@ describe("a process that is dead", () => {
     }
   });
 
-  test("is no server though its last child holds the lock: who starts one waits for that", async () => {
+  test("is not a server though its last child holds the lock: a new one waits for that", async () => {
     using place = testInstance();
     const { child, wrote } = await claimant(place, "serve-with-child", "");
     expect(await isServerRunning(place.instance)).toBe(true);
@@ -92,7 +92,7 @@ describe("a process that is dead", () => {
     expect(await running).toBe(false);
   });
 
-  test("is no server once it ends, though its files are still to be closed", async () => {
+  test("is not a server once it ends, though its files are still to be closed", async () => {
     using place = testInstance();
     const { child, wrote } = await claimant(place, "serve-with-child", "");
     const real = platform();
@@ -113,7 +113,7 @@ describe("a process that is dead", () => {
     expect(processState(dead.socket)).toBe("dead");
   });
 
-  test("is found dead by many at once: looking holds nobody up", async () => {
+  test("is found dead by many at once: the check delays nobody", async () => {
     using place = testInstance();
     const dead = await session(place.instance, "dev");
     const link = lockBeside(dead.socket);
@@ -155,7 +155,7 @@ describe("a lock file that was deleted", () => {
     expect(processState(dev.socket)).toBe("dead");
   });
 
-  test("of a process that is gone, or of another boot, tells nothing of the living", async () => {
+  test("of a process that is gone, or of another boot, says nothing about running ones", async () => {
     using place = testInstance();
     using dev = await session(place.instance, "dev");
     const link = lockBeside(dev.socket);
@@ -182,7 +182,7 @@ describe("a lock file that was deleted", () => {
 });
 
 describe("locks", () => {
-  test("are found whatever the state directory of the one who looks is", async () => {
+  test("are found with any state directory of the checking process", async () => {
     using place = testInstance();
     using dev = await session(place.instance, "dev");
     const env = { ...place.env, XDG_STATE_HOME: join(place.dir, "elsewhere") };
@@ -210,7 +210,7 @@ describe("locks", () => {
     for (const each of sessions) each[Symbol.dispose]();
   });
 
-  test("that a deleted runtime directory has left are removed later, those of the living and what is not ours stay", async () => {
+  test("left by a deleted runtime directory are removed later; those of running processes, and other files, stay", async () => {
     using place = testInstance();
     const dead = await session(place.instance, "dead");
     dead[Symbol.dispose]();
@@ -225,7 +225,7 @@ describe("locks", () => {
     expect(locks(place).toSorted()).toEqual([...strangers, basename(_alive.life.path)].toSorted());
   });
 
-  test("that cannot be made make no session, and the message names the directory", async () => {
+  test("that cannot be created make no session, and the message names the directory", async () => {
     using place = testInstance();
     fs.mkdirSync(place.instance.stateDir, { recursive: true, mode: 0o700 });
     fs.writeFileSync(join(place.instance.stateDir, "locks"), "a file");

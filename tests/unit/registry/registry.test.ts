@@ -34,7 +34,7 @@ function idOf(instance: Instance, target: string): number {
 }
 
 describe("naming a session", () => {
-  test("numbers go up from 0 and are not given again", async () => {
+  test("numbers go up from 0 and are not assigned again", async () => {
     using place = testInstance();
     using first = await session(place.instance);
     using second = await session(place.instance);
@@ -65,7 +65,7 @@ describe("naming a session", () => {
     expect(command.name).toBe(`exec-${command.session}`);
   });
 
-  test("a name that a live session has is refused, and nothing is left behind", async () => {
+  test("a name of a running session is refused, and nothing is left behind", async () => {
     using place = testInstance();
     using dev = await session(place.instance, "dev");
     const bound: string[] = [];
@@ -88,7 +88,7 @@ describe("naming a session", () => {
     for (const each of sessions) each[Symbol.dispose]();
   });
 
-  test("a lost counter goes on above what is in use", async () => {
+  test("a lost counter continues above the numbers in use", async () => {
     using place = testInstance();
     using _named = await session(place.instance, "41");
     const { id } = await session(place.instance, "dev");
@@ -128,7 +128,7 @@ describe("many at once", () => {
 });
 
 describe("the session limit", () => {
-  test("counts the living, not the dead", async () => {
+  test("counts running sessions, not dead ones", async () => {
     using place = testInstance();
     using _kept = await session(place.instance, "kept", 2);
     const killed = await session(place.instance, "killed", 2);
@@ -202,7 +202,7 @@ describe("finding a session", () => {
     }
   });
 
-  test("where nothing ever ran, there is nothing", () => {
+  test("without any session ever, there is nothing", () => {
     using place = testInstance();
     expect(listSessions(place.instance)).toEqual([]);
     expect(fs.existsSync(place.instance.runtimeDir)).toBe(false);
@@ -220,7 +220,7 @@ describe("finding a session", () => {
     expect(idOf(place.instance, "dev")).toBe(old.id);
   });
 
-  test("of several ended sessions of one name the newest is meant", async () => {
+  test("of several ended sessions of one name the newest is selected", async () => {
     using place = testInstance();
     using old = await session(place.instance, "dev");
     await markEnded(place.instance, old.id);
@@ -230,7 +230,7 @@ describe("finding a session", () => {
     expect(names(place.instance)).toEqual(["dev", "dev"]);
   });
 
-  test("a session that is started again takes its name back, if it is free", async () => {
+  test("a restarted session takes its name back, if it is free", async () => {
     using place = testInstance();
     using old = await session(place.instance, "dev");
     await markEnded(place.instance, old.id);
@@ -270,7 +270,7 @@ describe("renaming", () => {
   });
 });
 
-describe("what a killed host leaves", () => {
+describe("the remains of a killed session process", () => {
   test("its name can be taken at once", async () => {
     using place = testInstance();
     const dead = await session(place.instance, "dev");
@@ -280,7 +280,7 @@ describe("what a killed host leaves", () => {
     expect(next.id).not.toBe(dead.id);
   });
 
-  test("is cleaned away; the living and what is no socket stay", async () => {
+  test("are cleaned up; running ones and files that are not sockets stay", async () => {
     using place = testInstance();
     using _alive = await session(place.instance, "alive");
     const dead = await session(place.instance, "dead");
@@ -324,7 +324,7 @@ describe("watching", () => {
     await until("the end is seen", () => seen.length === 0);
   });
 
-  test("goes on when the runtime directory is deleted and made again", async () => {
+  test("continues when the runtime directory is deleted and made again", async () => {
     using place = testInstance();
     using dev = await session(place.instance, "dev");
     let calls = 0;
@@ -362,7 +362,7 @@ describe("watching", () => {
     await until("the session is seen", () => calls > 0);
   });
 
-  test("a host sees the loss of its own socket, and nothing of the others", async () => {
+  test("a session process sees the loss of its own socket, and nothing of the others", async () => {
     using place = testInstance();
     using dev = await session(place.instance, "dev");
     let losses = 0;
@@ -385,7 +385,7 @@ describe("watching", () => {
       });
       files.life = life;
       await until("it is registered again", () => isRegistered(place.instance, dev.id));
-      // The watch is on the new socket before the next loss, or finds it missing at its next look.
+      // The watch is on the new socket before the next loss, or finds it missing at its next check.
       losses = 0;
     }
     for (const listener of listeners) listener[Symbol.dispose]();
@@ -394,7 +394,7 @@ describe("watching", () => {
   test.if(platform().sockets.reportsSockets)("what somebody else has bound uses up no ids", async () => {
     using place = testInstance();
     const { sessionsDir } = place.instance;
-    // As in a directory of his own, and as in a file system of his own.
+    // As in the process's own directory, and as in a separate file system.
     const elsewhere = join(place.dir, "else", sessionsDir);
     const bound: Disposable[] = [];
     for (const dir of [elsewhere, sessionsDir]) fs.mkdirSync(dir, { recursive: true, mode: 0o700 });

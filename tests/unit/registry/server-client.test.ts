@@ -1,4 +1,4 @@
-/** A server that ends before it has answered: what was sent to it may have been done. */
+/** A server that ends before its answer: the request may have been done. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import net from "node:net";
@@ -7,7 +7,7 @@ import { WshError } from "../../../src/protocol/errors.ts";
 import { askServer } from "../../../src/registry/server-client.ts";
 import { Wsh } from "../../support/wsh.ts";
 
-test("nothing was sent, nothing changes, and what may have been done are told apart", async () => {
+test("not sent, without a change, and possibly done are distinguished", async () => {
   await using wsh = new Wsh();
   const { instance } = wsh;
   fs.mkdirSync(dirname(instance.httpSocket), { recursive: true, mode: 0o700 });

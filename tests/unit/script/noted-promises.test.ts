@@ -1,4 +1,4 @@
-/** An agent's program with its promises noted does what it did before. */
+/** An agent's program with its promises recorded behaves as before. */
 import { expect, test } from "bun:test";
 import { NOTED, withNotedPromises } from "../../../src/script/noted-promises.ts";
 

@@ -1,4 +1,4 @@
-/** What server-level WebSockets hear of sessions that come and go, as a client that knows them by name understands it. */
+/** Events of sessions on server-level WebSockets, for a client that identifies them by name. */
 import { expect, test } from "bun:test";
 import { sharedGateway } from "../../support/shared.ts";
 import { until } from "../../support/until.ts";
@@ -31,7 +31,7 @@ const destroyed = (ws: TestSocket, id: string): Promise<Message> =>
 
 const get = async (path: string) => (await gateway.unix(path)).json();
 
-test("the end is told when the program ends, and the record stays readable", async () => {
+test("the end is announced when the program ends, and the record stays readable", async () => {
   const ws = await gateway.ws("/ws/json");
   const { name, id } = await gateway.create({ name: "ends", command: "read line; exit 7" });
   await gateway.type(name, "go\r");
@@ -44,7 +44,7 @@ test("the end is told when the program ends, and the record stays readable", asy
   expect(names(await get("/sessions?all=1"))).toContain(name);
 });
 
-test("a program that ends at once is told of as it came and went", async () => {
+test("a program that ends at once is announced as started and ended", async () => {
   const ws = await gateway.ws("/ws/json");
   const { id } = await gateway.create({ name: "quick", command: "exit 3" });
   expect((await destroyed(ws, id)).params).toMatchObject({ name: "quick", exit_code: 3 });
@@ -52,7 +52,7 @@ test("a program that ends at once is told of as it came and went", async () => {
   expect(heard).toEqual(["session_created", "session_exited", "session_destroyed"]);
 });
 
-test("nothing is said by name of a session whose name another has taken", async () => {
+test("nothing is announced under a name that another session has taken", async () => {
   const ws = await gateway.ws("/ws/json");
   const first = await gateway.create({ name: "taken", command: "exit 0" });
   await destroyed(ws, first.id);
@@ -67,7 +67,7 @@ test("nothing is said by name of a session whose name another has taken", async 
   expect((await get("/sessions/taken")).id).toBe(second.id);
 });
 
-test("one that does not want to end is told of before its successor", async () => {
+test("a session that resists its end is announced before its successor", async () => {
   const ws = await gateway.ws("/ws/json");
   const first = await gateway.create({
     name: "stubborn",
@@ -83,7 +83,7 @@ test("one that does not want to end is told of before its successor", async () =
   expect(ws.messages.filter((m) => is("session_destroyed")(m) && m.params.name === "stubborn")).toHaveLength(1);
 });
 
-test("one that is started again is announced again", async () => {
+test("a restarted session is announced again", async () => {
   const ws = await gateway.ws("/ws/json");
   const { id } = await gateway.create({ name: "again", command: "read line" });
   await gateway.type("again", "\r");
@@ -95,7 +95,7 @@ test("one that is started again is announced again", async () => {
   expect(byName(ws.messages).get("again")).toBe(id);
 });
 
-test("a new session's own fields stand beside it", async () => {
+test("a new session's own fields are beside it", async () => {
   const ws = await gateway.ws("/ws/json");
   const { id } = await gateway.create({ name: "fields", command: "sleep 60", tags: ["b", "a"], rows: 30, cols: 100 });
   const { params } = await ws.next("it", (m) => is("session_created")(m) && m.params.session.id === id);

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { Call } from "../../../src/operations/call.ts";
 import { CallsUnderWay, Lifecycle } from "../../../src/server/ephemeral.ts";
 
-test("an ephemeral server gives the answers it owes before it ends, also those that fail", async () => {
+test("an ephemeral server sends its pending answers before it ends, also those that fail", async () => {
   for (const fails of [false, true]) {
     const ended = Promise.withResolvers<void>();
     let hasEnded = false;

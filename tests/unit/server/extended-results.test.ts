@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { ExtendedResults } from "../../../src/server/operations/exec/extended.ts";
 
-test("32 sessions are kept longer at a time; one whose time is over makes room", () => {
+test("32 sessions are kept longer at a time; an expired one admits another", () => {
   const extended = new ExtendedResults();
   const sessions = Array.from({ length: 33 }, (_, n) => `@s${n}`);
   expect(sessions.map((session) => extended.reserve(session))).toEqual([...Array(32).fill(true), false]);

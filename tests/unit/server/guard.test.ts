@@ -1,4 +1,4 @@
-/** Who may come in over TCP. */
+/** Admission over TCP. */
 import { expect, test } from "bun:test";
 import { checkOrigin, checkToken, digestToken, type GuardPolicy } from "../../../src/server/auth/guard.ts";
 
@@ -48,7 +48,7 @@ test.each([
   expect(verdict.ok ? null : verdict.code).toBe(code as never);
 });
 
-test("the right token is let in with its access", () => {
+test("the right token is admitted with its access", () => {
   expect(checkToken(policy, headers({ authorization: "Bearer sixteen-bytes-ok" }))).toMatchObject({
     ok: true,
     access: "admin",

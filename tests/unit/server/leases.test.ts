@@ -1,4 +1,4 @@
-/** What another machine waits for here ends when that machine is silent. */
+/** Waits of another machine end when that machine is silent. */
 import { expect, test } from "bun:test";
 import { Leases } from "../../../src/server/machines/leases.ts";
 import { manualClock } from "../../support/manual-clock.ts";
@@ -7,7 +7,7 @@ const { signal } = new AbortController();
 const waits = (over: AbortSignal): Promise<string> =>
   new Promise((resolve) => over.addEventListener("abort", () => resolve("given up")));
 
-test("a look goes on while who asks is heard, and ends after 20 s of silence", async () => {
+test("a wait continues while its caller is heard, and ends after 20 s of silence", async () => {
   const clock = manualClock();
   const leases = new Leases(clock);
   let state = "waits";

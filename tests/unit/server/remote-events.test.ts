@@ -1,4 +1,4 @@
-/** Who watches the machines of a large fleet holds up nobody else. */
+/** A subscriber to the machines of a large fleet delays nobody else. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
@@ -10,10 +10,10 @@ import { PROTOCOL_VERSION } from "../../../src/protocol/messages.ts";
 import { RemoteEvents } from "../../../src/server/machines/remote-events.ts";
 
 const MACHINES = 10_000;
-/** Processor time of a look at all of them, in ms: far more than it takes; each compared with all others takes 1,500. */
+/** Processor time of a check of all, in ms: far more than needed; comparing each with all others takes 1,500. */
 const LOOK_MS = 300;
 
-test("a look at the machines of a fleet of ten thousand takes no time", () => {
+test("a check of the machines of a fleet of ten thousand takes almost no time", () => {
   const dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-watch-"));
   const instance = resolveInstance({ env: { XDG_RUNTIME_DIR: dir, XDG_STATE_HOME: dir, HOME: dir } });
   const members = new Members({
@@ -33,7 +33,7 @@ test("a look at the machines of a fleet of ten thousand takes no time", () => {
   using _ = new RemoteEvents(machines).watch(null, (event) => told.push(event));
   const { user, system } = process.cpuUsage(before);
   expect((user + system) / 1000).toBeLessThan(LOOK_MS);
-  // Those of the fleet are told of only to who names them.
+  // Events of the fleet go only to subscribers that name it.
   expect(told).toEqual([]);
   expect([machines.isOfFleet("s9999"), machines.isOfFleet("s10000")]).toEqual([true, false]);
   fs.rmSync(dir, { recursive: true });

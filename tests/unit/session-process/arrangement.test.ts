@@ -1,4 +1,4 @@
-/** A change of windows and panes of which any step fails leaves everything as it was, and the next one happens. */
+/** A change of windows and panes with a failing step leaves everything unchanged, and the next one works. */
 import { expect, test } from "bun:test";
 import { layoutPanels } from "../../../src/compositor/panel-layout.ts";
 import type { Size } from "../../../src/protocol/size.ts";
@@ -118,6 +118,6 @@ test.each(Object.entries(changes))("%s", (_, change) => {
     change(arrangement);
     expect(facts()).not.toEqual(before);
   }
-  // At least each pane that changes its size, the places, and the report.
+  // At least each resized pane, the positions, and the report.
   expect(failures).toBeGreaterThan(2);
 });

@@ -1,4 +1,4 @@
-/** A person decides about one pane: another one that the target means by then stays untouched. */
+/** A person decides about one pane: another one that the target selects by then is not affected. */
 import { expect, test } from "bun:test";
 import { operate } from "../../../src/session-process/operations/dispatch.ts";
 import type { SessionParts } from "../../../src/session-process/parts.ts";

@@ -1,4 +1,4 @@
-/** A session that stands back reads in bursts while processors are short, and without pauses while they are not. */
+/** A throttled session reads in bursts while processors are short, and without pauses otherwise. */
 import { expect, test } from "bun:test";
 import { FloodPace } from "../../../src/session-process/fairness/pacing.ts";
 import { until } from "../../support/until.ts";
@@ -23,7 +23,7 @@ function paced(waitedPerLook: number) {
   return { pace, seen: () => ({ looks, pauses, held, passed }) };
 }
 
-test("who waits long for a processor pauses, and all is as before when it is over", async () => {
+test("a process that waits long for a processor pauses, and resumes normally afterwards", async () => {
   const { pace, seen } = paced(20e6);
   pace.begin();
   await until("a few pauses", () => seen().pauses >= 4);
@@ -36,7 +36,7 @@ test("who waits long for a processor pauses, and all is as before when it is ove
   expect(seen().held).toBe(0);
 });
 
-test("who shares a processor with one other does not pause", async () => {
+test("a process that shares a processor with one other does not pause", async () => {
   const { pace, seen } = paced(3e6);
   pace.begin();
   await until("a few looks", () => seen().looks >= 6);

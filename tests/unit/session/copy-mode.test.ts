@@ -1,4 +1,4 @@
-/** What is looked at and copied is what was printed: compared with the terminal's own logical lines. */
+/** Viewed and copied text equals the output: compared with the terminal's own logical lines. */
 import { describe, expect, test } from "bun:test";
 import { decodeKeys, flushKeys, initialKeyState } from "../../../src/keys/decode.ts";
 import { useWordSeparators } from "../../../src/protocol/word-separators.ts";
@@ -23,7 +23,7 @@ function terminalOf(rows: number, cols: number, historyLines = 10_000) {
   return { terminal, print, source: copyModeSource(terminal, () => []) };
 }
 
-/** A look back whose keys are typed as text. */
+/** Copy mode whose keys are typed as text. */
 function looking(source: ReturnType<typeof copyModeSource>, mode: "vi" | "emacs" = "vi") {
   const seen: string[] = [];
   const look = new CopyMode(source, mode, {
@@ -49,7 +49,7 @@ function looking(source: ReturnType<typeof copyModeSource>, mode: "vi" | "emacs"
 const pieces = ["a", "word", " ", "  ", "漢字", "é", "👍🏽", "/usr/lib", "x".repeat(33), "\t", "\x1b[31mred\x1b[m", ""];
 
 describe("random output and selections", () => {
-  test("what is copied is what the terminal's logical lines say", async () => {
+  test("copied text equals the terminal's logical lines", async () => {
     const random = seededRandom(17);
     const below = (end: number): number => Math.floor(random() * end);
     for (let round = 0; round < 40; round++) {
@@ -85,14 +85,14 @@ describe("random output and selections", () => {
     }
   });
 
-  test("a rectangle has those columns of every row that is shown between its corners", async () => {
+  test("a rectangle has those columns of every displayed row between its corners", async () => {
     const random = seededRandom(23);
     const below = (end: number): number => Math.floor(random() * end);
     for (let round = 0; round < 40; round++) {
       const cols = 5 + below(30);
       const { terminal, print, source } = terminalOf(12, cols);
       for (let line = 0; line < 11; line++) {
-        // A full stop: rows of nothing but blanks at the end of a line are none.
+        // A full stop: rows of only blanks at the end of a line do not count.
         void print(`${Array.from({ length: below(5) }, () => pieces[below(pieces.length)]).join("")}.\r\n`);
       }
       await print("");
@@ -127,7 +127,7 @@ describe("random output and selections", () => {
 });
 
 describe("searching", () => {
-  test("counts as often as the pattern stands there, and finds each in turn", async () => {
+  test("counts the pattern's occurrences, and finds each in turn", async () => {
     const random = seededRandom(5);
     const { terminal, print, source } = terminalOf(10, 30, 5_000);
     const words = ["Error", "error", "warn", "x", "漢字 error", "İerror", "errerror"];
@@ -158,7 +158,7 @@ describe("searching", () => {
   });
 });
 
-test("words between blanks, jumps to characters and brackets, the word under the cursor, as vi has them", async () => {
+test("words between blanks, jumps to characters and brackets, the word under the cursor, as in vi", async () => {
   const { print, source } = terminalOf(6, 40);
   await print("foo.bar (baz [x y] end) foo\r\nsecond (open\r\nclose) foo");
   const vi = looking(source);
@@ -176,7 +176,7 @@ test("words between blanks, jumps to characters and brackets, the word under the
 });
 
 describe("keys", () => {
-  test("moves, counts and words, in vi's way and emacs'", async () => {
+  test("moves, counts and words, as in vi and emacs", async () => {
     const { print, source } = terminalOf(6, 20);
     await print("one two  three\r\n\r\nfoo.bar baz\r\nlast");
     const vi = looking(source);
@@ -217,7 +217,7 @@ describe("keys", () => {
     expect(emacs.seen).toEqual(["one two  three", "<left>"]);
   });
 
-  test("Escape drops the selection first, and leaves then; what is bound to nothing does nothing", async () => {
+  test("Escape clears the selection first, and then leaves; an unbound key does nothing", async () => {
     const { print, source } = terminalOf(6, 20);
     await print("one");
     const { type, seen, look } = looking(source);
@@ -227,7 +227,7 @@ describe("keys", () => {
     expect(seen).toEqual(["<left>"]);
   });
 
-  test("words, paths and addresses are taken as a whole", async () => {
+  test("words, paths and addresses are selected as a whole", async () => {
     const { print, source } = terminalOf(6, 60);
     await print("see https://a.example/x?y=1#z, or ./src/a-b.ts: (done)");
     const text = new CopyModeText(source);

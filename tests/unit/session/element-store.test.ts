@@ -10,7 +10,7 @@ import { ElementStore } from "../../../src/session/drawing/element-store.ts";
 const box = { x: 1, y: 2, width: 10, height: 3, spans: [] };
 const strip = { position: "top", height: 2 } as const;
 
-/** A store with a clock that the test moves. */
+/** A store with a clock that the test advances. */
 function makeStore() {
   const changes: ElementChange[] = [];
   const timers: { readonly at: number; readonly expire: () => void }[] = [];
@@ -48,7 +48,7 @@ function codeOf(run: () => unknown): string {
   return "no error";
 }
 
-describe("what is accepted", () => {
+describe("valid input", () => {
   test("colours by name, #rrggbb or {r,g,b}; backgrounds as a colour or {bg}; null is unset", () => {
     const parsed = v.parse(elements.CreateOverlaySchema, {
       ...box,
@@ -126,7 +126,7 @@ describe("overlays and panels", () => {
     expect(v.safeParse(elements.OverlaySchema, store.overlays()[0]).success).toBe(true);
   });
 
-  test("z counts up for each kind, and goes on above the highest given", () => {
+  test("z counts up for each kind, and continues above the highest given", () => {
     const { store } = makeStore();
     expect(store.createOverlay(box).z).toBe(0);
     expect(store.createOverlay(box).z).toBe(1);
@@ -229,7 +229,7 @@ describe("overlays and panels", () => {
     expect(overlay.spans).toEqual([{ text: "a" }]);
   });
 
-  test("unknown ids say which kind", () => {
+  test("unknown ids name their kind", () => {
     const { store } = makeStore();
     const { id } = store.createPanel(strip);
     expect(codeOf(() => store.overlay(id))).toBe("overlay_not_found");
@@ -238,8 +238,8 @@ describe("overlays and panels", () => {
   });
 });
 
-describe("changes are told", () => {
-  test("with the layout only when a panel's place may change", () => {
+describe("changes are reported", () => {
+  test("with the layout only when a panel's size may change", () => {
     const { store, changes } = makeStore();
     const told = (run: () => void) => {
       changes.length = 0;
@@ -288,7 +288,7 @@ describe("focus", () => {
 });
 
 describe("screen mode", () => {
-  test("an agent's alt mode has elements of its own, which go with it", () => {
+  test("an agent's alt mode has its own elements, which are removed with it", () => {
     const { store, changes } = makeStore();
     const normal = store.createOverlay(box);
     store.enterAlt();
@@ -327,7 +327,7 @@ describe("screen mode", () => {
     expect(store.overlays().map(({ id }) => id)).toEqual([inVim.id]);
   });
 
-  test("an element is shown on the screen that it names, panels on both unless told", () => {
+  test("an element is shown on the screen that it names, panels on both by default", () => {
     const { store, changes } = makeStore();
     const panel = store.createPanel(strip);
     expect(panel.screen_mode).toBe("both");
@@ -346,7 +346,7 @@ describe("screen mode", () => {
     expect(shown()).toEqual([panel.id, everywhere.id, inVim.id]);
   });
 
-  test("leaving an agent's alt mode spares what is shown on both screens", () => {
+  test("leaving an agent's alt mode keeps elements of both screens", () => {
     const { store } = makeStore();
     store.enterAlt();
     store.createPanel(strip);
@@ -365,7 +365,7 @@ describe("screen mode", () => {
 });
 
 describe("life time", () => {
-  test("an element with ttl_ms goes by itself, and its focus with it", () => {
+  test("an element with ttl_ms is removed by itself, and its focus with it", () => {
     const { store, changes, advance } = makeStore();
     const { id } = store.createPanel({ ...strip, ttl_ms: 1000, focusable: true });
     const kept = store.createOverlay(box);
@@ -380,7 +380,7 @@ describe("life time", () => {
     expect(store.overlays().map((overlay) => overlay.id)).toEqual([kept.id]);
   });
 
-  test("a patch sets it anew; deleting, clearing and disposing leave no timer", () => {
+  test("a patch restarts it; deleting, clearing and disposing leave no timer", () => {
     const { store, timers, advance } = makeStore();
     const { id } = store.createOverlay({ ...box, ttl_ms: 1000 });
     advance(900);

@@ -1,4 +1,4 @@
-/** Who gets the keys, over time: leases, lost connections, the ring of captured keys. */
+/** The owner of the keyboard over time: leases, lost connections, the ring of captured keys. */
 import { describe, expect, test } from "bun:test";
 import { Keyboard, type KeyboardOwner } from "../../../src/session/keyboard.ts";
 import { ViewerKeys } from "../../../src/session/viewer-keys.ts";
@@ -7,7 +7,7 @@ import { manualClock } from "../../support/manual-clock.ts";
 
 const utf8 = new TextEncoder();
 
-/** A keyboard, its time, and what it reported. */
+/** A keyboard, its clock, and its reports. */
 function keyboardOf() {
   const clock = manualClock();
   const modes: string[] = [];
@@ -51,7 +51,7 @@ describe("a capture", () => {
     expect(timers()).toBe(0);
   });
 
-  test("is refused while somebody else has it, and another caller's end is not its", () => {
+  test("is refused while another caller has it, and another caller's end does not affect it", () => {
     const { keyboard } = keyboardOf();
     keyboard.capture(agent, 1_000);
     expect(() => keyboard.capture(script, 1_000)).toThrow("'Agent' has captured the keyboard");
@@ -78,7 +78,7 @@ describe("a capture", () => {
 });
 
 describe("captured keys", () => {
-  test("are read by place; of more than 256 the oldest are missed and counted", async () => {
+  test("are read by position; of more than 256 the oldest are missed and counted", async () => {
     const { keyboard } = keyboardOf();
     keyboard.capture(agent, 1_000);
     for (let i = 0; i < 300; i++) keyboard.type(1, utf8.encode(String.fromCharCode(97 + (i % 26))), false);
@@ -88,7 +88,7 @@ describe("captured keys", () => {
     expect(keyboard.read(undefined)).toEqual({ keys: [], seq: 300, missed: 0 });
   });
 
-  test("wake who waits for them; so do release and the end of waiting", async () => {
+  test("wake their waiters; so do release and the end of waiting", async () => {
     const { keyboard, pass, timers } = keyboardOf();
     const reader = { id: "mcp:1", signal: new AbortController().signal };
     keyboard.capture(agent, 1_000);
@@ -123,7 +123,7 @@ describe("captured keys", () => {
   });
 });
 
-test("reads that are over leave nothing behind at the caller's signal, which may live long", async () => {
+test("finished reads leave nothing behind at the caller's signal, which may live long", async () => {
   const { keyboard, pass, timers } = keyboardOf();
   const { signal, listeners } = listenedSignal();
   keyboard.capture(agent, 1_000);
@@ -137,7 +137,7 @@ test("reads that are over leave nothing behind at the caller's signal, which may
   expect({ listeners: listeners(), timers: timers() }).toEqual({ listeners: 0, timers: 0 });
 });
 
-test("keys that come whole wait for nothing; others' lone Escape does", () => {
+test("complete keys wait for nothing; others' lone Escape does", () => {
   const { clock, got, keys } = { clock: manualClock(), got: [] as string[], keys: [0, 25] };
   const [whole, split] = keys.map(
     (ms) => new ViewerKeys(clock, (events) => got.push(...events.map(({ parsed }) => `${ms} ${parsed?.key}`)), ms),

@@ -1,4 +1,4 @@
-/** The paste buffers of an instance: names, limits, several writers, files that a dead writer left. */
+/** The paste buffers of an instance: names, limits, several writers, files left by a dead writer. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ function shared() {
   return { open, files, names, env, [Symbol.dispose]: () => place[Symbol.dispose]() };
 }
 
-test("copies have numbers, given names replace, and a number is not given twice", () => {
+test("copies have numbers, given names replace, and a number is not assigned twice", () => {
   using place = shared();
   const { open, names } = place;
   const buffers = open();
@@ -45,7 +45,7 @@ test("copies have numbers, given names replace, and a number is not given twice"
   expect(buffers.get("buffer9").text).toBe("a");
 });
 
-test("the oldest go first, and those with a given name last; what one session keeps private no other sees", () => {
+test("the oldest are evicted first, and those with a given name last; a session's private ones are invisible to others", () => {
   using place = shared();
   const { open, names, files } = place;
   const buffers = open();
@@ -91,7 +91,7 @@ test("a private session changes none of the buffers that others share", () => {
   expect(names()).toEqual(before.map(({ name }) => name));
 });
 
-test("what a dead writer left is ignored, and goes; two processes that write at once lose nothing", async () => {
+test("a dead writer's remains are ignored, and removed; two concurrent writers lose nothing", async () => {
   using place = shared();
   const { open, files, names, env } = place;
   open().set({ text: "before" });

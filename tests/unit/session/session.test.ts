@@ -1,4 +1,4 @@
-/** A session over a pane that is none of its process: it refers to panes, and needs no program, terminal or emulator. */
+/** A session over a pane of another process: it refers to panes, and needs no program, terminal or emulator. */
 import { describe, expect, test } from "bun:test";
 import { Emitter } from "../../../src/base/emitter.ts";
 import { defaultElementLimits } from "../../../src/protocol/drawing-limits.ts";
@@ -6,7 +6,7 @@ import type { PtyExit, PtyFlags } from "../../../src/pty/port.ts";
 import { Session } from "../../../src/session/session.ts";
 import type { PaneRef } from "../../../src/session/types.ts";
 
-/** A pane somewhere else: what is done with it is written down. */
+/** A pane elsewhere: calls on it are recorded. */
 class FarPane implements PaneRef {
   readonly id = "@7";
   readonly pid = 4711;
@@ -93,7 +93,7 @@ function shown() {
 }
 
 describe("a session over a pane of another process", () => {
-  test("gives the pane what panels leave of its size", async () => {
+  test("gives the pane the size that panels leave", async () => {
     const { pane, session } = shown();
     await session.resize({ rows: 30, cols: 100 });
     session.elements.createPanel({ position: "bottom", height: 2, spans: [] });
@@ -103,7 +103,7 @@ describe("a session over a pane of another process", () => {
     expect(session.info()).toMatchObject({ rows: 30, cols: 100, windows: [{ panes: [{ id: "@7", pid: 4711 }] }] });
   });
 
-  test("types into it unless the keyboard is captured; subscribers hear nothing of a password", () => {
+  test("types into it unless the keyboard is captured; subscribers receive nothing of a password", () => {
     const { pane, session } = shown();
     const heard: string[] = [];
     session.events.on("typed", ({ raw }) => heard.push(String.fromCharCode(...raw)));
@@ -125,7 +125,7 @@ describe("a session over a pane of another process", () => {
     expect(pane.done.filter((step) => step === "released")).toHaveLength(1);
   });
 
-  test("stays readable when the program has ended, can be restarted, and gives way to newer ones", async () => {
+  test("stays readable when the program has ended, can be restarted, and is evicted by newer ones", async () => {
     const { pane, session, registry, events } = shown();
     pane.end({ code: 3, signal: null });
     expect(session.info()).toMatchObject({ running: false, state: "exited" });

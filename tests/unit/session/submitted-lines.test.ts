@@ -1,4 +1,4 @@
-/** Whose Enter came last in a pane. */
+/** The caller or person that submitted the last line of a pane. */
 import { expect, test } from "bun:test";
 import { SubmittedLines } from "../../../src/session/submitted-lines.ts";
 

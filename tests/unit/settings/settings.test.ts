@@ -41,7 +41,7 @@ function failure(toml: string, env: Record<string, string> = {}, flags: Flags = 
 }
 
 describe("a setting's value", () => {
-  test("is the default where nothing says otherwise, with or without a file", () => {
+  test("is the default without another source, with or without a file", () => {
     for (const toml of [null, "", "# nothing\n"]) {
       const { values, originOf, warnings } = load(toml);
       expect(values).toMatchObject({
@@ -95,8 +95,8 @@ describe("a setting's value", () => {
   });
 });
 
-describe("a mistake in config.toml", () => {
-  test("that is no TOML names its line", () => {
+describe("an error in config.toml", () => {
+  test("that is not TOML names its line", () => {
     expect(failure("title = 'on'\n\nclipboard = maybe\ngrace_seconds = 1\n")).toStartWith("config.toml:3:13: ");
     expect(failure("max_sessions = 1\nmax_sessions = 2\n")).toStartWith("config.toml:2:1: trying to redefine");
     expect(failure("title = 'on'\ncors_origins = [\n  'http://a.org',\n")).toStartWith(
@@ -105,7 +105,7 @@ describe("a mistake in config.toml", () => {
     expect(failure("= 1")).toStartWith("config.toml:1:1: ");
   });
 
-  test("in a key names the line and what may be meant", () => {
+  test("in a key names the line and the probable key", () => {
     expect(failure("\ncolors = 'auto'\n")).toBe("config.toml:2: unknown setting 'colors'");
     expect(nearSettings("colors")).toEqual(["colours"]);
     expect(nearSettings("scrolback_lines")[0]).toBe("scrollback_lines");
@@ -114,7 +114,7 @@ describe("a mistake in config.toml", () => {
     expect(nearSettings("entirely_different")).toEqual([]);
   });
 
-  test("in a value says what would be right", () => {
+  test("in a value names the valid ones", () => {
     expect(failure("\n\nmax_sessions = 0\n")).toBe(
       "config.toml:3: max_sessions is 0, expected an integer from 1 to 1000000",
     );
@@ -132,7 +132,7 @@ describe("a mistake in config.toml", () => {
     expect(failure("", {}, { max_sessions: "many" })).toStartWith('the flag of max_sessions: max_sessions is "many"');
   });
 
-  test("keeps the rest in force where something starts; what opens or tells more is closed", () => {
+  test("keeps the rest in force at a start; settings that open or disclose more are closed", () => {
     const { values, hooks, warnings, isWrong } = load(
       'accept = "al"\nnotify_text = 1\nmax_sessions = "x"\nscrolback = 1\npty = "bun-pty"\n[[on]]\nevent = "bell"\nrum = []\n[[on]]\nevent = "bell"\nrun = ["true"]\n',
       {},
@@ -155,19 +155,19 @@ describe("a mistake in config.toml", () => {
     ]);
   });
 
-  test("of a table says how it is written", () => {
+  test("of a table shows how it is written", () => {
     expect(failure("[on]\nevent = 'bell'\n")).toBe("config.toml:1: on is [on], expected tables [[on]]");
     expect(failure("keys = 5\n")).toBe("config.toml:1: keys is 5, expected a table [keys]");
   });
 
-  test("of place is told: settings stand before the first table", () => {
+  test("of position is reported: settings come before the first table", () => {
     expect(failure("[server]\nhostname = 'hub'\ngrace_seconds = 1\n")).toBe(
       "config.toml:3: grace_seconds is in the table [server]",
     );
   });
 });
 
-test("what belongs to several machines is allowed, and has no effect yet", () => {
+test("settings for several machines are allowed, and have no effect yet", () => {
   const toml = "default_token = 'x'\n[server]\nhostname = 'hub'\n[[servers]]\naddress = 'http://a'\n";
   const { values, warnings } = load(toml);
   expect(values.hostname).toBe("hub");
@@ -177,7 +177,7 @@ test("what belongs to several machines is allowed, and has no effect yet", () =>
   ]);
 });
 
-test("a file that was named must exist, and be a file of sensible size", () => {
+test("a named file must exist, and be a file of reasonable size", () => {
   using place = testInstance();
   const config = join(place.dir, "mine.toml");
   const named = resolveInstance({ flags: { config }, env: place.env });
@@ -197,7 +197,7 @@ test("a file that was named must exist, and be a file of sensible size", () => {
   expect(loadSettings(none, { env: {} }).values.max_sessions).toBeGreaterThan(7);
 });
 
-test("a link is followed to whatever file it leads to now, also beside it", async () => {
+test("a link is followed to its present file, also beside it", async () => {
   using place = testInstance();
   const [config, one, two] = ["config.toml", "one.toml", "two.toml"].map((name) => join(place.dir, name)) as [
     string,
@@ -230,7 +230,7 @@ test("a link is followed to whatever file it leads to now, also beside it", asyn
   await until("the link between", () => seen === "2222");
 });
 
-test("every setting has a sentence, an expectation, and a default that it accepts itself", () => {
+test("every setting has a sentence, an expectation, and a valid default", () => {
   for (const name of settingNames) {
     const facts = settingOf(name);
     expect(facts.doc).toMatch(/^[A-Z].*\.$/);

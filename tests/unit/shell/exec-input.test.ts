@@ -53,7 +53,7 @@ const rc = {
     "function fish_prompt; echo '$ '; end\nfunction fish_greeting; end\nabbr -a abbreviated 'echo expanded'\nfunction abbreviated; echo function; end\n",
 };
 
-describe("what exec types runs exactly, as one command", () => {
+describe("input of exec runs exactly, as one command", () => {
   for (const [kind, cases] of [
     ["bash", posix],
     // zsh's eval reads all of its text before it runs any.
@@ -102,18 +102,18 @@ describe("what exec types runs exactly, as one command", () => {
   }
 });
 
-describe("the line that is typed", () => {
+describe("the typed line", () => {
   const line = (command: string, kind: "bash" | "zsh" | "fish" | "other" = "bash", bracketedPaste = true) =>
     execInput(command, kind, { bracketedPaste }).line;
 
-  test("is the command itself where nothing could change it", () => {
+  test("is the command itself if nothing could change it", () => {
     for (const command of ["ls -la", "git commit -m 'a b'", 'echo "$HOME" $(date) {a,b} | wc &', " spaced"]) {
       expect(line(command)).toBe(command);
       expect(line(command, "zsh")).toBe(command);
     }
   });
 
-  test("is one eval where the shell would read on or split it", () => {
+  test("is one eval where the shell would continue or split it", () => {
     expect(line("echo 'a\nb'")).toBe("eval 'echo '\\''a\nb'\\'''");
     expect(line("echo a\necho b", "bash", false)).toBe("eval $'echo a\\necho b'");
     expect(line("echo a |")).toBe("eval 'echo a |'");
@@ -122,7 +122,7 @@ describe("the line that is typed", () => {
     expect(line("echo hi!")).toBe("eval $'echo hi\\041'");
   });
 
-  test("never ends a bracketed paste early and never holds a NUL", () => {
+  test("never ends a bracketed paste early and never contains a NUL", () => {
     for (const kind of ["bash", "zsh", "fish", "other"] as const) {
       const typed = new TextDecoder().decode(execInput("a\x1b[201~\rrm", kind, { bracketedPaste: true }).text);
       expect(typed.split("\x1b[201~").length).toBe(2);

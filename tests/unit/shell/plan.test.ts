@@ -79,7 +79,7 @@ describe("a session without a command", () => {
   });
 });
 
-describe("a shell that was asked for", () => {
+describe("a requested shell", () => {
   test("by name in any case, or by path", () => {
     expect(plan({ shell: "BASH" }).file).toBe("/usr/bin/bash");
     expect(plan({ shell: "/usr/local/bin/bash-5.2" })).toMatchObject({ kind: "bash", integration: { active: true } });
@@ -105,7 +105,7 @@ describe("a shell that was asked for", () => {
     expect(nowhere).toMatchObject({ ok: false, error: { code: "shell_not_found" } });
   });
 
-  test("that is wrong in $SHELL is named as what it is, whatever was to be run", () => {
+  test("that is wrong in $SHELL is named with its error, for any command", () => {
     for (const request of [{}, { command: "make all" }]) {
       const wrong = planShell({ ...request, loginShell: true, integration: true }, facts({ SHELL: "/no/such" }));
       expect(wrong).toMatchObject({
@@ -183,7 +183,7 @@ describe("the environment of a session's program", () => {
     overrides: {},
   };
 
-  test("tells where it is, and nothing of the caller's terminal or of wsh itself", () => {
+  test("contains its location, and nothing of the caller's terminal or of wsh itself", () => {
     const caller = {
       HOME: "/home/u",
       LANG: "C",
@@ -216,7 +216,7 @@ describe("the environment of a session's program", () => {
     });
   });
 
-  test("tells of tmux where the session answers as it does", () => {
+  test("mentions tmux where the session answers like it", () => {
     const tmux = { at: "/r/7.tmux/tmux-0/default,9,3", directory: "/r/7.tmux", bin: "/bin-tmux" };
     const caller = { PATH: "/bin-tmux:/bin", TMUX: "other", TMUX_TMPDIR: "/tmp", WSH_TMUX_BIN: "/old" };
     expect(childEnvironment(caller, { ...identity, tmux })).toMatchObject({
@@ -230,7 +230,7 @@ describe("the environment of a session's program", () => {
     expect(childEnvironment(caller, identity)).not.toHaveProperty("WSH_TMUX_BIN");
   });
 
-  test("takes overrides, but not for wsh's own names", () => {
+  test("accepts overrides, except for wsh's own names", () => {
     const env = childEnvironment(
       { A: "1" },
       { ...identity, overrides: { A: "2", TERM: "dumb", WSH_SESSION: "x", EMPTY: "" } },
@@ -238,7 +238,7 @@ describe("the environment of a session's program", () => {
     expect(env).toMatchObject({ A: "2", TERM: "dumb", WSH_SESSION: "dev", EMPTY: "" });
   });
 
-  test("refuses names and values that no environment can hold", () => {
+  test("refuses names and values that no environment can contain", () => {
     for (const overrides of [{ "": "x" }, { "A=B": "x" }, { "A\0": "x" }, { A: "x\0y" }]) {
       expect(() => childEnvironment({}, { ...identity, overrides })).toThrow("cannot be set");
     }
@@ -246,7 +246,7 @@ describe("the environment of a session's program", () => {
 });
 
 describe("the portable script", () => {
-  test("is what the session's files hold", () => {
+  test("equals the session's files", () => {
     expect(integrationFiles().map((file) => file.name)).toEqual(["wsh.bash", "wsh.fish", "wsh.zsh", "zsh/.zshenv"]);
     expect(portableScript("zsh")).toContain("133;C");
   });

@@ -1,4 +1,4 @@
-/** Which lines run again by themselves when a session is restored. */
+/** The lines that run again by themselves when a session is restored. */
 import { expect, test } from "bun:test";
 import { plainWords, resumedLine } from "../../../src/shell/resumed-line.ts";
 
@@ -48,13 +48,13 @@ test.each([
   expect(resumedLine(line, program)).toEqual({ line, runs: false });
 });
 
-test("agents go on with their own conversation", () => {
+test("agents continue their own conversation", () => {
   expect(resumedLine("claude", "claude")).toEqual({ line: "claude --continue", runs: true });
   expect(resumedLine("claude --continue", "node")).toEqual({ line: "claude --continue", runs: true });
   expect(resumedLine("codex", "codex")).toEqual({ line: "codex resume --last", runs: true });
 });
 
-test("an agent in a sandbox or elsewhere does not come back outside of it", () => {
+test("an agent in a sandbox or elsewhere is not restored outside it", () => {
   const talk = { agent: "claude", id: "5f0a1b2c-0000-4000-8000-000000000001" };
   for (const line of [
     'wsh grant --may ask -- bwrap --bind "$PWD" "$PWD" claude',

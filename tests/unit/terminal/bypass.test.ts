@@ -1,4 +1,4 @@
-/** Much output at once leaves the same screen, history and places as the same output bit by bit. */
+/** Much output at once gives the same screen, history and positions as the same output bit by bit. */
 import { describe, expect, test } from "bun:test";
 import { TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts";
 import { defaultProfile } from "../../../src/terminal/profile.ts";
@@ -62,13 +62,13 @@ class Watched {
         all,
         newest: terminal.newestRows(400).map((row) => row.map(({ text, style }) => [text, style])),
       },
-      // Where a saved cursor is after a resize depends on the emulator's rows above the screen.
+      // The position of a saved cursor after a resize depends on the emulator's rows above the screen.
       serialized: withRows && Buffer.from(terminal.serialize({ history: 0 })).toString(),
       log: this.log,
     };
   }
 
-  /** Every line so far, those that history has let go of included: it may hold a few more than it must. */
+  /** Every line so far, including those that history has dropped: it may keep a few more than it must. */
   private lines(): string[] {
     const { lines } = this.terminal.text({ line: 0, col: 0 });
     // Read one by one they are the same, and so is what stands before a column; of the first the beginning may be gone.
@@ -79,7 +79,7 @@ class Watched {
     }
     const all = new Map(this.retired);
     for (const [at, { id, line }] of lines.entries()) {
-      // Of a long line, the beginning may be gone.
+      // Of a long line, the beginning may be missing.
       const before = at === 0 && this.terminal.text({ line: id, col: 0 }).dropped > 0 ? (all.get(id) ?? "") : "";
       all.set(id, `${before}${line}`);
     }
@@ -103,7 +103,7 @@ const STYLES = [
   "\x1b[;3;8;5m",
   "\x1b[48;2;9;8;7;1m",
 ];
-/** What is not plain: the emulator has to see it where it stands. */
+/** Not plain: the emulator has to process it in place. */
 const OTHERS = [
   "\x1b[4mline\x1b[24m",
   "naïve 日本 👩‍👩‍👧\r\n",
@@ -155,7 +155,7 @@ function output(next: (below: number) => number, width: number | null): Uint8Arr
   return Buffer.from(text);
 }
 
-describe("a flood at once is as a flood by sips", () => {
+describe("a flood at once equals a flood in small pieces", () => {
   for (let seed = 1; seed <= SEEDS; seed++) {
     test(`seed ${seed}`, async () => {
       const random = seededRandom(seed);
@@ -187,10 +187,10 @@ describe("a flood at once is as a flood by sips", () => {
   }
 });
 
-describe("crafted output at once is as it is by sips", () => {
+describe("crafted output at once equals the same in small pieces", () => {
   const plain = (count: number): string => "plain line\r\n".repeat(count);
   const full = plain(3_040);
-  /** A bar: what came before is looked at. */
+  /** A bar: earlier text is read. */
   const cases: [name: string, text: string, cols?: number][] = [
     [
       "a line of many tabs, then many lines",

@@ -1,4 +1,4 @@
-/** What a hostile or unlucky program prints harms neither the terminal nor what it remembers. */
+/** Hostile or unlucky output harms neither the terminal nor its history. */
 import { describe, expect, test } from "bun:test";
 import { Terminal } from "@xterm/headless";
 import { containing, TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts";
@@ -79,7 +79,7 @@ describe("limits", () => {
     expect(none.terminal.position().line).toBe(5_000);
   });
 
-  test("counts beyond the screen are obeyed as far as they matter, soon", async () => {
+  test("counts beyond the screen are obeyed as far as they matter, quickly", async () => {
     const { terminal, print } = open(5, 10);
     const began = processorMs();
     await print(
@@ -121,7 +121,7 @@ describe("limits", () => {
     await print(`\x1b\\c\x1b]2;${"t".repeat(3_000_000)}`);
     await print("\x07d");
     expect(terminal.screen("plain").lines[0]).toBe("abcd");
-    // Too long to be passed on, it is still answered; a title of megabytes is none.
+    // Too long to be passed on, it is still answered; a title of megabytes is invalid.
     expect(events.slice(1)).toEqual(["reply \x1bP0+r\x1b\\"]);
     expect(passed().includes("+q")).toBe(false);
   });
@@ -135,7 +135,7 @@ describe("limits", () => {
     expect(terminal.cells(0)[0]?.style.link).toBe("https://example.org/");
   });
 
-  test("the alternate screen hides history and brings it back", async () => {
+  test("the alternate screen hides history and restores it", async () => {
     const { terminal, print } = open(5, 20);
     await print(`${Array.from({ length: 1_500 }, (_, i) => `${i}\r\n`).join("")}\x1b[?1049hfull${"\r\nx".repeat(100)}`);
     expect(terminal.scrollback({ offset: 0, limit: 100, format: "plain" })).toMatchObject({
@@ -152,14 +152,14 @@ describe("limits", () => {
     ]);
   });
 
-  test("clearing screen and scrollback is told, and lines count on", async () => {
+  test("clearing screen and scrollback is reported, and the count of lines continues", async () => {
     const { terminal, events, print } = open(5, 20);
     await print(`${Array.from({ length: 2_000 }, (_, i) => `${i}\r\n`).join("")}\x1b[H\x1b[2J\x1b[3J`);
     expect(events).toEqual(["clear_screen", "clear_scrollback"]);
     expect(terminal.screen("plain").total_lines).toBe(5);
     expect(terminal.position()).toEqual({ line: 2_000, col: 0 });
     await print("again\x1bc");
-    // What stood on the screen is above it now, and no line has its number.
+    // The earlier screen is above it now, and no line has its number.
     expect(terminal.line(2_000)).toBe("again");
     expect(terminal.position()).toEqual({ line: 2_001, col: 0 });
     expect(events.slice(2)).toEqual(["hard_reset"]);
@@ -167,7 +167,7 @@ describe("limits", () => {
     expect(terminal.screen("plain").lines).toEqual(["", "", "", "", ""]);
   });
 
-  test("rows that have left the screen since it was painted can be had", async () => {
+  test("rows that have left the screen since the last rendering can be read", async () => {
     const { terminal, print } = open(5, 10);
     await print(Array.from({ length: 1_490 }, (_, i) => `${i}\r\n`).join(""));
     const { top } = terminal;
@@ -194,7 +194,7 @@ describe("limits", () => {
     ]);
   });
 
-  test("only changed rows are repainted", async () => {
+  test("only changed rows are rendered", async () => {
     const { terminal, print } = open(5, 10);
     await print("one\r\ntwo\r\nthree");
     const { epoch } = terminal;
@@ -231,8 +231,8 @@ test("rows are read as the emulator's public interface reads them", () => {
   }
 });
 
-test("an emulator that throws is replaced: history and the count of lines go on", async () => {
-  // Stands for a defect of the emulator: what is called while it parses throws.
+test("an emulator that throws is replaced: history and the count of lines continue", async () => {
+  // Simulates a defect of the emulator: a callback during parsing throws.
   const { terminal, events, print } = open(5, 20, 10_000, 64e6, () => {
     throw new Error("made up");
   });

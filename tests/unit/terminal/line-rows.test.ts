@@ -1,4 +1,4 @@
-/** Rows by line id: every row once, whichever way and in whatever pages they are read, and what a search finds in them. */
+/** Rows by line id: every row once, in either direction and any pages, and the matches of a search. */
 import { expect, test } from "bun:test";
 import type { OperationOutput } from "../../../src/operations/table.ts";
 import { decodeRows } from "../../../src/protocol/frame-codec.ts";
@@ -108,7 +108,7 @@ function compare(rows: readonly PlacedRow[], shown: readonly Row[]): void {
   const theirs = shown.filter((row) => !isBlank(row));
   for (const [at, { cells, wrapped }] of ours.entries()) {
     const painted = [...(theirs[at] ?? [])];
-    // The look of a cell that a wide character left empty at the end of a row is no line's.
+    // The style of a cell that a wide character left empty at the end of a row belongs to no line.
     if (wrapped && painted.at(-1)?.text === " ") painted.splice(-1, 1, cells.at(-1) ?? plainBlank);
     if (!equalRows(cells, painted)) expect([at, cells]).toEqual([at, painted]);
   }
@@ -181,7 +181,7 @@ for (let seed = 1; seed <= (full ? 40 : 2); seed++) {
   });
 }
 
-test("small letters mean capitals, too, until there is a capital, or it is said", async () => {
+test("small letters match capitals, too, until there is a capital, or on request", async () => {
   const terminal = open(5, 40, 100);
   await terminal.write(Buffer.from("Straße STRASSE strasse\r\nİ i I\r\n"));
   const lines = async (query: string, more: object = {}) =>
@@ -198,7 +198,7 @@ test("small letters mean capitals, too, until there is a capital, or it is said"
   terminal.dispose();
 });
 
-test("a line keeps its id and its places while older ones go, the screen is cleared and the width changes", async () => {
+test("a line keeps its id and its positions while older ones go, the screen is cleared and the width changes", async () => {
   const terminal = open(5, 40, 50);
   for (let line = 0; line < 300; line++) await terminal.write(Buffer.from(`line ${line} ${"w".repeat(60)}\r\n`));
   const [found] = (
@@ -217,10 +217,10 @@ test("a line keeps its id and its places while older ones go, the screen is clea
     [291, 0, true],
   ]);
   expect(page.rows[0]?.runs).toEqual(["line 290 wwwwwwww"]);
-  // A place within a row gives that row.
+  // A position within a row gives that row.
   expect((await get(terminal, { from_line: 290, from_col: 40 }, 1)).rows[0]).toMatchObject({ line: 290, col: 34 });
   expect((await get(terminal, { from_line: 290, from_col: 4_000 }, 1)).rows[0]).toMatchObject({ line: 290, col: 68 });
-  // What is gone, and what is yet to come.
+  // Removed lines, and future ones.
   const oldest = await get(terminal, { from_line: 3 }, 1);
   expect(oldest.rows[0]?.line).toBe(oldest.first_line);
   expect(oldest.more_above).toBe(false);

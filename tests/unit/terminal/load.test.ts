@@ -1,4 +1,4 @@
-/** Lines that were kept are put into history as if they had been printed: text, styles, links, numbers, at any width. */
+/** Retained lines are loaded into history as if they had been printed: text, styles, links, numbers, at any width. */
 import { expect, test } from "bun:test";
 import { TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts";
 import { defaultProfile } from "../../../src/terminal/profile.ts";
@@ -42,7 +42,7 @@ function some(count: number): string[] {
 const bytes = (lines: readonly string[]): Uint8Array =>
   Buffer.from(lines.map((line) => (line.includes("\x1b") ? `${line}\x1b[0m\r\n` : `${line}\r\n`)).join(""));
 
-test("loaded, they are what they are when printed, before and after a resize and more output", async () => {
+test("loaded lines equal printed ones, before and after a resize and more output", async () => {
   const lines = some(1_500);
   const [printed, loaded] = [open(), open()];
   const filler = "\r\n".repeat(ROWS - 1);
@@ -65,7 +65,7 @@ test("loaded, they are what they are when printed, before and after a resize and
   expect(storedLines(loaded.stored, 0, 1e9)).toEqual(storedLines(printed.stored, 0, 1e9));
 });
 
-test("they begin with their number, and not more are kept than the limit lets", async () => {
+test("they begin with their number, and the limit applies", async () => {
   const model = open(100);
   model.load(bytes(some(300)), 7_000);
   expect(model.top.line).toBe(7_300);

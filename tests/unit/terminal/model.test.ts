@@ -1,4 +1,4 @@
-/** The terminal model: what a program prints, as everything else in wsh sees it. */
+/** The terminal model: a program's output as all other parts of wsh see it. */
 import { describe, expect, test } from "bun:test";
 import { type Chunk, type Mark, TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts";
 import { defaultProfile, withColors } from "../../../src/terminal/profile.ts";
@@ -79,7 +79,7 @@ describe("a screen", () => {
     expect([terminal.title, ...seen.events]).toEqual(["onetwothree", "title onetwothree"]);
   });
 
-  test("tells that a wrap is pending", async () => {
+  test("reports a pending wrap", async () => {
     const { terminal, print } = open(2, 5);
     await print("12345");
     expect(terminal.screen("plain").cursor.col).toBe(5);
@@ -94,7 +94,7 @@ describe("a screen", () => {
 });
 
 describe("queries", () => {
-  test("kitty's keyboard protocol is there where the person's terminal has it; another colour scheme is told", async () => {
+  test("kitty's keyboard protocol is available if the person's terminal has it; another colour scheme is reported", async () => {
     const { terminal, seen, print } = open(2, 20);
     await print("\x1b[?u\x1b[>5u");
     expect(seen.replies).toBe("");
@@ -106,7 +106,7 @@ describe("queries", () => {
     expect(seen.replies).toBe("\x1b[?5u\x1b[6;16;8t\x1b[?997;1n");
   });
 
-  test("DECRQM says what is true of synchronized output, clusters, colour schemes and size reports", async () => {
+  test("DECRQM reports synchronized output, clusters, colour schemes and size reports correctly", async () => {
     const { seen, print } = open(2, 20);
     const asked = "\x1b[?2026$p\x1b[?2027$p\x1b[?2031$p\x1b[?2048$p";
     await print(asked);
@@ -116,7 +116,7 @@ describe("queries", () => {
     expect(seen.replies).toBe(`${answer([2, 2, 2, 2])}\x1b[48;2;20;32;160t${answer([1, 1, 1, 1])}`);
   });
 
-  test("a program that wants sizes in band gets each, in pixels of the person's terminal, and nobody else is asked", async () => {
+  test("a program that wants sizes in band gets each, in pixels of the person's terminal, and others get none", async () => {
     const { terminal, seen, print } = open(2, 20);
     await print("\x1b[?2048h\x1b[18t");
     terminal.setProfile(withColors(terminal.profile, { cell: { width: 9, height: 19 } }));
@@ -138,7 +138,7 @@ describe("queries", () => {
     );
   });
 
-  test("device control strings are not passed on: without a proper end some terminals take in all that follows", async () => {
+  test("device control strings are not passed on: without a proper end some terminals swallow all later output", async () => {
     const { seen, print } = open(3, 40);
     await print("\x1bPzabc");
     await print("\x1b[1mbold\x1b[m\x1bPz#0~~\x1b\\ \x1b[?3hwide\x1b[?3;4l\x1b[?25l.");
@@ -154,7 +154,7 @@ describe("queries", () => {
 });
 
 describe("marks", () => {
-  test("of ours are reported with their place and removed; others stay", async () => {
+  test("of ours are reported with their position and removed; others stay", async () => {
     const { seen, print } = open();
     await print(
       "\x1b]133;A;wsh=N0NCE\x07$ \x1b]633;E;echo \\x3b\\\\;N0NCE\x07\x1b]133;C;id=7;wsh=N0NCE\x07\r\nout\r\n\x1b]133;D;3;wsh=N0NCE;id=7\x07\x1b]133;D;1\x07",
@@ -192,11 +192,11 @@ describe("history", () => {
       "",
     ]);
     expect(terminal.position()).toEqual({ line: count, col: 0 });
-    // What is not kept any more was handed on, each line once and whole.
+    // Dropped lines were passed on, each once and complete.
     expect([...seen.retired]).toEqual(Array.from({ length: count + 1 - 10_024 }, (_, i) => [i, String(i)]));
   });
 
-  test("the cursor's line is rewrapped with the cursor in it, wherever the cursor stands", async () => {
+  test("the cursor's line is rewrapped with the cursor in it, wherever the cursor is", async () => {
     for (const text of ["Continue? ".repeat(9), "日本語, ".repeat(21), "a".repeat(80), "short"]) {
       for (const above of [0, 3, 40]) {
         for (const back of [0, 1, 30]) {
@@ -224,7 +224,7 @@ describe("history", () => {
     }
   });
 
-  test("the cursor's line is cut for a program that draws it again itself", async () => {
+  test("the cursor's line is cut for a program that redraws it itself", async () => {
     const { terminal, print } = open(10, 80);
     await print("0123456789".repeat(7));
     await terminal.resize(10, 40, true);

@@ -1,6 +1,6 @@
 /**
- * What is kept from a person's terminal never changes the meaning of the rest: whatever programs print, queries and
- * unfinished sequences in each other's midst, that terminal shows what the host's emulator holds, and answers nothing.
+ * Filtering for a person's terminal never changes the meaning of the rest: for any output, with queries and
+ * unfinished sequences inside each other, that terminal shows the screen of the session's emulator, and answers nothing.
  */
 import { describe, expect, test } from "bun:test";
 import { UNDERLINE } from "../../../src/protocol/grid.ts";
@@ -12,7 +12,7 @@ const SEEDS = process.env.WSH_TEST_FULL === "1" ? 20_000 : 500;
 const ROWS = 6;
 const COLS = 24;
 
-/** What is cut, in all lengths of introduction and end. */
+/** Sequences that are cut, in all lengths of introduction and end. */
 const queries = [
   "\x1b[6n",
   "\x1b[c",
@@ -43,7 +43,7 @@ const queries = [
   "\x1b[?3h",
   "\x1bV",
 ];
-/** What stays open, until something ends it. */
+/** Sequences that stay open, until something ends them. */
 const unfinished = [
   "\x1b",
   "\x1b[",
@@ -94,7 +94,7 @@ const whole = [
   "\x1b8",
   "\x1b[\n6n",
 ];
-/** No characters, in bytes of Latin-1. */
+/** Not characters, in bytes of Latin-1. */
 const broken = ["\xff", "\xe2\x82", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80"];
 
 function pick<T>(from: readonly T[], random: () => number): T {
@@ -185,13 +185,13 @@ async function differs(bytes: Uint8Array, cut: number): Promise<string | null> {
   );
 }
 
-describe("a person's terminal shows what the host holds", () => {
+describe("a person's terminal shows the session's screen", () => {
   test("after a query in an unfinished title, as a script left it", async () => {
     const bytes = Buffer.from("start\n\x1b]0;x\x1b[6nrm -rf important\nsecond line\n");
     expect(await differs(bytes, 9)).toBeNull();
   });
 
-  test("whatever stands in the midst of what", async () => {
+  test("for any sequence inside any other", async () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const random = seededRandom(seed);
       const bytes = printed(random);
@@ -200,7 +200,7 @@ describe("a person's terminal shows what the host holds", () => {
     }
   });
 
-  test("when a sequence is longer than anyone waits for", async () => {
+  test("when a sequence is longer than the wait", async () => {
     for (const begin of ["\x1b]0;", "\x1b]8;;", "\x1bP$q", "\x1b[", "\x1b]4;1;"]) {
       for (const end of ["\x1b[31mred", "\x18x", "\x1b\\y", "\x07z", "\u009b6nw", "6nv"]) {
         const bytes = Buffer.from(`a${begin}${"1".repeat(70_000)}\x1b[6n${end}\x1b\\\x18\r\n\x1b[m.`);
@@ -209,7 +209,7 @@ describe("a person's terminal shows what the host holds", () => {
     }
   });
 
-  test("counts are bounded however they are written", async () => {
+  test("counts are bounded in any notation", async () => {
     const { terminal } = open();
     for (const count of ["21\x0047483647S", "\xff2147483647S", "2147483647\x7fb", "00000000002147483647T"]) {
       await terminal.write(Buffer.from(`x\x1b[${count}`, "latin1"));

@@ -1,4 +1,4 @@
-/** What of a program's output reaches the terminals of attached people: what the emulator obeys too, and nothing else. */
+/** The part of a program's output that reaches attached terminals: sequences that the emulator obeys too, and nothing else. */
 import { describe, expect, test } from "bun:test";
 import { TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts";
 import { defaultProfile } from "../../../src/terminal/profile.ts";
@@ -10,7 +10,7 @@ interface Taken {
   readonly replies: string;
 }
 
-/** What a terminal and its clients make of pieces of output. */
+/** Effect of pieces of output on a terminal and its clients. */
 async function take(pieces: readonly (string | Uint8Array)[], hideTitles = false): Promise<Taken> {
   const decoder = new TextDecoder();
   const taken = { passed: "", titles: [] as string[], replies: "" };
@@ -40,7 +40,7 @@ async function take(pieces: readonly (string | Uint8Array)[], hideTitles = false
   return { ...taken, screen };
 }
 
-test("what is not UTF-8 is U+FFFD, one for each maximal part, in any pieces, as WHATWG's decoder has it", async () => {
+test("invalid UTF-8 is U+FFFD, one for each maximal part, in any pieces, as in WHATWG's decoder", async () => {
   const bytes = (text: string): Uint8Array => Buffer.from(text, "latin1");
   const cases = [
     "a\xfeb\xffc",
@@ -68,7 +68,7 @@ describe("a title in screen's form", () => {
     expect(screen).toBe("ab");
   });
 
-  test("comes in any pieces", async () => {
+  test("arrives in any pieces", async () => {
     const whole = Buffer.from("a\x1bktitle\x1b\\b");
     const { titles, passed, screen } = await take([...whole].map((byte) => Uint8Array.of(byte)));
     expect({ titles, passed, screen }).toEqual({
@@ -78,7 +78,7 @@ describe("a title in screen's form", () => {
     });
   });
 
-  test("stays from clients whose titles are hidden", async () => {
+  test("is withheld from clients whose titles are hidden", async () => {
     const { titles, passed } = await take(["a\x1bktitle\x1b\\b"], true);
     expect({ titles, passed }).toEqual({ titles: ["title"], passed: "ab" });
   });
@@ -96,13 +96,13 @@ describe("a title in screen's form", () => {
     expect((await take(["\x1bkone\x1b\\\x1b[22;2t\x1bktwo\x1b\\\x1b[23;2t"])).titles).toEqual(["one", "two", "one"]);
   });
 
-  test("too long to wait for is dropped whole", async () => {
+  test("too long to wait for is dropped completely", async () => {
     const { titles, passed, screen } = await take(["a\x1bk", "x".repeat(100_000), "x\x1b\\b"]);
     expect({ titles, passed, screen }).toEqual({ titles: [], passed: "ab", screen: "ab" });
   });
 });
 
-describe("what the emulator does not obey reaches no client", () => {
+describe("sequences that the emulator does not obey reach no client", () => {
   const cut: Readonly<Record<string, string>> = {
     "a mode it does not have": "\x1b[?3h",
     "a mode with parts": "\x1b[?1:3h",
@@ -132,7 +132,7 @@ describe("what the emulator does not obey reaches no client", () => {
     });
   }
 
-  test("a mark that the question kept apart from its base stays apart", async () => {
+  test("a mark that a query separated from its base stays separate", async () => {
     expect((await take(["a\x1b[6n\u0301", "b\x1b[6n", "\u0301", "c\x1b[6nd"])).passed).toBe(
       "a\x1b\\\u0301b\x1b\\\u0301cd",
     );
@@ -155,14 +155,14 @@ describe("what the emulator does not obey reaches no client", () => {
     });
   });
 
-  test("modes that are restored are said in full", async () => {
+  test("restored modes are written in full", async () => {
     expect((await take(["\x1b[?7;2004s\x1b[?7l\x1b[?2004h\x1b[?7;2004;1000r"])).passed).toBe(
       "\x1b[?7l\x1b[?2004h\x1b[?7h\x1b[?2004l",
     );
   });
 });
 
-describe("what only tells passes", () => {
+describe("informational sequences pass", () => {
   for (const output of [
     "\x1b]9;done\x07",
     "\x1b]99;i=1;done: a=report\x1b\\",

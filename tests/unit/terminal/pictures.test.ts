@@ -39,7 +39,7 @@ function open(rows = 10, cols = 20) {
   const profile = { ...defaultProfile, cell: { width: 10, height: 20 } };
   const terminal = new TerminalModel({ rows, cols, historyLines: 100, historyBytes: 1e6, nonce: null, profile }, sink);
   const print = (text: string): Promise<void> => terminal.write(Buffer.from(text));
-  /** Answers to what is printed. */
+  /** Answers to the output. */
   const ask = async (text: string): Promise<string> => {
     seen.replies = "";
     await print(text);
@@ -48,7 +48,7 @@ function open(rows = 10, cols = 20) {
   return { terminal, seen, print, ask, cells: () => placeholders(terminal) };
 }
 
-/** Where pictures are on the screen: `ROW,COL` and which part, `row,col`, by the order in which their ids appear. */
+/** Positions of pictures on the screen: `ROW,COL` and the part, `row,col`, in the order of their ids. */
 function placeholders(terminal: TerminalModel): string[] {
   const ids: number[] = [];
   return terminal.grid().lines.flatMap((row, y) =>
@@ -68,7 +68,7 @@ const pixels = (width: number, height: number): string => Buffer.alloc(width * h
 /** An image of 2×2 cells. */
 const image = (keys: string): string => command(`f=24,s=20,v=40,q=2,${keys}`, pixels(20, 40));
 
-test("a query is answered while a terminal shows pictures, and answers come as they are asked for", async () => {
+test("a query is answered while a terminal shows pictures, and answers have the order of the queries", async () => {
   const { ask } = open();
   const query = command("i=31,s=1,v=1,a=q,t=d,f=24", "AAAA");
   expect(await ask(query)).toBe("<i=31;OK>");
@@ -91,7 +91,7 @@ test("a query is answered while a terminal shows pictures, and answers come as t
   expect(await ask(command("a=p,i=3,P=3"))).toMatch(/^<i=3;ENOTSUPPORTED:/);
 });
 
-test("an image that would be enormous, or is none, is refused", async () => {
+test("an enormous or invalid image is refused", async () => {
   const { terminal, ask } = open();
   expect(
     await ask(command("a=T,i=1,f=24,s=100000,v=100000,o=z", deflateSync(Buffer.alloc(99)).toString("base64"))),
@@ -109,7 +109,7 @@ test("an image that would be enormous, or is none, is refused", async () => {
   expect(terminal.pictures?.pictures.size).toBe(0);
 });
 
-test("what is kept of images is bounded, and the oldest goes", async () => {
+test("retained images are bounded, and the oldest is evicted", async () => {
   const { terminal, print } = open();
   const part = Buffer.alloc(150_000).toString("base64");
   for (let i = 1; i <= 30; i++) {
@@ -163,7 +163,7 @@ test("an image split over reads anywhere is the same image", async () => {
   }
 });
 
-test("a multiplexer's wrapping is looked through", async () => {
+test("a multiplexer's wrapping is unwrapped", async () => {
   const { cells, ask } = open();
   const wrapped = `\x1bPtmux;${command("a=T,i=1,f=24,s=20,v=40", pixels(20, 40)).replaceAll("\x1b", "\x1b\x1b")}\x1b\\`;
   expect(await ask(`${wrapped}x`)).toBe("<i=1;OK>");
@@ -236,7 +236,7 @@ test("the same image again replaces the old one, and a moved placement leaves no
   expect(terminal.pictures?.pictures.size).toBe(2);
 });
 
-test("two programs with the same number have pictures of their own", async () => {
+test("two programs with the same number have separate pictures", async () => {
   const [one, two] = [open(), open()];
   await one.print(image("a=T,i=1"));
   await two.print(image("a=T,i=1"));
@@ -285,7 +285,7 @@ test("every number of rows and columns is one cell, in both ways to count", asyn
   }
 });
 
-test("text, history and what is kept of both has blanks", async () => {
+test("text, history and their retained data have blanks", async () => {
   const { terminal, print } = open(4, 20);
   await print(`one${image("a=T,i=1")}two\r\n${"more\r\n".repeat(5)}`);
   const { lines } = terminal.text({ line: 0, col: 0 });
@@ -326,7 +326,7 @@ test("sixel graphics become a picture of the pixels that they draw", async () =>
   expect([color(0, 0), color(9, 39), color(10, 0), color(19, 39)]).toEqual([[255, 0, 0], [255, 0, 0], null, null]);
 });
 
-test("sixel graphics are bounded: by the screen, in work and as bytes; what fits in no limit is dropped whole", async () => {
+test("sixel graphics are bounded: by the screen, in work and as bytes; beyond a limit they are dropped completely", async () => {
   const { terminal, print, cells } = open(10, 20);
   await print(`\x1b[1;19H\x1bPq!500~\x1b\\`);
   expect(cells()).toEqual(["a0,18=0,0", "a0,19=0,1"]);
@@ -334,7 +334,7 @@ test("sixel graphics are bounded: by the screen, in work and as bytes; what fits
   expect(cells()).toEqual([]);
   await print(`\x1b\\\x1b[H\x1bPq${"!9999~-".repeat(2_000)}\x1b\\`);
   expect(cells()).toHaveLength(20 * 10);
-  // Long, in parts: nothing is searched twice, and what follows is read.
+  // Long, in parts: nothing is searched twice, and later output is read.
   await print("\x1b[2J\x1b[H\x1bPq#1");
   for (let n = 0; n < 300; n++) await print("?".repeat(32_000));
   await print("~\x1b\\after");
@@ -365,7 +365,7 @@ test("an image made of sixel graphics gives the same pixels as sixel graphics ag
   }
 });
 
-test("programs learn of sixel graphics while a terminal shows pictures", async () => {
+test("programs are told of sixel graphics while a terminal shows pictures", async () => {
   const { ask } = open();
   const questions = "\x1b[c\x1b[?1;1;0S\x1b[?2;1;0S";
   expect(await ask(questions)).toBe("\x1b[?1;2;4c\x1b[?1;0;256S\x1b[?2;0;200;200S");
@@ -374,7 +374,7 @@ test("programs learn of sixel graphics while a terminal shows pictures", async (
   pictureTerminals.add(person);
 });
 
-test("each screen has images of its own, and a reset removes all", async () => {
+test("each screen has its own images, and a reset removes all", async () => {
   const { terminal, print, ask, cells } = open();
   await print(`${image("a=T,i=1")}\x1b[?1049h`);
   expect(await ask(command("a=p,i=1"))).toMatch(/ENOENT/);

@@ -1,4 +1,4 @@
-/** However output is split, and however a client joins, the screen is the same. */
+/** However output is split, and whenever a client joins, the screen is the same. */
 import { describe, expect, test } from "bun:test";
 import { TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts";
 import { defaultProfile } from "../../../src/terminal/profile.ts";
@@ -93,8 +93,8 @@ describe("output split at every byte gives the same screen, events and stream", 
   }
 });
 
-describe("a fresh terminal that is given the serialised state is in the same state", () => {
-  /** Shows what the screen does not: margins, saved cursor, tab stops, charsets, the other screen. */
+describe("a fresh terminal with the serialised state is in the same state", () => {
+  /** Shows state that the screen does not: margins, saved cursor, tab stops, charsets, the other screen. */
   const probes = ["", "Z", "\x1b8S", "\tT", "\x1b[?6l\n\n\n\n\n\nN", "\x0eq\x0fq", "\x1b[?1049lL", "\x1b[?1049l\x1b8L"];
   for (const [name, text] of Object.entries(corpus)) {
     test(name, async () => {

@@ -11,7 +11,7 @@ import { addWidths, byCluster, countClusters } from "../../../src/terminal/width
 const GLIBC = "2.36";
 const LC_ALL = 6;
 
-/** Where we differ from it, and why: code points, their cells here, those there. */
+/** Differences from it, with the reason: code points, their cells here, those there. */
 const differences: readonly (readonly [from: number, to: number, ours: number, theirs: number])[] = [
   // NUL and controls are never printed as characters.
   [0x00, 0x00, 1, 0],
@@ -49,7 +49,7 @@ function columns(terminal: Terminal, text: string): number {
   return terminal.buffer.active.cursorX;
 }
 
-test("every code point takes the cells that the C library gives it; what it does not know takes one", () => {
+test("every code point takes the cells of the C library; one that it does not know takes one", () => {
   const theirs = cLibrary();
   if (theirs === null) {
     console.error(`SKIPPED: the C library is not glibc ${GLIBC}`);
@@ -93,7 +93,7 @@ test("text moves the cursor by its code points, but for emoji of several; by clu
   }
 });
 
-test("ASCII has the properties that the addon gives it, whatever precedes it", () => {
+test("ASCII has the properties of the addon, whatever precedes it", () => {
   const unicode = {
     register: (provider: typeof byCluster) => providers.push(provider),
     versions: [],

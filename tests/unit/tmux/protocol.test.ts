@@ -1,4 +1,4 @@
-/** Frames of tmux's protocol, and what a client in control mode is sent of panes that print more than it reads. */
+/** Frames of tmux's protocol, and output to a control mode client of panes that print faster than it reads. */
 import { expect, test } from "bun:test";
 import { messageTypes } from "../../../src/protocol/messages.ts";
 import { PaneOutputs } from "../../../src/tmux/control/output.ts";
@@ -9,7 +9,7 @@ import { packed, wordsOf } from "../../../src/tmux/protocol/messages.ts";
 import type { Connection, ConnectionEvents } from "../../../src/wire/connection.ts";
 import { until } from "../../support/until.ts";
 
-test("frames come whole however they are cut; others end the connection", () => {
+test("frames arrive complete however they are cut; others end the connection", () => {
   const bytes = Buffer.concat([encodeFrame(200, packed([2], "ls\0-F\0")), encodeFrame(106)]);
   for (let at = 0; at <= bytes.length; at++) {
     const decoder = new FrameDecoder();
@@ -26,7 +26,7 @@ test("frames come whole however they are cut; others end the connection", () => 
   expect(() => new FrameDecoder().push(short)).toThrow(FrameError);
 });
 
-test("who a client is says the kernel, where it knows", () => {
+test("the kernel identifies a client, where it can", () => {
   for (const [peerPid, caller] of [
     [4242, 4242],
     [null, 1],
@@ -44,7 +44,7 @@ test("who a client is says the kernel, where it knows", () => {
   }
 });
 
-test("output waits for a client that does not read, and its pane is paused where the client wants that", async () => {
+test("output waits for a client that does not read, and its pane is paused if the client requested that", async () => {
   let [pending, isFree, said, isPaused] = [0, true, "", false];
   let events: ConnectionEvents = {};
   const outputs = new PaneOutputs({
@@ -80,7 +80,7 @@ test("output waits for a client that does not read, and its pane is paused where
   await until("the stream", () => events.message !== undefined);
   prints("a\\b\r\né");
   expect(said).toBe(`%output %7 a\\134b\\015\\012${Buffer.from("é").toString("latin1")}\n`);
-  // Nothing stands inside an answer.
+  // Nothing is inside an answer.
   said = "";
   isFree = false;
   prints("later");

@@ -1,4 +1,4 @@
-/** Alerts of agents: to whom, how, and once. */
+/** Alerts of agents: their receivers, their form, and once each. */
 import { expect, test } from "bun:test";
 import { AgentAlerts } from "../../../src/endpoint/agent-alerts.ts";
 import type { AgentInfo } from "../../../src/protocol/agent.ts";
@@ -25,7 +25,7 @@ function viewer(looksAt: readonly string[] = []) {
   return { rung, viewer: each as Viewer };
 }
 
-test("each change is told once, to those who do not look at that pane; rest that nobody explained is not told", () => {
+test("each change is reported once, to terminals that do not view that pane; an unexplained rest is not", () => {
   const [here, elsewhere] = [viewer(["@1"]), viewer()];
   const viewers = () => [here.viewer, elsewhere.viewer];
   const alerts = new AgentAlerts({ alert: () => "notify", name: () => "dev", viewers });
@@ -44,7 +44,7 @@ test("each change is told once, to those who do not look at that pane; rest that
   expect(here.rung).toHaveLength(1);
 });
 
-test("nothing is told unless the setting says how", () => {
+test("nothing is reported unless the setting says how", () => {
   const { rung, viewer: one } = viewer();
   for (const alert of ["off", "bell"] as const) {
     new AgentAlerts({ alert: () => alert, name: () => "dev", viewers: () => [one] }).changed("@1", agent("done"));
@@ -52,7 +52,7 @@ test("nothing is told unless the setting says how", () => {
   expect(rung).toEqual(["\x07"]);
 });
 
-test("a person looks for half a minute after a key, and no longer once the terminal has lost the focus", () => {
+test("a person counts as viewing for half a minute after a key, and not after the terminal has lost the focus", () => {
   let now = 0;
   const presence = new TerminalFocus({ shows: (pane) => pane === "@1", rings: () => true }, () => now);
   expect(presence.looksAt("@1")).toBe(true);

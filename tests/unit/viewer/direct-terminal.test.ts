@@ -1,4 +1,4 @@
-/** A person's terminal that the session process has opened beside its client: who may write there, and who reads. */
+/** A person's terminal that the session process has opened beside its client: which of them writes, and which reads. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { linuxPlatform } from "../../../src/platform/linux/platform.ts";
@@ -10,7 +10,7 @@ import { PersonTerminal } from "../../../src/viewer/terminal/direct-terminal.ts"
 import { fakeDarwin } from "../../support/fake-darwin/platform.ts";
 import { until } from "../../support/until.ts";
 
-/** A client that reads its terminal line by line, and prints what it has read. */
+/** A client that reads its terminal line by line, and prints its input. */
 class Client implements AsyncDisposable {
   shown = "";
   private readonly child = Bun.spawn(["/bin/cat"], {

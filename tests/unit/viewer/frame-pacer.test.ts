@@ -21,7 +21,7 @@ test("after a rest three pictures are made at once, the next ones a frame apart"
   pacer.close();
 });
 
-test("echoes of keys that come faster than frames do not put off other pictures", async () => {
+test("echoes of keys faster than frames do not delay other pictures", async () => {
   let made = 0;
   const pacer: FramePacer = new FramePacer({
     isBlocked: () => false,
@@ -40,7 +40,7 @@ test("echoes of keys that come faster than frames do not put off other pictures"
   const began = performance.now();
   pacer.soon();
   await until("the picture of something else", () => made > 1_000);
-  // Sixteen seconds, if each echo had put it off by a frame.
+  // Sixteen seconds, if each echo had delayed it by a frame.
   expect(performance.now() - began).toBeLessThan(5_000);
   pacer.close();
 });

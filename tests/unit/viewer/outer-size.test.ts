@@ -1,4 +1,4 @@
-/** When a session learns of the size of an attached terminal. */
+/** The time at which a session learns the size of an attached terminal. */
 import { expect, test } from "bun:test";
 import type { Size } from "../../../src/protocol/size.ts";
 import type { Session } from "../../../src/session/session.ts";
@@ -29,14 +29,14 @@ function terminal() {
   return { size, told };
 }
 
-test("of sizes that arrive together the session learns the last, and only that", async () => {
+test("of sizes that arrive together the session gets only the last", async () => {
   const { size, told } = terminal();
   for (const cols of [81, 82, 83]) size.resized({ rows: 24, cols, follow: false });
   await until("a size", () => told.length > 0 && !size.isApplying);
   expect(told).toEqual([{ rows: 24, cols: 83 }]);
 });
 
-test("while a window is dragged the session learns a size a frame, and in the end the last", async () => {
+test("while a window is dragged the session gets a size per frame, and in the end the last", async () => {
   const { size, told } = terminal();
   const began = performance.now();
   for (let cols = 81; cols <= 200; cols++) {

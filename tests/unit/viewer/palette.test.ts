@@ -1,4 +1,4 @@
-/** What the palette offers for a line, how lines are read, and what is kept of them. */
+/** The palette's suggestions for a line, the parsing of lines, and the retained part of them. */
 import { describe, expect, test } from "bun:test";
 import { defaultBindings } from "../../../src/keys/bindings.ts";
 import { wordsOf } from "../../../src/keys/line.ts";
@@ -20,14 +20,14 @@ const offered = (line: string, caret = line.length) => suggest(line, caret, know
 const labels = (line: string, caret?: number) => offered(line, caret).items.map(({ label }) => label);
 
 describe("a line", () => {
-  test("is words with quotation marks, and says which one is open", () => {
+  test("is words with quotation marks, and reports an open one", () => {
     expect(wordsOf(`a "b c" d='e "f'g`).words.map(({ text }) => text)).toEqual(["a", "b c", `d=e "fg`]);
     expect(wordsOf('a b="c d').open).toBe('"');
     expect(wordsOf(`x=""`).words).toEqual([{ text: "x=", from: 0, to: 4 }]);
     expect(wordsOf("  ").words).toEqual([]);
   });
 
-  test("gives each parameter what it takes", () => {
+  test("gives each parameter its values", () => {
     expect(bindingOfPaletteLine("pane.split percent=40 title=2024 focus=false")).toMatchObject({
       ...{ operation: "pane.split", input: { percent: 40, title: "2024", focus: false } },
     });
@@ -42,26 +42,26 @@ describe("a line", () => {
   });
 });
 
-describe("what is offered", () => {
-  test("at first the last lines, then every operation there is", () => {
+describe("suggestions", () => {
+  test("at first the last lines, then every operation", () => {
     expect(labels("").slice(0, 2)).toEqual(["pane.zoom", "window.close"]);
     const all = new Set(labels(""));
     for (const name of [...operations.map((each) => each.name), ...viewOperationNames]) expect(all).toContain(name);
     expect(offered("").meansFirst).toBe(false);
   });
 
-  test("operations by letters, an exact name first, then those that say the words", () => {
+  test("operations by letters, an exact name first, then those with the words in their description", () => {
     expect(labels("pz")[0]).toBe("pane.zoom");
     expect(labels("session.get")[0]).toBe("session.get");
     expect(labels("rename")).toContain("session.update");
     expect(labels("close window")[0]).toBe("window.close");
     expect(labels("qqqq")).toEqual([]);
-    // What ends or loses something is never meant by words that others have, too.
+    // A destructive operation is never selected by words that others have, too.
     expect(labels("history").slice(-2)).toContain("session.clear");
     expect(labels("clear")[0]).toBe("session.clear");
   });
 
-  test("parameters that are left, those that are needed first; values, wherever the caret is", () => {
+  test("remaining parameters, the required ones first; values, wherever the caret is", () => {
     expect(labels("layout.preset ")[0]).toBe("preset=");
     expect(labels("pane.split direction=right ")).not.toContain("direction=");
     expect(labels("pane.split direction=")).toEqual(["right", "left", "down", "up"]);
@@ -73,7 +73,7 @@ describe("what is offered", () => {
     expect(offered("pane.nothing x=").note).toContain("no operation");
   });
 
-  test("every parameter of every operation has a name that a line can give", () => {
+  test("every parameter of every operation has a name that a line can use", () => {
     for (const { name } of operations) for (const each of parametersAt(name) ?? []) expect(each.name).toMatch(/^\w+$/);
   });
 });
@@ -89,11 +89,11 @@ test("only names, numbers and listed values are kept of a line", () => {
   expect(kept(`window.update name=${"x".repeat(600)}`)).toBe("window.update");
 });
 
-test("what ends something exists", () => {
+test("the destructive operations exist", () => {
   for (const name of ending) expect(findOperation(name)?.name).toBe(name as never);
 });
 
-test("an answer is a field a line", () => {
+test("an answer has a field per line", () => {
   expect(resultLines({ a: 1, b: { c: "x\ny", d: [] }, e: [{ f: null }], g: ["h", "i"] })).toEqual([
     ...["a: 1", "b:", "  c:", "    x", "    y", "  d: none", "e:", "  - f: -", "g:", "  h", "  i"],
   ]);

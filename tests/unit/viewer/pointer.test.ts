@@ -1,4 +1,4 @@
-/** Mouse reports of a person's terminal reach what is under the pointer, in its own cells and encoding. */
+/** Mouse reports of a person's terminal reach the target under the pointer, in its own cells and encoding. */
 import { describe, expect, test } from "bun:test";
 import type { CopyModeInput } from "../../../src/protocol/copy-mode.ts";
 import { type FrameModes, initialFrameModes } from "../../../src/protocol/frame.ts";
@@ -51,7 +51,7 @@ function scene({ modes = {}, isOn = false, isInCopyMode = false, top = 2 }: Scen
 
 const asked = { mouse: 1003, mouseEncoding: 1006 } as const;
 
-describe("a program that asked for the mouse", () => {
+describe("a program that requested the mouse", () => {
   test.each([
     [1006, "\x1b[<0;10;5M", "\x1b[<0;10;3M"],
     [1015, "\x1b[32;10;5M", "\x1b[32;10;3M"],
@@ -60,7 +60,7 @@ describe("a program that asked for the mouse", () => {
     expect(scene({ modes: { mouse: 1003, mouseEncoding } }).place(sent)).toBe(reached);
   });
 
-  test("has UTF-8 coordinates where it asked for those, and each encoding from a terminal that speaks SGR", () => {
+  test("gets UTF-8 coordinates if it requested those, and each encoding from a terminal that speaks SGR", () => {
     const wide = Buffer.from(`\x1b[M ${String.fromCodePoint(32 + 200)}%`);
     const { place } = scene({ modes: { mouse: 1003, mouseEncoding: 1005 } });
     expect(Buffer.from(place(wide), "latin1").toString()).toBe(`\x1b[M ${String.fromCodePoint(32 + 200)}#`);
@@ -68,16 +68,16 @@ describe("a program that asked for the mouse", () => {
     expect(sgr("\x1b[<0;10;5M\x1b[<0;10;5m")).toBe("\x1b[M *#\x1b[M#*#");
   });
 
-  test("sees the button go up that it saw go down, at its edge; a press beside it is not its", () => {
+  test("gets the release of a press that it got, at its edge; a press beside it is not its", () => {
     const { place } = scene({ modes: asked });
     expect(place("\x1b[<0;10;2M\x1b[<0;10;2m")).toBe("");
     expect(place("\x1b[<64;10;1M")).toBe("");
     expect(place("\x1b[<0;10;3M\x1b[<32;10;30M\x1b[<0;10;1m")).toBe("\x1b[<0;10;1M\x1b[<32;10;20M\x1b[<0;10;1m");
-    // The button went up somewhere else: the next press counts by its place.
+    // The release was elsewhere: the next press counts by its position.
     expect(place("\x1b[<0;10;3M\x1b[<0;10;1M")).toBe("\x1b[<0;10;1M");
   });
 
-  test("has only what it asked for, and nothing is done besides", () => {
+  test("gets only the reports that it requested, and nothing else happens", () => {
     const { place, did } = scene({ modes: { mouse: 1000, mouseEncoding: 1006 }, isOn: true });
     expect(place("\x1b[<2;4;4M\x1b[<34;5;4M\x1b[<2;5;4ma\x1b[<64;1;3M")).toBe("\x1b[<2;4;2M\x1b[<2;5;2ma\x1b[<64;1;1M");
     expect(did).toEqual([]);
@@ -91,8 +91,8 @@ describe("a program that asked for the mouse", () => {
   });
 });
 
-describe("where the mouse is ours", () => {
-  test("the wheel looks back, or is arrow keys; other keys and text pass in their order", async () => {
+describe("where the mouse is wsh's", () => {
+  test("the wheel enters copy mode, or sends arrow keys; other keys and text pass in order", async () => {
     const { place, did, looked } = scene({ isOn: true });
     expect(place("ab\x1b[<64;5;5Mc\x1b[A")).toBe("abc\x1b[A");
     expect(place("\x1b[<64;5;5M\x1b[<64;5;5M\x1b[<65;5;5M")).toBe("");
@@ -103,13 +103,13 @@ describe("where the mouse is ours", () => {
     expect(scene({ isOn: true, modes: { alternate: true } }).place("\x1b[<65;5;5M")).toBe("\x1b[B\x1b[B\x1b[B");
     const application = { alternate: true, applicationCursor: true };
     expect(scene({ isOn: true, modes: application }).place("\x1b[<64;5;5M")).toBe("\x1bOA\x1bOA\x1bOA");
-    // Down, where there is nothing below.
+    // Down, with nothing below.
     const { place: down, did: nothing } = scene({ isOn: true });
     expect(down("\x1b[<65;5;5M")).toBe("");
     expect(nothing).toEqual([]);
   });
 
-  test("a drag selects from where the button went down, with what happens until the view is there", async () => {
+  test("a drag selects from the press, including events until copy mode is displayed", async () => {
     const { place, did, looked } = scene({ isOn: true });
     expect(place("\x1b[<0;5;5M\x1b[<32;6;5M\x1b[<32;9;6M\x1b[<0;12;7m")).toBe("");
     expect(did).toEqual(['look {"press":{"row":2,"col":4,"clicks":1}}']);
@@ -118,7 +118,7 @@ describe("where the mouse is ours", () => {
     expect(did.slice(1)).toEqual(["typed \x1b[<32;9;4M", "typed \x1b[<0;12;5m"]);
   });
 
-  test("two clicks take a word, one nothing; the right button offers, the status line is clicked", () => {
+  test("two clicks select a word, one nothing; the right button opens a menu, the status line is clicked", () => {
     const { place, did } = scene({ isOn: true });
     place("\x1b[<0;5;5M\x1b[<0;5;5m");
     expect(did).toEqual([]);
@@ -130,7 +130,7 @@ describe("where the mouse is ours", () => {
     expect(done).toEqual(["offer @1", `status left ${window}`, `status right ${window}`, `status down ${window}`]);
   });
 
-  test("is not ours: nothing of that", () => {
+  test("is not wsh's: nothing of that", () => {
     const { place, did } = scene();
     expect(place("\x1b[<64;5;5M\x1b[<0;5;5M\x1b[<32;6;5M\x1b[<0;6;5m\x1b[<2;5;5M\x1b[<0;4;23M")).toBe("");
     expect(did).toEqual([]);

@@ -1,4 +1,4 @@
-/** The command of the status line is bounded in time and output, ends with its daemons, and shows how it failed. */
+/** The command of the status line is bounded in time and output, ends with its daemons, and shows its failure. */
 import { expect, test } from "bun:test";
 import { StatusCommand } from "../../../src/viewer/status/status-command.ts";
 import { until } from "../../support/until.ts";
@@ -20,7 +20,7 @@ async function isRunning(seconds: string): Promise<boolean> {
   return stdout.toString().split("\n").includes(`sleep ${seconds}`);
 }
 
-test("its first line, and how it failed", async () => {
+test("its first line, and its failure", async () => {
   expect(await shown("echo low; echo more")).toEqual({ text: "low", failed: "" });
   expect(await shown("echo low; exit 3")).toEqual({ text: "low", failed: "exit 3" });
   expect(await shown("no-such-program-here")).toEqual({ text: "", failed: "exit 127" });
@@ -37,7 +37,7 @@ test("another command in the settings runs at once", async () => {
   line.stop();
 });
 
-test("a flood, one that hangs and what it leaves behind are ended", async () => {
+test("a flood, a hung command and its remains are ended", async () => {
   const begun = performance.now();
   expect(await shown("yes", 60_000)).toEqual({ text: "y", failed: "" });
   expect(await shown("tr '\\0' x </dev/zero", 60_000)).toEqual({ text: "x".repeat(100), failed: "" });

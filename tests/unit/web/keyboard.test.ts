@@ -1,4 +1,4 @@
-/** Which keys of a browser are keys of a terminal, and which of them type a character by themselves. */
+/** Keys of a browser that are keys of a terminal, and those that type a character by themselves. */
 import { expect, test } from "bun:test";
 import { initialFrameModes } from "../../../src/protocol/frame.ts";
 import { keyNameOf, type Pressed } from "../../../src/web/terminal/keyboard.ts";
@@ -9,7 +9,7 @@ const unpressed: Pressed = {
 };
 const nameOf = (pressed: Partial<Pressed>): string | null => keyNameOf({ ...unpressed, ...pressed }, initialFrameModes);
 
-test("AltGr's characters are themselves, however a browser says its modifiers", () => {
+test("AltGr's characters are unchanged, however a browser reports its modifiers", () => {
   const held = { ctrlKey: true, altKey: true };
   for (const [key, code] of [
     ["@", "KeyQ"],
@@ -26,7 +26,7 @@ test("AltGr's characters are themselves, however a browser says its modifiers", 
   }
 });
 
-test("Ctrl and Alt with what the key has by itself are that key", () => {
+test("Ctrl and Alt with the key's own character are that key", () => {
   const held = { ctrlKey: true, altKey: true };
   expect(nameOf({ key: "q", code: "KeyQ", ...held })).toBe("Ctrl+Alt+q");
   expect(nameOf({ key: "a", code: "KeyQ", ...held })).toBe("Ctrl+Alt+a");
@@ -41,7 +41,7 @@ test("a Mac's Option types characters, and is Alt for every other key", () => {
   expect(nameOf({ key: "x", code: "KeyX", altKey: true })).toBe("Alt+x");
 });
 
-test("paste, zoom and developer tools are the browser's; Ctrl+Shift with a letter is a program's that tells it apart", () => {
+test("paste, zoom and developer tools are the browser's; Ctrl+Shift with a letter is the program's if it distinguishes it", () => {
   const ctrlShift = { ctrlKey: true, shiftKey: true };
   expect(nameOf({ key: "V", code: "KeyV", ...ctrlShift })).toBeNull();
   expect(nameOf({ key: "Insert", code: "Insert", shiftKey: true })).toBeNull();

@@ -1,4 +1,4 @@
-/** What the page's list of sessions asks for when answers fail, or come while it asks already. */
+/** Requests of the page's session list when answers fail, or arrive during a request. */
 import { afterAll, beforeAll, expect, jest, test } from "bun:test";
 import type { SessionInfo } from "../../../src/protocol/session.ts";
 import type { ControlEvent, ControlSocket } from "../../../src/web/connection/control-socket.ts";
@@ -38,7 +38,7 @@ class Asked {
         const settled = async (settle: () => void): Promise<void> => {
           this.calls.splice(this.calls.indexOf(call), 1);
           settle();
-          // What was waiting for it goes on.
+          // Its waiters continue.
           for (let turn = 0; turn < 20; turn++) await Promise.resolve();
         };
         const call: Call = {
@@ -67,7 +67,7 @@ class Asked {
     return this.calls.some((call) => call.method === method);
   }
 
-  /** Everything that is asked for once the page has waited, the questions aside. */
+  /** All requests once the page has waited, except for questions. */
   async listed(...names: readonly string[]): Promise<void> {
     jest.advanceTimersByTime(5_000);
     await this.of("list_sessions").answer(names.map(sessionOf));
@@ -87,7 +87,7 @@ const changed = (name: string): ControlEvent => ({
   params: { session: sessionOf(name) },
 });
 
-test("what changes while the list is asked for is asked for again, though nobody looks", async () => {
+test("changes during a request of the list are requested again, though nobody views it", async () => {
   const page = new Asked();
   page.list.connected();
   jest.advanceTimersByTime(5_000);
@@ -99,7 +99,7 @@ test("what changes while the list is asked for is asked for again, though nobody
   expect(sessions.value.map(({ id }) => id)).toEqual(["new"]);
 });
 
-test("questions that could not be had are asked for again; those that were known stay, and are told once", async () => {
+test("failed requests for questions are repeated; known questions stay, and are reported once", async () => {
   const page = new Asked();
   page.list.connected();
   await page.listed("dev");
@@ -112,7 +112,7 @@ test("questions that could not be had are asked for again; those that were known
   expect(page.told).toEqual(["first?", "second?"]);
 });
 
-test("a session that never says its questions is not asked for ever", async () => {
+test("a session that never returns its questions is not asked for ever", async () => {
   const page = new Asked();
   page.list.connected();
   await page.listed("old");
@@ -126,7 +126,7 @@ test("a session that never says its questions is not asked for ever", async () =
   expect(asked).toBeLessThan(100);
 });
 
-test("after events that were left out everything is asked for anew", async () => {
+test("after omitted events everything is requested again", async () => {
   const page = new Asked();
   page.list.connected();
   await page.listed("dev");
@@ -137,7 +137,7 @@ test("after events that were left out everything is asked for anew", async () =>
   expect(page.told).toEqual(["missed?"]);
 });
 
-test("many sessions are asked for in parts, which the server's queue holds", async () => {
+test("many sessions are requested in parts, which fit the server's queue", async () => {
   const page = new Asked();
   const names = Array.from({ length: 300 }, (_, index) => `s${index}`);
   page.list.connected();

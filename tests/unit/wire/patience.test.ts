@@ -1,4 +1,4 @@
-/** Silence of a process at work is no failure; silence of one at rest or stopped is. */
+/** Silence of a working process is not a failure; silence of an idle or stopped one is. */
 import { afterAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
@@ -14,7 +14,7 @@ afterAll(() => {
   fs.rmSync(dir, { recursive: true });
 });
 
-/** A process that listens at a socket and answers nobody. @param source what it does from its first input on */
+/** A process that listens at a socket and answers nobody. @param source its actions from its first input on */
 async function listener(name: string, source: string): Promise<{ socket: string; child: Bun.Subprocess }> {
   const socket = path.join(dir, name);
   const script = `
@@ -31,13 +31,13 @@ async function listener(name: string, source: string): Promise<{ socket: string;
   return { socket, child };
 }
 
-/** How long the silence was borne, in ms. */
+/** Duration of the tolerated silence, in ms. */
 function borne(socket: string): Promise<number> {
   const started = performance.now();
   return new Promise((resolve) => patience(socket, 100, () => resolve(performance.now() - started)));
 }
 
-test("a process at work is waited for as long as it works", async () => {
+test("a working process is waited for as long as it works", async () => {
   const worked = path.join(dir, "worked");
   const work = "const end = Date.now() + 3_000; while (Date.now() < end);";
   const write = `require("node:fs").writeFileSync(${JSON.stringify(worked)}, String(Date.now()));`;
@@ -48,7 +48,7 @@ test("a process at work is waited for as long as it works", async () => {
   expect(givenUpAt).toBeGreaterThanOrEqual(Number(workedUntil));
 });
 
-test("one that rests without an answer, or is stopped, is given up long before one at work is", async () => {
+test("an idle one without an answer, or a stopped one, is given up long before a working one", async () => {
   const { socket, child } = await listener("rests", "");
   expect(await borne(socket)).toBeLessThan(15_000);
   child.kill("SIGSTOP");

@@ -1,4 +1,4 @@
-/** Requests with an id: carried out once, answered as often as they are asked, and never guessed at. */
+/** Requests with an id: carried out once, answered at every repetition, and never guessed. */
 import { expect, test } from "bun:test";
 import { WshError } from "../../../src/protocol/errors.ts";
 import { ORPHAN_MS, REMEMBERED_MS, requestKeyOf } from "../../../src/protocol/requests.ts";
@@ -23,7 +23,7 @@ function memory(limits = { ids: 100, bytes: 10_000 }, forgets = false) {
   return { clock, once, old, run: async () => ({ run: ++runs }), runs: () => runs };
 }
 
-test("the same id gives the same answer, or the same error; another input or owner is another matter", async () => {
+test("the same id gives the same answer, or the same error; another input or owner is a different request", async () => {
   const { once, run, runs } = memory();
   expect(await once.answer(ask("a"), here, run)).toEqual({ run: 1 });
   expect(await once.answer(ask("a"), here, run)).toEqual({ run: 1 });
@@ -38,7 +38,7 @@ test("the same id gives the same answer, or the same error; another input or own
   expect(runs()).toBe(3);
 });
 
-test("who asks while it is worked on waits for the same end, also when the first caller's connection is lost", async () => {
+test("a repetition during the work waits for the same end, also when the first caller's connection is lost", async () => {
   const { once, clock } = memory();
   const end = Promise.withResolvers<object>();
   let stopped = false;
@@ -61,7 +61,7 @@ test("who asks while it is worked on waits for the same end, also when the first
   expect(await second).toEqual({ done: true });
 });
 
-test("work that nobody asks for any more is given up, and one that is cancelled at once", async () => {
+test("abandoned work is given up, and a cancelled request at once", async () => {
   const { once, clock } = memory();
   const until = (signal: AbortSignal): Promise<never> =>
     new Promise((_, reject) => signal.addEventListener("abort", () => reject(new WshError("cancelled", "given up"))));
@@ -76,7 +76,7 @@ test("work that nobody asks for any more is given up, and one that is cancelled 
   expect(await cancelled).toBe("cancelled");
 });
 
-test("what is forgotten, or came before, is not done a second time", async () => {
+test("a forgotten or older request is not carried out a second time", async () => {
   const { once, clock, old, run, runs } = memory({ ids: 2, bytes: 10_000 });
   expect(await code(once.answer(old("before", 5_000), here, run))).toBe("outcome_unknown");
   clock.pass(10_000);
@@ -95,7 +95,7 @@ test("what is forgotten, or came before, is not done a second time", async () =>
   expect(await once.answer(ask("d"), here, run)).toEqual({ run: 5 });
 });
 
-test("answers take limited room: the oldest say only that it was done", async () => {
+test("answers take limited memory: the oldest report only that it was done", async () => {
   const { once } = memory({ ids: 100, bytes: 1_000 });
   const large = async () => ({ text: "x".repeat(600) });
   await once.answer(ask("a"), here, large);
@@ -104,7 +104,7 @@ test("answers take limited room: the oldest say only that it was done", async ()
   expect(await once.answer(ask("b"), here, large)).toEqual({ text: "x".repeat(600) });
 });
 
-test("an error that leaves open what was done is asked for again, where another process knows", async () => {
+test("an error that leaves the outcome open is repeated, where another process knows", async () => {
   const { once, old, run } = memory(undefined, true);
   const unreached = async (): Promise<never> => {
     throw new WshError("session_unavailable", "does not answer");

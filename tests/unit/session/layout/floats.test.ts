@@ -1,4 +1,4 @@
-/** Floating panes as values: what any sequence of changes leaves, and where they are shown. */
+/** Floating panes as values: the result of any sequence of changes, and their positions. */
 import { describe, expect, test } from "bun:test";
 import type { Size } from "../../../../src/protocol/size.ts";
 import { borderAt, defaultBounds, dragged, paneAt } from "../../../../src/session/layout/floats.ts";
@@ -85,7 +85,7 @@ describe("a floating pane", () => {
     });
   });
 
-  test("is found by the mouse above the others: its inside, its frame, and what a drag of that means", () => {
+  test("is found by the mouse above the others: its inside, its frame, and the effect of a drag", () => {
     const state = addFloat(
       start(),
       paneEntry("@3"),
@@ -101,7 +101,7 @@ describe("a floating pane", () => {
     if (title === null || !("float" in title) || outer === undefined) throw new Error("no frame");
     const moved = dragFloat(state, "@3", dragged(title, outer, 2, 21), area);
     expect(boxOf(moved, "@3")).toEqual({ row: 3, col: 6, rows: 15, cols: 54 });
-    // What was a share stays one.
+    // A share stays a share.
     expect(floatOf(windowWith(moved, "@3"), "@3")).toMatchObject({ width: { percent: 70 }, x: { cells: 5 } });
     const corner = { float: "@3", edge: "bottom-right", row: 16, col: 55 } as const;
     const sized = dragFloat(moved, "@3", dragged(corner, { row: 2, col: 5, rows: 17, cols: 56 }, 9, 24), area);
@@ -135,7 +135,7 @@ describe("a floating pane", () => {
     expect(paneBeside(raised, "@3", "next", area)).toBe("@1");
   });
 
-  test("is zoomed like any, and zooming another hides it", () => {
+  test("is zoomed like any other, and zooming another hides it", () => {
     const state = addFloat(start(), paneEntry("@3"), "@1", {}, true);
     expect([...placementOf(activeWindow(zoom(state, "@3", true)), area).boxes.keys()]).toEqual(["@3"]);
     expect([...placementOf(activeWindow(zoom(show(state, "@1"), "@1", true)), area).boxes.keys()]).toEqual(["@1"]);
@@ -143,7 +143,7 @@ describe("a floating pane", () => {
 });
 
 describe("a popup", () => {
-  test("has the keys while it is open, above a zoomed pane, too; who was selected meanwhile has them after it", () => {
+  test("has the keys while it is open, above a zoomed pane, too; a pane selected meanwhile has them after it", () => {
     const open = addFloat(zoom(start(), "@1", true), paneEntry("@3"), "@1", popup, false);
     expect([activeIn(open), ...placementOf(activeWindow(open), area).boxes.keys()]).toEqual(["@3", "@1", "@3"]);
     expect(activeIn(takePane(open, "@3", area) ?? open)).toBe("@1");
@@ -158,7 +158,7 @@ describe("a popup", () => {
   });
 });
 
-test("no sequence of changes leaves a window without a tiled pane, a pane twice or the keys where nobody sees them", () => {
+test("no sequence of changes leaves a window without a tiled pane, a duplicate pane or the keys out of view", () => {
   const random = seededRandom(39);
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
   for (let round = 0; round < 60; round++) {

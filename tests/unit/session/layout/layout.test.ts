@@ -1,4 +1,4 @@
-/** Layout trees: what people see after any sequence of changes, and layouts as tmux writes them. */
+/** Layout trees after any sequence of changes, and layouts in tmux's form. */
 import { describe, expect, test } from "bun:test";
 import { layoutPresetNames } from "../../../../src/protocol/layout-presets.ts";
 import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../../../src/protocol/size.ts";
@@ -78,7 +78,7 @@ function tidyTree(node: LayoutNode): void {
   }
 }
 
-/** A random layout, made as people make one. */
+/** A random layout, made in the usual steps. */
 function randomTree(random: () => number, changes: number, size: Size = window): LayoutNode {
   const below = (end: number): number => Math.floor(random() * end);
   let tree: LayoutNode = leaf("@1");
@@ -140,12 +140,12 @@ describe("any sequence of changes", () => {
     for (let seed = 1; seed <= (full ? 5_000 : 100); seed++) randomTree(seededRandom(seed), 40);
   });
 
-  test("a window shrunk to almost nothing and enlarged again looks as it did", () => {
+  test("a window shrunk to almost nothing and enlarged again looks the same", () => {
     for (let seed = 1; seed <= 200; seed++) {
       const random = seededRandom(seed);
       const tree = randomTree(random, 20);
       const before = picture(tree);
-      // A size is no part of the tree: placing at other sizes must not change what it says of this one.
+      // A size is not part of the tree: placing at other sizes must not change its placement at this one.
       for (const size of [
         { rows: 4, cols: 10 },
         { rows: 1, cols: 1 },
@@ -187,7 +187,7 @@ describe("any sequence of changes", () => {
 });
 
 describe("splits", () => {
-  test("halves, the new pane on the side asked for, or of the cells asked for", () => {
+  test("halves, the new pane on the requested side, or of the requested cells", () => {
     const right = split(leaf("@1"), "@1", "@2", "right");
     expect(boxOf(right, "@1")).toEqual({ row: 0, col: 0, rows: 24, cols: 40 });
     expect(boxOf(right, "@2")).toEqual({ row: 0, col: 41, rows: 24, cols: 39 });
@@ -223,7 +223,7 @@ describe("no room", () => {
     expect(placePanes(four, window).hidden).toEqual([]);
   });
 
-  test("one pane gets what there is", () => {
+  test("one pane gets all available cells", () => {
     const tiny = placePanes(four, { rows: 1, cols: 3 }, ["@4"]);
     expect(tiny.boxes.get("@4")).toEqual({ row: 0, col: 0, rows: 1, cols: 3 });
   });
@@ -232,7 +232,7 @@ describe("no room", () => {
 describe("borders", () => {
   const two = split(leaf("@1"), "@1", "@2", "right");
 
-  test("move by cells, as far as the neighbours allow", () => {
+  test("move by cells, as far as the neighbours permit", () => {
     const wider = growPane(two, placePanes(two, window), "@1", "right", 5);
     expect(boxOf(wider, "@1").cols).toBe(45);
     expect(boxOf(growPane(two, placePanes(two, window), "@2", "right", 5), "@2").cols).toBe(34);
@@ -240,7 +240,7 @@ describe("borders", () => {
     expect(growPane(two, placePanes(two, window), "@1", "up", 5)).toBe(two);
   });
 
-  test("a pane gets the cells asked for", () => {
+  test("a pane gets the requested cells", () => {
     expect(boxOf(resizePane(two, placePanes(two, window), "@2", "row", 20), "@2").cols).toBe(20);
     expect(boxOf(resizePane(two, placePanes(two, window), "@1", "row", 20), "@1").cols).toBe(20);
   });
@@ -269,7 +269,7 @@ describe("borders", () => {
 describe("neighbours", () => {
   const tree = split(split(leaf("@1"), "@1", "@2", "right"), "@2", "@3", "down");
 
-  test("are those that touch, the one used last first, and go around the edges", () => {
+  test("are adjacent ones, the one used last first, and wrap around the edges", () => {
     const placement = placePanes(tree, window);
     expect(neighbour(placement, "@1", "right", ["@3", "@2"])).toBe("@3");
     expect(neighbour(placement, "@1", "right", ["@2", "@3"])).toBe("@2");
@@ -311,14 +311,14 @@ describe("layouts of tmux", () => {
   // Printed by tmux 3.3a for windows of 80x24.
   const known = ["b25d,80x24,0,0,0", "d67e,80x24,0,0{40x24,0,0,0,39x24,41,0[39x12,41,0,1,39x11,41,13,2]}"];
 
-  test("are read and written as they are", () => {
+  test("are read and written unchanged", () => {
     for (const text of known) {
       const { tree, size } = readTmuxLayout(text);
       expect(writeTmuxLayout(placePanes(tree, size), Number)).toBe(text);
     }
   });
 
-  test("what is written is read as the same picture", () => {
+  test("a written layout is read as the same picture", () => {
     for (let seed = 1; seed <= 200; seed++) {
       const tree = randomTree(seededRandom(seed), 20);
       const placement = placePanes(tree, window);
@@ -332,7 +332,7 @@ describe("layouts of tmux", () => {
     }
   });
 
-  test("what is not one is refused, with the place", () => {
+  test("an invalid one is refused, with the position", () => {
     const good = (body: string): string => `${sum(body)},${body}`;
     for (const [text, message] of [
       ["", "begins with a checksum"],

@@ -1,4 +1,4 @@
-/** A dialog takes keys only after a pause: who types on without one answers nothing. What is typed on behind it is no program's. */
+/** A dialog takes keys only after a pause: continuous typing answers nothing. Input continued after its end reaches no program. */
 import { expect, test } from "bun:test";
 import type { Ask } from "../../../../src/protocol/asking.ts";
 import { Questions } from "../../../../src/session/questions/questions.ts";
@@ -23,7 +23,7 @@ function scene(kind: "confirm" | "text" = "confirm") {
   return { clock, questions, asked, type };
 }
 
-test("each key and paste begins the guard anew, and one after it answers", async () => {
+test("each key and paste restarts the guard, and one after it answers", async () => {
   const { clock, questions, asked, type } = scene();
   for (const typed of ["y", "\r", "y", "\x1b[200~y\x1b[201~", "\x1b[C", "y"]) {
     clock.pass(250);
@@ -38,7 +38,7 @@ test("each key and paste begins the guard anew, and one after it answers", async
   expect(clock.timers()).toBe(0);
 });
 
-test("neither the mouse nor what dismisses begins it anew", async () => {
+test("neither the mouse nor a dismissal restarts it", async () => {
   const { clock, questions, asked, type } = scene();
   clock.pass(200);
   type("\x1b[<35;3;4M\x1b[<0;3;4M\x1b[I\x03");
@@ -50,7 +50,7 @@ test("neither the mouse nor what dismisses begins it anew", async () => {
   expect(await asked).toMatchObject({ state: "closed", decided_by: "dismissed" });
 });
 
-test("what is typed on when a dialog closes by itself is dropped until a pause, and only at that terminal", async () => {
+test("input continued when a dialog closes by itself is discarded until a pause, and only at that terminal", async () => {
   const { clock, questions, asked, type } = scene("text");
   clock.pass(300);
   type("rest of a sec");
@@ -65,7 +65,7 @@ test("what is typed on when a dialog closes by itself is dropped until a pause, 
   expect(type("ls\r")).toBe(false);
 });
 
-test("who closes a dialog types on at the program, and so does who had not typed at it for a while", async () => {
+test("input of the person who closed a dialog reaches the program, and so does that of one who had not typed at it for a while", async () => {
   const { clock, questions, asked, type } = scene("text");
   clock.pass(300);
   questions.type(2, new TextEncoder().encode("x"), { rows: 24, cols: 80 });
