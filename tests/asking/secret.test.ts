@@ -125,7 +125,7 @@ testWith("ssh-keygen")(
   },
 );
 
-testWith("sudo", "setpriv")("sudo gets what was typed for it", async () => {
+testWith("sudo", "setpriv")("sudo gets the person's input", async () => {
   await using the = await scene();
   const { terminal } = the;
   // Root is not asked; nobody is, and has no valid password.
@@ -163,7 +163,7 @@ test("a program that stopped reading a password meanwhile gets nothing, and neit
   nowhere(the.wsh, SECRET);
 });
 
-testWith("ssh-keygen")("nor is it anywhere when the program that got it runs in one of several panes", async () => {
+testWith("ssh-keygen")("nor is it kept when its program runs in one of several panes", async () => {
   await using the = await scene();
   const { terminal, wsh, http } = the;
   const { pane } = await http.expect<{ pane: string }>(201, http.post("/sessions/s/panes", { direction: "down" }));

@@ -99,7 +99,7 @@ test("in a session of several panes, the terminal that typed in that pane switch
   await attached(wsh, { one: 2, two: 0 });
 });
 
-testWith("tmux")("a tmux inside the session is a terminal of its own: it shows the other session there", async () => {
+testWith("tmux")("a tmux inside the session is a separate terminal: it shows the other session there", async () => {
   await using wsh = await two();
   await using person = await EmulatorTerminal.attach(wsh, "one", { seen: /this is one/ });
   const socket = `${wsh.dir}/t`;

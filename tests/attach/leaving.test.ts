@@ -47,7 +47,7 @@ const MESS = [
   "\\033[?1007l\\033[?1036h\\033[?45h",
 ].join("");
 
-test.skipIf(!hasTmux)("a terminal that stood still while it was detached is in order when it goes on", async () => {
+test.skipIf(!hasTmux)("a terminal that was stopped during its detach is restored when it continues", async () => {
   await using wsh = new Wsh();
   await using person = await PersonTerminal.open(wsh);
   await wsh.session("s");
@@ -79,7 +79,7 @@ test.skipIf(!hasTmux)("a terminal that stood still while it was detached is in o
   }
 });
 
-test.skipIf(!hasTmux)("a signal ends a client whose terminal stands still", async () => {
+test.skipIf(!hasTmux)("a signal ends a client whose terminal is stopped", async () => {
   await using wsh = new Wsh();
   await using person = await PersonTerminal.open(wsh);
   await wsh.session("s");

@@ -84,7 +84,7 @@ describe("a faulty machine", () => {
     expect(await child.exited).toBe(1);
   });
 
-  test.skipIf(process.getuid?.() === 0)("doctor says what it could not look at", async () => {
+  test.skipIf(process.getuid?.() === 0)("doctor reports what it could not check", async () => {
     const home = join(wsh.dir, "closed");
     mkdirSync(home, { mode: 0 });
     const { code, stdout } = await wsh.runWith({ env: { HOME: home } }, "doctor", "--json");

@@ -18,7 +18,7 @@ async function offeredBehindText(wsh: Wsh, target: string): Promise<void> {
   await wsh.ok("send", target, "\x04mine");
 }
 
-describe.if(hasTmux)("a line that cannot be put at the prompt", () => {
+describe.if(hasTmux)("a line that cannot be inserted at the prompt", () => {
   test("attached terminals show it for a while, and input is kept", async () => {
     await using wsh = new Wsh();
     await wsh.server();

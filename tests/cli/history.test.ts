@@ -160,7 +160,7 @@ describe("a command that a shell excludes from its own history is kept nowhere",
     expect(all.match(/echo kept/g)).toHaveLength(2);
   });
 
-  testWith("zsh")("zsh: HIST_IGNORE_SPACE, HISTORY_IGNORE, a hook of the person's", async () => {
+  testWith("zsh")("zsh: HIST_IGNORE_SPACE, HISTORY_IGNORE, the person's hook", async () => {
     await using wsh = new Wsh({ env: { SHELL: "/usr/bin/zsh" } });
     const rc = "PS1='$ '\nsetopt HIST_IGNORE_SPACE\nHISTORY_IGNORE='*passw*'\n";
     fs.writeFileSync(join(wsh.dir, "home/.zshrc"), rc);

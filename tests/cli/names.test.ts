@@ -27,7 +27,7 @@ test("a name in any script is one name everywhere, in either form of its accents
   expect(fs.existsSync(join(wsh.dir, "pwned"))).toBe(false);
 });
 
-testWith("bash")("completions offer names as they have to be typed, and run none", async () => {
+testWith("bash")("completions offer names quoted for the shell, and execute none", async () => {
   await using wsh = new Wsh();
   for (const name of ["my work", "$(touch pwned)", "dev"]) await wsh.session(name);
   const words = ["''", `"'my"`, String.raw`'"my'`, String.raw`'my\ w'`, `'"$'`].map(

@@ -124,7 +124,7 @@ function agent(session: string, is: (agent: Agent) => boolean): Promise<Agent> {
   );
 }
 
-testWith("claude")("Claude Code validates and loads our plugin, and its hooks tell a whole turn", async () => {
+testWith("claude")("Claude Code validates and loads our plugin, and its hooks report a whole turn", async () => {
   expect((await setUp("claude-code")).stdout).toContain("plugin of ours");
   const plugin = join(wsh.dir, "home/.claude/skills/wsh-hooks");
   expect(await host("claude", "plugin", "validate", "--strict", plugin)).toContain("Validation passed");
@@ -137,7 +137,7 @@ testWith("claude")("Claude Code validates and loads our plugin, and its hooks te
   await until("the end of the turn", async () => (await Bun.file(events).text()).includes("have run"), PATIENCE_MS);
 });
 
-testWith("gemini")("Gemini CLI validates and loads our extension, and its start is told by its hook", async () => {
+testWith("gemini")("Gemini CLI validates and loads our extension, and its hook reports the start", async () => {
   expect((await setUp("gemini")).stdout).toContain("extension of ours");
   const extension = join(wsh.dir, "home/.gemini/extensions/wsh-hooks");
   expect(await host("gemini", "extensions", "validate", extension)).toContain("successfully validated");
@@ -146,7 +146,7 @@ testWith("gemini")("Gemini CLI validates and loads our extension, and its start 
   expect(await agent("gemini", ({ source }) => source === "hook")).toMatchObject({ name: "gemini", state: "idle" });
 });
 
-testWith("codex")("Codex asks whether it may trust our hooks, and then tells a whole turn by them", async () => {
+testWith("codex")("Codex asks whether it may trust our hooks, and then reports a whole turn", async () => {
   await setUp("codex");
   const project = join(wsh.dir, "project");
   appendFileSync(

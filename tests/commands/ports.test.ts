@@ -201,7 +201,7 @@ describe("the owner of a port", () => {
     await http.kill(answer.session);
   });
 
-  test.skipIf(!canUnshare)("a command's own network namespace is looked into", async () => {
+  test.skipIf(!canUnshare)("a command's own network namespace is searched", async () => {
     const port = freePort();
     const answer = await start("/exec", {
       command: `unshare -n sh -c '${serve(port, "0.0.0.0").replaceAll("'", `'"'"'`)}'`,

@@ -69,7 +69,7 @@ test("a receipt contains the command, its files, and its output", async () => {
   git("-C", repo, "commit", "-qm", "two");
 });
 
-testWith("openssl")("OpenSSL finds the signature good, by the printed key", async () => {
+testWith("openssl")("OpenSSL verifies the signature with the printed key", async () => {
   const receipt = JSON.parse(await wsh.ok("receipt", await ran("true"))) as OperationOutput<"commands.receipt">;
   const payload = Buffer.from(receipt.payload, "base64");
   const front = `DSSEv1 ${receipt.payloadType.length} ${receipt.payloadType} ${payload.length} `;
@@ -146,7 +146,7 @@ test("there is no receipt of an unseen command, and the key is out of reach", as
   expect(hidden.stdout.toString()).toBe("true\n");
 });
 
-testWith("unshare")("a shell in a container that is seen here has other files: there is no tree of ours", async () => {
+testWith("unshare")("a shell in a visible container has other files: the receipt has no tree", async () => {
   await wsh.session("box", "--cwd", repo);
   await wsh.ok("run", "box", "unshare -Urm bash --norc");
   const { command_id: id } = JSON.parse(await wsh.ok("exec", "box", "--integrate", "bash", "--json", "--", "true"));

@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 describe.each(["bash", "zsh", "fish"])("in %s", (shell) => {
-  test.skipIf(isMissing(shell))("a command that was entered before is not its own", async () => {
+  test.skipIf(isMissing(shell))("an earlier submitted command is not its own", async () => {
     await wsh.session(shell, "--shell", shell);
     for (const before of [["sleep 0.3; sh -c 'exit 7'"], ["sleep 0.3; sh -c 'exit 7'", "sh -c 'exit 8'"]]) {
       for (const line of before) await wsh.ok("send", shell, line, "--enter");

@@ -37,7 +37,7 @@ describe("a terminal of hardly a cell", () => {
     });
   }
 
-  testWith("zsh")("without room for zsh's prompt: exec says so at once", async () => {
+  testWith("zsh")("without room for zsh's prompt: exec reports it at once", async () => {
     await using wsh = new Wsh();
     writeFileSync(join(wsh.dir, "home/.zshrc"), "PS1='$ '\n");
     await wsh.server();

@@ -29,7 +29,7 @@ const wsh = shared(new Wsh());
 const http = new Http({ unix: wsh.instance.httpSocket });
 
 for (const shell of ["bash", "zsh", "fish"]) {
-  test.skipIf(isMissing(shell))(`${shell}: nothing is joined and nothing is lost`, async () => {
+  test.skipIf(isMissing(shell))(`${shell}: no input is joined and none is lost`, async () => {
     const api = await SessionApi.shell(http, shell, { shell });
     const log = join(wsh.dir, `${shell}.log`);
     const logged = (): string[] => contentOf(log).trimEnd().split("\n");

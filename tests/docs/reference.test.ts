@@ -209,7 +209,7 @@ const documents = [
     .map((name) => `docs/${name}`),
 );
 
-test.each(documents)("links of %s lead somewhere", (file) => {
+test.each(documents)("links of %s resolve", (file) => {
   const broken = [...read(file).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = ""]) => {
     if (/^[a-z]+:/.test(link)) return [];
     const [path = "", anchor] = link.split("#");

@@ -51,7 +51,7 @@ describe("a server with TLS", () => {
     }
   }
 
-  testWith("openssl")("whose certificate is right, or ends soon", async () => {
+  testWith("openssl")("whose certificate is valid, or expires soon", async () => {
     const authority = new Authority(join(local.dir, "right"));
     expect(await stepsTo(authority.sign(), authority.ca)).toMatchObject([
       { subject: "reach", state: "ok" },

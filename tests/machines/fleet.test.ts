@@ -303,7 +303,7 @@ const subscribing: readonly [subject: string, machine: boolean, isCaller: boolea
   [">", false, false],
 ];
 
-test.each(fleetRoles)("what a %s may say and hear, by forged subjects", async (role) => {
+test.each(fleetRoles)("subjects that a %s may publish and subscribe to, with forged ones", async (role) => {
   const name = `eve-${role}`;
   const connection = await fleet.client(await fleet.credentials(role, name));
   const refused = refusals(connection);

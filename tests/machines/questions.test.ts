@@ -69,7 +69,7 @@ test("passwords are asked for one machine at a time, each named, and earlier inp
   expect(remote.asked()).toEqual(order.map((name) => `${name} for-${name}`));
 });
 
-test.skipIf(!isCompiled)("leave to copy is asked for one machine at a time, each named", async () => {
+test.skipIf(!isCompiled)("permission to copy is asked for one machine at a time, each named", async () => {
   await using remote = await startMachines();
   const question = /(ssh logs in to m\d\s+password:|m\d has no wsh\. Copy .*\[y\/N\])/g;
   await answerAll(remote.person, question, (asked) => (asked.startsWith("ssh") ? "right\ry\r" : "n\ry\r"), 6);

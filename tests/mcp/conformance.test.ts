@@ -82,7 +82,7 @@ test.each(asked)("%s without fixtures: %s", async (version, scenario) => {
   expect(code === 0 ? "passes" : output).toBe("passes");
 });
 
-test.skipIf(!isCompiled)("the binary holds nothing of the fixtures", async () => {
+test.skipIf(!isCompiled)("the binary contains none of the fixtures", async () => {
   const binary = Buffer.from(await Bun.file(program[0] ?? "").arrayBuffer());
   for (const name of ["test_simple_text", "test://static-text", "test_simple_prompt"]) {
     expect({ name, isThere: binary.includes(name) }).toEqual({ name, isThere: false });

@@ -38,7 +38,7 @@ async function code(name: string, args: Record<string, unknown>): Promise<string
   return answer.value.code;
 }
 
-test.skipIf(!hasTmux)("an overlay appears, changes, and gives back what it covered", async () => {
+test.skipIf(!hasTmux)("an overlay appears, changes, and restores the cells under it", async () => {
   const box = { session: "dev", x: 0, y: 1, width: 30, height: 2, background: "#202060" };
   const made = await tool("wsh_overlay", { ...box, spans: [{ text: "building 1/3", fg: "green", bold: true }] });
   expect(made).toMatchObject({ success: true, status: "created" });
@@ -59,7 +59,7 @@ test.skipIf(!hasTmux)("an overlay appears, changes, and gives back what it cover
   expect(after).not.toContain("building");
 });
 
-test.skipIf(!hasTmux)("a panel takes rows from the program and gives them back", async () => {
+test.skipIf(!hasTmux)("a panel takes rows from the program and returns them", async () => {
   const made = await tool("wsh_panel", {
     session: "dev",
     position: "bottom",
@@ -77,7 +77,7 @@ test.skipIf(!hasTmux)("a panel takes rows from the program and gives them back",
   expect((await tool("wsh_get_screen", { session: "dev", format: "plain" })).rows).toBe(24);
 });
 
-test.skipIf(!hasTmux)("a dialog: keys come to the agent and not to the shell, until it releases them", async () => {
+test.skipIf(!hasTmux)("a dialog: keys reach the agent and not the shell, until it releases them", async () => {
   const { id } = await tool("wsh_overlay", {
     session: "dev",
     x: 10,

@@ -82,7 +82,7 @@ import http.server
 for n in range(200): print('loading module', n, flush=True)
 http.server.HTTPServer(('127.0.0.1', ${port}), http.server.BaseHTTPRequestHandler).serve_forever()"`;
   for (const place of [{}, { session: "server", create: true }]) {
-    testWith("python3")(`${"session" in place ? "at a prompt" : "in a session of its own"}`, async () => {
+    testWith("python3")(`${"session" in place ? "at a prompt" : "in a separate session"}`, async () => {
       const shown = async (more: object) => {
         const port = freePort();
         const ready = [{ type: "port", port }];

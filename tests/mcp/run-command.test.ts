@@ -52,7 +52,7 @@ describe("line programs", () => {
     expect(await run("exit()")).toMatchObject({ state: "prompt", exit_code: 0, output: "" });
   });
 
-  testWith("node")("node's REPL, which draws its line itself", async () => {
+  testWith("node")("node's REPL, which renders its line itself", async () => {
     const { run } = await shell();
     expect(await run("node")).toMatchObject({ prompt: "> ", output: expect.stringContaining("Welcome to Node.js") });
     expect(await run("console.log('a\\nb')")).toMatchObject({ output: "a\nb\nundefined", prompt: "> " });
@@ -180,7 +180,7 @@ test.if(process.platform === "linux")(
 );
 
 describe("full-screen programs", () => {
-  testWith("git", "vim")("an interactive rebase: vim's screen, then all that git prints", async () => {
+  testWith("git", "vim")("an interactive rebase: vim's screen, then all of git's output", async () => {
     const { run, use } = await shell();
     await run("git init -q r; cd r; git config user.email a@b.c; git config user.name n");
     await run("for i in 1 2 3; do echo $i >f$i; git add .; git commit -qm c$i; done");
@@ -234,7 +234,7 @@ describe("a dialog in one call", () => {
     expect(result.output).not.toContain("secret");
   });
 
-  testWith("vim")("through an editor and back to the prompt, and on from there", async () => {
+  testWith("vim")("into an editor, back to the prompt, and further commands", async () => {
     const { use } = await shell();
     const result = await use("wsh_run_command", {
       input: "vim -u NONE -N letter",

@@ -440,7 +440,7 @@ test("of a private session an agent learns the name, by every list; a person eve
   expect(await wsh.ok("history", "--list")).toContain("told-");
 });
 
-testWith("tmux")("the binary tmux and control mode show an agent nothing of a private session", async () => {
+testWith("tmux")("the binary tmux and control mode disclose nothing of a private session to an agent", async () => {
   await wsh.runWith({ env: { WSH_TMUX: "on" } }, "new", "told");
   await byAgent("new", "lookout");
   const told = await wsh.ok("exec", "told", "--", "env");

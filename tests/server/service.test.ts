@@ -157,7 +157,7 @@ describe("wsh service", () => {
     return JSON.parse(stdout.toString());
   }
 
-  testWith("python3")("launchd: a property list that reads, with a PATH and a locale for sessions", async () => {
+  testWith("python3")("launchd: a valid property list, with a PATH and a locale for sessions", async () => {
     await using wsh = new Wsh({ env: { PATH: `/opt/a&b/bin::./bin:/usr/bin:/bin:/usr/bin`, LANG: "de_DE.UTF-8" } });
     const plist = await wsh.ok("service", "launchd", "--bind", "127.0.0.1:8080");
     const value = parsed(plist);
@@ -172,7 +172,7 @@ describe("wsh service", () => {
     expect(plist).toContain("launchctl bootstrap gui/$(id -u) ~/Library/LaunchAgents/wsh.t.plist");
   });
 
-  testWith("python3")("launchd: names and locales that XML or macOS would not take as they are", async () => {
+  testWith("python3")("launchd: names and locales that XML or macOS would refuse unchanged", async () => {
     for (const name of ["a--b", "end-", "plain-name"]) {
       await using wsh = new Wsh({ name, env: { LANG: "C" } });
       const plist = await wsh.ok("service", "launchd");

@@ -220,7 +220,7 @@ describe("its directories", () => {
     expect(await wsh.run("new")).toMatchObject({ code: 1 });
   });
 
-  test.if(process.getuid?.() === 0)("a runtime directory of somebody else is refused", async () => {
+  test.if(process.getuid?.() === 0)("a runtime directory of another user is refused", async () => {
     await using wsh = new Wsh();
     const { runtimeDir } = wsh.instance;
     fs.mkdirSync(runtimeDir, { recursive: true, mode: 0o700 });
@@ -336,7 +336,7 @@ describe("the end", () => {
     await until("the server to end", () => isZombie(third.pid));
   });
 
-  test.if(full)("an ephemeral server that nobody used ends after 30 s, unless it was made persistent", async () => {
+  test.if(full)("an unused ephemeral server ends after 30 s, unless it was made persistent", async () => {
     await using unused = new Wsh();
     await using kept = new Wsh();
     const { pid } = await unused.server("--ephemeral");

@@ -76,7 +76,7 @@ describe.each([
   });
 });
 
-test.skipIf(fake === null)("an old bash behind a script: status and exec say why, at once", async () => {
+test.skipIf(fake === null)("an old bash behind a script: status and exec report the reason at once", async () => {
   const bin = join(dir, "bin");
   fs.mkdirSync(bin);
   const wrapper = join(bin, "bash");

@@ -16,7 +16,7 @@ afterAll(async () => wsh[Symbol.asyncDispose]());
 
 describe("a running shell", () => {
   for (const shell of ["bash", "zsh", "fish"]) {
-    testWith(shell)(`${shell} takes what the next terminal brings, at its prompt`, async () => {
+    testWith(shell)(`${shell} takes the next terminal's variables at its prompt`, async () => {
       await wsh.session(shell, "--shell", shell);
       const own = shell === "fish" ? "set -gx KRB5CCNAME mine" : "export KRB5CCNAME=mine";
       await wsh.ok("exec", shell, "--", own);

@@ -44,7 +44,7 @@ describe("PROMPT_COMMAND", () => {
     });
   }
 
-  testWith("bash")("assigned by the command itself: its result says what it does not know", async () => {
+  testWith("bash")("assigned by the command itself: its result marks unknown fields", async () => {
     await using wsh = new Wsh();
     await wsh.server();
     const http = new Http({ unix: wsh.instance.httpSocket });

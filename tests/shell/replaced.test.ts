@@ -76,7 +76,7 @@ describe("a shell that is replaced", () => {
     ["exec cat", "cat", /has become 'cat'/],
     ["exec vim -u NONE", "vim", /has become 'vim/],
   ] as const) {
-    testWith(program)(`by '${login}' in startup files: at once, with the true reason`, async () => {
+    testWith(program)(`by '${login}' in startup files: reported at once, with the true reason`, async () => {
       await using wsh = await session(login);
       expect(await refusal(wsh)).toMatch(reason);
     });

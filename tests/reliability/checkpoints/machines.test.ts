@@ -29,7 +29,7 @@ test("forgetting all and pruning leave other machines' checkpoints in the same h
   expect(folders.filter((directory) => fs.readdirSync(directory).length === 2)).toEqual(folders);
 });
 
-test.skipIf(!canMount)("a machine whose name has changed has its lost sessions, and stays persistent", async () => {
+test.skipIf(!canMount)("a machine whose name has changed has its crashed sessions, and stays persistent", async () => {
   await using wsh = new Wsh();
   const server = await wsh.server();
   await wsh.ok("persist", "on");

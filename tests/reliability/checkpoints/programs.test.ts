@@ -58,7 +58,7 @@ testWith("vim")("vim with a command in its line is only offered", async () => {
   await wsh.shows("dev", /^ext\n~/);
 });
 
-testWith("less")("less runs again over what it showed", async () => {
+testWith("less")("less runs again with the same file", async () => {
   await using wsh = new Wsh();
   fs.writeFileSync(join(wsh.dir, "long"), Array.from({ length: 200 }, (_, at) => `row ${at + 1}\n`).join(""));
   await lose(wsh, "less long", "row 23\n", async (pane, session) => {
@@ -98,7 +98,7 @@ testWith(
   expect((await wsh.list())[0]?.state).toBe("prompt");
 });
 
-testWith("python3")("a REPL waits for Enter, and what was typed into it is above", async () => {
+testWith("python3")("a REPL waits for Enter, and its earlier input is above", async () => {
   await using wsh = new Wsh();
   await lose(wsh, "python3 -q", ">>>", async (pane, session) => {
     await wsh.ok("send", "dev", "--enter", "print(6 * 7)");

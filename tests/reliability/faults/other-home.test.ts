@@ -52,7 +52,7 @@ class Stranger implements AsyncDisposable {
   }
 }
 
-test.skipIf(!canSwitch)("the defaults are used and that is said; a settings file that is named stops", async () => {
+test.skipIf(!canSwitch)("the defaults are used, with a message; an unreadable named settings file stops", async () => {
   await using other = new Stranger();
   const { warning } = other;
   expect(await other.command("new", "a")).toEqual({ code: 0, stdout: "a\n", stderr: warning });
@@ -75,7 +75,7 @@ test.skipIf(!canSwitch)("a server starts, commands are found again, and a sessio
   await until("every process to end", () => other.wsh.processes().length === 0);
 });
 
-test.skipIf(!canSwitch)("sessions end when they are told to, though their state directory was taken away", async () => {
+test.skipIf(!canSwitch)("sessions end on request, though their state directory was removed", async () => {
   await using other = new Stranger();
   fs.mkdirSync(other.state, { mode: 0o700 });
   fs.chownSync(other.state, NOBODY, NOBODY);

@@ -20,13 +20,13 @@ function constantsOf(headers: HeaderFacts): Map<string, number> {
   return new Map([...requests, ...Object.values(headers.numbers).flatMap((numbers) => Object.entries(numbers))]);
 }
 
-test.each(systems)("$name: every number of the table is that of the headers", ({ table, headers }) => {
+test.each(systems)("$name: every number of the table equals the headers'", ({ table, headers }) => {
   const known = constantsOf(headers);
   const ours = Object.entries(table.constants).map(([name, value]) => [name, value] as const);
   expect(ours).toEqual(ours.map(([name]) => [name, known.get(name) ?? null]));
 });
 
-test.each(systems)("$name: every layout of the table is what a compiler makes of the headers", ({ table, headers }) => {
+test.each(systems)("$name: every layout of the table equals a compiler's of the headers", ({ table, headers }) => {
   for (const [name, layout] of Object.entries(table.layouts)) {
     if (layout === null) {
       expect(headers.structs).not.toHaveProperty(name);

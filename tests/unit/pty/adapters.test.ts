@@ -237,7 +237,7 @@ describe.each(adapters)("$adapter", ({ opened, can }) => {
     }
   });
 
-  test.if(linux)("a child gets no descriptor of ours, and its terminal is not ours", async () => {
+  test.if(linux)("a child gets none of our descriptors, and its terminal is not ours", async () => {
     const controlling = () => readFileSync("/proc/self/stat", "utf8").split(") ")[1]?.split(" ")[4];
     const before = controlling();
     using first = await start("echo ready; sleep 5");

@@ -11,7 +11,7 @@ const FLOOD = "while :; do printf '%01000d' 0; done";
 const DROP_BYTES = 8 * 1024;
 const AWAITED_DROP_MS = 100;
 
-describe.if(linux)("terminals that are read in turns", () => {
+describe.if(linux)("reading terminals in turns", () => {
   let looks = 0;
   beforeAll(() =>
     beforeEachRead(() => {

@@ -99,7 +99,7 @@ describe("a counter file that is", () => {
     );
   });
 
-  test.if(platform().sockets.reportsSockets)("lost with the registry gives no id of a session that lives", async () => {
+  test.if(platform().sockets.reportsSockets)("lost with the registry assigns no id of a running session", async () => {
     using place = testInstance();
     store(place.instance, counters(7, 3, 5, 0));
     using dev = await session(place.instance, "dev");

@@ -391,7 +391,7 @@ describe("watching", () => {
     for (const listener of listeners) listener[Symbol.dispose]();
   });
 
-  test.if(platform().sockets.reportsSockets)("what somebody else has bound uses up no ids", async () => {
+  test.if(platform().sockets.reportsSockets)("names bound by others use up no ids", async () => {
     using place = testInstance();
     const { sessionsDir } = place.instance;
     // As in the process's own directory, and as in a separate file system.

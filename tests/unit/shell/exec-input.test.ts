@@ -91,7 +91,7 @@ describe("input of exec runs exactly, as one command", () => {
   }
 
   for (const kind of ["bash", "zsh"] as const) {
-    testWith(kind)(`${kind}: a plain command is in the history as it is`, async () => {
+    testWith(kind)(`${kind}: a plain command is in the history unchanged`, async () => {
       await using shell = ShellTerminal.start(kind, { files: rc });
       await shell.prompt();
       await shell.run(execInput("echo plain", kind, { bracketedPaste: true }).text);

@@ -265,7 +265,7 @@ describe("the portable script", () => {
       expect(terminal.output).not.toContain("wsh=");
     });
 
-    testWith(shell)(`sourced in a session of ${shell} that is marked already changes nothing`, async () => {
+    testWith(shell)(`sourced in a session of ${shell} with marks already changes nothing`, async () => {
       await using terminal = ShellTerminal.start(shell, { files: { [rc]: portableScript(shell) } });
       await terminal.prompt();
       const { sequence, marks } = await terminal.run("sh -c 'exit 3'");
