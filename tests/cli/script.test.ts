@@ -14,7 +14,7 @@ function written(name: string, text: string): string {
   return path;
 }
 
-test("a script runs commands, answers questions, looks at a screen, and leaves no session", async () => {
+test("a script runs commands, answers questions, reads a screen, and leaves no session", async () => {
   const file = written(
     "dialog.ts",
     `import { open } from "wsh";
@@ -49,7 +49,7 @@ console.log(JSON.stringify({ output, exitCode, name, age, row: screen.find("30")
   expect((await wsh.list()).length).toBe(before);
 });
 
-test("a failure says the line, what was waited for, the state with its reason, and the screen", async () => {
+test("a failure reports the line, the awaited condition, the state with its reason, and the screen", async () => {
   const file = written(
     "fails.ts",
     `import { open } from "wsh";\n\nconst t = await open();\nawait t.run("cat");\nawait t.expect(/never/, { timeout: 200 });\n`,
@@ -86,7 +86,7 @@ test("a failure says the line, what was waited for, the state with its reason, a
   expect(early.stderr).toStartWith('line 3: expect("x"): the command has ended (exit code 4), and it did not come');
 });
 
-test("a refused call names the option as it was written, and shows no screen; a failure shows the rows around the cursor", async () => {
+test("a refused call names the option as written, and shows no screen; a failure shows the rows around the cursor", async () => {
   const code = `
     const t = await open();
     const said = [];
@@ -136,7 +136,7 @@ test("a key, and a text, have been read and answered on the screen when the call
   expect(await wsh.ok("script", "-e", code)).toBe('["count 1","count 2","count 3"]\n');
 });
 
-test("what fails that nothing awaits ends a script at once, with its line, and no session stays; so does a signal", async () => {
+test("an unawaited failure ends a script at once, with its line, and no session stays; so does a signal", async () => {
   const cases = [
     [
       'const t = await open(); t.expect("never", { timeout: 50 });\nawait t.waitFor("later");',
@@ -176,7 +176,7 @@ test("what fails that nothing awaits ends a script at once, with its line, and n
   expect((await wsh.list()).filter(({ name }) => name.startsWith("script-"))).toEqual([]);
 });
 
-test("a server that is killed in the middle of a step fails the script and the tool, and no step is done twice", async () => {
+test("a server killed in the middle of a step fails the script and the tool, and no step is done twice", async () => {
   await using own = new McpInstance();
   const server = own.spawn(["server", "--bind", "127.0.0.1:0"]);
   await own.address(server);
@@ -203,7 +203,7 @@ test("a server that is killed in the middle of a step fails the script and the t
   expect([done("one"), done("two")]).toEqual(["n\n", "n\n"]);
 });
 
-test("a script comes by standard input, drives a session that exists, and exits with the code it sets", async () => {
+test("a script is read from standard input, drives an existing session, and exits with the code it sets", async () => {
   await wsh.session("mine");
   const input = `const t = await wsh.open("mine"); console.log((await t.exec("echo $((40+2))")).output); process.exitCode = 7;`;
   expect(await wsh.runWith({ input }, "script", "-")).toMatchObject({ code: 7, stdout: "42\n" });
@@ -294,7 +294,7 @@ test("shows", { command: "true" }, async (term) => expect(term).toShow(/x/));
 export { text };
 `,
   );
-  // Every member of the declaration is one of the language, and the other way round.
+  // Every member of the declaration is one of the language, and vice versa.
   const source = join(import.meta.dir, "../../src/client/terminal");
   written(
     "equal.ts",
@@ -365,7 +365,7 @@ same<keyof D.ExpectOptions, keyof NonNullable<Parameters<L.Terminal["expect"]>[1
   expect(tsc.stdout.toString()).toBe("");
 });
 
-test("a code that has to be typed within a time limit is, each time", async () => {
+test("a code with a time limit is typed in time, repeatedly", async () => {
   const code = `
     const t = await wsh.open();
     for (let n = 0; n < 10; n++) {
@@ -386,7 +386,7 @@ test.if(process.platform === "linux")("typing at a program that does not read is
   });
 });
 
-test("expect finds what has left the history", async () => {
+test("expect finds text that has left the history", async () => {
   const code = `
     const t = await wsh.open();
     await t.run("echo code 4711; seq 40000");
@@ -395,7 +395,7 @@ test("expect finds what has left the history", async () => {
   expect(await wsh.ok("script", "-e", code)).toBe("code 4711 12345 39999\n");
 });
 
-test("a loop over matches sees each once, also those that were printed at once, in scripts and in wsh_script", async () => {
+test("a loop over matches sees each once, also those printed at once, in scripts and in wsh_script", async () => {
   const code = `
     const t = await wsh.open();
     const all = [];
@@ -420,7 +420,7 @@ test("a shell whose start takes longer than the server waits for a prompt is wai
   fs.rmSync(join(wsh.dir, ".bash_profile"));
 });
 
-test("what has ended is known at once: to expect, and to a later script", async () => {
+test("an ended session is known at once: to expect, and to a later script", async () => {
   const began = `const t = await wsh.open("again", { create: true }); await t.run("echo asked; cat; false"); await t.expect("asked");`;
   await wsh.ok("script", "-e", began);
   const code = `
@@ -436,7 +436,7 @@ test("what has ended is known at once: to expect, and to a later script", async 
   expect(JSON.parse(await wsh.ok("script", "-e", code))).toEqual([130, "SIGINT", null, null, "(exit 7)", "late"]);
 });
 
-test("what the declaration names is there, in scripts and in wsh_script", async () => {
+test("every name of the declaration exists, in scripts and in wsh_script", async () => {
   const types = await wsh.ok("script", "--types");
   const members = (name: string) => {
     const [, body = ""] = new RegExp(`export interface ${name} [^{]*\\{([\\s\\S]*?)\\n  \\}`).exec(types) ?? [];

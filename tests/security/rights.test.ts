@@ -1,7 +1,7 @@
 /**
- * Who may do what, and where: every operation of the table, every request of a stream and every message, by every kind of
+ * Permissions of callers: every operation of the table, every request of a stream and every message, by every kind of
  * caller, for every spelling of a target, before and after sessions are renamed, panes moved, sessions killed and the
- * server restarted. What is expected stands here a second time: something new fails until somebody has said who may.
+ * server restarted. The expectations are a second list: a new operation fails until its permissions are added here.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
@@ -31,7 +31,7 @@ setDefaultTimeout(600_000);
 /** Every spelling in every phase; else each operation with one after the other. */
 const full = process.env.WSH_TEST_FULL === "1";
 
-/** The operations of each row of the table in docs/security.md; a new one fails until somebody has given it a row. */
+/** The operations of each row of the table in docs/security.md; a new one fails until it is given a row. */
 const rows: Readonly<Record<string, string>> = {
   "find sessions, machines, events, ports":
     "sessions.list servers.list servers.get server.info events.read ports.list session.get",
@@ -70,7 +70,7 @@ const rows: Readonly<Record<string, string>> = {
   "delete history, forget, change machines, persist, stop":
     "servers.add servers.remove servers.reload server.persist.set server.stop history.delete checkpoint.forget",
 };
-/** Rows of what is no operation: streams (below), and commands that need no server (agents.test.ts). */
+/** Rows that are not operations: streams (below), and commands that need no server (agents.test.ts). */
 const otherRows = ["attach, stream bytes", "tokens, links, logins, grants, fleets, settings and their hooks"];
 const columns = ["you", "operate", "observe", "one", "own", "others", "private", "grant"] as const;
 type Cells = Readonly<Record<(typeof columns)[number], string>>;
@@ -94,7 +94,7 @@ function cellsOf(name: string): Cells {
   return cells;
 }
 
-/** They end what the others are tried on, or are no test of rights with an input that they take as it is. */
+/** Operations that end the others' targets, or that do not test rights because they accept the input unchanged. */
 const notDone: ReadonlySet<string> = new Set(["server.stop", "session.kill"]);
 
 const accessOf = (name: string): Access => {
@@ -102,7 +102,7 @@ const accessOf = (name: string): Access => {
   return observe === "yes" ? "observe" : operate === "yes" ? "operate" : "admin";
 };
 
-/** What a stream may be asked besides operations; everything else between processes is refused. */
+/** Requests of a stream besides operations; everything else between processes is refused. */
 const streams: Readonly<Record<string, Access>> = {
   ...{ "peer.ping": "observe", "peer.resolve": "observe", "peer.attach": "observe", "peer.client": "observe" },
   ...{ "peer.subscribe": "observe", "peer.follow": "observe", "peer.raw": "observe", "peer.window": "observe" },
@@ -129,7 +129,7 @@ const ownProcesses: readonly string[] = [
 
 interface Kind {
   readonly access: Access;
-  /** It may use one session alone. */
+  /** A caller limited to one session. */
   readonly one: boolean;
   readonly token: string;
 }
@@ -145,7 +145,7 @@ async function logIn(): Promise<void> {
     kinds.set(`guest ${access}`, { access, one: true, token: await browser.login() });
   }
 }
-/** Ids of the sessions: of the callers' own, and of the others'. */
+/** Ids of the sessions: the callers' own, and the others'. */
 const ids = { own: "", other: "", ownPane: "", otherPane: "" };
 
 async function info(target: string): Promise<{
@@ -160,7 +160,7 @@ async function info(target: string): Promise<{
   return (await gateway.unix(`/sessions/${encodeURIComponent(target)}`)).json();
 }
 
-/** Every way in which a target can be written; `@7` and `@w5` are of a pane and a window of it. */
+/** Every form of a target; `@7` and `@w5` are of a pane and a window of it. */
 async function spellings(id: string, pane: string): Promise<string[]> {
   const { name, windows } = await info(id);
   const window = windows.find(({ panes }) => panes.some((each) => each.id === pane)) ?? windows[0];
@@ -199,7 +199,7 @@ afterAll(async () => {
   await gateway[Symbol.asyncDispose]();
 });
 
-/** What the answer to a call says of rights; "passed": it came to the operation's own checks. */
+/** The part of a call's answer about rights; "passed": it reached the operation's own checks. */
 type Said = "denied" | "unseen" | "passed";
 
 function said(code: string | undefined): Said {
@@ -215,7 +215,7 @@ function expected({ access, one }: Kind, name: string, scope: string, isOwn: boo
   return isOpen ? "passed" : "denied";
 }
 
-/** No operation takes this: what passes does nothing. */
+/** No operation accepts this: a call that passes does nothing. */
 const nothing: unknown = [];
 
 interface Door {
@@ -241,7 +241,7 @@ function httpDoor(token: string): Door {
   };
 }
 
-/** A letter may be written by its code, too. */
+/** A letter may be written as its escape, too. */
 function percent(letter: string): string {
   return letter === "%" ? letter : `%${letter.charCodeAt(0).toString(16)}`;
 }
@@ -283,7 +283,7 @@ async function asked(connection: Connection, op: string, input: unknown, target?
   );
 }
 
-/** Walks all operations through the doors of each kind of caller. @returns what was not as expected */
+/** Walks all operations through the interfaces of each kind of caller. @returns deviations from the expectations */
 async function walk(names: ReadonlySet<string> | null): Promise<string[]> {
   const wrong: string[] = [];
   const own = await spellings(ids.own, ids.ownPane);
@@ -300,19 +300,19 @@ async function walk(names: ReadonlySet<string> | null): Promise<string[]> {
       const targets = [...chosen(own).map((t) => [t, true] as const), ...chosen(other).map((t) => [t, false] as const)];
       for (const [target, isOwn] of targets) {
         const wanted = expected(caller, name, scope, isOwn);
-        // By an admin nothing is tried that would be done.
+        // As an admin no operation is tried that would be carried out.
         if (wanted === "passed" && (caller.access === "admin" || scope === "server")) continue;
         for (const door of full ? doors : [doors[(at + kind.length) % doors.length] as Door]) {
           if (door.name === "websocket" && (operation.ws.length === 0 || wanted === "passed")) continue;
           if (door.name === "http" && wanted === "passed") continue;
           const code = await door.ask(operation, target);
           const is = said(code);
-          // HTTP judges the form of a body first; not every way in takes this machine's own name.
+          // HTTP checks the form of a body first; not every interface accepts this machine's own name.
           if (door.name === "http" && code === "invalid_request") continue;
           const isAsExpected = target.includes("/") ? wanted === "passed" || is !== "passed" : is === wanted;
           if (!isAsExpected) wrong.push(`${kind}: ${door.name} ${name} '${target}': ${code}, not ${wanted}`);
         }
-        // A stream is one process's, which a target names no other of; it says of itself what it is not believed.
+        // A stream belongs to one process, so a target names no other; its own claims are not trusted.
         if (scope !== "server" && accessCovers(caller.access, operation.access)) continue;
         const there = await asked(stream.connection, name, nothing, target);
         if (said(there) !== "denied") wrong.push(`${kind}: stream ${name} '${target}': ${there}, not denied`);
@@ -324,10 +324,10 @@ async function walk(names: ReadonlySet<string> | null): Promise<string[]> {
   return wrong;
 }
 
-/** No input of any operation: what may be done is not. */
+/** Valid input of no operation: a permitted one is not carried out. */
 const unreadable: unknown = 0;
 
-test("every operation, by a person, and by an agent in a session of its own, a person's and a private one", async () => {
+test("every operation, by a person, and by an agent in its own session, a person's and a private one", async () => {
   const headers = { "Content-Type": "application/json", "Wsh-Agent": "evil" };
   const made = await gateway.fetch("/sessions", { method: "POST", headers, body: '{"name":"its"}' });
   const { id: its } = await made.json();
@@ -343,7 +343,7 @@ test("every operation, by a person, and by an agent in a session of its own, a p
       const wanted = cellsOf(name)[column as keyof Cells];
       for (const [how, agent] of Object.entries(agents)) {
         const caller = { ...personContext.caller, ...(column === "you" ? {} : agent) };
-        // Of a buffer, those of others are meant.
+        // Of a buffer, others' are selected.
         const input =
           column === "you" || column === "own"
             ? unreadable
@@ -381,13 +381,13 @@ test("every operation, by a person, and by an agent in a session of its own, a p
   for (const name of ["its", "hushed"]) await gateway.ok("kill", name);
 });
 
-/** What may not change by any of this. */
+/** State that none of this may change. */
 async function facts(): Promise<string> {
   const { name, rows, tags, windows } = await info(ids.other);
   return JSON.stringify({ name, rows, tags, windows: windows.map((each) => each.panes.map(({ id }) => id)) });
 }
 
-test("each operation has one who may, and each request between processes", async () => {
+test("each operation has a permitted caller, and so has each request between processes", async () => {
   expect([...rowOf.keys()].sort()).toEqual(operations.map(({ name }) => name as string).sort());
   expect([...documented.keys()].sort()).toEqual([...Object.keys(rows), ...otherRows].sort());
   for (const { name, access } of operations) expect([name, accessOf(name)]).toEqual([name, access]);
@@ -409,7 +409,7 @@ test("each operation has one who may, and each request between processes", async
   expect([...said].sort()).toEqual([...Object.keys(streams), ...ownProcesses].sort());
 });
 
-test("every operation, by every kind of caller and spelling of a target, over every way in", async () => {
+test("every operation, by every kind of caller and form of a target, over every interface", async () => {
   const before = await facts();
   expect(await walk(null)).toEqual([]);
   expect(await facts()).toBe(before);
@@ -436,7 +436,7 @@ test("every request of a stream, by every kind of caller", async () => {
   expect(wrong).toEqual([]);
 });
 
-test("what a terminal does by itself shows a caller of one session nothing of another, nor what only looks changes anything", async () => {
+test("a terminal's own actions show a caller of one session nothing of another, and a read-only one changes nothing", async () => {
   await gateway.type("hidden", "echo not''-for-guests\r");
   await gateway.shows("hidden", /^not-for-guests$/m);
   const before = await facts();
@@ -464,7 +464,7 @@ test("what a terminal does by itself shows a caller of one session nothing of an
     }),
   );
   const opened = await Promise.all(terminals);
-  // What is typed then filters, chooses, ends and renames.
+  // Input then filters, chooses, ends and renames.
   for (const keys of ["hid", "\x18", "y", "\x12", "taken\r", "\x1b[B\r", "\x14made\r"]) {
     await Bun.sleep(60);
     for (const { connection } of opened) connection.sendBytes(messageTypes.input, Buffer.from(keys));
@@ -479,8 +479,8 @@ test("what a terminal does by itself shows a caller of one session nothing of an
   expect(listed.map(({ name }: { name: string }) => name).sort()).toEqual(["hidden", "pub"]);
 });
 
-test("every message of every stream, by who only looks, changes nothing", async () => {
-  /** What a client sends of each type, and what comes of it. */
+test("every message of every stream, by a read-only caller, changes nothing", async () => {
+  /** Messages of a client of each type, and their effect. */
   const sent: Readonly<Record<keyof typeof messageTypes, string | null>> = {
     ...{ hello: "{}", request: null, response: "{}", cancel: '{"id":1}', event: '{"event":"moved"}' },
     ...{ output: "x", input: "typed-by-looker\r", frame: "{}", images: "x", resize: '{"rows":5,"cols":10}', end: "{}" },
@@ -525,7 +525,7 @@ test("every message of every stream, by who only looks, changes nothing", async 
   expect(await gateway.ok("screen", "pub")).not.toContain("typed-by-looker");
 });
 
-test("over MCP a caller of one session is told of others what it is told of none", async () => {
+test("over MCP a caller of one session is told the same of others as of unknown ones", async () => {
   const wrong: string[] = [];
   for (const [kind, { token, one }] of kinds) {
     if (!one) continue;
@@ -553,10 +553,10 @@ test("over MCP a caller of one session is told of others what it is told of none
   expect(wrong).toEqual([]);
 });
 
-/** One operation of each scope and access: enough where the way to the session is what is tried. */
+/** One operation of each scope and access: enough where the path to the session is tested. */
 const few: ReadonlySet<string> = new Set(["session.get", "screen.get", "input.send", "pane.list", "session.update"]);
 
-test("after a rename, a pane that moved, a restart and a kill, what is somewhere else is", async () => {
+test("after a rename, a moved pane, a restart and a kill, rights follow the session", async () => {
   const phases: [string, () => Promise<unknown>][] = [
     [
       "renamed, and the names are others'",
