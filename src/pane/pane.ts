@@ -247,9 +247,13 @@ export class Pane {
     return this.program.send(bytes);
   }
 
-  /** A person typed. @param flags the program's modes at that time */
-  typed(bytes: Uint8Array, flags: PtyFlags | null): void {
-    this.typedAt = this.clock.now();
+  /**
+   * Keys of an attached terminal. @param flags the program's modes at that time
+   * @param byAgent the terminal is an AI agent's: its commands are not a person's, in histories and receipts too
+   */
+  typed(bytes: Uint8Array, flags: PtyFlags | null, byAgent = false): void {
+    if (byAgent) this.sentAt = this.clock.now();
+    else this.typedAt = this.clock.now();
     this.agent.input(bytes);
     this.commands.cookedLine.ended(bytes);
     this.program.typed();

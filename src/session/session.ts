@@ -398,13 +398,16 @@ export class Session<P extends PaneRef = PaneRef> {
     this.events.emit("listed", undefined);
   }
 
-  /** A person typed at an attached terminal: this counts as activity even while keys are captured. */
-  typed(viewer: number, bytes: Uint8Array, to: TypedInput = this.pane, flags = to.flags()): void {
+  /**
+   * Keys of an attached terminal: they count as activity even while keys are captured.
+   * @param byAgent an AI agent attached the terminal: nothing that follows is a person's
+   */
+  typed(viewer: number, bytes: Uint8Array, to: TypedInput = this.pane, flags = to.flags(), byAgent = false): void {
     to.activity.record();
     this.typedIn = to.id;
     if (!this.keyboard.type(viewer, bytes, isSecret(flags))) return;
     this.submitted.typed(to.id, bytes, { viewer, at: this.clock.now(), wall: this.clock.wall() });
-    to.typed(bytes, flags);
+    to.typed(bytes, flags, byAgent);
   }
 
   /** A streaming client connected or disconnected. */

@@ -104,8 +104,8 @@ export interface TypedInput {
   readonly activity: { record(): void };
   /** Modes that the program has set on its terminal; null: unknown. */
   flags(): PtyFlags | null;
-  /** A person typed. @param flags the program's modes at that time */
-  typed(bytes: Uint8Array, flags: PtyFlags | null): void;
+  /** Keys of an attached terminal. @param flags the program's modes at that time @param byAgent it is an AI agent's terminal */
+  typed(bytes: Uint8Array, flags: PtyFlags | null, byAgent?: boolean): void;
 }
 
 /**

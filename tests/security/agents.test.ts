@@ -366,6 +366,16 @@ print(text.decode(errors='replace'))`;
   const other = await spawned({ ...wsh.env }, join(wsh.dir, "any", "codex"), ...program, "send", "lair-2", "x");
   expect(other.error).toContain("nobody is attached");
   expect((await wsh.list()).find(({ name }) => name === "theirs")?.tags).toEqual([]);
+  // A command that it types there is not a person's.
+  own.type("\x1b");
+  await own.sees((text) => !text.includes("Command palette"));
+  own.type("echo typed-$((40+2))\r");
+  await own.sees("typed-42");
+  const record = await until("the command in the history", async () => {
+    const { commands } = JSON.parse(await wsh.ok("history", "--json", "--session", "lair-2"));
+    return commands.find(({ command }: { command: string }) => command.includes("echo typed"));
+  });
+  expect(record.by).toBe("agent");
   // Nor does it choose the ssh agent of the person's shells.
   expect(fs.existsSync(agentLink(wsh.instance))).toBe(false);
   await byAgent("kill", "lair-2");

@@ -239,10 +239,10 @@ export class LocalPane implements PlacedPane {
     void this.own.window.resize(size);
   }
 
-  type(bytes: Uint8Array, flags?: PtyFlags | null): void {
+  type(bytes: Uint8Array, flags?: PtyFlags | null, byAgent?: boolean): void {
     const { own } = this;
     const placed = this.copyMode.isOn || own.layout.top > 0 ? this.pointer.place(bytes, { top: 0, left: 0 }) : bytes;
-    this.give(placed, flags);
+    this.give(placed, flags, byAgent);
   }
 
   idleMs(): number {
@@ -394,10 +394,10 @@ export class LocalPane implements PlacedPane {
     return !elements.hasOverlays && elements.panels().length === 0;
   }
 
-  private give(bytes: Uint8Array, flags?: PtyFlags | null): void {
+  private give(bytes: Uint8Array, flags?: PtyFlags | null, byAgent?: boolean): void {
     if (bytes.length === 0) return;
     if (this.copyMode.isOn) this.copyMode.push(bytes);
-    else this.own.typed(0, bytes, this.pane, flags);
+    else this.own.typed(0, bytes, this.pane, flags, byAgent);
   }
 
   private makeCopyMode(): PaneCopyMode {

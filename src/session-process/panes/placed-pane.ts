@@ -49,7 +49,7 @@ export interface PlacedPane {
   readonly isSynchronized: boolean;
   resize(size: Size): void;
   /** A person typed. @param flags modes of its program's terminal, if just read */
-  type(bytes: Uint8Array, flags?: PtyFlags | null): void;
+  type(bytes: Uint8Array, flags?: PtyFlags | null, byAgent?: boolean): void;
   /** Time since the last activity in the pane, in ms. */
   idleMs(): number;
   /**

@@ -126,7 +126,7 @@ export function typedIn(self: ShownWindow): TypedInput {
       },
     },
     flags: () => self.arrangement.localOf(self.active)?.pane.flags() ?? null,
-    typed(bytes, flags) {
+    typed(bytes, flags, byAgent) {
       const { window } = self;
       const { placed, ended } = self.arrangement;
       const panes = typedPanes(window);
@@ -138,7 +138,7 @@ export function typedIn(self: ShownWindow): TypedInput {
         return;
       }
       for (const pane of panes)
-        if (!ended.has(pane)) placed.get(pane)?.type(bytes, pane === window.active ? flags : undefined);
+        if (!ended.has(pane)) placed.get(pane)?.type(bytes, pane === window.active ? flags : undefined, byAgent);
     },
   };
 }

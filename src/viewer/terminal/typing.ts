@@ -65,7 +65,7 @@ export class Typing {
       return;
     }
     presentation.typed();
-    session.typed(viewer.id, bytes, shown.typed);
+    session.typed(viewer.id, bytes, shown.typed, undefined, viewer.by.caller.agent !== undefined);
   }
 
   /** For a view: whether a person in the session that shows it has it on the screen. */
