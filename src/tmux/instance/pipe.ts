@@ -17,8 +17,8 @@ export const PIPE = "WSH_TMUX_PIPE";
 /** Bytes not yet read by the command above which the pane's output waits. */
 const HIGH_BYTES = 1024 * 1024;
 
-/** Time in which a restarted pane is looked for, in ms. */
-const FOLLOW_MS = 1_000;
+/** Time in which a restarted pane is looked for, in ms: a crowded machine takes over a second. */
+const FOLLOW_MS = 3_000;
 
 const PipeSchema = v.pipe(
   v.string(),
