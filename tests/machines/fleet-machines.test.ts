@@ -87,7 +87,7 @@ testFleet("lists show local sessions alone, and the fleet's on request", async (
   await until("the new session", async () => names(await json(bob, "/sessions?all_machines=1")).includes("m1/made"));
   const made = await json(bob, "/sessions", { name: "remote", server: "m2" });
   expect(made).toMatchObject({ status: 201, body: { name: "m2/remote", server: "m2" } });
-  await bob.fetch("/sessions/m2%2Ffar", { method: "DELETE" });
+  await bob.fetch("/sessions/m2%2Fremote", { method: "DELETE" });
   await m1.ok("kill", "made");
   await until("both to be gone", async () => names(await json(bob, "/sessions?all_machines=1")).length === 3);
 });
