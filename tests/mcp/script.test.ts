@@ -195,6 +195,8 @@ test("a session that ends in the middle of a wait: one answer from every interfa
   for (const [way, end] of Object.entries(ways)) {
     const name = `ends-${way}`;
     const { pid } = await own.session(name);
+    // The end of the shell's start would answer `ended`.
+    await own.ok("wait", name, "prompt");
     const code = `const t = await wsh.open("${name}");
 const steps = [t.expect("never"), t.waitFor("never"), t.ended()];
 print(...(await Promise.all(steps.map((step) => step.catch((error) => error.message.split("\\n")[0])))));`;
