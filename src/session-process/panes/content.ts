@@ -184,8 +184,8 @@ export class Content implements PaneRef {
     return this.view().typed.flags();
   }
 
-  typed(bytes: Uint8Array): void {
-    this.view().typed.typed(bytes, null);
+  typed(bytes: Uint8Array, _flags: PtyFlags | null, byAgent?: boolean): void {
+    this.view().typed.typed(bytes, null, byAgent);
   }
 
   release(gone: WshError): void {

@@ -91,6 +91,8 @@ export class LocalPane implements PlacedPane {
   private timer: Timer | null = null;
   private later: Timer | null = null;
   private repaint: Timer | null = null;
+  /** Whether the newest keys are an AI agent's: copy mode and the mouse pass keys on later. */
+  private byAgent = false;
   private readonly ends: (() => void)[];
   readonly of = new Home({ isShown: () => this.own.viewers.count > 0, end: () => this.endProgram() });
 
@@ -239,10 +241,10 @@ export class LocalPane implements PlacedPane {
     void this.own.window.resize(size);
   }
 
-  type(bytes: Uint8Array, flags?: PtyFlags | null, byAgent?: boolean): void {
-    const { own } = this;
-    const placed = this.copyMode.isOn || own.layout.top > 0 ? this.pointer.place(bytes, { top: 0, left: 0 }) : bytes;
-    this.give(placed, flags, byAgent);
+  type(bytes: Uint8Array, flags?: PtyFlags | null, byAgent = this.byAgent): void {
+    this.byAgent = byAgent;
+    const isMoved = this.copyMode.isOn || this.own.layout.top > 0;
+    this.give(isMoved ? this.pointer.place(bytes, { top: 0, left: 0 }) : bytes, flags);
   }
 
   idleMs(): number {
@@ -303,11 +305,10 @@ export class LocalPane implements PlacedPane {
     this.of.set(home, isOffered);
   }
 
-  /** No window shows it for now. */
+  /** No window shows it for now; its timers are set again if it returns. */
   leave(): void {
     this.port = null;
     for (const timer of [this.timer, this.later, this.repaint]) clearTimeout(timer ?? undefined);
-    // They are set again if it returns.
     this.timer = null;
     this.repaint = null;
   }
@@ -394,10 +395,10 @@ export class LocalPane implements PlacedPane {
     return !elements.hasOverlays && elements.panels().length === 0;
   }
 
-  private give(bytes: Uint8Array, flags?: PtyFlags | null, byAgent?: boolean): void {
+  private give(bytes: Uint8Array, flags?: PtyFlags | null): void {
     if (bytes.length === 0) return;
     if (this.copyMode.isOn) this.copyMode.push(bytes);
-    else this.own.typed(0, bytes, this.pane, flags, byAgent);
+    else this.own.typed(0, bytes, this.pane, flags, this.byAgent);
   }
 
   private makeCopyMode(): PaneCopyMode {

@@ -65,7 +65,7 @@ export class Typing {
       return;
     }
     presentation.typed();
-    session.typed(viewer.id, bytes, shown.typed, undefined, viewer.by.caller.agent !== undefined);
+    this.give(bytes);
   }
 
   /** For a view: whether a person in the session that shows it has it on the screen. */
@@ -76,10 +76,15 @@ export class Typing {
 
   /** The terminal itself reports gaining or losing the focus: programs that requested it are notified. */
   focused(on: boolean): void {
-    const { session, viewer, shown } = this;
+    const { viewer, shown } = this;
     if (viewer.isOver) return;
     this.parts.focus.focused(on);
     const isTold = shown.modes.focus && !viewer.readOnly && !isOthers({ by: viewer.by, shown });
-    if (isTold) session.typed(viewer.id, on ? FOCUS_IN : FOCUS_OUT, shown.typed);
+    if (isTold) this.give(on ? FOCUS_IN : FOCUS_OUT);
+  }
+
+  private give(bytes: Uint8Array): void {
+    const { id, by } = this.viewer;
+    this.session.typed(id, bytes, this.shown.typed, undefined, by.caller.agent !== undefined);
   }
 }
