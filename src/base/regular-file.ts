@@ -1,4 +1,4 @@
-/** Reads files that people name: an endless file, or one that waits for a writer, must not block the process. */
+/** Reads files that people name, without blocking on an endless file or on a pipe without a writer. */
 import fs from "node:fs";
 
 /** @param path a regular file, or /dev/null @throws the system's error, or an error for any other kind of file */

@@ -18,7 +18,7 @@ export class UsageError extends Error {
 
 /**
  * @param given options as commander names them, and arguments
- * @param names how messages name inputs that are no options
+ * @param names names in messages for inputs that are not options
  * @throws UsageError for the first broken rule
  */
 export function requireOptions(

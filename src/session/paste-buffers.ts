@@ -43,8 +43,8 @@ export class PasteBuffers {
 
   /** The newest copy without a given name; null: there is none. */
   get newest(): string | null {
-    const buffers = this.found();
-    return buffers === undefined ? null : this.textOf(buffers);
+    const newest = this.found();
+    return newest === undefined ? null : this.textOf(newest);
   }
 
   /** Stores a text; without a name, a text equal to the newest is not added. @throws WshError payload_too_large */
@@ -139,8 +139,8 @@ export class PasteBuffers {
   }
 
   private find(name?: string): BufferEntry {
-    const files = this.found(name);
-    if (files !== undefined) return files;
+    const buffer = this.found(name);
+    if (buffer !== undefined) return buffer;
     throw notFound(name);
   }
 
