@@ -90,7 +90,11 @@ async function attachedTo(session: string): Promise<number> {
 browserTest("a command that took long is told once to who is elsewhere, and not to who looks at it", async () => {
   await gateway.create({ name: "slow", shell: undefined });
   const { page, faults, notices, leave } = await noticed("slow");
-  const run = (command: string) => gateway.unix("/sessions/slow/exec", { json: { command } });
+  await gateway.unix("/sessions/slow/wait", { json: { any_of: ["prompt"] } });
+  const run = async (command: string) => {
+    const answer = await (await gateway.unix("/sessions/slow/exec", { json: { command } })).json();
+    expect(answer).toMatchObject({ state: "finished", exit_code: 0 });
+  };
   await run("echo seen");
   // The page has received its end, too: later events belong to the next command.
   await page.waitForFunction(() => document.querySelector(".session .command")?.textContent === "✓ echo seen");
