@@ -43,7 +43,7 @@ const rows: Readonly<Record<string, string>> = {
   "read layouts, terminals, drawings, questions":
     "session.clients overlay.list overlay.get panel.list panel.get input.mode focus.get screen_mode.get ask.list layout.get",
   "take receipts": "commands.receipt receipt.key",
-  "learn whether a person is there": "ask.person",
+  "learn whether a person is present": "ask.person",
   "read buffers": "buffer.list buffer.get",
   "ask a person, offer a line, wait for a process, report a state":
     "ask ask.cancel prompt.offer process.wait agent.report",
@@ -63,7 +63,7 @@ const rows: Readonly<Record<string, string>> = {
     "overlay.create overlay.replace overlay.patch overlay.spans overlay.write overlay.delete overlay.clear panel.create " +
     "panel.replace panel.patch panel.spans panel.write panel.delete panel.clear element.batch focus.set focus.unset " +
     "screen_mode.enter_alt screen_mode.exit_alt terminal.show",
-  "read what a terminal has brought (variables)": "session.environment",
+  "read the variables of the attached terminal": "session.environment",
   "save a checkpoint under a label": "checkpoint.save",
   "restore and delete checkpoints": "checkpoint.restore checkpoint.delete",
   "answer a question by a call": "ask.answer",
