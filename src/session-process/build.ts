@@ -30,6 +30,7 @@ import { leasePort } from "../registry/port-lease.ts";
 import type { Claim } from "../registry/register.ts";
 import { type KnownLinks, markEnded, markLive, releaseSession, renameSession } from "../registry/registry.ts";
 import { Session } from "../session/session.ts";
+import { settleSwap } from "../session/windows/order.ts";
 import { oneWindow, paneEntry, takePane, type Windows } from "../session/windows/state.ts";
 import { broughtNames } from "../settings/brought-names.ts";
 import type { Settings } from "../settings/table.ts";
@@ -332,10 +333,14 @@ function firstWindows(
   const pane = paneEntry(paneId(claim.id), defined({ env }));
   if (kept === null) return oneWindow(claim.window, pane, base);
   const there = new Set(first.map(({ id }) => paneId(id ?? claim.id)));
-  return Object.values(kept.panes).reduce((state, { id, view }) => {
-    if (view !== null || there.has(id)) return state;
-    return takePane(state, id, { rows: spec.create.rows, cols: spec.create.cols }) ?? state;
-  }, kept);
+  const isPresent = (pane: string): boolean => kept.panes[pane]?.view != null || there.has(pane);
+  return Object.keys(kept.panes).reduce(
+    (state, id) => {
+      if (isPresent(id)) return state;
+      return takePane(state, id, { rows: spec.create.rows, cols: spec.create.cols }) ?? state;
+    },
+    settleSwap(kept, isPresent),
+  );
 }
 
 /** Looks for the sources of views again after everything restored can be found: a missing one loses its place. */

@@ -113,3 +113,30 @@ test("a process that only runs a window of a killed session ends by itself; wsh 
   await wsh.ok("stop");
   expect(wsh.hosts()).toEqual([]);
 });
+
+test("a moved pane outlives its old process: although that is running again, and as a shell in a private session", async () => {
+  await using all = await splitServer({ intervals: { checkpointRest: 50 } });
+  const { wsh, http } = all;
+  await wsh.session("one");
+  await wsh.ok("new", "hidden", "--private");
+  const moved = [];
+  for (const to of ["one", "hidden"]) {
+    const from = await wsh.session(`from-${to}`);
+    await http.expect(201, http.post(`/sessions/${from.id}/windows`, {}));
+    await wsh.ok("exec", from.pane_id, "--", "cd /usr && echo mark-$((6 * 7))");
+    await wsh.ok("window", "move", `from-${to}:0`, to);
+    moved.push(from.pane_id);
+  }
+  const [one = 0, , fromOne = 0, fromHidden = 0] = wsh.hosts();
+  process.kill(one, "SIGSTOP");
+  process.kill(fromOne, "SIGKILL");
+  await wsh.ok("restore", "from-one");
+  process.kill(one, "SIGCONT");
+  const [pane = "", lost = ""] = moved;
+  await until("its restore", async () => (await wsh.run("screen", pane)).stdout.includes("restored: above"));
+  expect(await wsh.screen(pane)).toContain("mark-42");
+  process.kill(fromHidden, "SIGKILL");
+  const panes = async () => (await wsh.list()).find(({ name }) => name === "hidden")?.windows[1]?.panes ?? [];
+  await until("a shell in its place", async () => (await panes()).some(({ id }) => id !== lost));
+  expect(await wsh.ok("exec", "hidden:1", "--", "pwd")).toBe("/usr\n");
+});

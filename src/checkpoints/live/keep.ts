@@ -103,6 +103,8 @@ export class Checkpoints implements Disposable {
       session.events.on("resized", touch),
       session.events.on("drawn", drawn),
       session.events.on("info", () => this.infoChanged()),
+      // A pane that moved to another session is private as that session is.
+      own.events.on("private", () => this.infoChanged()),
       own.events.on("destroyed", ({ reason }) => this.over(reason)),
       () => ends[Symbol.dispose](),
     ];

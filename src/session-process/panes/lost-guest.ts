@@ -1,6 +1,7 @@
 /**
  * A pane of this session whose process, another session's, is gone: it is restarted here from its checkpoint, as in a
- * restored session. If only the connection was lost, it is shown again.
+ * restored session. Without one, because the session is private or stores nothing, a new shell takes its place. If only
+ * the connection was lost, the pane is shown again.
  */
 import * as v from "valibot";
 import { lives } from "../../checkpoints/dying.ts";
@@ -10,9 +11,13 @@ import { whyCrashed } from "../../checkpoints/files/sessions.ts";
 import { paneSpec } from "../../checkpoints/launch.ts";
 import { SessionSpecSchema } from "../../launch/session-spec.ts";
 import type { Logger } from "../../log/log.ts";
+import { isDirectory } from "../../platform/directory.ts";
+import { defined } from "../../protocol/defined.ts";
+import { WshError } from "../../protocol/errors.ts";
 import { paneNumber } from "../../protocol/names.ts";
 import { linkPane } from "../../registry/panes.ts";
-import { windowWith } from "../../session/windows/state.ts";
+import { replacePane } from "../../session/windows/changes.ts";
+import { paneEntry, windowWith } from "../../session/windows/state.ts";
 import { planPane } from "../create.ts";
 import type { SessionParts } from "../parts.ts";
 import { placeGuest } from "./moving.ts";
@@ -30,14 +35,24 @@ export async function recoverGuest(
   await arrangement.change(async () => {
     if (arrangement.placed.get(pane) !== lost || session.lifetime.isEnding) return;
     try {
-      if (isConnected) await placeGuest(parts, pane, lost.socket, lost.size);
-      else await startAgain(parts, pane, env);
+      if (!isConnected || !(await showAgain(parts, lost))) await startAgain(parts, pane, env);
       arrangement.place();
     } catch (error) {
       logger.warn("a pane whose process is gone has no checkpoint here", { pane, error });
-      arrangement.remove(pane, { code: null, signal: null });
+      await startInstead(parts, lost).catch(() => arrangement.remove(pane, { code: null, signal: null }));
     }
   });
+}
+
+/** @returns false if the process at the socket does not have the pane: it was started after a crash */
+async function showAgain(parts: SessionParts, { id, socket, size }: ViewLink): Promise<boolean> {
+  try {
+    await placeGuest(parts, id, socket, size);
+    return true;
+  } catch (thrown) {
+    if (WshError.from(thrown).code !== "pane_not_found") throw thrown;
+    return false;
+  }
 }
 
 /** @throws WshError checkpoint_not_found: it belongs to another session, or it has no checkpoint */
@@ -54,4 +69,27 @@ async function startAgain(parts: SessionParts, pane: string, env: Readonly<Recor
   const owner = session.owner ?? undefined;
   arrangement.put(await keeper.adopt(planned, { id, window, request, startedByProgram: true, owner }));
   if (id !== processId) await linkPane(instance, processId, number, id);
+}
+
+/** A new shell takes the pane's place. @throws WshError of new panes */
+async function startInstead(parts: SessionParts, lost: ViewLink): Promise<void> {
+  const { arrangement, session } = parts;
+  const { state } = arrangement;
+  const { title = null, keep = null, env } = state.panes[lost.id] ?? {};
+  const { cwd } = lost.paneInfo();
+  const local = await parts.start(
+    {
+      create: { command: null, cwd: null, shell: null, env: env ?? null },
+      cwd: cwd !== null && isDirectory(cwd) ? cwd : "/",
+      window: windowWith(state, lost.id).id,
+      byPerson: false,
+      owner: session.owner ?? { kind: "person", name: "wsh" },
+    },
+    lost.size,
+  );
+  arrangement.put(local);
+  arrangement.commit(replacePane(state, lost.id, paneEntry(local.id, { title, keep, ...defined({ env }) })));
+  arrangement.forget(lost.id);
+  arrangement.events.emit("paneEnded", { pane: lost.id, exit: { code: null, signal: null }, kept: false });
+  session.notice.show(`the process of pane ${lost.id} is gone; ${local.id} is a new shell in its place`);
 }

@@ -141,7 +141,8 @@ export async function swapWindowAway(parts: SessionParts, id: number, other: str
     back.next = replaceWindow(before, id, wholeOf(sent));
     come.use(await Taking.of(parts, sent.panes, arrangement.area));
     come.defer(() => arrangement.commit(before));
-    arrangement.commit(withWindow(before, wholeOf(sent), place));
+    const incoming = wholeOf(sent);
+    arrangement.commit(withWindow(before, { ...incoming, window: { ...incoming.window, replaces: id } }, place));
     await parts.keeper.layoutKept();
     back.active = sent.window.active;
   });

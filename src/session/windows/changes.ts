@@ -143,6 +143,13 @@ export function swap(state: Windows, one: string, other: string): Windows {
   return putWindow(putWindow(state, change(from)), change(to));
 }
 
+/** Another pane has the place of one of the session. */
+export function replacePane(state: Windows, pane: string, by: PaneEntry): Windows {
+  const { [pane]: _, ...panes } = state.panes;
+  const window = withNames(windowWith(state, pane), (each) => (each === pane ? by.id : each));
+  return putWindow({ ...state, panes: { ...panes, [by.id]: by } }, window);
+}
+
 /** The window with its panes renamed. */
 export function withNames(window: WindowEntry, name: (pane: string) => string): WindowEntry {
   const { root, floats, active, recent } = window;

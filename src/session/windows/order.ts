@@ -98,3 +98,14 @@ export function replaceWindow(state: Windows, id: number, { window, panes }: Who
   const added = withWindow(rest, { window, panes }, { index, base: index, makeRoom: false, focus: false });
   return { ...added, recent: state.recent.map((each) => (each === id ? window.id : each)) };
 }
+
+/** After a crash during a swap with another session: the incoming window has the outgoing one's place if that has left. */
+export function settleSwap(state: Windows, isPresent: (pane: string) => boolean): Windows {
+  const incoming = state.windows.find(({ replaces }) => replaces !== undefined);
+  if (incoming === undefined) return state;
+  const { replaces, ...window } = incoming;
+  const outgoing = state.windows.find(({ id }) => id === replaces);
+  const rest = withoutWindow(state, window.id);
+  if (outgoing === undefined || rest === null || panesIn(outgoing).some(isPresent)) return putWindow(state, window);
+  return replaceWindow(rest, outgoing.id, { ...wholeWindow(state, window.id), window });
+}

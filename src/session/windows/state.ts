@@ -47,6 +47,8 @@ export interface WindowEntry {
   readonly synchronized: boolean;
   /** Panes, most recently active first. */
   readonly recent: readonly string[];
+  /** The window whose place it takes once a swap with another session is complete; absent: there is none. */
+  readonly replaces?: number;
 }
 
 export interface Windows {

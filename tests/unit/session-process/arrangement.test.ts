@@ -3,7 +3,15 @@ import { expect, test } from "bun:test";
 import { layoutPanels } from "../../../src/compositor/panel-layout.ts";
 import type { Size } from "../../../src/protocol/size.ts";
 import { breakOut, join, preset, resize, show, split, swap, zoom } from "../../../src/session/windows/changes.ts";
-import { activeWindow, oneWindow, paneEntry, type Windows } from "../../../src/session/windows/state.ts";
+import { settleSwap, withWindow } from "../../../src/session/windows/order.ts";
+import {
+  activeWindow,
+  addWindow,
+  oneWindow,
+  paneEntry,
+  type Windows,
+  windowById,
+} from "../../../src/session/windows/state.ts";
 import { Arrangement } from "../../../src/session-process/panes/arrangement.ts";
 import type { PlacedPane } from "../../../src/session-process/panes/placed-pane.ts";
 
@@ -120,4 +128,26 @@ test.each(Object.entries(changes))("%s", (_, change) => {
   }
   // At least each resized pane, the positions, and the report.
   expect(failures).toBeGreaterThan(2);
+});
+
+test("an interrupted swap: the incoming window has the place of the outgoing one if that has left, else its own", () => {
+  const two = addWindow(oneWindow(1, paneEntry("@1")), 2, paneEntry("@2"), { focus: true, name: null, base: 0 });
+  const incoming = { ...windowById(oneWindow(3, paneEntry("@3")), 3), replaces: 2 };
+  const swapping = withWindow(
+    two,
+    { window: incoming, panes: [paneEntry("@3")] },
+    { index: null, base: 0, makeRoom: false, focus: false },
+  );
+  const numbers = ({ windows }: Windows) => windows.map(({ id, index }) => [id, index]);
+  const left = settleSwap(swapping, (pane) => pane !== "@2");
+  expect([numbers(left), left.recent[0]]).toEqual([
+    [
+      [1, 0],
+      [3, 1],
+    ],
+    3,
+  ]);
+  const stayed = settleSwap(swapping, () => true);
+  expect(numbers(stayed)).toEqual([...numbers(two), [3, 2]]);
+  expect(JSON.stringify([left, stayed])).not.toContain("replaces");
 });
