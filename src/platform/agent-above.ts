@@ -6,7 +6,7 @@
 
 import type { OwnerProcess } from "../protocol/owner.ts";
 import { agentOfProgram } from "./agent-programs.ts";
-import { startedIn } from "./child-limits.ts";
+import { hasLeftPane, startedIn } from "./child-limits.ts";
 import { type AgentTable, agentInEnvironment, agentTable } from "./known-agents.ts";
 import { platform } from "./platform.ts";
 import type { Listeners, Stat } from "./port.ts";
@@ -28,25 +28,30 @@ export function knowAgents(entries: readonly string[]): void {
   match = agentTable(entries);
 }
 
-/** @param pid the first ancestor @returns the nearest agent's name; null: none is found */
+/**
+ * @param pid the first ancestor
+ * @returns the nearest agent's name; null: none is found. The variable of the outermost process counts: it is the one
+ * that the pane's program has, and each program below may choose another.
+ */
 export function agentAbove(pid: number): string | null {
   const { processes, listeners } = platform();
   const first = processes.stat(pid);
   let named: string | null = null;
+  let owner: string | null = null;
   let below: Stat | null = null;
   for (let stat = first, depth = 0; stat !== null && stat.pid > 1 && depth < MAX_DEPTH; depth++) {
     const args = processes.args(stat.pid);
     const agentMatch = match({ name: stat.name, args });
     if (agentMatch !== null) return agentMatch.name;
-    if (isOurs(stat.pid, args)) return below === null ? null : agentOfPane(pid, below, stat.pid);
+    if (isOurs(stat.pid, args)) return below === null ? null : agentOfPane(pid, below, stat.pid, owner);
     const env = listeners?.environment(stat.pid) ?? [];
-    const owner = ownerIn(env);
-    if (owner !== null) return owner;
+    owner = ownerIn(env) ?? owner;
     named ??= agentInEnvironment(env);
     below = stat;
     stat = processes.stat(stat.ppid);
   }
-  return named ?? (first === null || listeners === null ? null : agentInPaneOf(first, listeners));
+  const inPane = first === null || listeners === null ? null : agentInPaneOf(first, listeners);
+  return inPane ?? owner ?? named;
 }
 
 /**
@@ -59,9 +64,16 @@ export function agentAt(pid: number): string | null {
   return isGone ? ENDED_CALLER : agentAbove(pid);
 }
 
-/** @param top the program that `starter` has started, above the process `pid` or that itself */
-function agentOfPane(pid: number, top: Stat, starter: number): string | null {
-  return agentOfProgram(top, starter) ?? (startedIn(pid)?.isAgents === true ? ENDED_AGENT : null);
+/**
+ * @param top the program that `starter` has started, above the process `pid` or that itself
+ * @param owner the agent in the environment of `top`
+ */
+function agentOfPane(pid: number, top: Stat, starter: number, owner: string | null): string | null {
+  return agentOfProgram(top, starter) ?? owner ?? (paneOf(pid)?.isAgents === true ? ENDED_AGENT : null);
+}
+
+function paneOf(pid: number) {
+  return startedIn(pid, (process) => isOurs(process, platform().processes.args(process)));
 }
 
 function ownerIn(env: readonly string[]): string | null {
@@ -74,7 +86,7 @@ function ownerIn(env: readonly string[]): string | null {
  */
 function agentInPaneOf({ pid, tty }: Stat, listeners: Listeners): string | null {
   const { processes } = platform();
-  const from = startedIn(pid);
+  const from = paneOf(pid);
   if (from === null) return null;
   const isThere = isOurs(from.process, processes.args(from.process));
   const all = isThere ? listeners.children(from.process) : [];
@@ -141,7 +153,7 @@ function isOurs(pid: number, args: readonly string[]): boolean {
   const file = listeners === null ? null : processes.executable(pid);
   if (file === null) return true;
   const isBun = listeners?.environment(pid).some((each) => each.startsWith("BUN_BE_BUN=")) === true;
-  return pathIn(file) === pathIn(process.execPath) && !isBun && startedIn(pid) === null;
+  return pathIn(file) === pathIn(process.execPath) && !isBun && hasLeftPane(pid);
 }
 
 function pathIn(link: string): string {

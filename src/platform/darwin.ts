@@ -39,6 +39,7 @@ export const darwin: PlatformTable = {
     LOCAL_PEERPID: 2,
     RLIMIT_NOFILE: 8,
     RLIMIT_LOCKS: null,
+    RLIMIT_RTTIME: null,
     MFD_CLOEXEC: null,
     ENOENT: 2,
     ECONNREFUSED: 61,

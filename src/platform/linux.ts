@@ -43,6 +43,7 @@ export const linux: PlatformTable = {
     LOCAL_PEERPID: null,
     RLIMIT_NOFILE: 7,
     RLIMIT_LOCKS: 10,
+    RLIMIT_RTTIME: 15,
     MFD_CLOEXEC: 1,
     ENOENT: 2,
     ECONNREFUSED: 111,

@@ -51,6 +51,7 @@ interface Constants {
   // sys/resource.h
   readonly RLIMIT_NOFILE: number;
   readonly RLIMIT_LOCKS: number | null;
+  readonly RLIMIT_RTTIME: number | null;
   // linux/memfd.h
   readonly MFD_CLOEXEC: number | null;
   // errno.h

@@ -24,6 +24,7 @@ const common = {
 const ofLinux = {
   ppoll: { args: ["ptr", "usize", "ptr", "ptr"], returns: "i32" },
   syscall: { args: ["i64", "i32", "ptr", "u32", "u32"], returns: "i64" },
+  prlimit: { args: ["i32", "i32", "ptr", "ptr"], returns: "i32" },
   memfd_create: { args: ["ptr", "u32"], returns: "i32" },
 } as const;
 
