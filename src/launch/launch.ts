@@ -44,6 +44,8 @@ export function selfCommand(args: readonly string[]): string[] {
 export function childEnv(instance: Instance, options: SpawnOptions): Record<string, string> {
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(options.env ?? process.env)) if (value !== undefined) env[name] = value;
+  // Others recognise our processes by their file, unless such variables give them other code.
+  for (const name of ["BUN_OPTIONS", "LD_PRELOAD", "LD_AUDIT"]) delete env[name];
   if (instance.configNamed) env.WSH_CONFIG = instance.configFile;
   return env;
 }

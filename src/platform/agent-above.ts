@@ -21,6 +21,9 @@ const ENDED_CALLER = "a process that has ended";
 /** `wsh`, renamed or not, or its source. */
 const program = /(?:^|\/)(?:wsh[^/]*|main\.ts)$/;
 
+/** Variables by which a process runs other code than its file's. */
+const otherCode = /^(?:BUN_BE_BUN|BUN_OPTIONS|LD_PRELOAD|LD_AUDIT)=/;
+
 let match: AgentTable = agentTable();
 
 /** @param entries the setting `agents` */
@@ -39,19 +42,33 @@ export function agentAbove(pid: number): string | null {
   let named: string | null = null;
   let owner: string | null = null;
   let below: Stat | null = null;
+  let inPane: (() => string | null) | null = null;
   for (let stat = first, depth = 0; stat !== null && stat.pid > 1 && depth < MAX_DEPTH; depth++) {
     const args = processes.args(stat.pid);
     const agentMatch = match({ name: stat.name, args });
     if (agentMatch !== null) return agentMatch.name;
-    if (isOurs(stat.pid, args)) return below === null ? null : agentOfPane(pid, below, stat.pid, owner);
+    const role = inPane === null ? ourRole(stat.pid, args) : null;
+    if (role !== null) {
+      const [top, starter, named] = [below, stat.pid, owner];
+      inPane = () => (top === null ? null : agentOfPane(pid, top, starter, named));
+      if (role === "certain") return inPane();
+    }
     const env = listeners?.environment(stat.pid) ?? [];
     owner = ownerIn(env) ?? owner;
     named ??= agentInEnvironment(env);
     below = stat;
     stat = processes.stat(stat.ppid);
   }
-  const inPane = first === null || listeners === null ? null : agentInPaneOf(first, listeners);
-  return inPane ?? owner ?? named;
+  if (inPane !== null) return inPane();
+  const left = first === null || listeners === null ? null : agentInPaneOf(first, listeners);
+  return left ?? owner ?? named;
+}
+
+/** The agent that started this process; null: none did, or another process of ours. Valid until it leaves its pane. */
+export function agentOfStarter(): string | null {
+  const { processes, listeners } = platform();
+  const own = processes.stat(process.pid);
+  return agentAbove(process.ppid) ?? (own === null || listeners === null ? null : agentInPaneOf(own, listeners));
 }
 
 /**
@@ -142,18 +159,28 @@ export function isWrapper([program = "", ...args]: readonly string[]): boolean {
   return wrapper.test(name) || (shell.test(name) && /^-\w*c/.test(args.find((each) => !/^-(?!\w*c)/.test(each)) ?? ""));
 }
 
-/** A session process or a server: the agent that started it does not own its panes and hooks. */
 function isOurs(pid: number, args: readonly string[]): boolean {
+  return ourRole(pid, args) !== null;
+}
+
+/**
+ * A session process or a server: the agent that started it does not own its panes and hooks. Of one that hides its
+ * memory, as a signer of receipts does, the file cannot be read; another program can hide in the same way.
+ */
+function ourRole(pid: number, args: readonly string[]): "certain" | "probable" | null {
   const index = args.findIndex((arg) => program.test(arg));
   const role = args[index + 1];
-  if (index === -1 || index > 2 || (role !== "session-process" && role !== "server")) return false;
+  if (index === -1 || index > 2 || (role !== "session-process" && role !== "server")) return null;
   const { processes, listeners } = platform();
-  // Another program may have the same words, or be this one as a bun. Our processes leave the pane in which they were
-  // started. An upgrade deletes the file of running programs; macOS reports the path at the start.
-  const file = listeners === null ? null : processes.executable(pid);
-  if (file === null) return true;
-  const isBun = listeners?.environment(pid).some((each) => each.startsWith("BUN_BE_BUN=")) === true;
-  return pathIn(file) === pathIn(process.execPath) && !isBun && hasLeftPane(pid);
+  // macOS reports the path at the start.
+  if (listeners === null) return "certain";
+  // Another program may have the same words, or be this one with other code. Our processes leave the pane in which they
+  // were started. An upgrade deletes the file of running programs.
+  if (!hasLeftPane(pid)) return null;
+  const file = processes.executable(pid);
+  if (file === null) return "probable";
+  const isOtherCode = listeners.environment(pid).some((each) => otherCode.test(each));
+  return pathIn(file) === pathIn(process.execPath) && !isOtherCode ? "certain" : null;
 }
 
 function pathIn(link: string): string {

@@ -133,7 +133,11 @@ function limitsIn(pid: number): Limits | null {
   const realtime = /^Max realtime timeout\s+\w+\s+(\w+)\s/m.exec(text ?? "");
   if (locks === null) return null;
   const place = number(locks[1]) - MARK;
-  return { locks: number(locks[2]), realtime: number(realtime?.[1]), place: place >= 0 && place < RANGE ? place : null };
+  return {
+    locks: number(locks[2]),
+    realtime: number(realtime?.[1]),
+    place: place >= 0 && place < RANGE ? place : null,
+  };
 }
 
 let holds: boolean | null = null;

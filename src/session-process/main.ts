@@ -8,12 +8,12 @@ import * as v from "valibot";
 import { SessionServer } from "../endpoint/session-server.ts";
 import { prepareRuntimeDir, resolveInstance, sessionSocket } from "../instance/paths.ts";
 import { reportFailure, reportReady } from "../launch/report.ts";
-import { SessionSpecSchema } from "../launch/session-spec.ts";
+import { type SessionSpec, SessionSpecSchema } from "../launch/session-spec.ts";
 import type { AuditLog, AuditRecord } from "../log/audit/audit-log.ts";
 import { directAudit, directly } from "../log/audit/direct-audit.ts";
 import { withOutcome } from "../log/audit/outcome.ts";
 import { createLogger, type Logger } from "../log/log.ts";
-import { knowAgents } from "../platform/agent-above.ts";
+import { agentOfStarter, knowAgents } from "../platform/agent-above.ts";
 import { leavePane } from "../platform/child-limits.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import { defined } from "../protocol/defined.ts";
@@ -110,11 +110,24 @@ export async function runSessionProcess(): Promise<void> {
 }
 
 /** Makes programs besides the panes' (status_command) act for the agent that made the session or chose its settings. */
-function actFor(agent: string | null, { agents }: Settings): void {
+function actFor(agent: string | null): void {
   leavePane();
-  knowAgents(agents);
   if (agent === null) delete process.env.WSH_AGENT;
   else process.env.WSH_AGENT = agent;
+}
+
+/** What an agent starts is that agent's, whatever owners its specification names. */
+function ownedBy(agent: string | null, spec: SessionSpec): SessionSpec {
+  if (agent === null) return spec;
+  const owner = { kind: "agent", name: agent } as const;
+  const { restored, split } = spec;
+  const panes = split?.panes.map((pane) => ({ ...pane, restored: { ...pane.restored, owner } }));
+  return {
+    ...spec,
+    owner,
+    ...(restored === undefined ? {} : { restored: { ...restored, owner } }),
+    ...(split === undefined || panes === undefined ? {} : { split: { ...split, panes } }),
+  };
 }
 
 async function begin(): Promise<{
@@ -124,8 +137,8 @@ async function begin(): Promise<{
   /** Warnings about the settings, for the starting process. */
   warnings: readonly string[];
 }> {
-  const spec = v.parse(SessionSpecSchema, await Bun.stdin.json());
-  const instance = resolveInstance({ flags: { socket: spec.socket }, env: process.env });
+  const given = v.parse(SessionSpecSchema, await Bun.stdin.json());
+  const instance = resolveInstance({ flags: { socket: given.socket }, env: process.env });
   const loaded = loadSettings(instance, { env: process.env, tolerant: true });
   const { warnings } = loaded;
   let people: SessionProcess["session"] | null = null;
@@ -135,8 +148,10 @@ async function begin(): Promise<{
     people?.notice.show(fault);
   });
   const settings = live.values;
+  knowAgents(settings.agents);
+  const spec = ownedBy(agentOfStarter(), given);
   const owner = ownerIn(spec);
-  actFor(owner?.kind === "agent" ? owner.name : loaded.agent, settings);
+  actFor(owner?.kind === "agent" ? owner.name : loaded.agent);
   const logger = createLogger({ level: logLevelFor("session", loaded), format: settings.log_format });
   const audit = directAudit(instance, settings);
   const server = new SessionServer(

@@ -275,6 +275,33 @@ test("the kernel identifies an agent by its process, whatever it claims", async 
     process.exit();`;
   const { output } = await asAgent(process.execPath, "-e", raw);
   expect(output.trim().split("\n")).toEqual(["access_denied", "access_denied", "access_denied"]);
+  // Another agent's name in the environment, a specification by hand, and other code in our process add nothing.
+  await asAgent("true");
+  fs.copyFileSync(join(wsh.dir, "any", "claude"), join(wsh.dir, "any", "codex"));
+  await spawned({ ...wsh.env }, join(wsh.dir, "any", "codex"), ...program, "new", "codexs");
+  const claimed = await asAgent("env", "WSH_AGENT=codex", ...program, "send", "codexs", "x");
+  expect(claimed.error).toContain("claude may not");
+  const spec = join(wsh.dir, "spec.json");
+  const made = { socket: httpSocket, create: { name: "by-hand", command: "sleep 60" }, naming: "number" };
+  const owner = { kind: "person", name: "wsh" };
+  fs.writeFileSync(spec, JSON.stringify({ ...made, owner, env: wsh.env, cwd: "/", nofile: null }));
+  const runs = asAgent("sh", "-c", `exec ${self} session-process <${spec}`);
+  const session = await until("its session", async () => (await wsh.list()).find(({ name }) => name === "by-hand"));
+  expect(session.owner).toEqual({ kind: "agent", name: "claude" });
+  await wsh.ok("kill", "by-hand", "codexs");
+  await runs;
+  const code = join(wsh.dir, "code.js");
+  const words = JSON.stringify([...program, "send", "theirs", "x"]);
+  fs.writeFileSync(
+    code,
+    `if (process.argv.includes("session-process")) {
+      const { stderr } = Bun.spawnSync(${words}, { stderr: "pipe" });
+      console.error(stderr.toString());
+      process.exit(0);
+    }`,
+  );
+  const other = await asAgent("env", `BUN_OPTIONS=--preload ${code}`, ...program, "session-process");
+  expect(other.error).toContain("claude may not");
 });
 
 test("processes that an agent leaves behind, or has wsh run, count as the agent's; a person's do not", async () => {
