@@ -4,7 +4,7 @@ import { WshError } from "../protocol/errors.ts";
 import { parseTarget, sessionId, type Target } from "../protocol/names.ts";
 import { untilReleased } from "./dying.ts";
 import { Claims } from "./files/claims.ts";
-import { type CrashedSession, crashedNumbers, findCrashed, paneMeant, readCrashed } from "./files/sessions.ts";
+import { type CrashedSession, crashedNumbers, findCrashed, isAlive, paneMeant, readCrashed } from "./files/sessions.ts";
 import { type Restorer, startReader } from "./launch.ts";
 
 /** Like findCrashed, after the end of a process that was just killed. @throws WshError checkpoint_not_found */
@@ -23,7 +23,8 @@ export function allCrashed(instance: Instance, living: ReadonlySet<number> = new
   const claims = new Claims(instance);
   return crashedNumbers(instance, living).flatMap((number) => {
     const crashed = readCrashed(instance, number, claims);
-    return crashed === null || "trouble" in crashed ? [] : [crashed];
+    // A session that has just begun may have had no lock at the first look.
+    return crashed === null || "trouble" in crashed || isAlive(instance, number) ? [] : [crashed];
   });
 }
 

@@ -33,7 +33,7 @@ function open(path: string): number {
   if ((stat.mode & OTHERS) !== 0) fs.fchmodSync(fd, 0o600);
   if (stat.size <= largestLogBytes) return fd;
   // Without the lock, another process is moving the file right now: this line still belongs to the old one.
-  if (!tryFlock(fd) || !isFileAt(path, fd)) return fd;
+  if (tryFlock(fd).kind === "held" || !isFileAt(path, fd)) return fd;
   fs.renameSync(path, `${path}.1`);
   fs.closeSync(fd);
   return openLogFile(path, { rotate: false });

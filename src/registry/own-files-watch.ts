@@ -1,7 +1,8 @@
 /**
  * Watches the two files by which others find this process and recognise that it is alive: its socket, and its lock.
  * Either may be deleted under it (a cleaner of /tmp, the end of a login session, an emptied state directory). The files
- * themselves are watched, not their directories, so that other sessions cause no wake-ups; only its own renames do.
+ * themselves are watched, not their directories, so that other sessions cause no wake-ups; only its own renames do. Links
+ * are looked at with them: a deletion that still runs while the process registers again may take the new ones.
  */
 
 import fs from "node:fs";
@@ -23,11 +24,13 @@ export interface OwnFiles {
   readonly socket: string;
   /** The lock that the process holds now; after a loss, another one. */
   readonly life: LifeLock;
+  /** Whether the links lead to the process by which it is found, if there are any besides these two files. */
+  isLinked?(): boolean;
 }
 
 /**
- * Calls `lost` when the socket is gone, or the lock is gone or another process's, and again at growing intervals until
- * both exist; then watches the new ones. Runs until disposed; keeps no process alive.
+ * Calls `lost` when the socket is gone, or the lock is gone or another process's, or links are missing, and again at
+ * growing intervals until all exist; then watches the new ones. Runs until disposed; keeps no process alive.
  */
 export function watchOwnFiles(own: OwnFiles, lost: () => void): Disposable {
   let watchers: { close(): void }[] = [];
@@ -45,7 +48,8 @@ export function watchOwnFiles(own: OwnFiles, lost: () => void): Disposable {
     timer = null;
     const { socket, life } = own;
     const inode = fs.lstatSync(socket, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
-    const found = inode !== null && life.isFound ? `${inode} ${life.path}` : null;
+    const isFound = inode !== null && life.isFound && own.isLinked?.() !== false;
+    const found = isFound ? `${inode} ${life.path}` : null;
     if (found !== null && found === watched) return;
     stop();
     if (found === null) {

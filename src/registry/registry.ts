@@ -79,6 +79,12 @@ export function lookUp(entries: readonly SessionEntry[], target: Target): Sessio
   return named.find((entry) => !entry.ended) ?? named.at(-1);
 }
 
+/** Whether a session process is found by its ids and by a name, as long as the directory is usable. Reads every link. */
+export function isLinked(instance: Instance, id: number): boolean {
+  const entry = snapshot(instance).entries.find((each) => each.id === id);
+  return entry !== undefined && entry.session !== null && (entry.name !== null || entry.isMember);
+}
+
 /** Whether the session process's socket is still where it was bound: false after the runtime directory was deleted. */
 export function isRegistered(instance: Instance, id: number): boolean {
   return fs.existsSync(sessionSocket(instance, id));

@@ -32,7 +32,7 @@ export async function claimServer<T>(
   return withDirectoryLock(instance.sessionsDir, async () => {
     const isOwn = own !== undefined && isOurs(instance, own);
     for (const each of allSockets(instance)) {
-      if (isOwn) unlinkSocket(each);
+      if (isOwn || (own !== undefined && listenerPid(each) === process.pid)) unlinkSocket(each);
       else await clearSocket(instance, each);
     }
     removeFreeLock(instance);

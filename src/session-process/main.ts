@@ -25,7 +25,7 @@ import type { LifeLock } from "../registry/life-lock.ts";
 import { watchOwnFiles } from "../registry/own-files-watch.ts";
 import { leaveAsCarrier, linkAll } from "../registry/panes.ts";
 import { restoreSession } from "../registry/register.ts";
-import { releaseSession } from "../registry/registry.ts";
+import { isLinked, releaseSession } from "../registry/registry.ts";
 import { loadSettings, logLevelFor } from "../settings/settings.ts";
 import type { Settings } from "../settings/table.ts";
 import { takeWaitingKeys } from "../viewer/terminal/signalled-input.ts";
@@ -57,7 +57,12 @@ export async function runSessionProcess(): Promise<void> {
   let restoring = false;
   // The reason for a failure is logged once, however often it is retried.
   const failed = new Set<string>();
-  const files = { socket: sessionSocket(instance, sessionProcess.processId), life: built.life };
+  const { processId } = sessionProcess;
+  const files = {
+    socket: sessionSocket(instance, processId),
+    life: built.life,
+    isLinked: () => isLinked(instance, processId),
+  };
   using _watcher = watchOwnFiles(files, () => {
     if (restoring || session.lifetime.isEnding || session.lifetime.isOver) return;
     restoring = true;

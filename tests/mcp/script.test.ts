@@ -184,7 +184,9 @@ return { there, imported, made };`,
 test("a session that ends in the middle of a wait: one answer from every interface, and none reports a timeout", async () => {
   // Four interfaces wait, and two programs three times each: one more is refused.
   await using own = new McpInstance({}, { config: "max_waiters = 10" });
-  const [agent] = await Promise.all([own.client(), own.server()]);
+  // A client starts a server too, if there is none: one after the other.
+  await own.server();
+  const agent = await own.client();
   using ws = await connect({ socket: own.instance.httpSocket });
   const asked = { any_of: [{ type: "text" as const, text: "never" }], max_wait_ms: 20_000 };
   const ways: Readonly<Record<string, (name: string, pid: number) => unknown>> = {

@@ -1,12 +1,14 @@
 // Alone: counts how often processes are woken; a busy machine wakes them with retries of its own.
-/** At rest a session, its server and a bridge are never woken, and suspended connections lose nothing. Linux only. */
+/** At rest a session, its server and a bridge are never woken, a list wakes no session, and suspended connections lose nothing. Linux only. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import type { Socket } from "bun";
+import type { SessionInfo } from "../../src/protocol/session.ts";
 import { Wire } from "../../src/wire/socket.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
+import { Gateway } from "../support/server.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { PATIENCE_MS, until } from "../support/until.ts";
 
@@ -56,6 +58,41 @@ test.if(process.platform === "linux" && hasTmux)(
     await person.sees(/^52$/m);
   },
 );
+
+async function listed(gateway: Gateway): Promise<SessionInfo[]> {
+  return (await gateway.unix("/sessions")).json();
+}
+
+/** Run time of the processes' first threads, and how often they ran. */
+function runs(pids: readonly number[]): Promise<string[]> {
+  return Promise.all(pids.map((pid) => Bun.file(`/proc/${pid}/schedstat`).text()));
+}
+
+test("wakes no unused session, and still shows its age", async () => {
+  await using gateway = await Gateway.start();
+  for (const name of ["a", "b", "c"]) await gateway.create({ name });
+  await until("the shells at rest", async () => (await listed(gateway)).every(({ state }) => state === "prompt"));
+  const hosts = gateway.hosts();
+  const before = await until("nobody to be woken", async () => {
+    const one = await runs(hosts);
+    await listed(gateway);
+    await Bun.sleep(300);
+    return JSON.stringify(await runs(hosts)) === JSON.stringify(one) ? one : null;
+  });
+  const [first] = await listed(gateway);
+  let last = before;
+  // A timer of the engine may come between: a list that woke them would wake all, each time.
+  await until("lists that wake nobody", async () => {
+    for (let n = 0; n < 20; n++) await listed(gateway);
+    const after = await runs(hosts);
+    const woken = after.filter((text, at) => text !== last[at]).length;
+    last = after;
+    return woken < 2;
+  });
+  await Bun.sleep(60);
+  const [later] = await listed(gateway);
+  expect(later?.idle_ms).toBeGreaterThanOrEqual((first?.idle_ms ?? 0) + 50);
+}, 60_000);
 
 /** Two ends of a connection, of which `remote` is to be suspended. */
 class Pair implements AsyncDisposable {

@@ -1,4 +1,3 @@
-// Alone: compares ages, and counts the wakeups of a list.
 /**
  * A list is correct: the server's data on its sessions is compared with the answer of every session process, after
  * all kinds of changes, by the server and by others, notified and silent.
@@ -185,37 +184,6 @@ test("a program that stops waiting silently is not shown as waiting", async () =
   await until("it to ask for a password", async () => (await direct(gateway))[0]?.state === "password");
   expect(await state()).toBe("password");
 });
-
-/** Run time of the processes' first threads, and how often they ran. */
-function runs(pids: readonly number[]): Promise<string[]> {
-  return Promise.all(pids.map((pid) => Bun.file(`/proc/${pid}/schedstat`).text()));
-}
-
-test("wakes no unused session, and still shows its age", async () => {
-  await using gateway = await Gateway.start();
-  for (const name of ["a", "b", "c"]) await gateway.create({ name });
-  await until("the shells at rest", async () => (await listed(gateway)).every(({ state }) => state === "prompt"));
-  const hosts = gateway.hosts();
-  const before = await until("nobody to be woken", async () => {
-    const one = await runs(hosts);
-    await listed(gateway);
-    await Bun.sleep(300);
-    return JSON.stringify(await runs(hosts)) === JSON.stringify(one) ? one : null;
-  });
-  const [first] = await listed(gateway);
-  let last = before;
-  // A timer of the engine may come between: a list that woke them would wake all, each time.
-  await until("lists that wake nobody", async () => {
-    for (let n = 0; n < 20; n++) await listed(gateway);
-    const after = await runs(hosts);
-    const woken = after.filter((text, at) => text !== last[at]).length;
-    last = after;
-    return woken < 2;
-  });
-  await Bun.sleep(60);
-  const [later] = await listed(gateway);
-  expect(later?.idle_ms).toBeGreaterThanOrEqual((first?.idle_ms ?? 0) + 50);
-}, 60_000);
 
 test("a stopped process is unresponsive at once, and normal again on continuing; a killed one is gone", async () => {
   await using gateway = await Gateway.start();

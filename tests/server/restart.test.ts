@@ -1,6 +1,7 @@
 /** The server crashes, the sessions do not: it is killed at bad moments and restarted, and nothing is missing. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
+import { join } from "node:path";
 import { Http } from "../support/http.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { until } from "../support/until.ts";
@@ -119,6 +120,32 @@ test("a new server knows all sessions at its first request", async () => {
     return http.list().catch(() => null);
   });
   expect(list.map(({ name }) => name).sort()).toEqual(names);
+});
+
+test("a deletion that takes a session's name after it has registered again: it registers once more", async () => {
+  await using wsh = new Wsh();
+  const { id } = await wsh.session("one");
+  const { sessionsDir, namesDir } = wsh.instance;
+  const socket = () => fs.readdirSync(sessionsDir).find((file) => /^\d+\.sock$/.test(file));
+  fs.rmSync(join(sessionsDir, socket() ?? ""));
+  await until("its socket", () => socket() !== undefined && fs.existsSync(join(namesDir, "one")));
+  fs.rmSync(namesDir, { recursive: true });
+  const [session] = await until("its name", async () => {
+    const list = await wsh.list();
+    return list[0]?.name === "one" && fs.existsSync(join(namesDir, "one")) && list;
+  });
+  expect(session?.id).toBe(id);
+  expect((await wsh.run("screen", "one")).code).toBe(0);
+});
+
+test("a server whose first socket is deleted a moment before its second does not take itself for another one", async () => {
+  await using wsh = new Wsh();
+  const { pid } = await wsh.server();
+  const { httpSocket } = wsh.instance;
+  fs.rmSync(httpSocket.replace(/sock$/, "lock"));
+  fs.rmSync(httpSocket);
+  await until("the server", async () => (await wsh.fetch("/health", { keepalive: false }).catch(() => null))?.ok);
+  expect(wsh.servers()).toEqual([pid]);
 });
 
 test("the runtime directory is deleted under everything, and everything returns", async () => {

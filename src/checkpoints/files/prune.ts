@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Instance } from "../../instance/paths.ts";
 import { removeUnnamed } from "./named.ts";
 import { checkpointsDir, sessionDir } from "./places.ts";
-import { crashedNumbers, isOthers, removeSession } from "./sessions.ts";
+import { crashedNumbers, isAlive, isOthers, removeSession } from "./sessions.ts";
 
 /** Minimum interval between two checks by all processes of an instance, in ms: a check costs some calls per session. */
 const PAUSE_MS = 10 * 60_000;
@@ -39,7 +39,8 @@ export function prune(instance: Instance, { checkpoint_days, checkpoint_bytes }:
   const removed: number[] = [];
   for (const { number, bytes, newest } of oldestFirst) {
     const isOld = Date.now() - newest > checkpoint_days * DAY_MS;
-    if (!isOld && total <= checkpoint_bytes) continue;
+    // One that began after the first look has no file, and looks old.
+    if ((!isOld && total <= checkpoint_bytes) || isAlive(instance, number)) continue;
     removeSession(sessionDir(instance, number));
     total -= bytes;
     removed.push(number);
