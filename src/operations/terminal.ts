@@ -1,6 +1,7 @@
 /** Operations on a session's terminal: typing, reading, waiting for silence (docs/protocol.md, Terminal data). */
 import * as v from "valibot";
 import { StatusSchema } from "../protocol/commands.ts";
+import { OutputCursorSchema } from "../protocol/conditions.ts";
 import { described, integerFrom, optional } from "../protocol/fields.ts";
 import { FormatSchema, ScreenSchema, ScrollbackSchema } from "../protocol/screen.ts";
 import { SessionStateSchema } from "../protocol/session.ts";
@@ -73,10 +74,19 @@ export const terminalOperations = [
     scope: "pane",
     access: "observe",
     grant: "own-panes",
+    lasts: "program",
     summary: "The visible screen",
     input: v.object({
       format: FormatField,
       tail: TailField,
+      since: optional(OutputCursorSchema, "an output_cursor, with wait_ms or each"),
+      wait_ms: optional(WaitMsSchema, "with since: wait this long for output", 0),
+      each: optional(
+        v.boolean(),
+        "also the screens between since and now, oldest first, as earlier; kept from the first such call until 5 s " +
+          "after the last",
+        false,
+      ),
     }),
     output: v.object({
       ...ScreenSchema.entries,
@@ -86,8 +96,11 @@ export const terminalOperations = [
       disorder: StatusSchema.entries.disorder,
       output_cursor: v.number(),
       generation: v.number(),
+      earlier: v.optional(
+        v.array(v.object({ ...ScreenSchema.entries, output_cursor: v.number(), generation: v.number() })),
+      ),
     }),
-    errors: ["invalid_format", "parser_timeout", "parser_unavailable"],
+    errors: ["invalid_format", "invalid_cursor", "parser_timeout", "parser_unavailable"],
     http: [{ method: "GET", path: "/sessions/:name/screen" }],
     ws: ["get_screen"],
   }),

@@ -213,6 +213,11 @@ export class Pane {
     return this.program.hold();
   }
 
+  /** Until disposed, `chunk` is emitted also for what a program draws and draws over in one write. */
+  cutAtRedraws(): Disposable {
+    return this.program.cutAtRedraws();
+  }
+
   /** @throws WshError session_ended */
   signal(name: NodeJS.Signals, to: "foreground" | "group" | "child"): void {
     this.program.signal(name, to);

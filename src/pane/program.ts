@@ -11,6 +11,7 @@ import type { Pty, PtyExit, PtyFlags, PtyOpen, PtySpawn, SignalTarget } from "..
 import { TerminalModel, type TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
 import { InputGate } from "./input-gate.ts";
+import { cutAtRedraws } from "./output/redraws.ts";
 import type { ProgramPort } from "./ports.ts";
 import type { RestoredPane } from "./types.ts";
 
@@ -77,6 +78,7 @@ export class Program implements ProgramPort {
   /** Counts starts, so that a late event of an earlier program is not attributed to the present one. */
   private generation = 0;
   private readonly holds = new Set<object>();
+  private cuts = 0;
   /** Bytes parsed but not acknowledged yet, because the program is held. */
   private owed = 0;
   /** Whether the last output was, or may have been, the echo of a key. */
@@ -222,6 +224,12 @@ export class Program implements ProgramPort {
     };
   }
 
+  /** Until disposed, output that draws over its own is parsed in several chunks. */
+  cutAtRedraws(): Disposable {
+    this.cuts++;
+    return { [Symbol.dispose]: () => void this.cuts-- };
+  }
+
   /** Releases all holds, since the program is to end. */
   letGo(): void {
     this.holds.clear();
@@ -271,7 +279,8 @@ export class Program implements ProgramPort {
 
   private parse(bytes: Uint8Array): Promise<void> {
     this.passedBytes += bytes.length;
-    return this.terminal.write(bytes);
+    if (this.cuts === 0) return this.terminal.write(bytes);
+    return cutAtRedraws(bytes).reduce((_, piece) => this.terminal.write(piece), Promise.resolve());
   }
 
   /**

@@ -48,6 +48,7 @@ export function matchers(update: boolean): (terminal: Terminal) => TerminalMatch
           `toShow(${describe(what)})`,
           (screen) => screen.find(what) !== null,
           options,
+          true,
         );
       },
       async toHaveExited(code, options) {
@@ -73,6 +74,7 @@ export function matchers(update: boolean): (terminal: Terminal) => TerminalMatch
             },
             timeout ?? terminal.timeout,
             "",
+            true,
           )
           .catch(() => false);
         if (isSame) return;

@@ -9,16 +9,9 @@ import type { Trace } from "./trace.ts";
 
 export type TerminalTest = (terminal: Terminal) => unknown;
 
-/** Tests of the files so far; null: no file has imported `wsh/test`. */
-let count: number | null = null;
-export function testCount(): number | null {
-  return count;
-}
-
 /** Exports of `wsh/test` besides `wsh`. @throws outside a test runner */
 export async function testModule(wsh: Language, orders: Orders, trace: Trace | null): Promise<object> {
   if (orders.kind !== "test") throw new Error("'wsh/test' is for files that 'wsh test' runs");
-  count ??= 0;
   const { test: bunTest, expect, ...others } = await import("bun:test");
   const { projects, update, results } = orders;
 
@@ -26,7 +19,6 @@ export async function testModule(wsh: Language, orders: Orders, trace: Trace | n
     const act = typeof given === "function" ? given : last;
     const options = typeof given === "function" ? {} : given;
     if (act === undefined) throw new Error(`the test '${name}' has no function`);
-    count = (count ?? 0) + 1;
     const file = callingFile();
     for (const project of projects) {
       const whole = projects.length === 1 ? name : `${name} [${nameOf(project)}]`;

@@ -274,9 +274,11 @@ test("fails", { timeout: 200 }, async (t) => {
   );
   expect(await wsh.run("test", "left.test.ts", "--timeout", "2000")).toMatchObject({ code: 1 });
   expect((await wsh.list()).filter(({ name }) => name.startsWith("script-"))).toEqual([]);
-  written("none.test.ts", 'import { test } from "wsh/test";\nexport const own = test;\n');
-  const none = await wsh.run("test", "none.test.ts");
-  expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining("no tests: the files import wsh/test") });
+  for (const module of ["wsh/test", "bun:test"]) {
+    written("none.test.ts", `import { test } from "${module}";\nexport const own = test;\n`);
+    const none = await wsh.run("test", "--parallel", "none.test.ts");
+    expect(none).toMatchObject({ code: 1, stderr: expect.stringMatching(/\nwsh: no tests: the files call no test/) });
+  }
 }, 60_000);
 
 test("an editor finds the language's types", async () => {
@@ -404,6 +406,37 @@ test("a loop over matches sees each once, also those printed at once, in scripts
       for (let m = null; (m = await t.expect(/(\\w+) (\\d+)/, { orEnd: true, ...(m && { since: m.cursor }) })); ) all.push(m[2]);
     }`;
   const wanted = JSON.stringify("1 2 3 4 1 2 3 4 29998 29999 30000".split(" "));
+  expect(await wsh.ok("script", "-e", `${code} console.log(JSON.stringify(all))`)).toBe(`${wanted}\n`);
+  const client = await wsh.client();
+  const result = await client.callTool({
+    name: "wsh_script",
+    arguments: { code: `${code} return JSON.stringify(all)` },
+  });
+  expect(result.structuredContent).toMatchObject({ value: wanted });
+});
+
+test("waitFor sees screens that are replaced at once, and knows the end, in scripts and in wsh_script", async () => {
+  const code = String.raw`
+    const t = await wsh.open();
+    const all = [];
+    const draws = { "frame 70.": "\\e[?1049h\\e[H\\e[2Jframe %d.", "70 %": "\\e[H\\e[2J%d %%", "70": "\\r%d  " };
+    for (const [text, draw] of Object.entries(draws)) {
+      await t.run("clear; read x; printf '" + draw + "' {1..99}; read x; printf '\\e[?1049l'; echo bye");
+      await t.waitFor("input");
+      const seen = t.waitFor({ screen: (s) => s.rows.includes(text) });
+      await t.type("\n");
+      all.push((await seen).rows.includes(text));
+      all.push(await t.waitFor("never", { orEnd: true, timeout: 1 }).catch((thrown) => thrown.message.split("\n")[0]));
+      await t.type("\n");
+      all.push(await t.waitFor({ screen: (s) => s.find("never"), idle: 60_000 }, { orEnd: true }));
+    }
+    all.push((await t.waitFor(/^.*bye$/, { orEnd: true })).find("bye").text);
+    all.push(await t.waitFor(/never/, { orEnd: true }));
+    all.push(await t.waitFor({ screen: (s) => s.rows[99].length }).catch((thrown) => thrown.name));
+    await t.type("exit\n");
+    all.push(await t.waitFor({ screen: (s) => s.find("never"), text: "no" }, { orEnd: true }));`;
+  const each = [true, 'waitFor("never"): did not come within 1 ms', null];
+  const wanted = JSON.stringify([...each, ...each, ...each, "bye", null, "TypeError", null]);
   expect(await wsh.ok("script", "-e", `${code} console.log(JSON.stringify(all))`)).toBe(`${wanted}\n`);
   const client = await wsh.client();
   const result = await client.callTool({

@@ -1,9 +1,12 @@
 /** `wsh test`: runs tests of terminal programs, by the test runner of the Bun in the executable. */
-import { resolve } from "node:path";
+import fs from "node:fs";
+import os from "node:os";
+import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import type { Project } from "../../script/orders.ts";
 import { collect, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
+import { complain } from "../print.ts";
 import { carryOut } from "../session/script-process.ts";
 
 /** Default limit of a test in ms: enough for several steps that each reach their own limit. */
@@ -14,7 +17,8 @@ interface TestOptions {
   readonly update?: boolean;
   readonly size?: readonly string[];
   readonly term?: readonly string[];
-  readonly parallel?: number | boolean;
+  /** Text: a file that follows the flag. */
+  readonly parallel?: number | string | true;
   readonly rerunEach?: number;
   readonly retry?: number;
   readonly timeout?: number;
@@ -43,33 +47,47 @@ export function register(program: Command): void {
     .option("-u, --update", "write snapshots of screens that differ")
     .option("--size <colsxrows>", "size of the terminals (repeatable: every test runs on each; default 80x24)", collect)
     .option("--term <name>", "TERM of the programs (repeatable: every test runs with each)", collect)
-    .option("--parallel [n]", "run files in parallel, in N processes", wholeNumber(1))
+    .option("--parallel [n]", "run files in parallel, in N processes", (text) =>
+      /^-?\d+$/.test(text) ? wholeNumber(1)(text) : text,
+    )
     .option("--rerun-each <n>", "run every file N times", wholeNumber(1))
     .option("--retry <n>", "run a failed test again, at most N times (default: never)", wholeNumber(0))
     .option("--timeout <ms>", `longest time of a test in ms (default: ${TEST_MS})`, wholeNumber(1))
     .option("--junit <file>", "write a JUnit report")
     .option("--results <dir>", "where traces of failures go: a page of steps and screens, a recording", "test-results")
     .addHelpText("after", EXAMPLE)
-    .action(async (files: string[], options: TestOptions, command: Command) => {
+    .action(async (named: string[], options: TestOptions, command: Command) => {
       const projects = projectsOf(options);
       const { testNamePattern, parallel, rerunEach, retry, timeout = TEST_MS, junit, update = false } = options;
+      const files = typeof parallel === "string" ? [parallel, ...named] : named;
+      const directory = fs.mkdtempSync(join(os.tmpdir(), "wsh-test-"));
+      const report = join(directory, "junit.xml");
       const args = [
         ...["--timeout", String(timeout)],
         ...(testNamePattern === undefined ? [] : ["--test-name-pattern", testNamePattern]),
-        ...(parallel === undefined ? [] : [parallel === true ? "--parallel" : `--parallel=${parallel}`]),
+        ...(parallel === undefined ? [] : [typeof parallel === "number" ? `--parallel=${parallel}` : "--parallel"]),
         ...(rerunEach === undefined ? [] : [`--rerun-each=${rerunEach}`]),
         ...(retry === undefined ? [] : [`--retry=${retry}`]),
-        ...(junit === undefined ? [] : ["--reporter=junit", `--reporter-outfile=${junit}`]),
+        ...["--reporter=junit", `--reporter-outfile=${report}`],
         // Bun's runner takes only a path with "./" or "/" as a path; anything else filters names.
         ...files.map((file) => (file.startsWith("/") || file.startsWith(".") ? file : `./${file}`)),
       ];
-      process.exitCode = await carryOut(instanceOf(command), args, (socket) => ({
-        kind: "test",
-        socket,
-        projects,
-        update,
-        results: resolve(options.results),
-      }));
+      try {
+        const results = resolve(options.results);
+        const code = await carryOut(instanceOf(command), args, (socket) => ({
+          ...{ kind: "test", socket, projects, update, results },
+        }));
+        // The runner ends well, and writes no report, when no file has a test.
+        const isEmpty = code === 0 && !fs.existsSync(report);
+        if (isEmpty) complain("no tests: the files call no test(…)");
+        if (junit !== undefined && fs.existsSync(report)) {
+          fs.mkdirSync(dirname(resolve(junit)), { recursive: true });
+          fs.copyFileSync(report, resolve(junit));
+        }
+        process.exitCode = isEmpty ? 1 : code;
+      } finally {
+        fs.rmSync(directory, { recursive: true });
+      }
     });
 }
 

@@ -23,6 +23,7 @@ export interface Awaited {
   readonly password?: boolean;
   readonly fullscreen?: boolean;
   readonly agent?: "working" | "idle" | "needs_input";
+  /** A verdict on a screen, asked of each, however briefly it is shown. */
   readonly screen?: (screen: Screen) => boolean;
 }
 
@@ -80,13 +81,12 @@ export function patternOf(grep: string | RegExp): string {
   return flags === "" ? grep.source : `(?${flags})${grep.source}`;
 }
 
-/** Resolves true as soon as one wait is true, false once all are false; rejects if one fails before. */
-export async function firstTrue(waits: readonly Promise<boolean>[]): Promise<boolean> {
-  const isTrue = Promise.withResolvers<boolean>();
-  const all = Promise.all(waits.map((wait) => wait.then((holds) => holds && isTrue.resolve(true))));
-  all.then(
-    () => isTrue.resolve(false),
-    (thrown) => isTrue.reject(thrown),
-  );
-  return isTrue.promise;
+/** @throws WshError invalid_request: the verdict would always count as true */
+export function passes(test: NonNullable<Awaited["screen"]>, screen: Screen): boolean {
+  const verdict: unknown = test(screen);
+  if (verdict instanceof Promise)
+    throw new WshError("invalid_request", "the function of 'screen' must not be async: it judges the given screen", {
+      hint: "",
+    });
+  return Boolean(verdict);
 }

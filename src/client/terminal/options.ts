@@ -7,10 +7,14 @@ export interface StepOptions {
   readonly timeout?: number;
 }
 
-export interface ExpectOptions extends StepOptions {
+export interface WaitOptions extends StepOptions {
+  /** null when the command, or the program, ends or has ended before. */
+  readonly orEnd?: boolean;
+}
+
+export interface ExpectOptions extends WaitOptions {
   /** An output cursor: only later output counts. */
   readonly since?: number;
-  readonly orEnd?: boolean;
 }
 
 export interface ExecOptions extends StepOptions {
@@ -45,9 +49,9 @@ export interface OutputOptions {
   readonly max_bytes?: number;
 }
 
-/** The limit of a step. @throws WshError invalid_request */
+/** The limit of a step, in whole ms. @throws WshError invalid_request */
 export function limitOf(timeout: unknown): number {
-  return requireNumber("timeout", timeout);
+  return Math.ceil(requireNumber("timeout", timeout));
 }
 
 /** Refuses numbers that JSON would turn into null, under the name that the caller wrote. @throws WshError */

@@ -11,16 +11,7 @@ import type { ConditionInput } from "../../protocol/conditions.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { MAX_WAIT_MS } from "../../protocol/wait-times.ts";
-import {
-  type Awaited,
-  conditionOf,
-  conditionsOf,
-  firstTrue,
-  type Matched,
-  matched,
-  named,
-  patternOf,
-} from "./awaited.ts";
+import { type Awaited, conditionOf, conditionsOf, type Matched, matched, named, passes, patternOf } from "./awaited.ts";
 import { brief, briefOf, printedAs } from "./brief.ts";
 import { clickSequence } from "./click.ts";
 import type { FailureFacts } from "./failure.ts";
@@ -33,10 +24,12 @@ import {
   type OutputOptions,
   requireNumbers,
   type StepOptions,
+  type WaitOptions,
 } from "./options.ts";
 import { answered, isReadyAtPrompt } from "./reading.ts";
 import { Screen } from "./screen.ts";
 import { isGone, NotMet, type StepDoubt, type StepWatcher, seconds, stepped, written } from "./steps.ts";
+import { type Ask, decided, reached, screens } from "./waiting.ts";
 
 /** Calls an operation; operations of a session name it last. */
 export type Call = <N extends OperationName>(
@@ -60,6 +53,10 @@ export class Terminal implements AsyncDisposable {
   /** Cursor at which `expect` begins to search. */
   private since: number;
   private isClosed = false;
+  private readonly ask: Ask = async (name, input) => {
+    requireNumbers(input);
+    return this.call(name, input, this.target);
+  };
 
   constructor(
     private readonly call: Call,
@@ -169,59 +166,44 @@ export class Terminal implements AsyncDisposable {
   expect(what: string | RegExp, options: ExpectOptions): Promise<Matched | null>;
   async expect(what: string | RegExp, options: ExpectOptions = {}): Promise<Matched | null> {
     return this.step(this.expect, `expect(${written(what)})`, async () => {
-      const { since = this.since } = options;
+      const { since = this.since, orEnd = false } = options;
       const timeout = this.limit(options.timeout);
       const condition = conditionOf(what);
-      const atPrompt = options.orEnd === true ? (["prompt"] as const) : [];
-      const ends = this.command === undefined ? atPrompt : (["command_finished"] as const);
-      const deadline = Date.now() + timeout;
-      for (;;) {
-        const left = Math.max(0, deadline - Date.now());
-        const found = await this.ask("wait", {
-          any_of: [condition, "exited", ...ends],
-          since,
-          ...defined({ command_id: this.command }),
-          max_wait_ms: Math.min(left, MAX_WAIT_MS),
-        });
-        if (found.decided_by === condition.type) return matched(found);
-        if (found.decided_by === "timeout" && left > MAX_WAIT_MS) continue;
-        // A program's last output arrives with its end.
-        const last = await this.unlessGone(this.ask("wait", { any_of: [condition], since, max_wait_ms: 0 }));
-        if (last?.decided_by === condition.type) return matched(last);
-        if (options.orEnd === true && found.decided_by !== "timeout") return null;
-        throw new NotMet(await this.unmet(found, timeout, what));
-      }
+      const ends = orEnd || this.command !== undefined ? this.ends : [];
+      const found = await this.decide([condition, "exited", ...ends], since, timeout);
+      if (found.decided_by === condition.type) return matched(found);
+      // A program's last output arrives with its end.
+      const last = await this.unlessGone(this.ask("wait", { any_of: [condition], since, max_wait_ms: 0 }));
+      if (last?.decided_by === condition.type) return matched(last);
+      if (orEnd && found.decided_by !== "timeout") return null;
+      throw new NotMet(await this.unmet(found, timeout, what));
     });
   }
 
   /** Waits for a state, a text on the screen, silence, a port, the end, or a function's verdict on the screen. */
-  async waitFor(what: Awaited | string | RegExp, options: StepOptions = {}): Promise<Screen> {
+  waitFor(what: Awaited | string | RegExp, options?: WaitOptions & { readonly orEnd?: false }): Promise<Screen>;
+  /** With `orEnd`: null when the command, or the program, ends or has ended without it. */
+  waitFor(what: Awaited | string | RegExp, options: WaitOptions): Promise<Screen | null>;
+  async waitFor(what: Awaited | string | RegExp, options: WaitOptions = {}): Promise<Screen | null> {
     return this.step(this.waitFor, `waitFor(${written(what)})`, async () => {
       const timeout = this.limit(options.timeout);
       const wanted: Awaited = typeof what === "string" ? named(what) : what instanceof RegExp ? { regex: what } : what;
-      const { screen: test, text, regex } = wanted;
-      const pattern = regex === undefined ? null : new RegExp(regex);
-      const now = await this.screen();
-      if (text !== undefined && now.text.includes(text)) return now;
-      if (pattern?.test(now.text) === true) return now.showing(pattern);
       const conditions = conditionsOf(wanted);
-      if (test?.(now) === true) return now;
-      const waits: Promise<boolean>[] = [];
-      if (conditions.length > 0) waits.push(this.holds(conditions, now.output_cursor, timeout));
-      if (test !== undefined) {
-        waits.push(
-          this.until((screen) => (test(screen) ? true : null), timeout, "").then(
-            () => true,
-            () => false,
-          ),
-        );
-      }
-      if (waits.length === 0) throw new WshError("invalid_request", `${written(what)} names nothing to wait for`);
-      if (await firstTrue(waits)) {
-        const shown = await this.screen();
-        return pattern === null ? shown : shown.showing(pattern);
-      }
-      throw new NotMet((await this.hasEnded()) ? PROGRAM_ENDED : `did not come within ${seconds(timeout)}`);
+      const { text, regex, screen: test } = wanted;
+      const pattern = regex === undefined ? null : new RegExp(regex);
+      if (test === undefined && conditions.length === 0)
+        throw new WshError("invalid_request", `${written(what)} names nothing to wait for`);
+      const shows = (screen: Screen): boolean =>
+        (text !== undefined && screen.text.includes(text)) ||
+        (pattern !== null && screen.find(pattern) !== null) ||
+        (test !== undefined && passes(test, screen));
+      const ends = options.orEnd === true ? (["exited", ...this.ends] as const) : [];
+      const goal = { conditions, ends, shows, every: test !== undefined, command: this.command };
+      const result = await reached(this.ask, goal, Date.now() + timeout);
+      if (result instanceof Screen) return pattern === null ? result : result.showing(pattern);
+      if (result === "ended") return null;
+      const { reason = `did not come within ${seconds(timeout)}` } = result;
+      throw new NotMet((await this.hasEnded()) ? PROGRAM_ENDED : reason);
     });
   }
 
@@ -231,9 +213,10 @@ export class Terminal implements AsyncDisposable {
     text: string,
     test: (screen: Screen) => boolean,
     { timeout }: StepOptions = {},
+    every = false,
   ): Promise<true> {
     const look = (screen: Screen): true | null => (test(screen) ? true : null);
-    return this.step(method, text, () => this.until(look, this.limit(timeout), "did not come"));
+    return this.step(method, text, () => this.until(look, this.limit(timeout), "did not come", every));
   }
 
   /** Waits for the end of the command that runs, else of the session's program; at a prompt the last command has ended. */
@@ -249,7 +232,7 @@ export class Terminal implements AsyncDisposable {
     const { command } = this;
     const isShell = command === undefined && (await this.status()).last_command !== null;
     const ends = command !== undefined ? (["command_finished"] as const) : isShell ? (["prompt"] as const) : [];
-    if (!(await this.holds([...ends, "exited"], this.since, timeout)))
+    if ((await this.decide([...ends, "exited"], this.since, timeout)).decided_by === "timeout")
       throw new NotMet(`has not ended within ${seconds(timeout)}`);
     if (command === undefined) {
       const status = await this.status();
@@ -312,36 +295,27 @@ export class Terminal implements AsyncDisposable {
     return this.close();
   }
 
-  /** Tests the screen at every change until the test succeeds. @throws NotMet */
-  async until<R>(look: (screen: Screen) => R | null, timeout: number, otherwise: string): Promise<R> {
-    const deadline = Date.now() + timeout;
-    for (;;) {
-      const screen = await this.screen();
+  /**
+   * Tests the screen at every change until the test succeeds. @param every also screens that were replaced before they
+   * could be read @throws NotMet
+   */
+  async until<R>(look: (screen: Screen) => R | null, timeout: number, otherwise: string, every = false): Promise<R> {
+    let state = "";
+    for await (const screen of screens(this.ask, Date.now() + timeout, every)) {
       const found = look(screen);
       if (found !== null) return found;
-      const left = deadline - Date.now();
-      if (screen.state === "exited") throw new NotMet(`${otherwise}; the program has ended`);
-      if (left <= 0) throw new NotMet(`${otherwise} within ${seconds(timeout)}`);
-      // Ends with the next output, including drawing on the alternate screen.
-      await this.ask("output.get", { since: screen.output_cursor, wait_ms: Math.min(left, MAX_WAIT_MS), max_bytes: 0 });
+      ({ state } = screen);
     }
+    throw new NotMet(`${otherwise}${state === "exited" ? "; the program has ended" : ` within ${seconds(timeout)}`}`);
   }
 
-  /** Whether one of the conditions is met in time. */
-  private async holds(anyOf: readonly ConditionInput[], since: number, timeout: number): Promise<boolean> {
-    const names = new Set(anyOf.map((each) => (typeof each === "string" ? each : each.type)));
-    const deadline = Date.now() + timeout;
-    for (;;) {
-      const left = Math.max(0, deadline - Date.now());
-      const { decided_by } = await this.ask("wait", {
-        any_of: [...anyOf],
-        since,
-        ...defined({ command_id: this.command }),
-        max_wait_ms: Math.min(left, MAX_WAIT_MS),
-      });
-      if ((names as ReadonlySet<string>).has(decided_by)) return true;
-      if (decided_by !== "timeout" || left <= MAX_WAIT_MS) return false;
-    }
+  private decide(any_of: ConditionInput[], since: number, timeout: number): Promise<OperationOutput<"wait">> {
+    return decided(this.ask, { any_of, since, ...defined({ command_id: this.command }) }, Date.now() + timeout);
+  }
+
+  /** The end of the command that runs here, else of any. */
+  private get ends(): readonly ConditionInput[] {
+    return this.command === undefined ? ["prompt"] : ["command_finished"];
   }
 
   /** The shell may not have reached its prompt yet. */
@@ -407,11 +381,6 @@ export class Terminal implements AsyncDisposable {
 
   private limit(timeout: number | undefined): number {
     return limitOf(timeout ?? this.timeout);
-  }
-
-  private async ask<N extends OperationName>(name: N, input: OperationInput<N>): Promise<OperationOutput<N>> {
-    requireNumbers(input);
-    return this.call(name, input, this.target);
   }
 
   private step<R>(method: (...given: never[]) => unknown, text: string, act: () => Promise<R>): Promise<R> {

@@ -27,15 +27,15 @@ export const script = tool({
   name: "wsh_script",
   title: "Run a program on terminals",
   description:
-    "Many steps in one call: a TypeScript program with terminals and nothing else, for dialogs, menus, " +
-    'what branches. const t = await wsh.open("dev",{create:true,cwd}); wsh.open(): its own. ' +
+    "Many steps in one call: a TypeScript program with terminals only, for dialogs and menus. " +
+    'const t = await wsh.open("dev",{create:true,cwd}); wsh.open(): its own. ' +
     "await t.exec(cmd,{grep,timeout}) → {exit_code, output}; t.run(cmd) only starts, t.ended() its exit_code; t.type(text) (\\n is Enter), " +
     't.press("Down","Ctrl+C"), t.paste, t.click(text), t.resize({cols,rows}); t.expect(/re/ or text) what comes → [match, groups]; ' +
-    't.waitFor("prompt"|"input"|"password"|"fullscreen"|"exit"| shown text | /re/ | {idle,port,screen:(s)=>bool}) → screen; ' +
-    "t.screen() → text, rows, cursor, find(text), selected; t.output({since}), t.commands(). Waits end after 15 s ({timeout}); never sleep. " +
-    "Failures say line, reason, screen. print(result or screen), return (short) are the answer. E.g. " +
-    'await t.run("git add -p"); while (await t.expect(/Stage this hunk/,{orEnd:true})) await t.type("y\\n"); return (await t.exec("git diff --cached --stat")).output; — ' +
-    'await t.run("whiptail --menu M 15 40 2 a A b B"); await t.waitFor("Cancel"); while (!(await t.screen()).selected?.text.includes("b")) await t.press("Down"); await t.press("Enter"). ' +
+    't.waitFor("prompt"|"input"|"password"|"fullscreen"|"exit"|shown text|/re/|{idle,port,screen:(s)=>bool}) → screen; ' +
+    "t.screen() → text, rows, cursor, find(text), selected; t.output({since}), t.commands(). Waits end after 15 s ({timeout}); {orEnd:true}: null once the command ends. Never sleep. " +
+    "print(result or screen), return: the answer; failures say line, reason, screen. E.g. " +
+    'await t.run("git add -p"); while (await t.expect(/Stage this hunk/,{orEnd:true})) await t.type("y\\n"); return (await t.exec("git diff --cached --stat")).output; ' +
+    'Or: await t.run("whiptail --menu M 15 40 2 a A b B"); await t.waitFor("Cancel"); while (!(await t.screen()).selected?.text.includes("b")) await t.press("Down"); await t.press("Enter"). ' +
     "Past max_wait_ms: script_id, for resume. Guide: wsh:script.",
   core: true,
   access: "operate",

@@ -10,6 +10,7 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   window: "id of the window, `@w` and a number; a target",
   pane: "id of the pane, `@` and a number; a target",
   closed: "id of the pane or window that was closed",
+  earlier: "with each: the screens between since and now, oldest first",
   env: "environment variables over the session's",
   keep_after_exit: "keep the pane after its program exits; null: the setting",
   hidden: "not shown: no room for it, or another pane is zoomed",

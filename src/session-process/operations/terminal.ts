@@ -4,11 +4,13 @@
  */
 import { isText, unreadBy } from "../../pane/state/reading.ts";
 import { joined } from "../../pane/submits.ts";
+import { requireOwnCursor } from "../../pane/text/own-cursor.ts";
 import { cleanPaste } from "../../protocol/pasted-text.ts";
 import type { Line, Scrollback } from "../../protocol/screen.ts";
 import { quote } from "../../shell/words.ts";
 import { containing, type TerminalModel } from "../../terminal/model.ts";
 import type { PaneHandlers } from "./context.ts";
+import { followScreens } from "./screen-revisions.ts";
 import { disorderOf, lacksPlainEcho, NO_ECHO, shownScreen } from "./shown-screen.ts";
 import { decodeFor, typeInto } from "./typing.ts";
 
@@ -77,9 +79,16 @@ export const terminalHandlers: Pick<
     await typeInto(pane, typed);
     return { path, bytes: image.length };
   },
-  "screen.get": (pane, { format, tail }) =>
-    pane.terminal.atRest(() => {
+  "screen.get": async (pane, { format, tail, since, wait_ms, each }, { signal }) => {
+    const revisions = each ? followScreens(pane, format) : null;
+    using _following = revisions?.follow();
+    if (since !== undefined) {
+      requireOwnCursor(pane.text, since);
+      if (wait_ms > 0) await pane.outputAfter(since, wait_ms, signal);
+    }
+    return await pane.terminal.atRest(() => {
       const state = pane.state();
+      const earlier = since === undefined ? [] : (revisions?.between(since) ?? []);
       return {
         ...shownScreen(pane.terminal, format, tail),
         last_activity_ms: pane.activity.idleMs(),
@@ -88,8 +97,10 @@ export const terminalHandlers: Pick<
         ...disorderOf(pane),
         output_cursor: pane.giveCursor(),
         generation: pane.activity.generation,
+        ...(earlier.length === 0 ? {} : { earlier }),
       };
-    }),
+    });
+  },
   "scrollback.get": ({ terminal }, { grep, ...page }) =>
     inTurn(grep === undefined ? page.limit : Number.POSITIVE_INFINITY, () =>
       terminal.atRest(() => {

@@ -1,0 +1,95 @@
+/**
+ * The screens that a pane has shown since a caller began to follow it (`screen.get` with `each`), so that one which is
+ * replaced before the caller looks again is seen too. Kept from the first such call until FOLLOWED_MS after the last,
+ * and only the newest within MAX_SIZE: a pane that nobody follows pays nothing, one that floods forgets the oldest.
+ */
+import type { OperationOutput } from "../../operations/table.ts";
+import type { Pane } from "../../pane/pane.ts";
+import type { Format } from "../../protocol/screen.ts";
+import { shownScreen } from "./shown-screen.ts";
+
+/** Time without a call after which screens are no longer kept, in ms. */
+const FOLLOWED_MS = 5_000;
+/** Size of all kept screens of a pane, in characters; each span with a style counts SPAN_SIZE more. */
+const MAX_SIZE = 1_000_000;
+const SPAN_SIZE = 30;
+
+type Revision = NonNullable<OperationOutput<"screen.get">["earlier"]>[number];
+
+class ScreenRevisions {
+  private callers = 0;
+  private kept: { readonly revision: Revision; readonly size: number }[] = [];
+  private size = 0;
+  private readonly ends: readonly (() => void)[];
+  private timer: Timer | undefined;
+
+  constructor(
+    private readonly pane: Pane,
+    private readonly format: Format,
+    private readonly ended: () => void,
+  ) {
+    const { events } = pane;
+    const cutting = pane.cutAtRedraws();
+    this.ends = [
+      events.on("chunk", () => this.add()),
+      events.on("cleared", () => this.clear()),
+      () => cutting[Symbol.dispose](),
+    ];
+  }
+
+  /** Keeps them until FOLLOWED_MS after the caller's end. */
+  follow(): Disposable {
+    clearTimeout(this.timer);
+    this.callers++;
+    return {
+      [Symbol.dispose]: () => {
+        if (--this.callers > 0) return;
+        this.timer = setTimeout(() => this.end(), FOLLOWED_MS);
+        this.timer.unref();
+      },
+    };
+  }
+
+  /** Screens after the cursor, except the present one. Call between chunks. */
+  between(since: number): Revision[] {
+    const now = this.pane.outputCursor;
+    const revisions = this.kept.map(({ revision }) => revision);
+    return revisions.filter(({ output_cursor }) => output_cursor > since && output_cursor < now);
+  }
+
+  private end(): void {
+    for (const end of this.ends) end();
+    this.ended();
+  }
+
+  private add(): void {
+    const { pane, format } = this;
+    const { outputCursor: output_cursor, activity } = pane;
+    const revision = { ...shownScreen(pane.terminal, format), output_cursor, generation: activity.generation };
+    const sizes = revision.lines.map((line) =>
+      typeof line === "string" ? line.length : line.reduce((sum, { text }) => sum + text.length + SPAN_SIZE, 0),
+    );
+    const size = sizes.reduce((sum, each) => sum + each, 0);
+    this.kept.push({ revision, size });
+    this.size += size;
+    while (this.size > MAX_SIZE) this.size -= this.kept.shift()?.size ?? 0;
+  }
+
+  private clear(): void {
+    this.kept = [];
+    this.size = 0;
+  }
+}
+
+const followed: Readonly<Record<Format, WeakMap<Pane, ScreenRevisions>>> = {
+  plain: new WeakMap(),
+  styled: new WeakMap(),
+};
+
+/** Keeps the pane's screens from now on, if they are not kept already. */
+export function followScreens(pane: Pane, format: Format): ScreenRevisions {
+  const panes = followed[format];
+  const known = panes.get(pane) ?? new ScreenRevisions(pane, format, () => panes.delete(pane));
+  panes.set(pane, known);
+  return known;
+}
