@@ -6,13 +6,11 @@
 import { dirname } from "node:path";
 import { ensureOwnDir } from "../instance/owned-files.ts";
 import { checkSocketPath, type Instance, tmuxPlaces } from "../instance/paths.ts";
-import { selfCommand } from "../launch/launch.ts";
-import { installScripts } from "../launch/script-files.ts";
 import type { Logger } from "../log/log.ts";
 import { unlinkSocket } from "../registry/registry.ts";
 import type { Settings } from "../settings/table.ts";
 import type { SessionIdentity } from "../shell/environment.ts";
-import { quote } from "../shell/words.ts";
+import { installTmux } from "../tmux/instance/program.ts";
 import { Wire, type WireEvents } from "../wire/socket.ts";
 
 /**
@@ -59,9 +57,7 @@ export class TmuxSocket {
     if (settings.tmux === "off" || (settings.tmux === "agents" && !byAgent)) return null;
     try {
       if (!this.isListening) this.listen();
-      const self = selfCommand(["tmux"]).map(quote).join(" ");
-      const text = `#!/bin/sh\nexec ${self} "$@"\n`;
-      const bin = installScripts(instance, [{ name: "tmux", text, isProgram: true }]);
+      const bin = installTmux(instance);
       const { directory, socket } = tmuxPlaces(instance, id);
       return { at: `${socket},${process.pid},${session}`, directory, bin };
     } catch (error) {

@@ -124,7 +124,7 @@ export interface Backend {
   /** The first line that a command prints. */
   shellLine(command: string): Promise<string>;
   /** Starts `sh -c` in the background; it may outlive this process. */
-  spawn(command: string): void;
+  spawn(command: string): Promise<void>;
   /** The command `wsh tmux` for this instance, as shell text. */
   readonly self: string;
   /** Joins words into one line of shell text; a single word is returned unchanged. */

@@ -56,6 +56,8 @@ export const StateSchema = v.object({
   shown: values,
   /** Hook commands that an AI agent has set; they run as the agent. By scope, hook and command. */
   hookAgents: values,
+  /** By client: the session that `switch-client` has left last, and the one to which it has gone. */
+  left: v.optional(v.record(v.string(), v.object({ from: v.string(), to: v.string() })), {}),
   marked: v.optional(v.nullable(v.string()), null),
   /** Changes by `bind-key` and `unbind-key`, by table. */
   tables: v.optional(v.record(v.string(), boundTable), {}),
@@ -83,5 +85,7 @@ export function prune(state: State, living: ReadonlySet<string>): void {
     if (scope.startsWith("@") && !living.has(scope)) delete state.hookAgents[key];
   }
   for (const [name, { session }] of Object.entries(state.clients)) if (!living.has(session)) delete state.clients[name];
+  for (const [name, { from, to }] of Object.entries(state.left))
+    if (!living.has(from) || !living.has(to)) delete state.left[name];
   if (state.marked !== null && !living.has(state.marked)) state.marked = null;
 }

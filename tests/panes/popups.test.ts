@@ -88,6 +88,7 @@ describe("a popup", () => {
     expect((await wsh.run("tmux", "display-popup", "-t", "dev", "true")).code).toBe(0);
     await wsh.ok("tmux", "display-popup", "-t", "dev", "-C");
     expect((await tmux).code).toBe(7);
+    expect((await wsh.run("tmux", "display-popup", "-t", "dev", "-BE", "exit 5")).code).toBe(5);
     expect(await wsh.run("tmux", "display-popup", "-t", "alone", "true")).toMatchObject({
       code: 1,
       stderr: "no current client\n",

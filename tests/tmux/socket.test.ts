@@ -168,8 +168,13 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
       (await wsh.list()).some((each) => each.name === name && each.attached === 1),
     );
   await shows("aside");
-  expect((await ran(["switch-client", "-t", "dev"])).stderr).toBe("");
+  expect((await ran(["switch-client", "-l"])).stderr).toBe("");
   await shows("dev");
+  expect((await ran(["display-message", "-p", "#{client_session} #{client_last_session}"])).stdout).toBe("dev aside\n");
+  // What a command runs talks to this socket, also for a caller outside of sessions.
+  const outside = await wsh.ok("tmux", "run-shell", 'echo "$TMUX #{client_name}"; tmux display-message -p "#S"');
+  expect(outside).toStartWith(`${(around.TMUX ?? "").replace(/,.*/, "")},`);
+  expect(outside).toMatch(/ \/dev\/\S+\ndev\n$/);
   await boundKeys(wsh, terminal, ran);
   const [name = ""] = (await ran(["list-clients", "-F", "#{client_name} #{client_session}"])).stdout.split(" dev\n");
   expect(name).toMatch(/^\/dev\//);

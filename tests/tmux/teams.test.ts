@@ -95,6 +95,18 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   expect((await wsh.run("tmux", "rename-window", "-t", "robots", "once")).stderr).toContain(
     "Robot may not session.kill",
   );
+  // What a command runs finds this instance by `tmux`, and what `set-environment` has set, by whoever may set it.
+  await at("set-environment", "-g", "GIVEN", "all", ";", "set-environment", "-t", "two", "OWN", "two's");
+  expect((await wsh.runWith(robot, "tmux", "set-environment", "-t", "robots", "OWN", "a robot's")).code).toBe(0);
+  const asked = ["run-shell", 'tmux display-message -p "#{session_name} $GIVEN ${OWN-nothing} $TMUX_PANE"'];
+  for (const [name, own] of [
+    ["two", "two's"],
+    ["robots", "nothing"],
+  ]) {
+    const inside = await at("list-panes", "-t", name ?? "", "-f", "#{pane_active}", "-F", "#{pane_id}");
+    const env = { WSH_SOCKET: wsh.instance.httpSocket, WSH_PANE: inside.replace("%", "@"), TMUX: "" };
+    expect((await wsh.runWith({ env }, "tmux", ...asked)).stdout).toBe(`${name} all ${own} ${inside}\n`);
+  }
   await at("kill-session", "-t", "robots");
   // The hook of one session, by a call from elsewhere, and about a new window.
   await at("set-hook", "-t", "two", "after-split-window", "set-option -gF @split '#S #{pane_id} #{hook_flag_t}'");

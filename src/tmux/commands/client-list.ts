@@ -1,7 +1,7 @@
 /** Lists the clients of an instance: terminals attached to its sessions, and clients in control mode. */
 import type { OperationOutput } from "../../operations/table.ts";
 import { TmuxError } from "../error.ts";
-import type { Session } from "../model.ts";
+import type { Place, Session } from "../model.ts";
 import type { ExtraVariables, Run } from "../run.ts";
 
 /** A client, as commands address it. */
@@ -20,7 +20,7 @@ export interface TmuxClient {
 
 /** Clients ordered by session, then by the time at which they attached. */
 export async function clientsOf(run: Run, sessions: readonly Session[]): Promise<readonly TmuxClient[]> {
-  const { state } = await run.load();
+  const { model, state } = await run.load();
   const all = sessions.map(async (session) => {
     // A session that has ended meanwhile has no clients.
     const terminals =
@@ -34,7 +34,19 @@ export async function clientsOf(run: Run, sessions: readonly Session[]): Promise
     });
     return [...controls, ...terminals.map((each) => terminalOf(run, session, each))];
   });
-  return (await Promise.all(all)).flat();
+  return (await Promise.all(all)).flat().map((client) => {
+    const last = lastSession({ model, state }, client)?.name ?? "";
+    return { ...client, variables: { ...client.variables, client_last_session: last } };
+  });
+}
+
+/** The session that a client showed before its current one; undefined after it has gone there by other means. */
+export function lastSession(
+  { model, state }: Awaited<ReturnType<Run["load"]>>,
+  { name, session }: Pick<TmuxClient, "name" | "session">,
+): Session | undefined {
+  const left = state.left[name];
+  return left?.to === session.target ? model.sessions.find(({ target }) => target === left.from) : undefined;
 }
 
 function terminalOf(run: Run, session: Session, of: OperationOutput<"session.clients">[number]): TmuxClient {
@@ -100,6 +112,12 @@ export async function clientFor(run: Run, named: string | undefined): Promise<Tm
   const chosen = own ?? here ?? any ?? all[0];
   if (chosen === undefined) throw new TmuxError("no current client");
   return chosen;
+}
+
+/** Expands a format about a place and, where it asks for one, the current client. */
+export async function formatWithClient(run: Run, template: string, place: Partial<Place>): Promise<string> {
+  const client = template.includes("client_") ? await clientFor(run, undefined).catch(() => null) : null;
+  return run.format(template, place, client?.variables);
 }
 
 /** Like clientFor, but only a terminal, since a person must see something. @throws TmuxError */

@@ -7,7 +7,7 @@ import { placeOf } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
 import { around } from "../targets.ts";
-import { clientFor, clientsOf, type TmuxClient } from "./client-list.ts";
+import { clientFor, clientsOf, lastSession, type TmuxClient } from "./client-list.ts";
 import { type Command, command } from "./command.ts";
 import { hasTable } from "./keys.ts";
 
@@ -92,10 +92,11 @@ async function switchClient(run: Run, args: Arguments): Promise<void> {
         : `table ${table} doesn't exist`,
     );
   const { model } = await run.load();
-  if (args.has("l")) throw new TmuxError("can't find last session");
+  const last = args.has("l") ? lastSession(await run.load(), client) : null;
+  if (last === undefined) throw new TmuxError("can't find last session");
   const isPlace = /[:.%]/.test(args.get("t") ?? "");
   const step = args.has("n") ? 1 : args.has("p") ? -1 : 0;
-  const next = step === 0 ? null : around(model.sessions, client.session, step);
+  const next = step === 0 ? last : around(model.sessions, client.session, step);
   if (step !== 0 && (next === null || next === client.session))
     throw new TmuxError(`can't find ${step === 1 ? "next" : "previous"} session`);
   const to = next === null ? await run.place(args, isPlace ? "pane" : "session") : placeOf(next);
@@ -106,8 +107,12 @@ async function switchClient(run: Run, args: Arguments): Promise<void> {
     if (client.name !== run.backend.control?.name) throw new TmuxError(`can't find client: ${client.name}`);
     return run.backend.control.show(session.target);
   }
+  if (session.id === client.session.id) return;
   const go = { view: "go", target: session.target, client: client.terminal } as const;
-  if (session.id !== client.session.id) await run.backend.call("terminal.show", go, client.session.target);
+  await run.backend.call("terminal.show", go, client.session.target);
+  await run.change((state) => {
+    state.left[client.name] = { from: client.session.target, to: session.target };
+  });
 }
 
 async function refresh(run: Run, args: Arguments): Promise<void> {

@@ -36,7 +36,7 @@ async function displayPopup(run: Run, args: Arguments): Promise<void> {
   const directory = args.get("d");
   const cwd = directory === undefined ? "" : await run.format(directory, place);
   const title = args.get("T");
-  const ends = args.all("E").length;
+  const ends = args.count("E");
   const input = {
     ...boundsOf(args, place),
     command: args.words.length > 0 ? backend.shellText(args.words) : null,

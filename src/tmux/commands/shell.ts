@@ -8,6 +8,7 @@ import { quotedValue } from "../options/options.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import { type Parsed, parseCommands } from "../parse/commands.ts";
 import { environmentOf, messageOf, type Run } from "../run.ts";
+import { formatWithClient } from "./client-list.ts";
 import { type Command, command } from "./command.ts";
 
 /** Deepest nesting of files that source each other, as in tmux. */
@@ -37,7 +38,7 @@ async function runShell(run: Run, args: Arguments): Promise<void> {
   if (args.has("C")) return runText(run, text, place);
   const directory = args.get("c");
   const start = directory === undefined ? "" : `cd ${run.backend.shellText(["--", directory])} && `;
-  const shell = start + (await run.format(text, place));
+  const shell = start + (await formatWithClient(run, text, place));
   if (args.has("b")) return run.backend.spawn(delay === undefined ? shell : `sleep ${delay}; ${shell}`);
   const { code, output } = await run.backend.shell(shell);
   if (output !== "") await run.backend.print(output.endsWith("\n") ? output : `${output}\n`);
@@ -47,7 +48,7 @@ async function runShell(run: Run, args: Arguments): Promise<void> {
 async function ifShell(run: Run, args: Arguments): Promise<void> {
   const place = await around(run, args);
   const [test = "", yes = "", no] = args.words;
-  const condition = await run.format(test, place);
+  const condition = await formatWithClient(run, test, place);
   if (args.has("b") && !args.has("F")) {
     const quoted = (text: string): string => run.backend.shellText(["if-shell", "-F", "1", text]);
     const otherwise = no === undefined ? "" : `; else ${run.backend.self} ${quoted(no)}`;

@@ -102,10 +102,13 @@ export async function keepName(run: Run, id: string, own: string, shown: string)
 
 /**
  * Whether a command may move a session's focus. A program's call does not move the focus of people who look at the
- * session; a key of the person does.
+ * session; a key of the person does, and a program in the popup that they look at.
  */
-export function movesFocus(run: Run, { session }: Place): boolean {
-  return session.info.attached === 0 || run.backend.hasTerminal || run.backend.isByKey === true;
+export function movesFocus({ backend }: Run, { session }: Place): boolean {
+  const isInPopup = session.windows.some(({ info }) =>
+    info.panes.some(({ id, popup }) => popup === true && id === backend.pane),
+  );
+  return session.info.attached === 0 || backend.hasTerminal || backend.isByKey === true || isInPopup;
 }
 
 /** Whether a new pane gets the focus. */

@@ -17,10 +17,11 @@ export function placeVariables({ session, window, pane }: Place): Readonly<Recor
 /** Variables for the words of the command that triggers the hook. */
 export function argumentVariables(command: Syntax, args: Arguments): Readonly<Record<string, string>> {
   const flags = [...command.flags.replaceAll(":", "")].filter((flag) => args.has(flag));
+  const takesValue = (flag: string): boolean => command.flags.includes(`${flag}:`);
   return Object.fromEntries([
     ["hook_arguments", orderedWords(command, args).map(quotedValue).join(" ")],
     ...args.words.map((word, i) => [`hook_argument_${i}`, word]),
-    ...flags.map((flag) => [`hook_flag_${flag}`, args.get(flag) ?? "1"]),
-    ...flags.flatMap((flag) => args.all(flag).map((value, i) => [`hook_flag_${flag}_${i}`, value])),
+    ...flags.map((flag) => [`hook_flag_${flag}`, takesValue(flag) ? args.get(flag) : "1"]),
+    ...flags.filter(takesValue).flatMap((flag) => args.all(flag).map((value, i) => [`hook_flag_${flag}_${i}`, value])),
   ]);
 }

@@ -23,6 +23,7 @@ import { quote, shellText } from "../../shell/words.ts";
 import { type Backend, TMUX_VERSION } from "../backend.ts";
 import { optionPrefix } from "../bindings/key-names.ts";
 import { TmuxError } from "../error.ts";
+import { jobEnvironment } from "./jobs.ts";
 import { carryPipe, PIPE } from "./pipe.ts";
 import { Sessions } from "./sessions.ts";
 import { StateFile } from "./state-file.ts";
@@ -73,14 +74,23 @@ export function backendOf(
   const { uid, username } = os.userInfo();
   const { env, cwd, caller, pane, hasTerminal, isByKey = false, socketPath, print, complain } = client;
   // A program that a session's process starts for an agent acts for that agent.
-  const place = { env: { ...definedIn(env), ...present({ WSH_AGENT: agent }) }, cwd };
+  const jobPlace = async (): Promise<Surroundings> => {
+    const { environment, environments } = state.read();
+    const own = Object.keys(environments).length === 0 ? undefined : await sessions.around(pane);
+    // What an agent has set in its session reaches no program that a person's command starts.
+    const isOthers = agent === null && own?.owner?.kind === "agent";
+    const variables = { ...environment, ...(own === undefined || isOthers ? {} : environments[own.id]) };
+    return { env: { ...jobEnvironment(instance, client, variables), ...present({ WSH_AGENT: agent }) }, cwd };
+  };
   /** Variables that the text unsets remain set in the surrounding shell. */
   const shellFor = (text: string): string[] =>
     agent === null ? ["sh", "-c", text] : ["sh", "-c", 'sh -c "$1"; exit $?', "sh", text];
-  const run = (text: string) =>
-    actingFor(agent ?? undefined, () =>
+  const run = async (text: string) => {
+    const place = await jobPlace();
+    return actingFor(agent ?? undefined, () =>
       Bun.spawn(shellFor(text), { ...place, stdin: "ignore", stdout: "pipe", stderr: "ignore", detached: true }),
     );
+  };
   return {
     env,
     cwd,
@@ -165,12 +175,12 @@ export function backendOf(
     },
 
     async shell(command) {
-      const child = run(command);
+      const child = await run(command);
       const output = await textOf(child.stdout, (text) => text.length >= MOST_OUTPUT);
       return { code: await child.exited, output };
     },
     async shellLine(command) {
-      const child = run(command);
+      const child = await run(command);
       const text = textOf(child.stdout, (read) => read.includes("\n") || read.length >= MOST_LINE);
       const late = Promise.withResolvers<string>();
       const timer = setTimeout(() => late.resolve(`<'${command}' not ready>`), LINE_PATIENCE_MS);
@@ -180,7 +190,9 @@ export function backendOf(
       if (child.exitCode === null && child.signalCode === null) signal(-child.pid);
       return line;
     },
-    spawn: (command) => void background(shellFor(command), place, "ignore"),
+    async spawn(command) {
+      background(shellFor(command), await jobPlace(), "ignore");
+    },
     self: `${self(...at, "tmux")}`,
     shellText,
     isAlive(pid) {
@@ -196,6 +208,7 @@ export function backendOf(
     },
     async pipe(pane, command, ways) {
       const [shell, given] = [`exec ${self(...at, "tmux", "pipe-pane")}`, JSON.stringify({ pane, command, ...ways })];
+      const place = await jobPlace();
       const child = background(["sh", "-c", shell], { ...place, env: { ...place.env, [PIPE]: given } }, "pipe");
       const { stdout } = child;
       const first = stdout === null ? [] : await Promise.race([once(stdout, "data"), once(stdout, "close")]);
@@ -258,10 +271,6 @@ async function boundedFile(path: string): Promise<Uint8Array> {
 interface Surroundings {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-}
-
-function definedIn(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).filter((each): each is [string, string] => each[1] !== undefined));
 }
 
 /** Starts shell text that outlives this process. @returns the process id, which leads a process group */

@@ -47,6 +47,12 @@ export class Sessions implements Disposable {
     return { infos, isComplete: all.length >= entries.length && infos.length === running.length };
   }
 
+  /** The session of a pane, if the caller may know it. */
+  async around(pane: string | null): Promise<SessionInfo | undefined> {
+    const { infos } = await this.list();
+    return infos.find(({ windows }) => windows.some(({ panes }) => panes.some(({ id }) => id === pane)));
+  }
+
   /** @throws WshError of the operation, session_not_found, host_unavailable */
   async call(operation: string, input: unknown, target: string): Promise<unknown> {
     return this.whereItIs(target, async (socket, about) => {

@@ -30,9 +30,14 @@ export class Arguments {
     return this.values.get(flag) ?? [];
   }
 
+  /** How often a flag was given. */
+  count(flag: string): number {
+    return this.all(flag).length;
+  }
+
   /** A copy with one more flag. */
   with(flag: string): Arguments {
-    return new Arguments(new Map([...this.values, [flag, []]]), this.words);
+    return new Arguments(new Map([...this.values, [flag, [""]]]), this.words);
   }
 
   /** A copy with the same flags and other words. */
@@ -83,7 +88,10 @@ function readFlags(
     }
     const given = values.get(flag) ?? [];
     values.set(flag, given);
-    if (flags[index + 1] !== ":") continue;
+    if (flags[index + 1] !== ":") {
+      given.push("");
+      continue;
+    }
     if (i + 1 < word.length) {
       given.push(word.slice(i + 1));
       return at;
@@ -99,8 +107,9 @@ function readFlags(
 /** Arguments as tmux prints them: flags without a value joined, then those with one. */
 export function orderedWords({ flags: known }: Pick<Syntax, "flags">, args: Arguments): string[] {
   const flags = [...known.replaceAll(":", "")].filter((flag) => args.has(flag)).toSorted();
-  const bare = flags.filter((flag) => !known.includes(`${flag}:`)).join("");
-  const valued = flags.flatMap((flag) => args.all(flag).flatMap((value) => [`-${flag}`, value]));
+  const takesValue = (flag: string): boolean => known.includes(`${flag}:`);
+  const bare = flags.flatMap((flag) => (takesValue(flag) ? [] : [flag.repeat(args.count(flag))])).join("");
+  const valued = flags.filter(takesValue).flatMap((flag) => args.all(flag).flatMap((value) => [`-${flag}`, value]));
   const rest = args.word(0)?.startsWith("-") === true && args.word(0) !== "-" ? ["--", ...args.words] : args.words;
   return [...(bare === "" ? [] : [`-${bare}`]), ...valued, ...rest];
 }

@@ -5,6 +5,7 @@
  *
  * Invariant: `exit` is the last frame, sent after all output.
  */
+import { BY_KEY } from "../../launch/by-key.ts";
 import { selfCommand } from "../../launch/launch.ts";
 import { descriptorFile } from "../../platform/own-process.ts";
 import { quote } from "../../shell/words.ts";
@@ -157,8 +158,11 @@ export class ProtocolClient {
 
   private async run(words: readonly string[] | null): Promise<void> {
     const isControl = (this.flags & clientFlags.control) !== 0;
+    // A key has started the job that runs the client; programs that it starts are not started by a key.
+    const { [BY_KEY]: byKey, ...env } = this.env;
     using backend = this.backendFor({
-      env: this.env,
+      env,
+      isByKey: byKey !== undefined,
       cwd: this.cwd,
       caller: this.pid,
       pane: paneIn(this.env),

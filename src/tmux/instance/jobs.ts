@@ -1,0 +1,44 @@
+/**
+ * The environment of shell commands that tmux's commands run: run-shell, if-shell, `#()`, hooks, pipes. As in tmux, it
+ * has what `set-environment` has set, and leads the `tmux` in them back to this instance, also where the caller is a key
+ * or a hook, which no session surrounds.
+ */
+import fs from "node:fs";
+import { delimiter } from "node:path";
+import { type Instance, tmuxPlaces } from "../../instance/paths.ts";
+import { BY_KEY } from "../../launch/by-key.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import { listSessions, lookUp } from "../../registry/registry.ts";
+import type { Backend } from "../backend.ts";
+import type { State } from "../state.ts";
+import { installTmux } from "./program.ts";
+
+/** @param variables those of `set-environment` */
+export function jobEnvironment(
+  instance: Instance,
+  { env, pane, isByKey }: Pick<Backend, "env" | "pane" | "isByKey">,
+  variables: State["environment"],
+): Record<string, string> {
+  const entries = listSessions(instance);
+  const own = pane === null ? undefined : lookUp(entries, parseTarget(pane));
+  const job: Record<string, string | undefined> = { ...env };
+  for (const [name, { value, hidden }] of Object.entries(variables)) if (!hidden) job[name] = value ?? undefined;
+  job.WSH_SOCKET = instance.httpSocket;
+  if (isByKey === true) job[BY_KEY] = "1";
+  job.TMUX_PANE = pane?.replace("@", "%");
+  const placed = [...(own === undefined ? [] : [own]), ...entries].map((entry) => ({
+    ...tmuxPlaces(instance, entry.id),
+    session: entry.session ?? 0,
+  }));
+  const served = placed.find(({ socket }) => fs.existsSync(socket));
+  const at = served ?? placed[0];
+  if (at !== undefined && env.TMUX?.startsWith(`${instance.sessionsDir}/`) !== true) {
+    job.TMUX = `${at.socket},${process.pid},${at.session}`;
+    job.TMUX_TMPDIR = at.directory;
+  }
+  const path = (job.PATH ?? "").split(delimiter).filter((each) => each !== "");
+  const bin = installTmux(instance);
+  // The real binary needs the socket.
+  if (!path.includes(bin)) job.PATH = (served === undefined ? [bin, ...path] : [...path, bin]).join(delimiter);
+  return Object.fromEntries(Object.entries(job).filter((each): each is [string, string] => each[1] !== undefined));
+}
