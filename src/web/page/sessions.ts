@@ -15,7 +15,7 @@ const LIST_MS = 250;
 const REFRESH_MS = 2_000;
 /** Sessions whose state is requested at once: the server queues 256 requests per connection and refuses others. */
 const FOLLOWED_AT_ONCE = 32;
-/** Retries for a session that does not report its questions: one of another version never will. */
+/** Retries for a session that does not report its questions or commands: one of another version never will. */
 const MAX_FAILURES = 5;
 
 export const sessions = signal<readonly SessionInfo[]>([]);
@@ -53,7 +53,7 @@ export class SessionList {
   private isAsking = false;
   /** Whether something changed while the list was requested: its answer may be older. */
   private isStale = false;
-  /** Failed requests for a session's questions, by its id. */
+  /** Failed requests for a session's questions or commands, by its id. */
   private readonly failures = new Map<string, number>();
   private lastText = "";
 
@@ -106,7 +106,7 @@ export class SessionList {
         this.told({ kind: "agent", session });
         break;
       case "questions_changed":
-        void this.askQuestions(session);
+        void this.askQuestions(session).catch((thrown) => this.again(session, thrown));
         break;
       default:
     }
@@ -160,34 +160,29 @@ export class SessionList {
     const { id } = session;
     if (this.followed.has(id)) return;
     this.followed.add(id);
-    await Promise.all([this.followCommands(session), this.askQuestions(session)]);
+    try {
+      await Promise.all([this.followCommands(session), this.askQuestions(session)]);
+      this.failures.delete(id);
+    } catch (thrown) {
+      this.again(session, thrown);
+    }
     // The session's tiles made requests before the connection, which failed, and events before the list reached no
     // tile.
     this.told({ kind: "followed", session });
   }
 
   private async followCommands({ id, pane_id }: SessionInfo): Promise<void> {
-    try {
-      await this.control.call("subscribe", { events: ["commands"] }, pane_id);
-      const [newest] = await this.control.call<readonly CommandRecord[]>("list_commands", { limit: 1 }, pane_id);
-      if (newest !== undefined) this.newest(id, newest);
-    } catch {
-      // The session is gone, or has another version: its newest command is not shown.
-    }
+    const known = lastCommands.peek().get(id);
+    await this.control.call("subscribe", { events: ["commands"] }, pane_id);
+    const [newest] = await this.control.call<readonly CommandRecord[]>("list_commands", { limit: 1 }, pane_id);
+    // Events take another way than answers: after one, the answer may be older.
+    if (newest !== undefined && lastCommands.peek().get(id) === known) this.newest(id, newest);
   }
 
   /** Requests a session's pending questions and reports the new ones. */
   private async askQuestions(session: SessionInfo): Promise<void> {
     const { id } = session;
-    let own: readonly PendingQuestion[];
-    try {
-      own = await this.control.call<readonly PendingQuestion[]>("list_asks", {}, id);
-    } catch (thrown) {
-      if (!(thrown instanceof Refusal)) throw thrown;
-      this.again(session);
-      return;
-    }
-    this.failures.delete(id);
+    const own = await this.control.call<readonly PendingQuestion[]>("list_asks", {}, id);
     const known = questions.peek().get(id) ?? [];
     if (own.length === 0 && known.length === 0) return;
     const all = new Map(questions.peek());
@@ -200,9 +195,10 @@ export class SessionList {
   }
 
   /**
-   * The pending questions are unknown: the known ones remain, and the next list asks again, a limited number of times.
+   * Questions or commands are unknown: the known ones remain, and the next list asks again, a limited number of times.
    */
-  private again({ id }: SessionInfo): void {
+  private again({ id }: SessionInfo, thrown: unknown): void {
+    if (!(thrown instanceof Refusal)) throw thrown;
     const failures = (this.failures.get(id) ?? 0) + 1;
     this.failures.set(id, failures);
     if (failures > MAX_FAILURES || !this.control.isOpen) return;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, jest, test } from "bun:test";
 import type { SessionInfo } from "../../../src/protocol/session.ts";
 import type { ControlEvent, ControlSocket } from "../../../src/web/connection/control-socket.ts";
 import { Refusal } from "../../../src/web/connection/server.ts";
-import { questions, SessionList, type SessionUpdate, sessions } from "../../../src/web/page/sessions.ts";
+import { lastCommands, questions, SessionList, type SessionUpdate, sessions } from "../../../src/web/page/sessions.ts";
 
 const document = { hidden: true, addEventListener: () => undefined };
 beforeAll(() => {
@@ -31,6 +31,7 @@ class Asked {
   constructor() {
     sessions.value = [];
     questions.value = new Map();
+    lastCommands.value = new Map();
     const control = {
       isOpen: true,
       call: (method: string, _params: object, session?: string) => {
@@ -124,6 +125,22 @@ test("a session that never returns its questions is not asked for ever", async (
   }
   expect(asked).toBeGreaterThan(1);
   expect(asked).toBeLessThan(100);
+});
+
+test("a command's end that comes before an older answer stays, and a refused subscription is repeated", async () => {
+  const page = new Asked();
+  const command = (state: string) => ({ id: 1, state });
+  page.list.connected();
+  jest.advanceTimersByTime(5_000);
+  await page.of("list_sessions").answer([sessionOf("dev")]);
+  await page.answer("list_asks", []);
+  await page.of("subscribe").refuse();
+  jest.advanceTimersByTime(5_000);
+  await page.of("list_sessions").answer([sessionOf("dev")]);
+  await page.of("subscribe").answer({});
+  page.list.event({ event: "command_finished", session: "dev", command: command("finished") });
+  await page.of("list_commands").answer([command("running")]);
+  expect(lastCommands.value.get("dev")?.state).toBe("finished");
 });
 
 test("after omitted events everything is requested again", async () => {
