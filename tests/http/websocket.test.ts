@@ -304,6 +304,21 @@ describe("events of a session", () => {
     );
   });
 
+  test("a new subscription loses no event of the one that it replaces", async () => {
+    const { ws, name } = await session({ shell: "bash", env: {} });
+    await gateway.unix(`/sessions/${name}/wait`, { json: { any_of: ["prompt"] } });
+    let isOver = false;
+    const subscribing = (async () => {
+      while (!isOver) await ws.call("subscribe", { events: ["commands"] });
+    })();
+    for (let at = 0; at < 8; at++) await gateway.unix(`/sessions/${name}/exec`, { json: { command: "true" } });
+    isOver = true;
+    await subscribing;
+    await ws.call("get_focus");
+    expect(ws.messages.filter(is("command_started"))).toHaveLength(8);
+    await ws.wait("all ends", () => ws.messages.filter(is("command_finished")).length === 8);
+  });
+
   test("a new subscription replaces the old one, an empty one ends it", async () => {
     const { ws, name } = await session();
     await ws.call("subscribe", { events: ["lines"], format: "plain" });

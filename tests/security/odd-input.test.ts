@@ -100,15 +100,15 @@ function inputsOf(fields: readonly string[], more = "", of = "", plainStep = BRI
 const final: ReadonlySet<OperationName> = new Set<OperationName>(["server.stop", "session.kill"]);
 const tested = operations.filter(({ name }) => !final.has(name));
 
+/** The server answers and has logged no fault; the sessions are made anew where they ended or changed, and others end. */
 async function isWell(): Promise<void> {
   const infos: readonly SessionInfo[] = await (await gateway.unix("/sessions")).json();
-  for (const name of names) {
-    const { running, windows = [] } = infos.find((info) => info.name === name) ?? { running: false };
-    if (running && windows.length === 1 && windows[0]?.panes.length === 1) continue;
-    // Of several panes, one may have ended, or show another session.
-    if (running) await gateway.unix(`/sessions/${name}`, { method: "DELETE" });
-    await gateway.create({ name, command: "cat" }).catch(() => {});
-  }
+  const isWhole = ({ name, running, windows }: SessionInfo): boolean =>
+    names.includes(name) && running && windows.length === 1 && windows[0]?.panes.length === 1;
+  for (const { id } of infos.filter((info) => !isWhole(info)))
+    await gateway.unix(`/sessions/${id}`, { method: "DELETE" });
+  for (const name of names)
+    if (!infos.some((info) => info.name === name && isWhole(info))) await gateway.create({ name, command: "cat" });
   expect((await gateway.unix("/health")).status).toBe(200);
   expect(await gateway.log()).not.toMatch(/TypeError|RangeError|URIError/);
 }

@@ -47,8 +47,11 @@ export class StreamClient {
   async subscribe(input: unknown, access: Access): Promise<void> {
     const { call, ...options } = parse(v.object({ ...SubscriptionSchema.entries, call: v.number() }), input);
     requireMayHear({ access }, options.events);
-    this.stream?.close();
-    const begun = (): void => this.peer.send(messageTypes.event, { event: "subscribed", call });
+    const earlier = this.stream;
+    const begun = (): void => {
+      earlier?.close();
+      this.peer.send(messageTypes.event, { event: "subscribed", call });
+    };
     if (options.events.length === 0) {
       this.stream = null;
       begun();

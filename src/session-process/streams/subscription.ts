@@ -75,8 +75,12 @@ export class SessionSubscription {
     return subscription;
   }
 
+  /** Events that cannot be merged are sent: another subscription may follow. */
   close(): void {
     if (this.over) return;
+    const events: Sent[] = [];
+    this.reportQueued(events);
+    this.send(events);
     this.over = true;
     if (this.timer !== null) clearTimeout(this.timer);
     for (const end of this.ends) end();
