@@ -271,7 +271,9 @@ async function assemble(
     wanted: options.wanted,
   });
   arrangement.events.on("lost", (pane) => {
-    void import("./panes/lost-guest.ts").then(({ recoverGuest }) => recoverGuest(sessionProcess, pane, keeping));
+    const recovered = import("./panes/lost-guest.ts").then((code) => code.recoverGuest(sessionProcess, pane, keeping));
+    sessionProcess.recovering.set(pane, recovered);
+    void recovered.finally(() => sessionProcess.recovering.delete(pane));
   });
   // Loading the code for the key's operation takes as long as a split itself, and less than the time until the next
   // key.

@@ -71,6 +71,8 @@ export class SessionProcess implements SessionParts, Served {
   readonly number: number;
   readonly locals: Map<string, LocalPane>;
   readonly permission: Permission;
+  /** Panes whose process, another session's, is gone: their calls wait until they are shown or started again. */
+  readonly recovering = new Map<string, Promise<void>>();
   private readonly shared: WindowView;
   /** Windows and panes as last reported. */
   private windows: readonly WindowInfo[] = [];
@@ -202,6 +204,7 @@ export class SessionProcess implements SessionParts, Served {
   async operate(request: PeerRequest): Promise<unknown> {
     const answered = this.priority.asked();
     try {
+      if (this.recovering.size > 0) await this.recovering.get(this.meant(request.target) ?? "");
       return await (await this.load()).operate(this, request);
     } finally {
       answered();

@@ -10,7 +10,7 @@ import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
 
 const full = process.env.WSH_TEST_FULL === "1" || process.env.WSH_WALK_SECONDS !== undefined;
-const SECONDS = Number(process.env.WSH_WALK_SECONDS ?? (full ? 400 : 1));
+const SECONDS = Number(process.env.WSH_WALK_SECONDS ?? (full ? 200 : 1));
 /** A pane with continuous output is written after so long, in ms, and when idle. */
 const LONGEST_MS = full ? 30_000 : 2_000;
 const REST_MS = full ? 1_000 : 200;
