@@ -62,7 +62,10 @@ describe("A terminal with almost no history.", () => {
   /** The session of the newest command: an earlier one may still be listed. */
   const earlier = new Set<string>(["work"]);
   const ownSession = async () => {
-    const name = await until("the session", async () => (await wsh.list()).find(({ name }) => !earlier.has(name))?.name);
+    const name = await until(
+      "the session",
+      async () => (await wsh.list()).find(({ name }) => !earlier.has(name))?.name,
+    );
     earlier.add(name);
     return name;
   };
