@@ -167,6 +167,11 @@ test("the runtime directory is deleted under everything, and everything returns"
   });
   for (const { name, id, pid } of made) expect(await http.session(name)).toMatchObject({ id, pid });
   await until("its screen", async () => (await wsh.run("screen", "one")).stdout.includes("kept"));
+  // Its open connections have answered so far. Until it listens again, another one may take its place.
+  await until(
+    "the server to listen",
+    async () => (await wsh.fetch("/health", { keepalive: false }).catch(() => null))?.ok,
+  );
   expect(wsh.servers()).toHaveLength(1);
   expect((await wsh.run("server", "--bind", "none")).stderr).toContain("already");
   const third = await http.create({ name: "three" });
