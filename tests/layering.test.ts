@@ -32,7 +32,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   session: ["base", "protocol", "keys", "compositor", "instance", "pty", "pane"],
   log: ["protocol", "platform", "instance", "secrets", "registry"],
   launch: ["base", "protocol", "platform", "instance", "registry", "log"],
-  settings: ["base", "protocol", "platform", "instance", "log"],
+  settings: ["base", "protocol", "platform", "keys", "instance", "log"],
   checkpoints: [
     "base",
     "protocol",

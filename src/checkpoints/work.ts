@@ -83,18 +83,13 @@ export async function listAll(
   };
 }
 
-/** @throws WshError of the session that the caller named */
+/** Restores a session, or all of them without one. @throws WshError of the session that the caller named */
 export async function restoreAsked(
   instance: Instance,
-  { session, all, as, label }: ParsedInput<"checkpoint.restore">,
+  { session, as, label }: Omit<ParsedInput<"checkpoint.restore">, "all">,
   restorer: Restorer,
 ): Promise<OperationOutput<"checkpoint.restore">> {
-  if (all === (session !== undefined)) {
-    throw new WshError("invalid_request", "exactly one of 'session' and 'all' is needed");
-  }
-  if (all && as !== undefined) throw new WshError("invalid_request", "'as' and 'all' cannot be used together");
-  if (label !== undefined) {
-    if (session === undefined) throw new WshError("invalid_request", "'label' and 'all' cannot be used together");
+  if (label !== undefined && session !== undefined) {
     const { info, kept } = await restoreNamed(instance, session, { label, as }, restorer);
     return { restored: [info], left_out: leftOut(kept, info.name), failed: [] };
   }
@@ -150,9 +145,6 @@ export async function forgetAsked(
   instance: Instance,
   { session, all }: ParsedInput<"checkpoint.forget">,
 ): Promise<OperationOutput<"checkpoint.forget">> {
-  if (all === (session !== undefined)) {
-    throw new WshError("invalid_request", "exactly one of 'session' and 'all' is needed");
-  }
   const forgotten: OperationOutput<"checkpoint.forget">["forgotten"] = [];
   await untilReleased(instance);
   for (const number of all ? goneNumbers(instance) : [numberOf(instance, session ?? "")]) {

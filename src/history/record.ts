@@ -1,5 +1,6 @@
 /** A command in the history, and as a line of a journal: types and the form of a line. Pure. */
 import { defined } from "../protocol/defined.ts";
+import { jsonOrNull } from "../protocol/json.ts";
 
 /** Longest stored command line, in UTF-16 units: longer ones are scripts, found by their beginning. */
 export const MAX_COMMAND = 16 * 1024;
@@ -107,12 +108,7 @@ function digitsAt(text: string, start: number): number {
 
 /** Returns null for other text: a piece that a full disk cut off, or another program's. */
 export function readLine(text: string): JournalLine | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
+  const value = jsonOrNull(text);
   // Not copied without its number: that would take as long as reading it.
   return isLine(value) ? { seq: value.seq, begun: value.begun, record: value } : null;
 }

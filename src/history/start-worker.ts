@@ -1,6 +1,7 @@
 /** Starts the process that opens the history's database (worker.ts), and asks it. */
 import { selfCommand } from "../launch/launch.ts";
 import { WshError } from "../protocol/errors.ts";
+import { jsonOrNull } from "../protocol/json.ts";
 import { chosenOf, searchOf } from "./filters.ts";
 import { journalsIn } from "./journal.ts";
 import type { HistoryPlaces } from "./places.ts";
@@ -62,10 +63,6 @@ function start(work: HistoryWork, stdout: "pipe" | "ignore"): Bun.Subprocess {
 }
 
 function read(text: string): { readonly ok?: unknown; readonly error?: Record<string, unknown> } | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : null;
-  } catch {
-    return null;
-  }
+  const value = jsonOrNull(text);
+  return typeof value === "object" ? value : null;
 }

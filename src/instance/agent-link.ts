@@ -6,8 +6,9 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
+import { readLink } from "../platform/readable.ts";
 import { parseJson } from "../protocol/json.ts";
-import { pointTo, readLink, replaceOwnFile } from "./owned-files.ts";
+import { pointTo, replaceOwnFile } from "./owned-files.ts";
 import { type Instance, prepareStateDir } from "./paths.ts";
 
 /** Most agents in the list: more terminals than a person has. */

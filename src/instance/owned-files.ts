@@ -5,6 +5,7 @@
 import fs from "node:fs";
 import { dirname } from "node:path";
 import { errorCode } from "../base/errno.ts";
+import { readLink } from "../platform/readable.ts";
 import { WshError } from "../protocol/errors.ts";
 
 /** Creates a directory 0700 if it is missing. Throws WshError when that fails or when it is not ours alone. */
@@ -83,15 +84,6 @@ export function pointTo(link: string, target: string): void {
   fs.rmSync(beside, { force: true });
   fs.symlinkSync(target, beside);
   fs.renameSync(beside, link);
-}
-
-/** The target of a symbolic link; null without one at the path. */
-export function readLink(link: string): string | null {
-  try {
-    return fs.readlinkSync(link);
-  } catch {
-    return null; // absent, or a file of another kind
-  }
 }
 
 function lstat(path: string): fs.Stats | null {

@@ -1,5 +1,6 @@
 /** The operations of an attached terminal itself, with their parameters, for keys, the palette and menus. Pure. */
 import { WshError } from "../protocol/errors.ts";
+import { jsonOrNull } from "../protocol/json.ts";
 import { TARGET_PARAMETER } from "./line.ts";
 
 type ViewParameterKind = "text" | "number" | "flag" | "words" | readonly string[];
@@ -154,9 +155,5 @@ function parameterValue(where: string, kind: ViewParameterKind, value: unknown):
 /** `a,b`, or a list in JSON. */
 function wordsIn(text: string): unknown {
   if (!text.startsWith("[")) return text.split(",");
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+  return jsonOrNull(text);
 }

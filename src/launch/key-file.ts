@@ -7,8 +7,9 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { randomToken } from "../base/random-token.ts";
-import { pointTo, readLink } from "../instance/owned-files.ts";
+import { pointTo } from "../instance/owned-files.ts";
 import { type Instance, inKeptDir, keptDirs } from "../instance/paths.ts";
+import { readLink } from "../platform/readable.ts";
 
 /** Age at which an unread file is a leftover of a killed session process, in ms. */
 const LEFT_MS = 10 * 60_000;

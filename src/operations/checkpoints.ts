@@ -1,6 +1,7 @@
 /** Operations on checkpoints of crashed sessions (docs/protocol.md, Crashed sessions). */
 import * as v from "valibot";
 import { described, optional } from "../protocol/fields.ts";
+import { forgetRules, restoreRules } from "../protocol/option-rules.ts";
 import { SessionInfoSchema } from "../protocol/session.ts";
 import { RepositorySchema } from "../protocol/worktree.ts";
 import { operation } from "./define.ts";
@@ -127,6 +128,7 @@ export const checkpointOperations = [
       as: optional(v.string(), "another name; with label: also beside the running session"),
       label: v.optional(LabelSchema),
     }),
+    rules: restoreRules,
     output: v.object({
       restored: described(v.array(SessionInfoSchema), "the sessions, running again"),
       left_out: described(v.array(LeftOutSchema), "panes not restored with their session"),
@@ -263,6 +265,7 @@ export const checkpointOperations = [
       session: v.optional(TargetSchema),
       all: optional(flag, "every session that is not running", false),
     }),
+    rules: forgetRules,
     output: v.object({
       forgotten: described(
         v.array(

@@ -10,6 +10,7 @@ import { hasLeftPane, startedIn } from "./child-limits.ts";
 import { type AgentTable, agentInEnvironment, agentTable } from "./known-agents.ts";
 import { platform } from "./platform.ts";
 import type { Listeners, Stat } from "./port.ts";
+import { withoutDeletedMark } from "./readable.ts";
 
 /** Most ancestors examined, and most processes of a pane. */
 const MAX_DEPTH = 32;
@@ -180,9 +181,5 @@ function ourRole(pid: number, args: readonly string[]): "certain" | "probable" |
   const file = processes.executable(pid);
   if (file === null) return "probable";
   const isOtherCode = listeners.environment(pid).some((each) => otherCode.test(each));
-  return pathIn(file) === pathIn(process.execPath) && !isOtherCode ? "certain" : null;
-}
-
-function pathIn(link: string): string {
-  return link.replace(/ \(deleted\)$/, "");
+  return withoutDeletedMark(file) === withoutDeletedMark(process.execPath) && !isOtherCode ? "certain" : null;
 }

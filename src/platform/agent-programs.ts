@@ -5,7 +5,7 @@
  */
 import fs from "node:fs";
 import { platform } from "./platform.ts";
-import { readLink } from "./readable.ts";
+import { readLink, withoutDeletedMark } from "./readable.ts";
 import { system } from "./system.ts";
 import { linuxLibc } from "./tty-calls.ts";
 
@@ -36,7 +36,7 @@ export function keepAgentProgram(pid: number, agent: string | undefined): void {
 export function agentOfProgram({ pid, started }: { readonly pid: number; readonly started: number }, starter: number) {
   const begins = `/memfd:${PREFIX}${pid}:${started}:`;
   const found = linksOf(starter).find((link) => link.startsWith(begins));
-  return found?.slice(begins.length).replace(/ \(deleted\)$/, "") ?? null;
+  return found === undefined ? null : withoutDeletedMark(found.slice(begins.length));
 }
 
 function linksOf(pid: number): string[] {

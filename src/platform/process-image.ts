@@ -3,9 +3,9 @@
  * one program differ in what the system shows (port.ts), so replacing a shell by the same shell (`exec bash -l`) is
  * noticed too. A check costs two reads of /proc on Linux; when the system hides the program, nothing is noticed.
  */
-import fs from "node:fs";
 import { platform } from "./platform.ts";
 import type { ProcessImage } from "./port.ts";
+import { realPath } from "./readable.ts";
 
 interface ShellImagePort {
   /** Pid of the session's program; null when it has ended. */
@@ -67,13 +67,5 @@ export class ShellImage {
   /** Before its first mark the process is the shell, or this very program just before it becomes one. */
   private isStart(executable: string): boolean {
     return executable === this.file || executable === realPath(process.execPath);
-  }
-}
-
-function realPath(path: string): string {
-  try {
-    return fs.realpathSync(path);
-  } catch {
-    return path; // removed since
   }
 }

@@ -19,6 +19,20 @@ export function readLink(path: string): string | null {
   }
 }
 
+/** A path in /proc without the mark of a deleted file. */
+export function withoutDeletedMark(path: string): string {
+  return path.replace(/ \(deleted\)$/, "");
+}
+
+/** The path without symbolic links; the path itself if its file is gone. */
+export function realPath(path: string): string {
+  try {
+    return fs.realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
 /** Opens a file of which others may have made a pipe, which would block, or a link; null when it cannot be opened. */
 export function openToRead(path: string): number | null {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;

@@ -9,6 +9,15 @@ export function parseJson(text: string): unknown {
   return JSON.parse(text);
 }
 
+/** The value of a JSON text; null for other text. */
+export function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 

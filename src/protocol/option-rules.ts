@@ -5,13 +5,16 @@
  */
 import { WshError } from "./errors.ts";
 
-export interface OptionRule<O extends string = string> {
-  /** An option that, if given, requires one of `needs`, and excludes `excludes`. */
-  readonly option: O;
-  readonly needs?: O | readonly O[];
-  readonly excludes?: readonly O[];
-  readonly hint?: string;
-}
+export type OptionRule<O extends string = string> =
+  | {
+      /** An option that, if given, requires one of `needs`, and excludes `excludes`. */
+      readonly option: O;
+      readonly needs?: O | readonly O[];
+      readonly excludes?: readonly O[];
+      readonly hint?: string;
+    }
+  /** Exactly one of two options is required. */
+  | { readonly oneOf: readonly [O, O] };
 
 type ExecOption =
   | ("session" | "create" | "clear_line" | "typed" | "integrate")
@@ -51,6 +54,14 @@ export const resizeRules: readonly OptionRule<"direction" | "rows" | "cols" | "r
   { option: "direction", excludes: ["rows", "cols", "rows_percent", "cols_percent"] },
 ];
 
+/** Rules of checkpoint.forget. */
+export const forgetRules: readonly OptionRule<"session" | "all">[] = [{ oneOf: ["session", "all"] }];
+/** Rules of checkpoint.restore. */
+export const restoreRules: readonly OptionRule<"session" | "all" | "as" | "label">[] = [
+  ...forgetRules,
+  { option: "all", excludes: ["as", "label"] },
+];
+
 type Given<O extends string> = Readonly<Partial<Record<O, unknown>>>;
 
 /** @throws WshError invalid_request for the first broken rule */
@@ -69,7 +80,14 @@ export function ruleFault<O extends string>(
   nameOf = (option: O): string => `'${option}'`,
 ): { readonly message: string; readonly hint?: string } | null {
   const isGiven = (option: O): boolean => given[option] != null && given[option] !== false;
-  for (const { option, needs = [], excludes = [], ...hint } of rules) {
+  for (const rule of rules) {
+    if ("oneOf" in rule) {
+      const [one, other] = rule.oneOf;
+      if (isGiven(one) !== isGiven(other)) continue;
+      const [first, second] = [one, other].map(nameOf);
+      return { message: isGiven(one) ? `${first} cannot be used with ${second}` : `${first} or ${second} is needed` };
+    }
+    const { option, needs = [], excludes = [], ...hint } = rule;
     if (!isGiven(option)) continue;
     const other = excludes.find(isGiven);
     if (other !== undefined) return { message: `${nameOf(option)} cannot be used with ${nameOf(other)}`, ...hint };

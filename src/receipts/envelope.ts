@@ -4,6 +4,7 @@
  */
 import { type KeyObject, sign, verify } from "node:crypto";
 import * as v from "valibot";
+import { jsonOrNull } from "../protocol/json.ts";
 import { type Envelope, EnvelopeSchema, PAYLOAD_TYPE, type Statement, StatementSchema } from "../protocol/receipt.ts";
 import type { VerifyingKey } from "./keys.ts";
 
@@ -62,10 +63,6 @@ function signedBytes(payload: Buffer): Buffer {
 }
 
 function read<S extends v.GenericSchema>(schema: S, text: string): v.InferOutput<S> | null {
-  try {
-    const { success, output } = v.safeParse(schema, JSON.parse(text));
-    return success ? output : null;
-  } catch {
-    return null;
-  }
+  const { success, output } = v.safeParse(schema, jsonOrNull(text));
+  return success ? output : null;
 }

@@ -7,9 +7,9 @@
 import fs from "node:fs";
 import { basename, join } from "node:path";
 import { errorCode } from "../base/errno.ts";
-import { readLink } from "../instance/owned-files.ts";
 import { type Instance, sessionSocket } from "../instance/paths.ts";
 import { platform } from "../platform/platform.ts";
+import { readLink } from "../platform/readable.ts";
 import { decodeName, encodeName, sessionId } from "../protocol/names.ts";
 import { boundIn } from "./liveness.ts";
 

@@ -11,13 +11,14 @@ import fs from "node:fs";
 import { basename, join } from "node:path";
 import { errorCode } from "../base/errno.ts";
 import { randomToken } from "../base/random-token.ts";
-import { pointTo, readLink } from "../instance/owned-files.ts";
+import { pointTo } from "../instance/owned-files.ts";
 import { type Instance, inKeptDir, keptDirs } from "../instance/paths.ts";
 import { refused } from "../instance/refused.ts";
 import { bootId } from "../platform/boot.ts";
 import { tryFlock } from "../platform/descriptors.ts";
 import { onFirstUse } from "../platform/libc.ts";
 import { platform } from "../platform/platform.ts";
+import { readLink } from "../platform/readable.ts";
 
 /** `none`: no process has ever linked a lock at the path. */
 type LockState = "held" | "free" | "none";

@@ -5,7 +5,7 @@ import type { Instance } from "../instance/paths.ts";
 import type { Acting } from "../protocol/caller.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
-import { isRecord } from "../protocol/json.ts";
+import { isRecord, jsonOrNull } from "../protocol/json.ts";
 import { ACTING_HEADER, AGENT_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
 import { readServerInfo } from "./server-info.ts";
 
@@ -61,7 +61,7 @@ export async function askServer(
     if (signal?.aborted === true) throw new WshError("cancelled", "the call was cancelled");
     throw lost(instance, method, request?.id, cause);
   }
-  const answer = parsed(text);
+  const answer = jsonOrNull(text);
   if (response.ok) return answer;
   const error = isRecord(answer) && isRecord(answer.error) ? answer.error : {};
   throw WshError.fromBody({ message: `the server answered ${response.status}`, ...error });
@@ -81,12 +81,4 @@ function lost({ name }: Instance, method: string, id: string | undefined, cause:
   const known =
     id === undefined ? { hint: "The request may have been carried out: check before you repeat it." } : { request: id };
   return new WshError("outcome_unknown", id === undefined ? message : `${message} (request ${id})`, known, { cause });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -18,6 +18,7 @@ import { type Instance, inKeptDir, keptDirs } from "../instance/paths.ts";
 import { placeDigest } from "../instance/place-digest.ts";
 import { refused } from "../instance/refused.ts";
 import { isAlive } from "../platform/alive.ts";
+import { jsonOrNull } from "../protocol/json.ts";
 
 const serverInfoSchema = v.object({
   /** The running server's process; null after it has ended in order. */
@@ -70,12 +71,8 @@ function readAs<T>(schema: v.GenericSchema<unknown, T>, path: string): T | null 
     if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return null;
     throw error;
   }
-  try {
-    const parsed = v.safeParse(schema, JSON.parse(text));
-    return parsed.success ? parsed.output : null;
-  } catch {
-    return null; // not JSON
-  }
+  const parsed = v.safeParse(schema, jsonOrNull(text));
+  return parsed.success ? parsed.output : null;
 }
 
 /** Replaces the file. The runtime directory must exist. @throws WshError runtime_dir_unusable; the old one is kept */

@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { errorCode } from "../base/errno.ts";
 import { readRegularFile } from "../base/regular-file.ts";
 import type { Instance } from "../instance/paths.ts";
+import type { ConfiguredKey } from "../keys/configured.ts";
 import type { LogLevel } from "../log/log.ts";
 import { agentAbove } from "../platform/agent-above.ts";
 import { startFault } from "../platform/executable.ts";
@@ -53,16 +54,6 @@ type SettingOrigin =
   | { readonly from: "file"; readonly path: string; readonly line: number }
   | { readonly from: "default" };
 
-/** An entry of the table [keys], or of a table within it. */
-interface BoundInFile {
-  /** Its name within [keys]. */
-  readonly table?: string;
-  readonly key: string;
-  readonly value: unknown;
-  readonly path: string;
-  readonly line: number;
-}
-
 /** An entry of the table [theme]. */
 interface ThemeEntry {
   readonly role: ThemeRole;
@@ -75,7 +66,7 @@ export interface LoadedSettings {
   readonly values: Settings;
   originOf(name: SettingName): SettingOrigin;
   /** The bindings in the file's table [keys], unparsed. */
-  readonly keys: readonly BoundInFile[];
+  readonly keys: readonly ConfiguredKey[];
   /** The styles that the table [theme] changes. */
   readonly theme: readonly ThemeEntry[];
   /** Programs of the tables [[on]], which run at events. */
@@ -297,10 +288,10 @@ function readConfig(path: string, isNamed: boolean): ReadConfig {
 }
 
 /** The caller, which knows keys and operations, checks the entries. */
-function boundKeys(config: ConfigText | null, path: string): BoundInFile[] {
+function boundKeys(config: ConfigText | null, path: string): ConfiguredKey[] {
   const table = config?.values[KEYS];
   if (!isRecord(table)) return [];
-  return Object.entries(table).flatMap(([key, value]): BoundInFile[] => {
+  return Object.entries(table).flatMap(([key, value]): ConfiguredKey[] => {
     // The table of one key describes its action; any other table contains keys.
     if (!isRecord(value) || !ownTable.test(key) || "operation" in value || "do" in value)
       return [{ key, value, path, line: config?.lineIn(KEYS, key) ?? 1 }];

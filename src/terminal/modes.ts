@@ -36,7 +36,6 @@ export interface TerminalModes {
   /** DECSCNM. */
   readonly reverseVideo: boolean;
   /** Private mode 1007: the wheel sends arrows on the alternate screen. */
-  readonly alternateScroll: boolean;
   /** Private mode 2031: the program wants to be notified of colour scheme changes. */
   readonly schemeUpdates: boolean;
 }
@@ -133,7 +132,6 @@ export class ModeTracker {
       newLine: this.terminal.options.convertEol === true,
       synchronizedOutput: current.synchronizedOutputMode,
       reverseVideo: this.extra.get(5) ?? false,
-      alternateScroll: this.extra.get(1007) ?? false,
       schemeUpdates: this.extra.get(2031) ?? false,
     };
   }

@@ -7,6 +7,7 @@ import { ConversationSchema } from "../../protocol/agent.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { integerBetween, integerFrom } from "../../protocol/fields.ts";
 import { HooksSchema } from "../../protocol/hooks.ts";
+import { jsonOrNull } from "../../protocol/json.ts";
 import { OwnerSchema } from "../../protocol/owner.ts";
 import { WorktreeSchema } from "../../protocol/worktree.ts";
 
@@ -118,12 +119,7 @@ export function parseRecord<S extends typeof PaneRecordSchema | typeof LayoutRec
   schema: S,
   text: string,
 ): v.InferOutput<S> | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
+  const value = jsonOrNull(text);
   if (typeof value === "object" && value !== null && "version" in value && Number(value.version) > CHECKPOINT_VERSION) {
     const message = `the checkpoint has version ${Number(value.version)}; this wsh reads version ${CHECKPOINT_VERSION}`;
     throw new WshError("checkpoint_too_new", message);

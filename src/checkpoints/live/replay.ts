@@ -5,6 +5,7 @@
 import * as v from "valibot";
 import type { RestoredPane } from "../../pane/types.ts";
 import { type CommandRecord, CommandRecordSchema } from "../../protocol/commands.ts";
+import { jsonOrNull } from "../../protocol/json.ts";
 import { readHistory, readPane, type StoredPane } from "../files/part-reader.ts";
 import type { HistoryFile } from "../files/part-writer.ts";
 import type { Foreground, PaneNumbers, PaneRecord } from "../files/record.ts";
@@ -136,13 +137,7 @@ function moment(time: number): string {
 
 /** The commands; those that ran at that time ended with the pane. */
 function commandsOf({ commands, record }: StoredPane): CommandRecord[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(commands);
-  } catch {
-    return [];
-  }
-  const parsed = v.safeParse(CommandsSchema, value);
+  const parsed = v.safeParse(CommandsSchema, jsonOrNull(commands));
   if (!parsed.success) return [];
   return parsed.output.map((command) => ({
     ...command,

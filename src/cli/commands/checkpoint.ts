@@ -111,7 +111,7 @@ async function act(action: Action, asked: CheckpointArguments, command: Command)
     case "restore": {
       const from = needed(label, action, "a label; `wsh restore` takes none");
       const { restoreAsked } = await import("../../checkpoints/work.ts");
-      const input = { session, label: from, all: false, ...defined({ as }) };
+      const input = { session, label: from, ...defined({ as }) };
       const result = await restoreAsked(instance, input, { env: process.env, starter: "cli" });
       for (const { pane_id, message } of result.left_out) complain(`restored without pane ${pane_id}: ${message}`);
       if (json) return printJson(result);

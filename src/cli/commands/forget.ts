@@ -1,6 +1,8 @@
 /** `wsh forget`: deletes the checkpoints of crashed sessions. */
 import type { Command } from "commander";
-import { UsageError } from "../arguments.ts";
+import { defined } from "../../protocol/defined.ts";
+import { forgetRules } from "../../protocol/option-rules.ts";
+import { requireOptions } from "../arguments.ts";
 import { confirmed } from "../confirm.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, printJson, say } from "../print.ts";
@@ -23,15 +25,14 @@ export function register(program: Command): void {
     .option("-y, --yes", "do not ask")
     .option("--json", "print what was deleted as JSON")
     .action(async (name: string | undefined, { all = false, yes, json }: ForgetOptions, command: Command) => {
-      if (all === (name !== undefined))
-        throw new UsageError("give the name of a session that is not running, or --all");
+      requireOptions(forgetRules, { session: name, all }, { session: "a name" });
       const instance = instanceOf(command);
       await requirePerson(instance, "wsh forget");
       const what =
         name === undefined ? "the checkpoints of all sessions that are not running" : `the checkpoints of '${name}'`;
       if (yes !== true && !(await confirmed(`Delete ${what}?`))) return complain("nothing was deleted");
       const { forgetAsked } = await import("../../checkpoints/work.ts");
-      const { forgotten } = await forgetAsked(instance, name === undefined ? { all } : { session: name, all });
+      const { forgotten } = await forgetAsked(instance, { all, ...defined({ session: name }) });
       if (json === true) return printJson({ forgotten });
       if (forgotten.length === 0) return say("No checkpoints of sessions that are not running.\n");
       for (const { id, name: called, bytes, labels } of forgotten) {

@@ -5,6 +5,7 @@
 import type { Command } from "commander";
 import { agentMessage, agentNamePattern, agentStates, type ReportedConversation } from "../../protocol/agent.ts";
 import { defined } from "../../protocol/defined.ts";
+import { jsonOrNull } from "../../protocol/json.ts";
 import { UsageError } from "../arguments.ts";
 import { agentState } from "../conditions.ts";
 import { type HookReading, readHook } from "../hooks/events.ts";
@@ -80,13 +81,8 @@ const MAX_MESSAGE = 4_096;
 /** The JSON on standard input; null without any. */
 async function payload(): Promise<unknown> {
   if (process.stdin.isTTY) return null;
-  const text = await Promise.race([readAll(), Bun.sleep(PAYLOAD_MS).then(() => "")]);
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Truncated, empty or in another format: the event alone counts.
-    return null;
-  }
+  // Truncated, empty or in another format: the event alone counts.
+  return jsonOrNull(await Promise.race([readAll(), Bun.sleep(PAYLOAD_MS).then(() => "")]));
 }
 
 async function readAll(): Promise<string> {

@@ -1,7 +1,8 @@
 /** `wsh restore`: restores crashed sessions. */
 import type { Command } from "commander";
 import { defined } from "../../protocol/defined.ts";
-import { UsageError } from "../arguments.ts";
+import { restoreRules } from "../../protocol/option-rules.ts";
+import { requireOptions, UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, printJson, say } from "../print.ts";
 import { cliCaller } from "../session/client.ts";
@@ -26,16 +27,13 @@ export function register(program: Command): void {
     .option("--json", "print the sessions as JSON")
     .action(async (name: string | undefined, { all = false, as, json }: RestoreOptions, command: Command) => {
       const instance = instanceOf(command);
+      requireOptions(restoreRules, { session: name ?? !all, all, as }, { session: "a name" });
       const { restoreAsked } = await import("../../checkpoints/work.ts");
       const session = name ?? (all ? undefined : await onlyCrashed(instance));
       const { requireOwnStored } = await import("../../checkpoints/agent-rights.ts");
       const rights = (await settingsOf(instance)).values;
       requireOwnStored(instance, rights, cliCaller, "checkpoint.restore", { session });
-      const result = await restoreAsked(
-        instance,
-        { ...defined({ session }), all, ...defined({ as }) },
-        { env: process.env, starter: "cli" },
-      );
+      const result = await restoreAsked(instance, defined({ session, as }), { env: process.env, starter: "cli" });
       if (json === true) await printJson(result);
       else {
         for (const info of result.restored) await say(`Session '${info.name}' is restored: wsh attach ${info.name}\n`);

@@ -10,7 +10,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { defaultInstanceName } from "../../protocol/names.ts";
 import type { ViewKeys } from "../../server/options.ts";
 import type { SettingName } from "../../settings/table.ts";
-import { collect, UsageError, wholeNumber } from "../arguments.ts";
+import { collect, requireOptions, wholeNumber } from "../arguments.ts";
 import { instanceOf, settingsOf, warn } from "../instance.ts";
 import { complain, printJson, say } from "../print.ts";
 
@@ -18,6 +18,11 @@ import { complain, printJson, say } from "../print.ts";
 const FREE_PORT = "127.0.0.1:0";
 /** Between tries to restore what failed, in ms: at a login, disks and directories may come late. */
 const RESTORE_PAUSES_MS = [2_000, 10_000, 30_000, 60_000];
+
+const tlsRules = [
+  { option: "tls_cert", needs: "tls_key" },
+  { option: "tls_key", needs: "tls_cert" },
+];
 
 interface ServerFlags {
   readonly bind?: string;
@@ -108,9 +113,7 @@ async function serve(
   const settings = await settingsOf(instance, given);
   const { values } = settings;
   const isDefault = (name: SettingName): boolean => settings.originOf(name).from === "default";
-  if ((values.tls_cert === "") !== (values.tls_key === "")) {
-    throw new UsageError("TLS needs a certificate and its key", "Give both --tls-cert and --tls-key, or neither.");
-  }
+  requireOptions(tlsRules, { tls_cert: values.tls_cert || null, tls_key: values.tls_key || null });
   const [{ runServer }, { joinedFile }, { parseBind }, { createLogger }, { hostname }, { watchConfig }, loading] =
     await Promise.all([
       import("../../server/main.ts"),
@@ -198,7 +201,7 @@ async function restoreAll(instance: Instance): Promise<void> {
     const pauseMs = RESTORE_PAUSES_MS[index];
     const failures: string[] = [];
     try {
-      const { left_out, failed } = await restoreAsked(instance, { all: true }, { env: process.env, starter: "cli" });
+      const { left_out, failed } = await restoreAsked(instance, {}, { env: process.env, starter: "cli" });
       for (const { session, pane_id, message } of left_out)
         complain(`session '${session}' is restored without pane ${pane_id}: ${message}`);
       for (const { session, message } of failed) failures.push(`session '${session}' is not restored: ${message}`);

@@ -8,6 +8,7 @@ import * as v from "valibot";
 import { openToRead } from "../../platform/readable.ts";
 import { agentMessage } from "../../protocol/agent.ts";
 import { present } from "../../protocol/defined.ts";
+import { jsonOrNull } from "../../protocol/json.ts";
 
 /** Bytes read for title and age, and for the messages: a day's work of an agent. */
 const BEGINNING_BYTES = 256 * 1024;
@@ -91,8 +92,8 @@ interface TranscriptEntry {
 
 /** Lines of JSON, some with a list of messages; or one such document. Truncated lines are skipped. */
 function entriesOf(text: string): TranscriptEntry[] {
-  const whole = parsed(text);
-  const values = whole === null ? text.split("\n").map(parsed) : [whole];
+  const whole = jsonOrNull(text);
+  const values = whole === null ? text.split("\n").map(jsonOrNull) : [whole];
   const seen = new Set<string>();
   return values.flatMap(messagesIn).flatMap((value) => {
     const { id } = v.is(NamedSchema, value) ? value : {};
@@ -106,14 +107,6 @@ function entriesOf(text: string): TranscriptEntry[] {
 function messagesIn(value: unknown): readonly unknown[] {
   if (v.is(DocumentSchema, value)) return value.messages;
   return v.is(PatchSchema, value) ? value.$set.messages : [value];
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
 }
 
 const DocumentSchema = v.object({ messages: v.array(v.unknown()) });

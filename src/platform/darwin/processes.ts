@@ -5,6 +5,7 @@
 import fs from "node:fs";
 import { isAlive } from "../alive.ts";
 import type { ProcessActivity, Processes, Stat, TerminalHolder } from "../port.ts";
+import { realPath } from "../readable.ts";
 import {
   BSDINFO_BYTES,
   type BsdInfo,
@@ -150,14 +151,5 @@ export class LibprocProcesses implements Processes {
     const bytes = new Uint8Array(length);
     const written = this.libproc.pidInfo(pid, flavor, bytes);
     return written <= 0 ? null : bytes.subarray(0, written);
-  }
-}
-
-/** The kernel reports the path by which the program was started, which may be a link (Homebrew's are). */
-function realPath(path: string): string {
-  try {
-    return fs.realpathSync(path);
-  } catch {
-    return path; // removed since
   }
 }

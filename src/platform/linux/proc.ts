@@ -3,7 +3,7 @@
  * (another user's process, one that has ended, a hidden /proc) is null, never a guess.
  */
 import type { ProcessImage, RunState, Stat } from "../port.ts";
-import { readLink, readText } from "../readable.ts";
+import { readLink, readText, withoutDeletedMark } from "../readable.ts";
 
 /** The state letter of stat. */
 export function runState(letter: string): RunState {
@@ -61,7 +61,7 @@ export function processImage(pid: number): ProcessImage | null {
   const text = executable === null ? null : readText(`/proc/${pid}/stat`);
   if (executable === null || text === null) return null;
   const start = text.slice(text.lastIndexOf(")") + 2).split(" ")[START_STACK] ?? "0";
-  return { executable: executable.replace(/ \(deleted\)$/, ""), start };
+  return { executable: withoutDeletedMark(executable), start };
 }
 
 export function processLink(pid: number, name: "cwd" | "exe"): string | null {

@@ -155,15 +155,9 @@ export class SessionProxy {
     }
   }
 
-  /** Ends the session for the server. A process of an older version supports this only as its operation. */
+  /** Ends the session for the server. */
   async end(): Promise<void> {
-    const input = { reason: "server_stopped" };
-    try {
-      await this.request("peer.end", input, CONTEXT);
-    } catch (thrown) {
-      if (!(thrown instanceof WshError) || thrown.code !== "unknown_method") throw thrown;
-      await this.request("session.kill", input, CONTEXT);
-    }
+    await this.request("peer.end", { reason: "server_stopped" }, CONTEXT);
   }
 
   /** Why a request got no answer before its connection ended. */
