@@ -17,7 +17,8 @@ import type { AuditLog } from "../log/audit/audit-log.ts";
 import type { Logger } from "../log/log.ts";
 import { checkRequest } from "../pane/spawn-plan.ts";
 import { defined } from "../protocol/defined.ts";
-import type { OwnedHook } from "../protocol/hooks.ts";
+import { WshError } from "../protocol/errors.ts";
+import type { Hook, OwnedHook } from "../protocol/hooks.ts";
 import { normalizeTags, paneId, paneNumber } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
 import { PORT_VARIABLE } from "../protocol/port-variable.ts";
@@ -81,6 +82,7 @@ interface FirstPane {
 
 /** @throws WshError of sessions.create; nothing is left behind then */
 export async function buildSession(given: BuildOptions): Promise<BuiltSession> {
+  if (given.spec.restored === undefined) await checkHooks(given.spec.create.on ?? []);
   const options = { ...given, spec: withPort(given) };
   const { spec } = options;
   const branch = spec.create.worktree ?? null;
@@ -93,6 +95,24 @@ export async function buildSession(given: BuildOptions): Promise<BuiltSession> {
   } catch (error) {
     await made.discard();
     throw error;
+  }
+}
+
+/** @throws WshError invalid_request for the first operation line that is invalid */
+async function checkHooks(hooks: readonly Hook[]): Promise<void> {
+  if (hooks.every((hook) => hook.do === undefined)) return;
+  const [{ lineCall }, { parseCommandLine, TARGET_PARAMETER }] = await Promise.all([
+    import("../operations/line-input.ts"),
+    import("../keys/line.ts"),
+  ]);
+  for (const [index, { do: line }] of hooks.entries()) {
+    if (line === undefined) continue;
+    try {
+      lineCall(parseCommandLine(line), TARGET_PARAMETER);
+    } catch (thrown) {
+      const message = `on.${index}.do: ${WshError.from(thrown).message}`;
+      throw new WshError("invalid_request", message, {}, { cause: thrown });
+    }
   }
 }
 

@@ -109,15 +109,20 @@ test("a session's own hooks are added and removed with it", async () => {
   expect(JSON.parse(event)).toMatchObject({ session: "own", exit_code: 0 });
   expect(event).not.toContain("run");
   await wsh.ok("new", "own2", "--", "true");
-  const wrong = { name: "own3", on: [{ event: "bell" }] };
-  const refused = await wsh.fetch("/sessions", {
-    method: "POST",
-    body: JSON.stringify(wrong),
-    headers: { "Content-Type": "application/json" },
-  });
-  expect(await refused.json()).toMatchObject({
-    error: { code: "invalid_request", message: expect.stringContaining("run or do") },
-  });
+  const wrong: readonly (readonly [hook: object, words: string])[] = [
+    [{ event: "bell" }, "run or do"],
+    [{ event: "bell", do: "no.such" }, "on.0.do: no operation 'no.such'"],
+    [{ event: "bell", do: "session.update nme=x" }, "on.0.do: 'session.update' has no parameter 'nme'"],
+  ];
+  for (const [hook, words] of wrong) {
+    const refused = await wsh.fetch("/sessions", {
+      method: "POST",
+      body: JSON.stringify({ name: "own3", on: [hook] }),
+      headers: { "Content-Type": "application/json" },
+    });
+    expect(await refused.json()).toMatchObject({ error: { message: expect.stringContaining(words) } });
+  }
+  expect((await wsh.list()).map(({ name }) => name)).not.toContain("own3");
   expect(lines("own")).toHaveLength(1);
 });
 
