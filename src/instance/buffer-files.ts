@@ -23,7 +23,7 @@ const ABANDONED_MS = 60_000;
 const MAX_TRIES = 1_000;
 
 const HeadSchema = v.object({
-  name: v.nullable(v.string()),
+  name: v.nullable(v.pipe(v.string(), v.normalize("NFC"))),
   bytes: v.number(),
   at: v.number(),
   owner: v.nullable(OwnerSchema),

@@ -12,6 +12,7 @@ export const BufferNameSchema = described(
   v.pipe(
     v.string(),
     v.regex(/^[^\p{Cc}\p{Cs}/]{1,100}$/u, "expected 1 to 100 characters without control characters and /"),
+    v.normalize("NFC"),
   ),
   "its name, as `buffer.list` gives it",
 );

@@ -157,7 +157,8 @@ function named(name: string | undefined): string | undefined {
 
 /** @throws UsageError */
 function checkedName(name: string): string {
-  if (v.is(BufferNameSchema, name)) return name;
+  const checked = v.safeParse(BufferNameSchema, name);
+  if (checked.success) return checked.output;
   throw new UsageError(
     `'${visible(name)}' is not a buffer name`,
     "Use 1 to 100 characters, without control characters and /.",

@@ -3,6 +3,8 @@ import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { BufferFiles } from "../../../src/instance/buffer-files.ts";
+import { parseInput } from "../../../src/operations/call.ts";
+import { getOperation } from "../../../src/operations/table.ts";
 import { PasteBuffers } from "../../../src/session/paste-buffers.ts";
 import { testInstance } from "../../support/registry.ts";
 
@@ -43,6 +45,12 @@ test("copies have numbers, given names replace, and a number is not assigned twi
   expect(new Set(names()).size).toBe(names().length);
   buffers.rename("buffer0", "buffer9");
   expect(buffers.get("buffer9").text).toBe("a");
+  const [composed, decomposed] = ["\u00fc", "u\u0308"];
+  expect(
+    ["buffer.set", "buffer.get"].map(
+      (name) => parseInput(getOperation(name as "buffer.set"), { buffer: decomposed, text: "x" }).buffer,
+    ),
+  ).toEqual([composed, composed]);
 });
 
 test("the oldest are evicted first, and those with a given name last; a session's private ones are invisible to others", () => {
