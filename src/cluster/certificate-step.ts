@@ -43,7 +43,8 @@ export function certificateStep(
   });
   secured.on("error", (error) => {
     const text = tlsTrouble(error) ?? error.message;
-    resolve({ ok: false, text, advice: adviceOn(errorCode(error), trust) });
+    const advice = certificateAdvice(error, trust) ?? OTHER_ADVICE;
+    resolve({ ok: false, text, advice });
   });
   return promise.finally(() => clearTimeout(timer));
 }
@@ -53,9 +54,15 @@ export function tlsTrouble(error: unknown): string | null {
   return errorCode(error) === "ERR_TLS_CERT_ALTNAME_INVALID" ? "its certificate is for another name" : null;
 }
 
-function adviceOn(code: string, trust: string): string {
+const OTHER_ADVICE = "The listener may not speak TLS, or only another version: check address and port.";
+
+/**
+ * The way out of a certificate's error; null: the error is about something else.
+ * @param trust advice for a certificate without a trusted signature
+ */
+export function certificateAdvice(error: unknown, trust: string): string | null {
   const now = `the clock here says ${new Date().toISOString().slice(0, 16)}Z`;
-  switch (code) {
+  switch (errorCode(error)) {
     case "CERT_HAS_EXPIRED":
       return `Renew it on the server, or correct the clock here; ${now}.`;
     case "CERT_NOT_YET_VALID":
@@ -70,6 +77,6 @@ function adviceOn(code: string, trust: string): string {
     case "CERT_SIGNATURE_FAILURE":
       return trust;
     default:
-      return "The listener may not speak TLS, or only another version: check address and port.";
+      return null;
   }
 }

@@ -6,6 +6,7 @@ const words: Readonly<Record<string, string>> = {
   ECONNRESET: "the connection was cut",
   ECONNREFUSED: "nothing listens there",
   ENOENT: "nothing listens there",
+  ENOTFOUND: "no host has this name",
   ETIMEDOUT: "no answer in time",
 };
 

@@ -6,7 +6,10 @@ import * as v from "valibot";
 import { notificationsOf } from "../../src/protocol/attention.ts";
 import { bareNotice, type Notify, NotifySchema, noticeFor } from "../../src/protocol/notices.ts";
 import type { RecordedEvent } from "../../src/protocol/recorded-events.ts";
+import { deliver } from "../../src/server/hooks/deliver.ts";
+import { Authority } from "../support/certificates.ts";
 import { personAt } from "../support/person.ts";
+import { isMissing } from "../support/programs.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -21,36 +24,52 @@ interface Posted {
 const posted: Posted[] = [];
 let failures = 1;
 /** Stands in for ntfy.sh, and for any other service. */
-const service = Bun.serve({
+const own = {
   hostname: "127.0.0.1",
   port: 0,
-  async fetch(request) {
+  async fetch(request: Request): Promise<Response> {
     const { pathname: path } = new URL(request.url);
     // The first one fails.
     if (path === "/flaky" && failures-- > 0) return new Response("busy", { status: 503 });
     posted.push({ path, token: request.headers.get("authorization"), body: (await request.json()) as Posted["body"] });
     return new Response("ok");
   },
-});
+};
+const service = Bun.serve(own);
 const origin = `http://127.0.0.1:${service.port}`;
+const dir = fs.mkdtempSync("/tmp/wsh-notices-");
+const token = join(dir, "token");
+const hasOpenssl = !isMissing("openssl");
+const authority = hasOpenssl ? new Authority(join(dir, "authority")) : null;
+const { cert = "", key = "" } = authority?.sign() ?? {};
+/** The same, with a certificate of an authority that only this test has. */
+const secure = authority === null ? service : Bun.serve({ ...own, tls: { cert: Bun.file(cert), key: Bun.file(key) } });
 
 let wsh: Wsh;
 beforeAll(() => {
   wsh = new Wsh({
     intervals: { noticeRetry: 100 },
+    env: authority === null ? {} : { NODE_EXTRA_CA_CERTS: authority.ca },
     config: `public_url = "https://box.example"
 
 [[notify]]
 way = "ntfy"
 for = ["question"]
 url = "${origin}/my-topic"
-token_file = "${join("/tmp", `wsh-token-${process.pid}`)}"
+token_file = "${token}"
 
 [[notify]]
 way = "webhook"
 for = ["command"]
 min_seconds = 0
 url = "${origin}/flaky"
+
+[[notify]]
+way = "ntfy"
+for = ["command"]
+session = "work"
+min_seconds = 0
+url = "${authority === null ? `${origin}/secure` : `https://localhost:${secure.port}/secure`}"
 
 [[notify]]
 way = "webhook"
@@ -64,12 +83,12 @@ for = ["notification"]
 run = ["/bin/sh", "-c", 'echo "$WSH_NOTICE_TITLE: $WSH_NOTICE_TEXT" >>"$HOME/../notified"']
 `,
   });
-  fs.writeFileSync(join("/tmp", `wsh-token-${process.pid}`), "tk_secret\n", { mode: 0o600 });
+  fs.writeFileSync(token, "tk_secret\n", { mode: 0o600 });
 });
 afterAll(async () => {
-  fs.rmSync(join("/tmp", `wsh-token-${process.pid}`));
-  await service.stop(true);
+  await Promise.all([service, secure].map((each) => each.stop(true)));
   await wsh[Symbol.asyncDispose]();
+  fs.rmSync(dir, { recursive: true });
 });
 
 test("a question reaches ntfy with its answers as buttons, of which one counts, once", async () => {
@@ -130,8 +149,19 @@ test("one channel has one notice per event, however many tables want it; a failu
     title: "work: failed (3)",
     event: { event: "command_finished", exit_code: 3, session: "work" },
   });
+  await until("the one by HTTPS", () => posted.some(({ body }) => body.topic === "secure"));
   const own = join(wsh.dir, "notified");
   await until("the program", () => fs.existsSync(own) && fs.readFileSync(own, "utf8") === "work: all done\n");
+});
+
+test.skipIf(!hasOpenssl)("a certificate that is not accepted is said with the way out, and not retried", async () => {
+  const at = { notify: notify({ url: `https://localhost:${secure.port}/x` }), notice: bare, actions: [], event: null };
+  await expect(deliver(at, [600_000])).rejects.toThrow(/verify.*\. .*NODE_EXTRA_CA_CERTS=FILE/);
+  fs.writeFileSync(
+    join(wsh.dir, "home/.config/wsh/config.toml"),
+    `[[notify]]\nway = "ntfy"\nurl = "${origin}/x"\ntoken_file = "${dir}/none"\n`,
+  );
+  expect((await wsh.run("config", "check")).stderr).toContain("config.toml:1: [[notify]] token_file: ENOENT");
 });
 
 test("an attached terminal without focus gets it in its own form; a person in view gets none", async () => {
@@ -148,6 +178,7 @@ test("an attached terminal without focus gets it in its own form; a person in vi
 });
 
 const notify = (fields: object): Notify => v.parse(NotifySchema, { way: "ntfy", url: "https://ntfy.sh/x", ...fields });
+const bare = { kind: "question", title: "dev", text: "Deploy?", answers: [] } as const;
 const event = (fields: Partial<RecordedEvent>): RecordedEvent => ({
   ...{ event: "command_finished", at: new Date(2026, 0, 1, 23, 30).getTime(), session: "dev", session_id: "@s1" },
   ...{ tags: [], duration_ms: 90_000, exit_code: 0, command: "deploy --token s3cret" },

@@ -65,8 +65,12 @@ export function register(program: Command): void {
     .command("check")
     .description("Check the settings file, with its keys and hooks, and change nothing.")
     .action(async (_options, command: Command) => {
-      const { hooks } = await checked(instanceOf(command));
-      await say(`The settings are valid${hooks.length === 0 ? "" : `, with ${plural(hooks.length, "hook")}`}.\n`);
+      const { hooks, notices } = await checked(instanceOf(command));
+      const counts = [
+        ...(hooks.length === 0 ? [] : [plural(hooks.length, "hook")]),
+        ...(notices.length === 0 ? [] : [plural(notices.length, "way of notices", "ways of notices")]),
+      ];
+      await say(`The settings are valid${counts.length === 0 ? "" : `, with ${counts.join(" and ")}`}.\n`);
     });
   config
     .command("reload")
@@ -87,8 +91,8 @@ export function register(program: Command): void {
     });
 }
 
-function plural(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
+function plural(count: number, what: string, many = `${what}s`): string {
+  return `${count} ${count === 1 ? what : many}`;
 }
 
 /** @throws WshError invalid_setting */
@@ -96,8 +100,9 @@ async function checked(instance: Instance): Promise<LoadedSettings> {
   const settings = await settingsOf(instance, {}, false);
   const note = bindingsNote((await bindingsOf(instance, settings)).changes);
   if (note !== null) complain(note);
-  const { checkHookLines } = await import("../session/hook-lines.ts");
-  await checkHookLines(settings.hooks);
+  const { checkHookLines, checkTokens } = await import("../session/hook-lines.ts");
+  checkHookLines(settings.hooks);
+  checkTokens(settings.notices);
   return settings;
 }
 

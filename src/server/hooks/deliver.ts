@@ -1,18 +1,20 @@
 /**
  * Sends a notice by HTTP: to a topic of ntfy (https://docs.ntfy.sh/publish/#publish-as-json), or as JSON to any
- * address. Only the status of the answer is used. A failure is retried; a refusal (4xx) is not.
+ * address. Only the status of the answer is used. A failure is retried; a refusal (4xx), or a certificate that is not accepted, is not.
  */
-import { readRegularFile } from "../../base/regular-file.ts";
+import { certificateAdvice } from "../../cluster/certificate-step.ts";
+import { transportTrouble } from "../../cluster/transport-trouble.ts";
 import { intervals } from "../../platform/intervals.ts";
 import { present } from "../../protocol/defined.ts";
 import type { Notice, Notify } from "../../protocol/notices.ts";
 import type { RecordedEvent } from "../../protocol/recorded-events.ts";
+import { readToken } from "../../secrets/token-file.ts";
 
 /** Time limit of one attempt, and pauses before further ones, in ms. */
 const TRY_MS = 10_000;
 const PAUSES_MS = [intervals.noticeRetry, 10 * intervals.noticeRetry] as const;
-/** Largest token in a file, in bytes. */
-const MAX_TOKEN_BYTES = 4_096;
+
+const TRUST = "For an authority of your own, start the server with NODE_EXTRA_CA_CERTS=FILE, its certificate.";
 
 /** A button: its label, and the address to which a POST presses it. */
 export interface NoticeAction {
@@ -54,7 +56,9 @@ export async function deliver(delivery: Delivery, pausesMs: readonly number[] = 
       if (answer.status < 500 && answer.status !== 429) throw new Refusal(failure);
     } catch (thrown) {
       if (thrown instanceof Refusal) throw thrown;
-      failure = thrown instanceof Error ? thrown.message : String(thrown);
+      failure = thrown instanceof Error ? transportTrouble(thrown) : String(thrown);
+      const advice = certificateAdvice(thrown, TRUST);
+      if (advice !== null) throw new Refusal(`${failure}. ${advice}`);
     }
     const pause = pausesMs[at];
     if (pause === undefined) throw new Error(failure);
@@ -89,10 +93,4 @@ function ntfy(url: string, { notice, actions }: Delivery): [string, object] {
 function webhook({ notice, actions, event }: Delivery): object {
   const { kind, title, text } = notice;
   return { kind, title, text, actions, ...present({ event }) };
-}
-
-function readToken(path: string): string {
-  const text = readRegularFile(path).slice(0, MAX_TOKEN_BYTES).trim();
-  if (!/^[\x21-\x7e]+$/.test(text)) throw new Refusal(`'${path}' has no token`);
-  return text;
 }
