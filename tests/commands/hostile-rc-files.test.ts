@@ -54,6 +54,7 @@ const rcFiles: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "a DEBUG trap": "TRAPDEBUG() { last=$ZSH_DEBUG_CMD }; PS1='%# '",
     "a prompt that is drawn anew": "TMOUT=1; TRAPALRM() { zle && zle reset-prompt }; PS1='%# '",
     "globs that must match, ksh arrays, words that split": "setopt nomatch ksh_arrays sh_word_split; PS1='%# '",
+    "an editor that computes before it reads": `zmodload zsh/datetime; slow() { local -F end=$((EPOCHREALTIME + 0.8)); (( n++ == 1 )) && while ((EPOCHREALTIME < end)) do :; done }; zle -N zle-line-init slow; PS1='%# '`,
   },
   fish: {
     "the editor of vi": "fish_vi_key_bindings; function fish_mode_prompt; echo '[I] '; end",

@@ -1,7 +1,7 @@
 /**
- * Shells as people set them up: each prompt with each set of hooks and each plugin, and the frameworks' own code if a
- * package has it. In every one, five commands must return exactly their output, exit code and directory. A part of the
- * matrix always runs, one set-up per shell; all of it with WSH_TEST_FULL=1.
+ * Shells as people set them up: each prompt with each set of hooks and with each plugin, and the frameworks' own code if
+ * a package has it. In every one, five commands must return exactly their output, exit code and directory. A part of
+ * the matrix always runs, one set-up per shell; all of it with WSH_TEST_FULL=1.
  */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
@@ -125,11 +125,22 @@ const shells: Readonly<Record<string, Shell>> = {
 /** The parts of a shell that its one set-up in `check` has: a prompt of several lines among hooks and plugins. */
 const BRIEF = 2;
 
-/** All combinations; else one. */
-function combinations({ prompts, hooks, plugins }: Shell): (readonly [Part, Part, Part])[] {
-  if (isFull) return prompts.flatMap((a) => hooks.flatMap((b) => plugins.map((c) => [a, b, c] as const)));
+/** Each two parts together in one set-up, a quarter of all combinations; else one set-up. */
+function combinations({ prompts, hooks, plugins }: Shell): (readonly Part[])[] {
   const at = (parts: readonly Part[], n: number): Part => parts[n % parts.length] ?? none;
-  return [[at(prompts, BRIEF), at(hooks, BRIEF + 1), at(plugins, BRIEF + 1)]];
+  if (!isFull) return [[at(prompts, BRIEF), at(hooks, BRIEF + 1), at(plugins, BRIEF + 1)]];
+  const lists = [prompts, hooks, plugins];
+  const [shortest = 0, ...longer] = lists.map((_, list) => list).toSorted((a, b) => sizeOf(a) - sizeOf(b));
+  const [one = 0, other = 0] = longer.map(sizeOf);
+  return Array.from({ length: one * other }, (_, n) => {
+    const [i, j] = [n % one, Math.floor(n / one)];
+    // The parts of the shortest list in turn, so that each meets all of the others.
+    return lists.map((parts, list) => at(parts, list === shortest ? i + j : list === longer[0] ? i : j));
+  });
+
+  function sizeOf(list: number): number {
+    return lists[list]?.length ?? 0;
+  }
 }
 
 function isAbsent({ needs }: Part): boolean {
@@ -143,7 +154,7 @@ function isAbsent({ needs }: Part): boolean {
 for (const [kind, shell] of Object.entries(shells)) {
   describe(kind, () => {
     for (const parts of combinations(shell)) {
-      const [prompt, hooks, plugin] = parts;
+      const [prompt = none, hooks = none, plugin = none] = parts;
       const can = !isMissing(kind) && !parts.some(isAbsent);
       test.skipIf(!can)(`prompt ${prompt.name}, hooks ${hooks.name}, plugin ${plugin.name}`, async () => {
         await using wsh = new Wsh();

@@ -130,9 +130,10 @@ export class Commands {
     const processes = (commandId: number | undefined): ReturnType<CommandStarts["anchor"]> => starts.anchor(commandId);
     const lookAtPort: LookAt = () => ({ kind: "unsupported", reason: "the kernel does not report it" });
     const ports = readFacts === undefined ? { processes } : { processes, lookAtPort };
+    const isComputing = (): boolean => readFacts === undefined && isOnProcessor(program.foreground());
     this.waiters = new Waiters({
       ...parts,
-      isComputing: () => readFacts === undefined && isOnProcessor(program.foreground()),
+      isComputing,
       overwritten: this.overwritten,
       activity,
       ...ports,
@@ -151,6 +152,7 @@ export class Commands {
       log: this.log,
       flags,
       reader,
+      isComputing,
       quietMs,
       offset: () => text.offset,
     });

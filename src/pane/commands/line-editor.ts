@@ -21,6 +21,10 @@ const ANSWER_MS = 500;
 const SECOND_KEY_MS = 200;
 /** How long the shell may take to read again after its prompt, and a paste to reach its end, in ms. */
 const REST_MS = 500;
+/** How long it may take while it computes, in ms: prompts and editors of plugins take seconds on a crowded machine. */
+const COMPUTING_MS = 5_000;
+/** Interval between checks whether it computes, in ms: each reads the list of processes. */
+const COMPUTING_LOOK_MS = 50;
 /** How long the shell is checked for reading without a pause, in ms: a shell takes that long after its prompt. */
 const BUSY_LOOK_MS = 3;
 /** Interval between checks after that, in ms. */
@@ -85,6 +89,8 @@ export interface LineEditorPort {
   flags(): PtyFlags | null;
   /** The kernel's report of the shell; null without one. */
   reader(): TerminalReader | null;
+  /** Whether a process of the shell's group is on a processor, or waits for one. */
+  isComputing(): boolean;
   /** Age of the last output or input in ms. */
   quietMs(): number;
   /** Output bytes parsed. */
@@ -200,12 +206,18 @@ export class LineEditor {
   private async untilReading(): Promise<LineState | null> {
     const { log } = this.port;
     const began = performance.now();
+    let computedAt = began;
+    let lookedAt = began;
     for (;;) {
       if (log.phase !== "prompt") return { kind: "left" };
       if (this.isReading()) return this.port.flags()?.canonical === true ? { kind: "lines" } : null;
-      const spent = performance.now() - began;
-      if (spent >= REST_MS) return { kind: "busy" };
-      await (spent < BUSY_LOOK_MS ? nextTurn() : pause(LOOK_MS));
+      const now = performance.now();
+      if (now - lookedAt >= COMPUTING_LOOK_MS && now - began < COMPUTING_MS) {
+        lookedAt = now;
+        if (this.port.isComputing()) computedAt = now;
+      }
+      if (now - computedAt >= REST_MS) return { kind: "busy" };
+      await (now - began < BUSY_LOOK_MS ? nextTurn() : pause(LOOK_MS));
     }
   }
 

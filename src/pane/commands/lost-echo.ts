@@ -21,7 +21,7 @@ const READ_MS = 2_000;
 const LOOK_MS = 10;
 const MEND = new TextEncoder().encode("stty echo\r");
 
-interface LostEchoPort extends Omit<LineEditorPort, "target"> {
+interface LostEchoPort extends Omit<LineEditorPort, "target" | "isComputing"> {
   readonly target: Pick<ExecTarget, "shell" | "typed" | "isWriting" | "hold">;
 }
 
