@@ -73,6 +73,10 @@ export class PaneKeeper {
   constructor(private readonly port: PaneKeeperPort) {
     const { arrangement } = port;
     arrangement.events.on("changed", () => this.keepLayout());
+    // A pane that is still in the layout would keep its checkpoint, and the session would look like a crashed one.
+    port.session.events.on("destroyed", ({ reason }) => {
+      for (const { own, home } of [...port.locals.values()]) if (home === null) own.lifetime.destroy(reason);
+    });
     if (arrangement.isSplit) this.keepLayout();
   }
 

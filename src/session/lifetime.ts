@@ -144,7 +144,8 @@ export class Lifetime {
     return new WshError("session_not_found", `session '${this.port.name()}' was ended`);
   }
 
-  private destroy(reason: EndReason): void {
+  /** Ends at once a session whose program has ended or was never started. */
+  destroy(reason: EndReason): void {
     if (this.reason !== null) return;
     this.reason = reason;
     this.graceTimer?.[Symbol.dispose]();

@@ -1,6 +1,7 @@
 /** A session whose program has ended: readable for a while with its end reason, closed to writers, its name free. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
+import { folderOf } from "../reliability/checkpoints/crashed-sessions.ts";
 import { failure, Http } from "../support/http.ts";
 import { shared } from "../support/shared.ts";
 import { until } from "../support/until.ts";
@@ -145,9 +146,12 @@ test("it is gone after the grace period, with its process and files", async () =
   await using short = new Wsh({ config: "grace_seconds = 1\n" });
   await short.server();
   const api = new Http({ unix: short.instance.httpSocket });
-  await api.create({ name: "brief", command: "exit 0" });
+  const checkpoint = folderOf(short);
+  await api.create({ name: "brief", command: `until [ -e '${checkpoint}' ]; do sleep 0.05; done` });
   await until("the session to be gone", async () => (await api.get("/sessions/brief")).status === 404);
   await until("its host to end", () => short.hosts().length === 0);
   expect(fs.readdirSync(short.instance.sessionsDir).filter((file) => file.endsWith(".sock"))).toEqual([]);
   expect(fs.readdirSync(short.instance.namesDir)).toEqual([]);
+  // It has not crashed.
+  expect(fs.existsSync(checkpoint)).toBe(false);
 });
