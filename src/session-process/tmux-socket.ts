@@ -7,29 +7,59 @@ import { dirname } from "node:path";
 import { ensureOwnDir } from "../instance/owned-files.ts";
 import { checkSocketPath, type Instance, tmuxPlaces } from "../instance/paths.ts";
 import type { Logger } from "../log/log.ts";
+import { platform } from "../platform/platform.ts";
 import { unlinkSocket } from "../registry/registry.ts";
 import type { Settings } from "../settings/table.ts";
 import type { SessionIdentity } from "../shell/environment.ts";
 import { installTmux } from "../tmux/instance/program.ts";
 import { Wire, type WireEvents } from "../wire/socket.ts";
 
+/** Maximum clients at once: far more than a team of agents has. */
+export const MOST_CLIENTS = 256;
 /**
- * Maximum clients at once: far more than a team of agents has; and maximum clients of one process, where the binary
- * `tmux` is one.
+ * Longest time until a client sends its command, in ms, after a time in which it counts as new: the binary `tmux` sends
+ * it at once.
  */
-const MOST_CLIENTS = 256;
-const MOST_OF_PROCESS = 16;
-/** Longest time until a client sends its command, in ms: the binary `tmux` sends it at once. */
+const NEW_MS = 1_000;
 const SILENT_MS = 10_000;
+/** Time in which a client that is refused can read why, in ms. */
+const REFUSED_MS = 500;
 
 /** Interval between checks whether clients remain, in ms. */
 const FLUSH_LOOK_MS = 5;
 
-interface Client {
-  readonly pid: number | null;
-  /** `silent` until it has sent its command, `answered` until it leaves: both are evicted for others. */
-  state: "silent" | "asked" | "answered";
-  end(): void;
+interface Counted {
+  /** The process at the other end, and its process session: a pane's programs share one. 0: unknown. */
+  readonly pid: number;
+  readonly session: number;
+  /** `new` for a moment, `silent` until it has sent its command, `answered` until it leaves. */
+  readonly state: "new" | "silent" | "asked" | "answered";
+}
+
+interface Client extends Counted {
+  state: Counted["state"];
+  evict(): void;
+}
+
+/**
+ * The client that makes room for a new one: the oldest that is silent or answered; without one, the newest of the
+ * process or process session that has most clients, where that of the new one has fewer. So nobody fills the socket for
+ * others, and nobody is refused before it is full.
+ * @param clients the oldest first @returns null: there is room; undefined: none can be evicted
+ */
+export function evictedFor<T extends Counted>(
+  clients: readonly T[],
+  entering: Pick<Counted, "pid" | "session">,
+): T | null | undefined {
+  if (clients.length < MOST_CLIENTS) return null;
+  const idle = clients.find(({ state }) => state === "silent" || state === "answered");
+  if (idle !== undefined) return idle;
+  for (const by of ["pid", "session"] as const) {
+    const counts = Map.groupBy(clients, (each) => each[by]);
+    const largest = [...counts.values()].reduce((most, each) => (each.length > most.length ? each : most));
+    if (largest.length > (counts.get(entering[by])?.length ?? 0) + 1) return largest.at(-1);
+  }
+  return undefined;
 }
 
 export class TmuxSocket {
@@ -74,7 +104,7 @@ export class TmuxSocket {
   /** Resolves when no client remains that has sent a command: one that has ended the session gets its answer. */
   async flush(patienceMs: number): Promise<void> {
     const deadline = performance.now() + patienceMs;
-    const hasAsked = ({ state }: Client): boolean => state !== "silent";
+    const hasAsked = ({ state }: Client): boolean => state === "asked" || state === "answered";
     while ([...this.clients].some(hasAsked) && performance.now() < deadline) await Bun.sleep(FLUSH_LOOK_MS);
   }
 
@@ -92,32 +122,46 @@ export class TmuxSocket {
   private accept(path: string, wire: Wire): WireEvents {
     const { instance } = this.of;
     const { peerPid } = wire;
-    if (!this.makeRoom(peerPid)) {
-      wire.end();
+    // A process of another pid namespace has the number 0.
+    const pid = peerPid ?? 0;
+    const session = pid === 0 ? 0 : (platform().processes.stat(pid)?.session ?? 0);
+    const evicted = evictedFor([...this.clients], { pid, session });
+    if (evicted === undefined) {
+      refuse(wire);
       return refused;
     }
+    evicted?.evict();
     let served: WireEvents | null = null;
     const early: Uint8Array[] = [];
     const over = (): void => {
       clearTimeout(timer);
       this.clients.delete(client);
     };
+    // The client that ends it is not notified of its end.
+    const end = (): void => {
+      over();
+      wire.end();
+      served?.close();
+    };
     const client: Client = {
-      pid: peerPid,
-      state: "silent",
-      // The client that ends it is not notified of its end.
-      end: () => {
+      pid,
+      session,
+      state: "new",
+      evict() {
         over();
-        wire.end();
         served?.close();
+        refuse(wire);
       },
     };
-    const timer = setTimeout(() => client.end(), SILENT_MS);
+    let timer = setTimeout(() => {
+      client.state = "silent";
+      timer = setTimeout(end, SILENT_MS);
+    }, NEW_MS);
     const load = async (): Promise<void> => {
       const { serveClient } = await import("../tmux/protocol/serve.ts");
       served = serveClient(instance, path, {
         peerPid,
-        end: client.end,
+        end,
         write: (bytes) => wire.write(bytes),
         became(state) {
           clearTimeout(timer);
@@ -130,7 +174,10 @@ export class TmuxSocket {
     this.clients.add(client);
     void load();
     return {
-      data: (bytes) => (served === null ? void early.push(bytes.slice()) : served.data(bytes)),
+      data: (bytes) => {
+        if (served !== null) served.data(bytes);
+        else if (this.clients.has(client)) early.push(bytes.slice());
+      },
       drain: () => served?.drain(),
       close: () => {
         over();
@@ -138,17 +185,12 @@ export class TmuxSocket {
       },
     };
   }
+}
 
-  /** Evicts the oldest inactive client when there are too many. @returns false: none can be evicted */
-  private makeRoom(pid: number | null): boolean {
-    const all = [...this.clients];
-    // A process of another pid namespace has the number 0.
-    const siblings = pid ? all.filter((each) => each.pid === pid) : [];
-    const crowd = siblings.length >= MOST_OF_PROCESS ? siblings : all.length >= MOST_CLIENTS ? all : null;
-    const oldest = crowd?.find(({ state }) => state !== "asked");
-    oldest?.end();
-    return crowd === null || oldest !== undefined;
-  }
+/** Ends a client with a message. What it sends meanwhile is read: otherwise the kernel would drop the message. */
+function refuse(wire: Wire): void {
+  void import("../tmux/protocol/serve.ts").then(({ refusal }) => wire.write(refusal("too many clients")));
+  setTimeout(() => wire.end(), REFUSED_MS);
 }
 
 const refused: WireEvents = { data() {}, drain() {}, close() {} };

@@ -123,8 +123,8 @@ export interface Backend {
   shell(command: string): Promise<{ readonly code: number; readonly output: string }>;
   /** The first line that a command prints. */
   shellLine(command: string): Promise<string>;
-  /** Starts `sh -c` in the background; it may outlive this process. */
-  spawn(command: string): Promise<void>;
+  /** Starts `sh -c` in the background, with a standard input if given; it may outlive this process. */
+  spawn(command: string, input?: string): Promise<void>;
   /** The command `wsh tmux` for this instance, as shell text. */
   readonly self: string;
   /** Joins words into one line of shell text; a single word is returned unchanged. */

@@ -250,6 +250,7 @@ async function slowly(wsh: Wsh, around: Record<string, string>): Promise<void> {
 
 /** Copy mode without a key: a program controls it. */
 async function copying(
+  wsh: Wsh,
   terminal: EmulatorTerminal,
   ran: (words: readonly string[]) => Promise<{ readonly stdout: string; readonly stderr: string }>,
 ): Promise<void> {
@@ -267,8 +268,13 @@ async function copying(
   expect((await ran(modes)).stdout).toBe("1 101\n");
   for (const words of [["search-backward-text", "942"], ["begin-selection"], ["-N", "2", "cursor-right"]])
     expect((await ran(["send-keys", "-X", "-t", "dev:.0", ...words])).stderr).toBe("");
-  await ran(["send-keys", "-X", "-t", "dev:.0", "copy-selection-and-cancel"]);
+  const copied = join(wsh.dir, "copied");
+  await ran(["send-keys", "-X", "-t", "dev:.0", "copy-pipe-and-cancel", `cat >${copied}; echo '#S' >>${copied}`]);
   expect((await ran(["show-buffer"])).stdout).toBe("942");
+  await until("the command that gets the copy", async () => {
+    const text = Bun.file(copied).text();
+    return (await text.catch(() => "")) === "942dev\n";
+  });
   expect((await ran(modes)).stdout).toBe("0 101\n");
   terminal.type("\r");
 }
@@ -320,6 +326,6 @@ bind-key    -T root         M-Left select-pane -L
   const refused = await wsh.runWith({ env: { WSH_AGENT: "Robot" } }, "tmux", "bind-key", "x", "kill-server");
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("may not use bind-key") });
   expect((await ran(["unbind-key", "|"])).code).toBe(0);
-  await copying(terminal, ran);
+  await copying(wsh, terminal, ran);
   expect((await ran(["list-keys", "|"])).stderr).toBe("unknown key: |\n");
 }

@@ -68,16 +68,22 @@ export function copyAct([name = "", ...words]: readonly string[], count: number)
   return { action, count, text: "" };
 }
 
+/** The shell command of `send-keys -X copy-pipe-and-cancel COMMAND`; null: the clipboard is enough. */
+export function pipeOf([name, command, ...rest]: readonly string[]): string | null {
+  const isPipe = name === "copy-pipe-and-cancel" && command !== undefined && command !== "" && rest.length === 0;
+  return isPipe && !clipboards.test(command) ? command : null;
+}
+
 /**
- * The action of `send-keys -X …`; null for another command.
+ * The action of `send-keys -X …`; null for another command, and for a copy that goes to a command, too.
  * @throws TmuxError if copy mode has no such action
  */
 export function copyAction(words: readonly string[]): CopyModeAction | null {
   if (words[0] !== "send-keys" || words[1]?.startsWith("-") !== true || !words[1].includes("X")) return null;
   const [, flags, name = "", argument, ...rest] = words;
+  if (flags === "-X" && pipeOf(words.slice(2)) !== null) return null;
   const action = flags === "-X" ? actions[name] : undefined;
-  const isClipboard = name === "copy-pipe-and-cancel" && argument !== undefined && clipboards.test(argument);
-  if (action === undefined || rest.length > 0 || (argument !== undefined && !isClipboard))
+  if (action === undefined || rest.length > 0 || (argument !== undefined && name !== "copy-pipe-and-cancel"))
     throw new TmuxError(`copy mode in wsh has no ${words.slice(1).join(" ")}`);
   return action;
 }

@@ -1,5 +1,5 @@
 /** Commands on the paste buffers of wsh's instance. */
-import type { OperationInput } from "../../operations/table.ts";
+import type { OperationInput, OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { TmuxError } from "../error.ts";
 import { isTrue } from "../formats/syntax.ts";
@@ -94,11 +94,13 @@ async function anySession(run: Run): Promise<string> {
   return session.target;
 }
 
+/** The newest buffer with an automatic name; null: there is none. */
+export function newestBuffer(run: Run): Promise<OperationOutput<"buffer.get"> | null> {
+  return read(run, undefined);
+}
+
 /** @param name undefined: the newest buffer with an automatic name; null: there is none */
-async function read(
-  run: Run,
-  name: string | undefined,
-): Promise<{ readonly name: string; readonly text: string } | null> {
+async function read(run: Run, name: string | undefined): Promise<OperationOutput<"buffer.get"> | null> {
   try {
     return await run.backend.call("buffer.get", { buffer: name }, await anySession(run));
   } catch (thrown) {

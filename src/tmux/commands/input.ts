@@ -1,13 +1,14 @@
 /** Commands that type into panes, read them, and pipe their output. */
 import type { CopyModeAct } from "../../protocol/copy-mode.ts";
-import { copyAct } from "../bindings/copy-commands.ts";
+import { copyAct, pipeOf } from "../bindings/copy-commands.ts";
 import { TmuxError } from "../error.ts";
 import { type KeyOrText, keyNamed } from "../keys.ts";
 import type { Pane, Place, Session } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";
 import type { Run } from "../run.ts";
-import { addBuffer } from "./buffers.ts";
+import { addBuffer, newestBuffer } from "./buffers.ts";
 import { capture } from "./capture.ts";
+import { formatWithClient } from "./client-list.ts";
 import { type Command, command, wholeNumber } from "./command.ts";
 
 export const inputCommands: readonly Command[] = [
@@ -73,7 +74,14 @@ async function sendKeys(run: Run, args: Arguments): Promise<void> {
   if (args.has("X")) {
     const { session, pane } = place;
     if (!(await run.backend.terminal(pane.target)).copy_mode) throw new TmuxError("not in a mode");
-    return act(run, session, copyAct(args.words, count));
+    const pipe = pipeOf(args.words);
+    if (pipe === null) return act(run, session, copyAct(args.words, count));
+    const before = await newestBuffer(run);
+    await act(run, session, copyAct(["copy-pipe-and-cancel"], 1));
+    const copied = await newestBuffer(run);
+    if (copied !== null && (copied.name !== before?.name || copied.at !== before.at))
+      await run.backend.spawn(await formatWithClient(run, pipe, place), copied.text);
+    return;
   }
   const words = args.has("F") ? await Promise.all(args.words.map((word) => run.format(word, place))) : args.words;
   const typed = words.flatMap((word) => typedBy(word, args));

@@ -190,8 +190,12 @@ export function backendOf(
       if (child.exitCode === null && child.signalCode === null) signal(-child.pid);
       return line;
     },
-    async spawn(command) {
-      background(shellFor(command), await jobPlace(), "ignore");
+    async spawn(command, input) {
+      const { stdin } = background(shellFor(command), await jobPlace(), input === undefined ? {} : { stdin: "pipe" });
+      if (stdin === null) return;
+      // A command may end without reading it.
+      stdin.on("error", () => {});
+      await Promise.race([new Promise<void>((resolve) => stdin.end(input, () => resolve())), once(stdin, "close")]);
     },
     self: `${self(...at, "tmux")}`,
     shellText,
@@ -209,7 +213,11 @@ export function backendOf(
     async pipe(pane, command, ways) {
       const [shell, given] = [`exec ${self(...at, "tmux", "pipe-pane")}`, JSON.stringify({ pane, command, ...ways })];
       const place = await jobPlace();
-      const child = background(["sh", "-c", shell], { ...place, env: { ...place.env, [PIPE]: given } }, "pipe");
+      const child = background(
+        ["sh", "-c", shell],
+        { ...place, env: { ...place.env, [PIPE]: given } },
+        { stdout: "pipe" },
+      );
       const { stdout } = child;
       const first = stdout === null ? [] : await Promise.race([once(stdout, "data"), once(stdout, "close")]);
       stdout?.destroy();
@@ -277,10 +285,10 @@ interface Surroundings {
 function background(
   [shell = "sh", ...words]: readonly string[],
   place: Surroundings,
-  output: "ignore" | "pipe",
+  { stdin = "ignore", stdout = "ignore" }: { readonly stdin?: "ignore" | "pipe"; readonly stdout?: "ignore" | "pipe" },
 ): ChildProcess {
   const child = actingFor(place.env.WSH_AGENT, () =>
-    spawn(shell, words, { ...place, detached: true, stdio: ["ignore", output, "ignore"] }),
+    spawn(shell, words, { ...place, detached: true, stdio: [stdin, stdout, "ignore"] }),
   );
   child.on("error", () => {});
   child.unref();

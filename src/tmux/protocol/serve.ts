@@ -4,6 +4,8 @@ import { Outbox } from "../../wire/outbox.ts";
 import type { Wire, WireEvents } from "../../wire/socket.ts";
 import { backendOf } from "../instance/backend.ts";
 import { type ClientPort, ProtocolClient } from "./client.ts";
+import { encodeFrame } from "./frames.ts";
+import { messages, packed } from "./messages.ts";
 
 type ClientWire = Pick<Wire, "write" | "end" | "peerPid"> & Pick<ClientPort, "became">;
 
@@ -28,4 +30,9 @@ export function serveClient(instance: Instance, socketPath: string, wire: Client
     },
     close: () => client.closed(),
   };
+}
+
+/** The frame that ends a client with a message and status 1. */
+export function refusal(message: string): Uint8Array {
+  return encodeFrame(messages.exit, packed([1], `${message}\0`));
 }

@@ -1,6 +1,7 @@
 /** Frames of tmux's protocol, and output to a control mode client of panes that print faster than it reads. */
 import { expect, test } from "bun:test";
 import { messageTypes } from "../../../src/protocol/messages.ts";
+import { evictedFor, MOST_CLIENTS } from "../../../src/session-process/tmux-socket.ts";
 import { PaneOutputs } from "../../../src/tmux/control/output.ts";
 import { expand, type FormatScope } from "../../../src/tmux/formats/expand.ts";
 import { ProtocolClient } from "../../../src/tmux/protocol/client.ts";
@@ -41,6 +42,28 @@ test("the kernel identifies a client, where it can", () => {
     );
     client.receive(Buffer.concat([encodeFrame(107, packed([1])), encodeFrame(106), encodeFrame(200, packed([3]))]));
     expect(callers).toEqual([caller ?? 0]);
+  }
+});
+
+test("nobody fills the socket for others, and nobody is refused before it is full", () => {
+  const all = (count: number, session: number, state: "new" | "silent" | "asked" = "asked", pid = session) =>
+    Array.from({ length: count }, (_, i) => ({ pid, session, state, name: `${session}.${i}` }));
+  const each = (count: number, session: number) =>
+    all(count, session).map((client, i) => ({ ...client, pid: 1000 * session + i }));
+  const half = MOST_CLIENTS / 2;
+  for (const [clients, pid, session, expected] of [
+    [all(MOST_CLIENTS - 1, 1), 1, 1, null],
+    [all(MOST_CLIENTS, 1), 1, 1, undefined],
+    [all(MOST_CLIENTS, 1), 2, 1, `1.${MOST_CLIENTS - 1}`],
+    [all(MOST_CLIENTS, 1, "new"), 2, 1, `1.${MOST_CLIENTS - 1}`],
+    [all(MOST_CLIENTS, 1, "silent"), 1, 1, "1.0"],
+    [[...all(half, 2), ...all(half - 1, 1), ...all(1, 3, "silent")], 1, 1, "3.0"],
+    [[...all(half, 2), ...all(half, 1)], 2, 2, undefined],
+    [each(MOST_CLIENTS, 1), 5, 2, `1.${MOST_CLIENTS - 1}`],
+    [each(MOST_CLIENTS, 1), 5, 1, undefined],
+  ] as const) {
+    const evicted = evictedFor(clients, { pid, session });
+    expect(evicted == null ? evicted : evicted.name).toBe(expected);
   }
 });
 
