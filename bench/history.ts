@@ -6,11 +6,11 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { openHistory } from "../src/history/database.ts";
+import { takeIn } from "../src/history/import-journals.ts";
 import { Journal } from "../src/history/journal.ts";
 import type { HistoryRecord } from "../src/history/record.ts";
 import { RowWriter } from "../src/history/rows.ts";
 import { searchHistory } from "../src/history/search.ts";
-import { takeIn } from "../src/history/take-in.ts";
 import { figure } from "./figure.ts";
 import type { Measure } from "./measure.ts";
 

@@ -21,10 +21,10 @@ import { messageJson, messageTypes, type WireMessage } from "../protocol/message
 import { Connection, type Dial } from "../wire/connection.ts";
 import { Copier } from "./clipboard.ts";
 import { type Answers, Probe, questionsFor } from "./color-probe.ts";
-import { type OpenedConnection, type RemoteSession, unreachableNotice, untilBack } from "./come-back.ts";
 import { type AttachOutcome, type AttachResult, endSignals, outcomeOf } from "./outcome.ts";
 import { OuterTerminal } from "./outer-terminal.ts";
-import type { PersonHere } from "./person.ts";
+import type { PersonHere } from "./person-settings.ts";
+import { type OpenedConnection, type RemoteSession, unreachableNotice, untilBack } from "./reconnect.ts";
 import { attachRequest } from "./request.ts";
 import { SessionView } from "./view.ts";
 

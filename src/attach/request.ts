@@ -5,7 +5,7 @@ import { notificationsOf } from "../protocol/attention.ts";
 import { present } from "../protocol/defined.ts";
 import type { Size } from "../protocol/size.ts";
 import { outerName } from "./outer-name.ts";
-import type { PersonHere } from "./person.ts";
+import type { PersonHere } from "./person-settings.ts";
 import { showsUtf8 } from "./render/modes.ts";
 
 /** Longest value of a variable that the terminal brings, in characters. */

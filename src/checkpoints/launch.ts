@@ -13,11 +13,11 @@ import { WshError } from "../protocol/errors.ts";
 import { type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
 import { processState } from "../registry/liveness.ts";
 import { Connection } from "../wire/connection.ts";
-import { lives } from "./dying.ts";
 import { restoredEnvironment } from "./files/environment.ts";
 import type { PaneRecord } from "./files/record.ts";
 import type { CrashedSession, KeptPane } from "./files/sessions.ts";
 import { processIn } from "./files/tree.ts";
+import { lives } from "./killed-processes.ts";
 
 /** Longest wait until a process that shows a crashed session has ended, in ms. */
 const ROOM_MS = 5_000;

@@ -4,8 +4,8 @@ import { WshError } from "../protocol/errors.ts";
 import { checkSessionName } from "../protocol/names.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { cleanStale, listSessions, lookUp } from "../registry/registry.ts";
-import { lives, serversOf } from "./dying.ts";
 import type { CrashedSession } from "./files/sessions.ts";
+import { lives, serversOf } from "./killed-processes.ts";
 import { makeRoom, processOf, type Restorer, startRestored } from "./launch.ts";
 
 /**

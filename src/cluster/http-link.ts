@@ -12,8 +12,7 @@ import { PROTOCOL_VERSION } from "../protocol/messages.ts";
 import { ASKING_HEADER, REQUEST_HEADER } from "../protocol/requests.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Dial } from "../wire/connection.ts";
-import { AnswerSchema, errorThere } from "./answer.ts";
-import { ConnectionLost } from "./ask-again.ts";
+import { AnswerSchema, errorThere } from "./checked-answer.ts";
 import { openEvents } from "./event-stream.ts";
 import {
   CLOCK_MS,
@@ -25,6 +24,7 @@ import {
   UNDECIDED,
 } from "./link.ts";
 import { type CarriedCall, type Carrying, callOver } from "./link-call.ts";
+import { ConnectionLost } from "./repeated-request.ts";
 import { openStream } from "./stream.ts";
 import { type Base, pathAt, socketUrl, type Transport } from "./transport.ts";
 import { transportTrouble } from "./transport-trouble.ts";

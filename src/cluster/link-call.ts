@@ -1,16 +1,16 @@
 /**
  * A call over a link, whatever carries it: deadline, id and caller are added, and a lost connection is survived. Reads
- * are not given an id: they change nothing, whether executed or not. A change is repeated by its id (ask-again.ts).
+ * are not given an id: they change nothing, whether executed or not. A change is repeated by its id (repeated-request.ts).
  */
 import { getOperation, type OperationInput, type OperationName, type OperationOutput } from "../operations/table.ts";
 import type { Access } from "../protocol/caller.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { DEADLINE_HEADER, REQUEST_HEADER, sentBefore } from "../protocol/requests.ts";
-import { readAnswer } from "./answer.ts";
-import { beginsUntil, ConnectionLost, untilAnswered, whileThere } from "./ask-again.ts";
+import { readAnswer } from "./checked-answer.ts";
 import { type LinkCallOptions, sentCaller } from "./link.ts";
-import { isWait, untilDecided } from "./wait-again.ts";
+import { beginsUntil, ConnectionLost, untilAnswered, whileThere } from "./repeated-request.ts";
+import { isWait, untilDecided } from "./repeated-wait.ts";
 
 /** One call with all its attempts. */
 export interface CarriedCall {

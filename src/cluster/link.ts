@@ -1,7 +1,7 @@
 /**
  * The connection to another machine's gateway, over any transport: operations by `call`, the socket of a session
  * process by `dial`. A link connects at the first need and reconnects after a loss; it keeps no session state. A change
- * has an id and a deadline there: after a lost connection it is repeated, and executed once (ask-again.ts). A sent
+ * has an id and a deadline there: after a lost connection it is repeated, and executed once (repeated-request.ts). A sent
  * request without an answer is then `outcome_unknown`, an unsent one `machine_unreachable`.
  */
 import type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";

@@ -1,5 +1,5 @@
 /**
- * The other machines that this process knows: added ones (remembered.ts), each with its link, made at the first need
+ * The other machines that this process knows: added ones (added-machines.ts), each with its link, made at the first need
  * and kept, and those of the fleet, which appear without being added. An added one takes precedence over one of the
  * fleet with the same name. The file is read again when it changed, so that command line and server agree; a link whose
  * address changed is closed.
@@ -9,11 +9,17 @@ import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Address, isAddress, localMachine, nameFrom, parseAddress } from "../protocol/machines.ts";
 import { checkMachineName } from "../protocol/names.ts";
+import {
+  forgetMachine,
+  machinesStamp,
+  type RememberedMachine,
+  readMachines,
+  rememberMachine,
+} from "./added-machines.ts";
 import type { FleetHub } from "./fleet/hub.ts";
 import { HttpLink } from "./http-link.ts";
 import { forgetKnown } from "./last-known.ts";
 import type { Link } from "./link.ts";
-import { forgetMachine, machinesStamp, type RememberedMachine, readMachines, rememberMachine } from "./remembered.ts";
 import type { SshProgram } from "./ssh/command.ts";
 import { type SshOptions, SshTransport } from "./ssh/ssh-transport.ts";
 import { TcpTransport } from "./tcp-transport.ts";

@@ -10,7 +10,7 @@ import { ReceiveCredit, SendCredit } from "../protocol/credit.ts";
 import { WshError } from "../protocol/errors.ts";
 import { LINK_CHUNK_BYTES, type LinkNote, LinkNoteSchema } from "../protocol/machines.ts";
 import type { Carrier, WireEvents } from "../wire/socket.ts";
-import { errorThere } from "./answer.ts";
+import { errorThere } from "./checked-answer.ts";
 
 /** How many pings may stay unanswered. */
 const MISSED_PINGS = 2;

@@ -12,7 +12,7 @@ import fs from "node:fs";
 import { pathToFileURL } from "node:url";
 import { checkOwnFile, ensureOwnDir } from "../instance/owned-files.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { HistoryPlaces } from "./places.ts";
+import type { HistoryPlaces } from "./paths.ts";
 import { indexAll } from "./rows.ts";
 
 /** Version of the tables, in `PRAGMA user_version`. */

@@ -1,6 +1,6 @@
 /**
  * The journal of one process: commands are appended as lines, and another process imports them into the database later
- * (take-in.ts). The process holds a lock on its journal while it may still append, so a journal whose lock is free is
+ * (import-journals.ts). The process holds a lock on its journal while it may still append, so a journal whose lock is free is
  * complete.
  *
  * Invariants: a written line changes only after it is in the database and commands are deleted there: then it is

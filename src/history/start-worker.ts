@@ -4,7 +4,7 @@ import { WshError } from "../protocol/errors.ts";
 import { jsonOrNull } from "../protocol/json.ts";
 import { chosenOf, searchOf } from "./filters.ts";
 import { journalsIn } from "./journal.ts";
-import type { HistoryPlaces } from "./places.ts";
+import type { HistoryPlaces } from "./paths.ts";
 import type { Retention } from "./retention.ts";
 import type { HistoryWork } from "./worker.ts";
 

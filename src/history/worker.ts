@@ -6,8 +6,8 @@
  */
 import type { HistoryDeleteInput, HistorySearchInput } from "../operations/history.ts";
 import { WshError } from "../protocol/errors.ts";
-import { History } from "./ask.ts";
-import type { HistoryPlaces } from "./places.ts";
+import type { HistoryPlaces } from "./paths.ts";
+import { History } from "./queries.ts";
 import type { Retention } from "./retention.ts";
 
 type Request =

@@ -12,7 +12,7 @@ import fs from "node:fs";
 import { tryFlock } from "../platform/descriptors.ts";
 import { flockHolder } from "../platform/own-process.ts";
 import { WshError } from "../protocol/errors.ts";
-import { refused } from "./refused.ts";
+import { refused } from "./system-refusal.ts";
 
 /** Longest wait for a lock, in ms: far above a holder's time (~1 ms), far below a person's patience. */
 const defaultTimeoutMs = 5_000;

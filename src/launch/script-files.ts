@@ -8,7 +8,7 @@ import fs from "node:fs";
 import { dirname, join } from "node:path";
 import { replaceOwnFile } from "../instance/owned-files.ts";
 import { type Instance, inKeptDir } from "../instance/paths.ts";
-import { refused } from "../instance/refused.ts";
+import { refused } from "../instance/system-refusal.ts";
 
 interface ScriptFile {
   /** Path below the directory, with `/`. */

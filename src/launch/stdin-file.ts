@@ -6,7 +6,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { randomToken } from "../base/random-token.ts";
 import { type Instance, inKeptDir } from "../instance/paths.ts";
-import { refused } from "../instance/refused.ts";
+import { refused } from "../instance/system-refusal.ts";
 
 /** Age at which a file is a leftover, in ms: a program is started at once. */
 const LEFT_MS = 24 * 3_600_000;

@@ -17,8 +17,8 @@ import { withLock } from "../instance/lock.ts";
 import { hasStateDir, type Instance, sessionSocket } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { decodeName, numericName, parseTarget } from "../protocol/names.ts";
+import { keptIds } from "./checkpoint-ids.ts";
 import { boundIds, type FileNames, isSocket } from "./directories.ts";
-import { keptIds } from "./kept-ids.ts";
 
 export interface Counters {
   /** The next ids; each kind counts from 1. */

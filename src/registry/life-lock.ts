@@ -13,7 +13,7 @@ import { errorCode } from "../base/errno.ts";
 import { randomToken } from "../base/random-token.ts";
 import { pointTo } from "../instance/owned-files.ts";
 import { type Instance, inKeptDir, keptDirs } from "../instance/paths.ts";
-import { refused } from "../instance/refused.ts";
+import { refused } from "../instance/system-refusal.ts";
 import { bootId } from "../platform/boot.ts";
 import { tryFlock } from "../platform/descriptors.ts";
 import { onFirstUse } from "../platform/libc.ts";

@@ -16,7 +16,7 @@ import { EventJournal } from "../events/journal.ts";
 import { eventsDir, lastEventOf } from "../events/segments.ts";
 import { withDirectoryLock } from "../instance/lock.ts";
 import { checkRuntimeDir, type Instance, sessionSocket, tmuxPlaces } from "../instance/paths.ts";
-import { refused } from "../instance/refused.ts";
+import { refused } from "../instance/system-refusal.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkSessionName, notFound, paneId, parseTarget, sessionId, type Target } from "../protocol/names.ts";
 import type { RecordedEvent } from "../protocol/recorded-events.ts";

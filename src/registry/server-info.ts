@@ -16,7 +16,7 @@ import { errorCode } from "../base/errno.ts";
 import { pointTo, replaceOwnFile } from "../instance/owned-files.ts";
 import { type Instance, inKeptDir, keptDirs } from "../instance/paths.ts";
 import { placeDigest } from "../instance/place-digest.ts";
-import { refused } from "../instance/refused.ts";
+import { refused } from "../instance/system-refusal.ts";
 import { isAlive } from "../platform/alive.ts";
 import { jsonOrNull } from "../protocol/json.ts";
 

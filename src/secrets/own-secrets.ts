@@ -11,7 +11,7 @@ import { errorCode } from "../base/errno.ts";
 import { randomToken } from "../base/random-token.ts";
 import { checkOwnFile, removeIfPossible } from "../instance/owned-files.ts";
 import { type Instance, prepareStateDir } from "../instance/paths.ts";
-import { refused } from "../instance/refused.ts";
+import { refused } from "../instance/system-refusal.ts";
 import { WshError } from "../protocol/errors.ts";
 
 /** Characters (of 36) in the page's name: 83 bits cannot be guessed. */

@@ -6,7 +6,7 @@
  */
 
 import { Machines } from "../cluster/machines.ts";
-import { historyPlaces } from "../history/places.ts";
+import { historyPlaces } from "../history/paths.ts";
 import { auditLog } from "../log/audit/audit-log.ts";
 import { McpEndpoint } from "../mcp/endpoint.ts";
 import type { Call } from "../operations/call.ts";

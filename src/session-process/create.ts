@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { randomToken } from "../base/random-token.ts";
 import type { Replay } from "../checkpoints/live/replay.ts";
 import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
-import { refused } from "../instance/refused.ts";
+import { refused } from "../instance/system-refusal.ts";
 import { openUnnamedFile } from "../instance/unnamed-file.ts";
 import { KeyFile } from "../launch/key-file.ts";
 import { selfCommand } from "../launch/launch.ts";

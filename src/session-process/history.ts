@@ -4,7 +4,7 @@
  */
 
 import { Journal, type JournaledCommand } from "../history/journal.ts";
-import type { HistoryPlaces } from "../history/places.ts";
+import type { HistoryPlaces } from "../history/paths.ts";
 import { type HistoryRecord, MAX_COMMAND, MAX_OUTPUT } from "../history/record.ts";
 import type { Logger } from "../log/log.ts";
 import { type KeptCommand, ShellHistory } from "../pane/commands/shell-history.ts";

@@ -4,12 +4,12 @@
  */
 import { basename } from "node:path";
 import { keptEnvironment, keptVariables } from "../checkpoints/files/environment.ts";
-import { sessionDir } from "../checkpoints/files/places.ts";
+import { sessionDir } from "../checkpoints/files/paths.ts";
 import { Checkpoints } from "../checkpoints/live/keep.ts";
 import { LayoutCheckpoint } from "../checkpoints/live/layout.ts";
 import { resume, toResume } from "../checkpoints/live/resume.ts";
 import { sessionSettings } from "../endpoint/session-settings.ts";
-import { historyPlaces } from "../history/places.ts";
+import { historyPlaces } from "../history/paths.ts";
 import { takeInWhenMany } from "../history/start-worker.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { Logger } from "../log/log.ts";

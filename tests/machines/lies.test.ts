@@ -1,8 +1,8 @@
 /** A machine that answers with forged data: in lists, screens, errors, streams and events, at every output of this one. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect, type Msg, type NatsConnection, usernamePasswordAuthenticator } from "@nats-io/transport-node";
-import { addressedJson } from "../../src/cluster/addressed.ts";
 import { joinedFile } from "../../src/cluster/fleet/creds-file.ts";
+import { addressedJson } from "../../src/cluster/machine-prefix.ts";
 import { prepareStateDir } from "../../src/instance/paths.ts";
 import { beatSubject, parseRequestSubject, requestsTo, serviceSubject } from "../../src/protocol/fleet-subjects.ts";
 import { PROTOCOL_VERSION } from "../../src/protocol/messages.ts";

@@ -4,7 +4,7 @@
  */
 import fs from "node:fs";
 import { join } from "node:path";
-import { socketsOf } from "../../src/cluster/ssh/places.ts";
+import { socketsOf } from "../../src/cluster/ssh/paths.ts";
 import { Sshd, type SshdPlace } from "./sshd.ts";
 import { Wsh, type WshOptions } from "./wsh.ts";
 import { program } from "./wsh-program.ts";

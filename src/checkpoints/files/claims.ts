@@ -7,7 +7,7 @@ import fs from "node:fs";
 import { checkpointsDir, type Instance } from "../../instance/paths.ts";
 import { readLayout } from "./part-reader.ts";
 import { ownFiles } from "./part-writer.ts";
-import { panePart, sessionDir, sessionOfDir } from "./places.ts";
+import { panePart, sessionDir, sessionOfDir } from "./paths.ts";
 import { movesIn } from "./tree.ts";
 
 /** Numbers of all sessions with a folder. */

@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { checkOwnFile } from "../../instance/owned-files.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Repository, RepositorySchema } from "../../protocol/worktree.ts";
-import { FACTS_FILE } from "./places.ts";
+import { FACTS_FILE } from "./paths.ts";
 
 /** Most characters of a note. */
 const MAX_NOTE = 500;

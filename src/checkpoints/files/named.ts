@@ -13,7 +13,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { platform } from "../../platform/platform.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { decodeName, encodeName, isLabel } from "../../protocol/names.ts";
-import { checkpointsDir, numbersFile } from "./places.ts";
+import { checkpointsDir, numbersFile } from "./paths.ts";
 import { type PaneNumbers, PaneNumbersSchema } from "./record.ts";
 import { removeSession } from "./sessions.ts";
 

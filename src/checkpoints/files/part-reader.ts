@@ -10,7 +10,7 @@ import { openToRead } from "../../platform/readable.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Block, type BlockKind, readBlocks } from "./blocks.ts";
 import { type HistoryFile, historyOf, ownFiles, partFiles } from "./part-writer.ts";
-import { historyFile, type PartName, panePart, stateFile } from "./places.ts";
+import { historyFile, type PartName, panePart, stateFile } from "./paths.ts";
 import { LayoutRecordSchema, type PaneRecord, PaneRecordSchema, parseRecord } from "./record.ts";
 
 /** Maximum bytes read of a file; of a longer history its end is read. A screen and records are far smaller. */

@@ -14,7 +14,7 @@ import { checkOwnDir, checkOwnFile, ensureOwnDir } from "../../instance/owned-fi
 import { tryFlock } from "../../platform/descriptors.ts";
 import { openToRead } from "../../platform/readable.ts";
 import { type Block, packBlock } from "./blocks.ts";
-import { declinedFile, historyFile, lockFile, type PartFile, type PartName, partFile, stateFile } from "./places.ts";
+import { declinedFile, historyFile, lockFile, type PartFile, type PartName, partFile, stateFile } from "./paths.ts";
 
 /** Retained generations of a state: if one is damaged, only the seconds since the previous one are lost. */
 const GENERATIONS = 3;

@@ -3,7 +3,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import type { Instance } from "../../instance/paths.ts";
 import { removeUnnamed } from "./named.ts";
-import { checkpointsDir, sessionDir } from "./places.ts";
+import { checkpointsDir, sessionDir } from "./paths.ts";
 import { crashedNumbers, isAlive, isOthers, removeSession } from "./sessions.ts";
 
 /** Minimum interval between two checks by all processes of an instance, in ms: a check costs some calls per session. */

@@ -15,7 +15,7 @@ import { formatTarget, type Target } from "../../protocol/names.ts";
 import { processState } from "../../registry/liveness.ts";
 import { Claims, storedNumbers } from "./claims.ts";
 import { machineOf, readLayout, readPane, type StoredPane } from "./part-reader.ts";
-import { checkpointsDir, lockFile, type PartName, partFile, sessionDir } from "./places.ts";
+import { checkpointsDir, lockFile, type PartName, partFile, sessionDir } from "./paths.ts";
 import type { LayoutRecord, PaneRecord, SessionPart } from "./record.ts";
 import { layoutWithout } from "./tree.ts";
 

@@ -8,7 +8,7 @@
  */
 
 import type { Instance } from "../../instance/paths.ts";
-import { refused } from "../../instance/refused.ts";
+import { refused } from "../../instance/system-refusal.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { intervals } from "../../platform/intervals.ts";
@@ -20,7 +20,7 @@ import type { Session } from "../../session/session.ts";
 import type { Settings } from "../../settings/table.ts";
 import { noteNumbers } from "../files/named.ts";
 import { type Before, type HistoryFile, PartWriter } from "../files/part-writer.ts";
-import { checkpointsDir, panePart, sessionDir } from "../files/places.ts";
+import { checkpointsDir, panePart, sessionDir } from "../files/paths.ts";
 import { pruneSometimes } from "../files/prune.ts";
 import type { Foreground } from "../files/record.ts";
 import { foregroundOf, type PaneStart, type PaneState, paneState } from "./pane-state.ts";

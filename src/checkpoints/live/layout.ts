@@ -19,7 +19,7 @@ import type { WindowEntry, Windows } from "../../session/windows/state.ts";
 import type { Settings } from "../../settings/table.ts";
 import type { Block } from "../files/blocks.ts";
 import { type Before, PartWriter } from "../files/part-writer.ts";
-import { checkpointsDir, sessionDir } from "../files/places.ts";
+import { checkpointsDir, sessionDir } from "../files/paths.ts";
 import type { LayoutRecord } from "../files/record.ts";
 import { removeSession } from "../files/sessions.ts";
 import { type Stored, treeOf } from "../files/tree.ts";

@@ -8,7 +8,7 @@ import { readBlocks } from "../files/blocks.ts";
 import { withUnnamed } from "../files/named.ts";
 import { readHistory, readPane, type StoredPane } from "../files/part-reader.ts";
 import { PartWriter } from "../files/part-writer.ts";
-import { panePart, stateFile } from "../files/places.ts";
+import { panePart, stateFile } from "../files/paths.ts";
 import type { LayoutRecord } from "../files/record.ts";
 import type { CrashedSession } from "../files/sessions.ts";
 

@@ -14,7 +14,7 @@ import { loadSettings } from "../../settings/settings.ts";
 import { Connection } from "../../wire/connection.ts";
 import { type CheckpointFacts, checkNote, writeFacts } from "../files/facts.ts";
 import { makeNamed, withUnnamed } from "../files/named.ts";
-import { partFile } from "../files/places.ts";
+import { partFile } from "../files/paths.ts";
 import type { PaneRecord } from "../files/record.ts";
 import { type CrashedSession, findCrashed, readSession } from "../files/sessions.ts";
 import { ownCaller } from "../launch.ts";

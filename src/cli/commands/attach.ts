@@ -134,7 +134,7 @@ async function wholeName(instance: Instance, given: string): Promise<string> {
   const [only] = begun;
   if (only === undefined || begun.length > 1) return given;
   // A crashed session is restored by its name, in preference to other sessions.
-  const { listCrashed } = await import("../../checkpoints/work.ts");
+  const { listCrashed } = await import("../../checkpoints/operations.ts");
   return listCrashed(instance, new Set(), "").some(({ name }) => name === text) ? given : only;
 }
 

@@ -76,7 +76,7 @@ async function act(action: Action, asked: CheckpointArguments, command: Command)
   if (note !== undefined && action !== "save") throw new UsageError(`--note cannot be used with '${action}'`);
   if (grep !== undefined && action !== "list") throw new UsageError(`--grep cannot be used with '${action}'`);
   const instance = instanceOf(command);
-  const work = await import("../../checkpoints/named/work.ts");
+  const work = await import("../../checkpoints/named/operations.ts");
   const session = action === "list" ? (name ?? "") : needed(name, action, "the name of a session");
   const rights = (await settingsOf(instance)).values;
   requireOwnStored(instance, rights, cliCaller, `checkpoint.${action}`, { session, label, replace });
@@ -91,7 +91,7 @@ async function act(action: Action, asked: CheckpointArguments, command: Command)
     }
     case "list": {
       if (label !== undefined) throw new UsageError(`'list' takes no '${label}'`);
-      const { listAll } = await import("../../checkpoints/work.ts");
+      const { listAll } = await import("../../checkpoints/operations.ts");
       const listing = await listAll(instance, configuredHostname(instance), { session: name, search: grep });
       const all = checkpointsSeen(listing, await concealmentHere(instance));
       if (name !== undefined && grep === undefined && isNothing(all)) requireKnown(instance, name);
@@ -110,7 +110,7 @@ async function act(action: Action, asked: CheckpointArguments, command: Command)
     }
     case "restore": {
       const from = needed(label, action, "a label; `wsh restore` takes none");
-      const { restoreAsked } = await import("../../checkpoints/work.ts");
+      const { restoreAsked } = await import("../../checkpoints/operations.ts");
       const input = { session, label: from, ...defined({ as }) };
       const result = await restoreAsked(instance, input, { env: process.env, starter: "cli" });
       for (const { pane_id, message } of result.left_out) complain(`restored without pane ${pane_id}: ${message}`);

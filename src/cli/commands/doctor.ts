@@ -69,7 +69,7 @@ async function fleetOf(instance: Instance): Promise<Finding[]> {
   if (values.fleet === "" && !existsSync(path)) return [];
   try {
     const credentials = readCredentials(path);
-    const { examineFleet } = await import("../../cluster/fleet/examine.ts");
+    const { examineFleet } = await import("../../cluster/fleet/connection-check.ts");
     return (await findingsOf(examineFleet(credentials))).map((each) => ({ ...each, subject: `fleet ${each.subject}` }));
   } catch (thrown) {
     const error = WshError.from(thrown);

@@ -108,7 +108,7 @@ async function readThere(
 ): ReturnType<typeof readEvents> {
   const [{ linkOf }, { addressedAnswer }, { cliCaller }] = await Promise.all([
     import("../session/machines.ts"),
-    import("../../cluster/answer.ts"),
+    import("../../cluster/checked-answer.ts"),
     import("../session/client.ts"),
   ]);
   const link = await linkOf(instance, machine);

@@ -6,8 +6,8 @@
 import fs from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import type { History } from "../../history/ask.ts";
-import { type HistoryPlaces, historyPlaces } from "../../history/places.ts";
+import { type HistoryPlaces, historyPlaces } from "../../history/paths.ts";
+import type { History } from "../../history/queries.ts";
 import { MAX_COMMAND } from "../../history/record.ts";
 import type { Retention } from "../../history/retention.ts";
 import { hostname } from "../../instance/hostname.ts";
@@ -140,7 +140,7 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
     if (isRemote) throw new UsageError("--import works on this machine only");
     return importAll(places, options.import, options.json === true);
   }
-  const { History } = await import("../../history/ask.ts");
+  const { History } = await import("../../history/queries.ts");
   using history = new History(places, places.retention, await concealmentHere(instance));
   const { list, json, output, limit } = options;
   const isList = isRemote || list === true || json === true || output === true || limit !== undefined;
@@ -282,7 +282,7 @@ async function remove(words: readonly string[], options: DeleteOptions, command:
 }
 
 async function historyHere(instance: Instance): Promise<History> {
-  const { History } = await import("../../history/ask.ts");
+  const { History } = await import("../../history/queries.ts");
   const places = placesOf(instance);
   return new History(places, places.retention);
 }
@@ -309,7 +309,7 @@ function searchOf(filters: Record<string, unknown>) {
 
 async function importAll(places: Places, chosen: true | string[] | boolean, json: boolean): Promise<void> {
   const { findImports, importFrom } = await import("../history/import.ts");
-  const { History } = await import("../../history/ask.ts");
+  const { History } = await import("../../history/queries.ts");
   const files = findImports(Array.isArray(chosen) ? chosen : [], process.env);
   using history = new History(places, places.retention);
   const results = files.map((file) => importFrom(history, file));

@@ -2,7 +2,7 @@
 import fs from "node:fs";
 import { type Command, Option } from "commander";
 import * as v from "valibot";
-import { checkpointsDir } from "../../checkpoints/files/places.ts";
+import { checkpointsDir } from "../../checkpoints/files/paths.ts";
 import { defined, present } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName, checkTag, paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
@@ -96,7 +96,7 @@ export function register(program: Command): void {
           }));
       await (options.json === true ? printJson(info) : print(`${info.name}\n`));
       if (name === undefined || !fs.existsSync(checkpointsDir(instance))) return;
-      const crashed = (await import("../../checkpoints/find.ts")).crashedNamesake(instance, info.name);
+      const crashed = (await import("../../checkpoints/find-crashed.ts")).crashedNamesake(instance, info.name);
       if (crashed !== null) complain(crashed);
     });
 

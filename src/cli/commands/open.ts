@@ -5,7 +5,7 @@
 import { existsSync, fstatSync } from "node:fs";
 import tty from "node:tty";
 import { type Command, Option } from "commander";
-import { checkpointsDir } from "../../checkpoints/files/places.ts";
+import { checkpointsDir } from "../../checkpoints/files/paths.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { inputPath } from "../../platform/own-process.ts";
 import { defined } from "../../protocol/defined.ts";

@@ -3,7 +3,7 @@
  * their transcripts. Running sessions, checkpoints and the journal of events list the conversations; the agents' own
  * files hold the messages.
  */
-import { allCrashed } from "../../checkpoints/find.ts";
+import { allCrashed } from "../../checkpoints/find-crashed.ts";
 import { eventsDir } from "../../events/segments.ts";
 import { readEvents } from "../../events/selected.ts";
 import type { Instance } from "../../instance/paths.ts";

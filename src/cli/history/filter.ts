@@ -4,7 +4,7 @@
  * restores the terminal on every exit.
  */
 
-import type { History } from "../../history/ask.ts";
+import type { History } from "../../history/queries.ts";
 import { MAX_COMMAND } from "../../history/record.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import type { HistoryCommand, HistorySearchInput } from "../../operations/history.ts";

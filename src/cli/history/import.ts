@@ -2,7 +2,6 @@
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
-import type { History } from "../../history/ask.ts";
 import {
   type ImportSource,
   importSources,
@@ -11,6 +10,7 @@ import {
   readFish,
   readZsh,
 } from "../../history/import/sources.ts";
+import type { History } from "../../history/queries.ts";
 import type { HistoryRecord } from "../../history/record.ts";
 import { UsageError } from "../arguments.ts";
 

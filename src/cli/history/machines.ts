@@ -1,7 +1,7 @@
 /** The history of other machines. This process asks each machine itself, so that ssh can ask the person. */
-import { addressedAnswer } from "../../cluster/answer.ts";
+import { addressedAnswer } from "../../cluster/checked-answer.ts";
 import { historyOfAll } from "../../cluster/history-everywhere.ts";
-import type { History } from "../../history/ask.ts";
+import type { History } from "../../history/queries.ts";
 import { hostname } from "../../instance/hostname.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { HistoryDeleteInput, HistoryPage, HistorySearchInput } from "../../operations/history.ts";

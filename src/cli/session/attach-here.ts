@@ -1,7 +1,7 @@
 /** Attaches this process's terminal and reports on stderr how it ended: shared by `wsh` and `wsh attach`. */
 import { type AttachOptions, attach } from "../../attach/attach.ts";
 import { type AttachOutcome, describeOutcome, exitCodeOf } from "../../attach/outcome.ts";
-import { type Person, PersonHere } from "../../attach/person.ts";
+import { type Person, PersonHere } from "../../attach/person-settings.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { type Prefix, parsePrefix } from "../../keys/prefix.ts";
 import { agentAbove } from "../../platform/agent-above.ts";

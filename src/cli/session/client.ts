@@ -3,8 +3,8 @@
  * are typed by the operation table; the session process validates them.
  */
 import * as v from "valibot";
-import { addressedSession } from "../../cluster/addressed.ts";
 import type { Link } from "../../cluster/link.ts";
+import { addressedSession } from "../../cluster/machine-prefix.ts";
 import { eventsDir, lastEventOf } from "../../events/segments.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { isForPane } from "../../operations/routing.ts";
@@ -167,7 +167,7 @@ export class SessionClient implements Disposable {
       })) as OperationOutput<N>;
     }
     const result = await this.askThere(this.remote, operation, input, signal, ask);
-    const { addressedAnswer } = await import("../../cluster/answer.ts");
+    const { addressedAnswer } = await import("../../cluster/checked-answer.ts");
     return addressedAnswer(machine, operation, result) as OperationOutput<N>;
   }
 
@@ -236,7 +236,7 @@ async function findOrShow(instance: Instance, target: string): Promise<SessionEn
     if (WshError.from(thrown).code !== "session_not_found") throw thrown;
     missing = thrown;
   }
-  const { showCrashed } = await import("../../checkpoints/find.ts");
+  const { showCrashed } = await import("../../checkpoints/find-crashed.ts");
   if (!(await showCrashed(instance, target, { env: process.env, starter: "cli" }))) throw missing;
   return findSession(instance, parsed);
 }
@@ -305,7 +305,7 @@ async function linkTo(instance: Instance, machine: string): Promise<Link> {
 
 function atLink(link: Link, target: string): Where {
   const open = async (there: string, events: ConnectionEvents): Opened => {
-    const { openThere } = await import("../../cluster/open-there.ts");
+    const { openThere } = await import("../../cluster/remote-connection.ts");
     return openThere(link, link.dial(there), events);
   };
   return {

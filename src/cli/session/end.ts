@@ -1,6 +1,6 @@
 /** Ends a session by asking its process. A process that does not answer is killed, which hangs up its programs. */
 
-import { sessionDir } from "../../checkpoints/files/places.ts";
+import { sessionDir } from "../../checkpoints/files/paths.ts";
 import { removeSession } from "../../checkpoints/files/sessions.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationInput } from "../../operations/table.ts";

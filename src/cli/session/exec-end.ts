@@ -5,7 +5,7 @@
 
 import { codeOf } from "../../attach/outcome.ts";
 import { pause } from "../../base/deadline.ts";
-import { RETRY_MS } from "../../cluster/ask-again.ts";
+import { RETRY_MS } from "../../cluster/repeated-request.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { intervals } from "../../platform/intervals.ts";
 import { type CommandRecord, MAX_OUTPUT_LIMIT } from "../../protocol/commands.ts";

@@ -44,7 +44,7 @@ export async function findAll(instance: Instance): Promise<ListedSession[]> {
 
 /** Crashed sessions, if no server lists them. */
 async function crashedBeside(instance: Instance, there: readonly ListedSession[]): Promise<ListedSession[]> {
-  const { listCrashed } = await import("../../checkpoints/work.ts");
+  const { listCrashed } = await import("../../checkpoints/operations.ts");
   const ids = there.flatMap((one) => ("info" in one ? one.info.id : sessionId(one.entry.session ?? 0)));
   return listCrashed(instance, new Set(ids), configuredHostname(instance)).map((info) => ({
     entry: entryOf(instance, info),

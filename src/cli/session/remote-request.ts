@@ -1,10 +1,10 @@
 /**
- * Requests of the command line to sessions of other machines, over the session's stream there (cluster/ask-again.ts).
+ * Requests of the command line to sessions of other machines, over the session's stream there (cluster/repeated-request.ts).
  */
-import { errorThere, requireAnswer } from "../../cluster/answer.ts";
-import { beginsUntil, ConnectionLost, type RepeatedRequest, untilAnswered } from "../../cluster/ask-again.ts";
+import { errorThere, requireAnswer } from "../../cluster/checked-answer.ts";
 import type { Link, LinkRequest } from "../../cluster/link.ts";
-import { isWait, untilDecided } from "../../cluster/wait-again.ts";
+import { beginsUntil, ConnectionLost, type RepeatedRequest, untilAnswered } from "../../cluster/repeated-request.ts";
+import { isWait, untilDecided } from "../../cluster/repeated-wait.ts";
 import { getOperation, type OperationName } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type RequestMeta, requestKeyOf } from "../../protocol/requests.ts";

@@ -4,10 +4,10 @@
  */
 import * as v from "valibot";
 import { orUntil } from "../../base/deadline.ts";
-import { addressedSession } from "../../cluster/addressed.ts";
 import { hasFleet } from "../../cluster/fleet/creds-file.ts";
 import { keepKnown, lastKnown } from "../../cluster/last-known.ts";
 import type { Link } from "../../cluster/link.ts";
+import { addressedSession } from "../../cluster/machine-prefix.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { startServer } from "../../launch/server.ts";
 import { present } from "../../protocol/defined.ts";

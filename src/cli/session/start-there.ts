@@ -1,6 +1,7 @@
 /** Starts a session on another machine, with the directory and environment of that machine's server. */
-import { addressedSession } from "../../cluster/addressed.ts";
+
 import type { LinkRequest } from "../../cluster/link.ts";
+import { addressedSession } from "../../cluster/machine-prefix.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationInput } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";

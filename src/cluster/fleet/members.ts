@@ -9,7 +9,7 @@ import type { Beat } from "../../protocol/fleet-messages.ts";
 import type { MachineHealth } from "../../protocol/machines.ts";
 import { PROTOCOL_VERSION } from "../../protocol/messages.ts";
 import { countsOf, type SessionInfo } from "../../protocol/session.ts";
-import { type ListedSession, listedSession } from "../listed.ts";
+import { type ListedSession, listedSession } from "../session-list.ts";
 
 /** Age of the last heartbeat at which one is missing, and at which three are, in ms. A partition shows within 15 s. */
 const STALE_MS = 1.3 * intervals.fleetBeat;

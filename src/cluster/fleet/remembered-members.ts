@@ -12,7 +12,7 @@ import { BeatSchema } from "../../protocol/fleet-messages.ts";
 import { ToldTimeSchema } from "../../protocol/machines.ts";
 import { isMachineName } from "../../protocol/names.ts";
 import { SessionInfoSchema } from "../../protocol/session.ts";
-import { isPossibleSession } from "../answer.ts";
+import { isPossibleSession } from "../checked-answer.ts";
 import { rememberedFile } from "./creds-file.ts";
 import { type Members, memberSessions } from "./members.ts";
 import type { FleetRequests } from "./requests.ts";

@@ -16,7 +16,7 @@ import type { SshAddress } from "../../protocol/machines.ts";
 import type { LinkStep } from "../link.ts";
 import type { Base, Transport } from "../transport.ts";
 import { ensureScript, forwardArgs, masterArgs, parsedHello, runArgs, type SshProgram } from "./command.ts";
-import { type SshPlaces, socketsOf, sshPlaces } from "./places.ts";
+import { type SshPlaces, socketsOf, sshPlaces } from "./paths.ts";
 import { StdioRelay } from "./relay.ts";
 import { runSsh } from "./run.ts";
 

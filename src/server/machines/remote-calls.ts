@@ -3,7 +3,7 @@
  * there over its link. Answers name sessions in the form for this machine's callers. A call with a bare name never
  * reaches this module.
  */
-import { addressedAnswer } from "../../cluster/answer.ts";
+import { addressedAnswer } from "../../cluster/checked-answer.ts";
 import type { Machines } from "../../cluster/machines.ts";
 import type { CallContext } from "../../operations/call.ts";
 import { getOperation, type OperationInput, type OperationName, type OperationOutput } from "../../operations/table.ts";

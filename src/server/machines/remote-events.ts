@@ -3,8 +3,9 @@
  * event names its machine. Events also report when a machine is reached, for the first time or again, and when it is
  * lost: in between nothing is received from it, so a client lists its sessions again after `machine_reached`.
  */
-import { addressedEvent } from "../../cluster/addressed.ts";
+
 import type { RemoteEvent } from "../../cluster/link.ts";
+import { addressedEvent } from "../../cluster/machine-prefix.ts";
 import type { Machines } from "../../cluster/machines.ts";
 import { WshError } from "../../protocol/errors.ts";
 

@@ -4,13 +4,13 @@
  * with its time (`as_of`): a session never disappears because of a lost connection.
  */
 import { orUntil } from "../../base/deadline.ts";
-import { addressedSession } from "../../cluster/addressed.ts";
 import { type MemberSessions, memberSessions } from "../../cluster/fleet/members.ts";
 import type { NatsLink } from "../../cluster/fleet/nats-link.ts";
 import { keepKnown, type LastKnown, lastKnown } from "../../cluster/last-known.ts";
 import type { Link } from "../../cluster/link.ts";
-import { type ListForm, listedSession } from "../../cluster/listed.ts";
+import { addressedSession } from "../../cluster/machine-prefix.ts";
 import type { Fleet, Machines } from "../../cluster/machines.ts";
+import { type ListForm, listedSession } from "../../cluster/session-list.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { CallContext } from "../../operations/call.ts";
 import { present } from "../../protocol/defined.ts";

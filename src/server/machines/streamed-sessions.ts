@@ -1,8 +1,8 @@
 /** Finds the processes to which streams connect: here by the registry, on another machine by asking over its link. */
 import * as v from "valibot";
-import { addressedSession } from "../../cluster/addressed.ts";
+import { addressedSession } from "../../cluster/machine-prefix.ts";
 import type { Machines } from "../../cluster/machines.ts";
-import { openThere } from "../../cluster/open-there.ts";
+import { openThere } from "../../cluster/remote-connection.ts";
 import { requireAllSessions } from "../../operations/rights.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";

@@ -2,7 +2,7 @@
  * Operations on any session, over several machines: silence in one of the sessions with a tag, and a question to a
  * person. Each machine decides for its own sessions; a machine without an answer does not affect the decision.
  */
-import { addressedAnswer } from "../../cluster/answer.ts";
+import { addressedAnswer } from "../../cluster/checked-answer.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";

@@ -1,7 +1,7 @@
 /** Creates a session with a gateway caller's environment and directory, or finds the existing one. */
 import os from "node:os";
 import * as v from "valibot";
-import { crashedNamesake } from "../../checkpoints/find.ts";
+import { crashedNamesake } from "../../checkpoints/find-crashed.ts";
 import { type ReadyReport, readyTimeoutMs } from "../../launch/launch.ts";
 import type { StepFiles } from "../../launch/pipeline.ts";
 import { sessionSpecOf, startSessionProcess } from "../../launch/session-process.ts";

@@ -16,7 +16,7 @@ export async function findOrShow(
     return await proxies.find(session, only);
   } catch (thrown) {
     if (WshError.from(thrown).code !== "session_not_found") throw thrown;
-    const { showCrashed } = await import("../../checkpoints/find.ts");
+    const { showCrashed } = await import("../../checkpoints/find-crashed.ts");
     if (!(await showCrashed(proxies.instance, session, { env, starter: "server" }, only))) throw thrown;
     return proxies.find(session, only);
   }

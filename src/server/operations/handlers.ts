@@ -2,9 +2,9 @@
 
 import { checkpointsSeen, requireMaySave, requireSeen } from "../../checkpoints/agent-rights.ts";
 import type { Restorer } from "../../checkpoints/launch.ts";
-import { deleteAsked, diffAsked, saveAsked, showAsked } from "../../checkpoints/named/work.ts";
-import { forgetAsked, listAll, listCrashed, restoreAsked } from "../../checkpoints/work.ts";
-import { asJson, asSessions, formSeenBy, jsonOf, type ListForm } from "../../cluster/listed.ts";
+import { deleteAsked, diffAsked, saveAsked, showAsked } from "../../checkpoints/named/operations.ts";
+import { forgetAsked, listAll, listCrashed, restoreAsked } from "../../checkpoints/operations.ts";
+import { asJson, asSessions, formSeenBy, jsonOf, type ListForm } from "../../cluster/session-list.ts";
 import { eventsDir } from "../../events/segments.ts";
 import { readEvents } from "../../events/selected.ts";
 import { commandsSeen } from "../../history/search.ts";

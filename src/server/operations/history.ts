@@ -1,7 +1,7 @@
 /**
  * Operations on the history of commands: a process per request opens the database, and other machines have their own.
  */
-import { addressedAnswer } from "../../cluster/answer.ts";
+import { addressedAnswer } from "../../cluster/checked-answer.ts";
 import { type HistoryPart, historyOfAll } from "../../cluster/history-everywhere.ts";
 import { askWorker } from "../../history/start-worker.ts";
 import type { HistoryWork } from "../../history/worker.ts";

@@ -1,6 +1,6 @@
 /** State of the server that its own operations read and change: its identity, its limits, and its end. */
 import type { Acceptance } from "../../cluster/placement.ts";
-import type { HistoryPlaces } from "../../history/places.ts";
+import type { HistoryPlaces } from "../../history/paths.ts";
 import type { Retention } from "../../history/retention.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { Caller } from "../../protocol/caller.ts";

@@ -4,7 +4,7 @@
  * without an answer does not affect the decision, and a timeout names the latter. A machine asked by another one waits
  * only for its own sessions: two that know each other would otherwise ask each other endlessly.
  */
-import { addressedAnswer } from "../../cluster/answer.ts";
+import { addressedAnswer } from "../../cluster/checked-answer.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";

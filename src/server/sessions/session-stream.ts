@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { addressedJson } from "../../cluster/addressed.ts";
+import { addressedJson } from "../../cluster/machine-prefix.ts";
 import { requireMayHear } from "../../operations/rights.ts";
 import { StreamEndSchema } from "../../protocol/control.ts";
 import type { Subscription } from "../../protocol/events.ts";

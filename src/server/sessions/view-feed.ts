@@ -4,7 +4,7 @@
  * acknowledged, and is sent again to the next process; the session accepts no number twice.
  */
 import * as v from "valibot";
-import { addressedJson } from "../../cluster/addressed.ts";
+import { addressedJson } from "../../cluster/machine-prefix.ts";
 import {
   type Attach,
   type AttachEvent,

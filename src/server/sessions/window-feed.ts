@@ -3,7 +3,7 @@
  * after a crash. Events keep their order and numbering across that.
  */
 import * as v from "valibot";
-import { addressedJson } from "../../cluster/addressed.ts";
+import { addressedJson } from "../../cluster/machine-prefix.ts";
 import { AGAIN_MS, AGAIN_POLL_MS, StreamEndSchema } from "../../protocol/control.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import { parsePlace } from "../../protocol/names.ts";

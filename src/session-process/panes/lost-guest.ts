@@ -4,10 +4,10 @@
  * the connection was lost, the pane is shown again.
  */
 import * as v from "valibot";
-import { lives } from "../../checkpoints/dying.ts";
 import { Claims } from "../../checkpoints/files/claims.ts";
 import { readPane } from "../../checkpoints/files/part-reader.ts";
 import { whyCrashed } from "../../checkpoints/files/sessions.ts";
+import { lives } from "../../checkpoints/killed-processes.ts";
 import { paneSpec } from "../../checkpoints/launch.ts";
 import { SessionSpecSchema } from "../../launch/session-spec.ts";
 import type { Logger } from "../../log/log.ts";

@@ -4,7 +4,7 @@
  * has ended stays until its guests have ended.
  */
 import * as v from "valibot";
-import { sessionDir } from "../../checkpoints/files/places.ts";
+import { sessionDir } from "../../checkpoints/files/paths.ts";
 import { sessionSocket } from "../../instance/paths.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";

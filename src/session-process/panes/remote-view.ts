@@ -3,8 +3,8 @@
  * automatically after the connection was lost. Its keys are the pane's: it has no prefix key of its own.
  */
 
+import { readMachines } from "../../cluster/added-machines.ts";
 import { hasFleet } from "../../cluster/fleet/creds-file.ts";
-import { readMachines } from "../../cluster/remembered.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { selfCommand } from "../../launch/launch.ts";
 import { WshError } from "../../protocol/errors.ts";

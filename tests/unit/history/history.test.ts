@@ -5,16 +5,16 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
-import { History } from "../../../src/history/ask.ts";
 import { openHistory } from "../../../src/history/database.ts";
+import { takeImport } from "../../../src/history/import/import-commands.ts";
 import { readZsh } from "../../../src/history/import/sources.ts";
-import { takeImport } from "../../../src/history/import/take.ts";
+import { takeIn } from "../../../src/history/import-journals.ts";
 import { Journal, journalsIn } from "../../../src/history/journal.ts";
-import type { HistoryPlaces } from "../../../src/history/places.ts";
+import type { HistoryPlaces } from "../../../src/history/paths.ts";
+import { History } from "../../../src/history/queries.ts";
 import type { HistoryRecord } from "../../../src/history/record.ts";
 import { removeCommands } from "../../../src/history/retention.ts";
 import { type HistorySearch, searchHistory } from "../../../src/history/search.ts";
-import { takeIn } from "../../../src/history/take-in.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";
 
 const full = process.env.WSH_TEST_FULL === "1";
@@ -251,10 +251,13 @@ describe("importing journals", () => {
         journal.close();
       }
       const child = (): Bun.Subprocess =>
-        Bun.spawn([process.execPath, join(import.meta.dir, "../../support/take-in-child.ts"), places.journals], {
-          stdout: "ignore",
-          stderr: "ignore",
-        });
+        Bun.spawn(
+          [process.execPath, join(import.meta.dir, "../../support/import-journals-child.ts"), places.journals],
+          {
+            stdout: "ignore",
+            stderr: "ignore",
+          },
+        );
       for (let n = 0; n < 4; n++) {
         const children = [child(), child()];
         await Bun.sleep(random() * 300);

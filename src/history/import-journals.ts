@@ -16,7 +16,7 @@ import { openHistory } from "./database.ts";
 import { idAt } from "./ids.ts";
 import { journalsIn, type OpenJournal, openJournal } from "./journal.ts";
 import { JournalReader, PIECE_BYTES, type Taker } from "./journal-reader.ts";
-import type { HistoryPlaces } from "./places.ts";
+import type { HistoryPlaces } from "./paths.ts";
 import { type HistoryRecord, readLine } from "./record.ts";
 import { keepWithin, type Retention } from "./retention.ts";
 import { RowWriter } from "./rows.ts";

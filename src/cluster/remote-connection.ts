@@ -7,8 +7,8 @@ import { pause } from "../base/deadline.ts";
 import { intervals } from "../platform/intervals.ts";
 import { WshError } from "../protocol/errors.ts";
 import { Connection, type ConnectionEvents, type Dial } from "../wire/connection.ts";
-import { RETRY_MS } from "./ask-again.ts";
 import type { Link } from "./link.ts";
+import { RETRY_MS } from "./repeated-request.ts";
 
 /** @throws WshError like Connection.open; machine_unreachable: nothing was sent */
 export async function openThere(

@@ -11,14 +11,14 @@ import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import { historyFailure, openHistory, openToRead } from "./database.ts";
 import { chosenOf, searchOf } from "./filters.ts";
+import { takeImport } from "./import/import-commands.ts";
 import type { ImportSource } from "./import/sources.ts";
-import { takeImport } from "./import/take.ts";
+import { takeInto } from "./import-journals.ts";
 import { journalsIn } from "./journal.ts";
-import type { HistoryPlaces } from "./places.ts";
+import type { HistoryPlaces } from "./paths.ts";
 import type { HistoryRecord } from "./record.ts";
 import { eraseRemoved, type Retention, removeAllRows, removeCommands, removeRows } from "./retention.ts";
 import { commandsSeen, searchHistory } from "./search.ts";
-import { takeInto } from "./take-in.ts";
 
 export interface Deleted {
   readonly deleted: number;

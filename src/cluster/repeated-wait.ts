@@ -8,7 +8,7 @@ import { pause } from "../base/deadline.ts";
 import { getOperation, type OperationName } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/wait-times.ts";
-import { ConnectionLost, passing, RETRY_MS, whileThere } from "./ask-again.ts";
+import { ConnectionLost, passing, RETRY_MS, whileThere } from "./repeated-request.ts";
 
 /** Time after a wait's end for the answer of a reachable machine, in ms: around the world and back. */
 const ANSWER_MS = 2_000;

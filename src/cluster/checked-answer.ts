@@ -9,8 +9,8 @@ import { defined } from "../protocol/defined.ts";
 import { type ErrorCode, WshError } from "../protocol/errors.ts";
 import { isId, isSessionName, isTag } from "../protocol/names.ts";
 import { SessionInfoSchema } from "../protocol/session.ts";
-import { addressedDetails, addressedOutput } from "./addressed.ts";
-import { outcomeUnknown, type RemoteRequest } from "./ask-again.ts";
+import { addressedDetails, addressedOutput } from "./machine-prefix.ts";
+import { outcomeUnknown, type RemoteRequest } from "./repeated-request.ts";
 
 export const AnswerSchema = v.union([
   v.object({ result: v.unknown() }),

@@ -1,6 +1,6 @@
 /** A connection to another machine that is lost or silent during set-up: it is made again, and the fault is named. */
 import { expect, test } from "bun:test";
-import { openThere } from "../../../src/cluster/open-there.ts";
+import { openThere } from "../../../src/cluster/remote-connection.ts";
 import { WshError } from "../../../src/protocol/errors.ts";
 import { encodeJsonMessage, messageTypes, PROTOCOL_VERSION } from "../../../src/protocol/messages.ts";
 import { VERSION } from "../../../src/protocol/version.ts";

@@ -1,5 +1,5 @@
 /**
- * Ids used by checkpoints on disk, from file names alone (checkpoints/files/places.ts): `s3` and `s3.label` of session
+ * Ids used by checkpoints on disk, from file names alone (checkpoints/files/paths.ts): `s3` and `s3.label` of session
  * 3, containing `p7.12.state` of pane 7.
  */
 import fs from "node:fs";

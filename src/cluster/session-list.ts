@@ -6,7 +6,7 @@
 import { asSeenBy } from "../protocol/concealed.ts";
 import type { Owner } from "../protocol/owner.ts";
 import type { SessionInfo } from "../protocol/session.ts";
-import { addressedSession } from "./addressed.ts";
+import { addressedSession } from "./machine-prefix.ts";
 
 export interface ListedSession {
   /** The session by its name here, `m1/dev`. Its ages date from its machine's report. */

@@ -2,9 +2,9 @@
 import type { Instance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { parseTarget, sessionId, type Target } from "../protocol/names.ts";
-import { untilReleased } from "./dying.ts";
 import { Claims } from "./files/claims.ts";
 import { type CrashedSession, crashedNumbers, findCrashed, isAlive, paneMeant, readCrashed } from "./files/sessions.ts";
+import { untilReleased } from "./killed-processes.ts";
 import { type Restorer, startReader } from "./launch.ts";
 
 /** Like findCrashed, after the end of a process that was just killed. @throws WshError checkpoint_not_found */

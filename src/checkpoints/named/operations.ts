@@ -6,7 +6,7 @@ import { parseTarget } from "../../protocol/names.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { notedNumbers, removeNamed } from "../files/named.ts";
 import { removePart } from "../files/part-writer.ts";
-import { panePart, sessionDir } from "../files/places.ts";
+import { panePart, sessionDir } from "../files/paths.ts";
 import type { PaneNumbers } from "../files/record.ts";
 import { type CrashedSession, findCrashed, partsIn, readSession } from "../files/sessions.ts";
 import type { Restorer } from "../launch.ts";

@@ -7,9 +7,8 @@ import { parseTarget, sessionId } from "../protocol/names.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { processState } from "../registry/liveness.ts";
 import { listSessions, lookUp } from "../registry/registry.ts";
-import { untilReleased } from "./dying.ts";
 import { namedFolders, removeNamed } from "./files/named.ts";
-import { sessionDir } from "./files/places.ts";
+import { sessionDir } from "./files/paths.ts";
 import {
   type CrashedSession,
   crashedNumbers,
@@ -19,15 +18,16 @@ import {
   readCrashed,
   removeSession,
 } from "./files/sessions.ts";
-import { allCrashed, findReleased } from "./find.ts";
-import { crashInfo, leftOut } from "./info.ts";
+import { allCrashed, findReleased } from "./find-crashed.ts";
+import { untilReleased } from "./killed-processes.ts";
 import type { Restorer } from "./launch.ts";
 import { allNamed } from "./named/find.ts";
+import { restoreNamed } from "./named/operations.ts";
 import { isRunning } from "./named/running.ts";
 import { searchAll } from "./named/search.ts";
 import { listed } from "./named/view.ts";
-import { restoreNamed } from "./named/work.ts";
 import { makeRoomFor, restoreSession } from "./restore.ts";
+import { crashInfo, leftOut } from "./session-info.ts";
 
 /**
  * Most sessions that are restored at the same time. Each uses a processor while it reads its lines, and between that

@@ -10,7 +10,7 @@ import * as v from "valibot";
 import { withLock } from "../instance/lock.ts";
 import { checkOwnFile, replaceOwnFile } from "../instance/owned-files.ts";
 import { type Instance, prepareStateDir } from "../instance/paths.ts";
-import { refused } from "../instance/refused.ts";
+import { refused } from "../instance/system-refusal.ts";
 import { WshError } from "../protocol/errors.ts";
 
 /** Maximum machines added by hand. */

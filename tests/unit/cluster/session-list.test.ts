@@ -1,6 +1,6 @@
 /** JSON of lists, which is assembled from cached parts, compared with its sessions. */
 import { expect, test } from "bun:test";
-import { asJson, asSessions, jsonOf, type ListForm, listedSession } from "../../../src/cluster/listed.ts";
+import { asJson, asSessions, jsonOf, type ListForm, listedSession } from "../../../src/cluster/session-list.ts";
 import type { SessionInfo } from "../../../src/protocol/session.ts";
 import { sessionInfo } from "../../support/session-info.ts";
 

@@ -1,6 +1,6 @@
 /** A repeated request to another machine: its error when the machine is away now. */
 import { expect, test } from "bun:test";
-import { untilAnswered } from "../../../src/cluster/ask-again.ts";
+import { untilAnswered } from "../../../src/cluster/repeated-request.ts";
 import { WshError } from "../../../src/protocol/errors.ts";
 import { Repeats } from "../../../src/server/machines/repeats.ts";
 
