@@ -66,6 +66,12 @@ export function expand(scope: FormatScope, format: string, isTimed = false): str
   return new Expansion(scope, isTimed, 0, new Work()).text(format);
 }
 
+/**
+ * A variable that is not an option: names, titles and paths are text of programs and people, so a command in them
+ * (`#(…)`) is not run when they are expanded once more.
+ */
+const namesVariable = /(?<![@\w-])[a-z]+_[a-z_]+|#[A-Zh]/;
+
 /** A malformed format: the text read so far is the result. */
 const UNREADABLE = Symbol();
 
@@ -75,6 +81,7 @@ class Expansion {
     private readonly isTimed: boolean,
     private depth: number,
     private readonly work: Work,
+    private readonly hasJobs = true,
   ) {}
 
   text(template: string): string {
@@ -100,7 +107,7 @@ class Expansion {
       if (next === "(") {
         const end = closing(format, at);
         if (end === -1) return out;
-        out += this.scope.shell(this.text(format.slice(at, end)));
+        if (this.hasJobs) out += this.scope.shell(this.text(format.slice(at, end)));
         at = end + 1;
       } else if (next === "{") {
         const end = skipTo(format, at - 2, "}");
@@ -129,7 +136,7 @@ class Expansion {
     this.work.spend(REPLACEMENT);
     const { list, rest } = readModifiers(key, (argument) => this.text(argument));
     const value = this.valueOf(list, rest);
-    return value === UNREADABLE ? value : this.shaped(list, value);
+    return value === UNREADABLE ? value : this.shaped(list, value, rest);
   }
 
   private valueOf(list: readonly Modifier[], copy: string): string | typeof UNREADABLE {
@@ -187,7 +194,7 @@ class Expansion {
     return each
       .map(({ scope, active }) => {
         const use = sides === null ? copy : active ? sides[1] : sides[0];
-        return new Expansion(scope, this.isTimed, this.depth, this.work).text(use);
+        return new Expansion(scope, this.isTimed, this.depth, this.work, this.hasJobs).text(use);
       })
       .join("");
   }
@@ -257,11 +264,14 @@ class Expansion {
   }
 
   /** Applies the modifiers of a value: expands it again, substitutes, shortens, pads, measures. */
-  private shaped(list: readonly Modifier[], first: string): string {
+  private shaped(list: readonly Modifier[], first: string, copy: string): string {
     let value = first;
-    if (list.some(({ name }) => name === "E")) value = this.text(value);
-    else if (list.some(({ name }) => name === "T"))
-      value = new Expansion(this.scope, true, this.depth, this.work).text(value);
+    const again = ["E", "T"].find((each) => list.some(({ name }) => name === each));
+    if (again !== undefined) {
+      const hasJobs = this.hasJobs && !namesVariable.test(copy);
+      const isTimed = this.isTimed || again === "T";
+      value = new Expansion(this.scope, isTimed, this.depth, this.work, hasJobs).text(value);
+    }
     for (const { name, arguments: given } of list) {
       const [pattern = "", by = "", flags = ""] = given;
       if (name === "s" && given.length >= 2)

@@ -128,6 +128,22 @@ test("output waits for a client that does not read, and its pane is paused if th
   outputs.close();
 });
 
+test("a command in a name or title is not run when that is expanded once more, one in an option is", () => {
+  const ran: string[] = [];
+  const scope: FormatScope = {
+    find: (name) => (name === "@which" ? "@style" : name.startsWith("@") ? "#(option)" : "#(text) #{session_name}"),
+    loop: () => null,
+    isNamed: () => null,
+    search: () => 0,
+    shell: (command) => `${ran.push(command)}`,
+  };
+  for (const name of ["pane_title", "#{window_name}", "#{?1,#T,}", "?1,#{l:#{pane_title}},"])
+    expect(expand(scope, `#{E:${name}}#{T:${name}}`)).not.toContain("1");
+  expect(ran).toEqual([]);
+  for (const name of ["@style", "#{@which}", "@my_style"]) expand(scope, `#{E:${name}}`);
+  expect(ran).toEqual(["option", "option"]);
+});
+
 test("a format neither fills memory nor blocks: it has a limit, and patterns take linear time", () => {
   const nowhere: FormatScope = {
     find: () => "x",
