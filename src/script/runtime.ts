@@ -14,6 +14,9 @@ import { ORDERS_VARIABLE, type Orders, type ScriptOrders } from "./orders.ts";
 import { testModule } from "./testing.ts";
 import { Trace } from "./trace.ts";
 
+/** Most stack frames of a failure that a message shows after its line. */
+const MAX_FRAMES = 3;
+
 const orders: Orders = JSON.parse(process.env[ORDERS_VARIABLE] ?? "{}");
 // Workers of the test runner start with the environment of its first process.
 if (process.env.BUN_TEST_WORKER_ID !== undefined || orders.kind === "script") delete process.env[ORDERS_VARIABLE];
@@ -140,21 +143,24 @@ function onSignal(hear: (name: string, number: number) => void): void {
   }
 }
 
-/** Most stack frames of a failure that a message shows after its line. */
-const MAX_FRAMES = 4;
-
 /** Formats an error: the line of the script, then the failure, then the calling lines. */
 function describeError(thrown: unknown, path: string, isUnnamed: boolean): string {
-  if (thrown === null || typeof thrown !== "object") return `the script threw ${Bun.inspect(thrown)}`;
   const isOurs = thrown instanceof TerminalFailure || thrown instanceof WshError;
-  const stack = thrown instanceof Error ? (thrown.stack ?? "") : "";
+  const placed = (file: string, row: number | string) =>
+    isUnnamed && file === path ? `line ${row}` : `${file}:${row}`;
+  const faults = thrown instanceof AggregateError ? thrown.errors : [thrown];
+  if (faults[0] instanceof BuildMessage || faults[0] instanceof ResolveMessage) {
+    const lines = faults.map(
+      ({ message, position: at }) => `${at === null ? "" : `${placed(at.file, at.line)}: `}${message}`,
+    );
+    return lines.join("\n");
+  }
+  if (!(thrown instanceof Error)) return `the program threw ${printedText(thrown)}`;
+  const stack = thrown.stack ?? "";
   const frames = stack.split("\n").filter((line) => /^\s*at /.test(line) && line.includes(`${path}:`));
-  // Syntax errors contain their position.
-  if (!(thrown instanceof Error) || thrown instanceof BuildMessage)
-    return Bun.inspect(thrown, { colors: process.stderr.isTTY });
   const [first, ...rest] = frames.map((frame) => {
     const [, row = ""] = /:(\d+):\d+\)?$/.exec(frame) ?? [];
-    return isUnnamed ? `line ${row}` : `${path}:${row}`;
+    return placed(path, row);
   });
   const led = rest.slice(0, MAX_FRAMES).map((place) => `\n  called at ${place}`);
   const name = isOurs ? "" : `${thrown.name}: `;

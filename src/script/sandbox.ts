@@ -80,7 +80,9 @@ const prelude = `
     isFailing = true;
     await closeAll().catch(() => {});
     const isError = error instanceof Error;
-    end("", error instanceof TerminalFailure ? error.message : printedText(error), isError ? error.stack ?? "" : "");
+    const isOurs = error instanceof TerminalFailure || error instanceof WshError;
+    const text = isOurs ? error.message : isError ? printedText(error) : "the program threw " + printedText(error);
+    end("", text, isError ? error.stack ?? "" : "");
   };
   for (const name of Object.getOwnPropertyNames(Terminal.prototype)) {
     const { value } = Object.getOwnPropertyDescriptor(Terminal.prototype, name);

@@ -23,12 +23,12 @@ interface Said { readonly args: readonly string[] }
 if (Bun.spawnSync(["sh", "-c", "printf %s $BUN_BE_BUN"]).stdout.length > 0) throw new Error("BUN_BE_BUN is inherited");
 const t = await open();
 const { output, exit_code: exitCode } = await t.exec("echo hi; false");
-await t.run("read -p 'Name? ' n; read -p 'Age? ' a; echo got $n $a; seq 200 | less");
+await t.run("read -p 'Name? ' n; read -p 'Age? ' a; echo got π1👍 $n $a; seq 200 | less");
 await t.expect(/Name\\? $/);
 await t.type("bob\\n");
 await t.expect("Age?");
 await t.type("41\\n");
-const [, name, age] = await t.expect(/got (\\w+) (\\d+)/);
+const [, name, age] = await t.expect(/got π1👍 (\\w+) (\\d+)/);
 await t.waitFor("fullscreen");
 await t.press("Space");
 const screen = await t.waitFor({ screen: (s) => s.rows[0] === "24" });
@@ -147,8 +147,14 @@ test("an unawaited failure ends a script at once, with its line, and no session 
       'setTimeout(() => {\nthrow new Error("timer"); }, 20); await (await open()).waitFor("never");',
       /^line 2: Error: timer\n/,
     ],
-    ["const f = () => { throw null; };\nf();", /^the script threw null\n$/],
-    ["let a =", /Unexpected end of file/],
+    ["const f = () => { throw null; };\nf();", /^the program threw null\n$/],
+    ["let a =", /^line 1: Unexpected end of file\n$/],
+    ['import x from "nothing"; print(x);', /^Cannot find package 'nothing'/],
+    ["const t = await open(); await t.kill();\nawait t.screen();", /^line 2: screen\(\): session .* was ended/],
+    [
+      'const h = (n) => { if (n === 0) throw new Error("d"); h(n - 1); };\nh(9);',
+      /^line 1: Error: d(\n {2}called at line 1){3}\n$/,
+    ],
   ] as const;
   const ends = await Promise.all(cases.map(([code]) => wsh.run("script", "-e", code)));
   for (const [n, { code, stderr }] of ends.entries()) {

@@ -54,7 +54,7 @@ test("a failure reports the line, the reason and the screen, also in TypeScript"
   expect((await run({ code: "1", resume: "x" })).value.code).toBe("invalid_request");
   const odd =
     "print(10n, Symbol('s')); throw { get message() { throw 1; }, toString() { throw 2; }, toJSON() { throw 3; } }";
-  const said = { state: "failed", error: "(a value that cannot be printed)", output: "10 Symbol(s)" };
+  const said = { state: "failed", error: "the program threw (a value that cannot be printed)", output: "10 Symbol(s)" };
   const lost = await run({ code: "globalThis.wsh = null;\nthrow new Error('after')" });
   expect(lost.value).toEqual({ state: "failed", line: 2, error: "Error: after" });
   expect((await run({ code: odd })).value).toEqual(said);

@@ -28,7 +28,8 @@ export async function carryOut(
   using _connected = await connected(instance);
   const { stdin, ...given } = order(socket);
   const orders = stdin === true ? { ...given, code: await Bun.stdin.text() } : given;
-  const command = orders.kind === "script" ? ["run", runtime] : ["test", "--preload", runtime, ...args];
+  // A wrong name in an import must not fetch and run a package of that name.
+  const command = orders.kind === "script" ? ["--no-install", "run", runtime] : ["test", "--preload", runtime, ...args];
   const child = Bun.spawn([ownProgram(), ...command], {
     env: { ...process.env, BUN_BE_BUN: "1", [ORDERS_VARIABLE]: JSON.stringify(orders) },
     stdin: "inherit",

@@ -38,7 +38,7 @@ export function conditionOf(what: string | RegExp) {
   }
   if (typeof what === "string") return { type: "text" as const, text: what };
   const flags = what.flags.replace(/[^imsu]/g, "");
-  return { type: "regex" as const, pattern: what.source, ...(flags === "" ? {} : { flags }) };
+  return { type: "regex" as const, pattern: sourceOf(what), ...(flags === "" ? {} : { flags }) };
 }
 
 export function conditionsOf(wanted: Awaited): ConditionInput[] {
@@ -78,7 +78,19 @@ export function matched({ match = "", groups = [], output_cursor = 0 }: Operatio
 export function patternOf(grep: string | RegExp): string {
   if (typeof grep === "string") return grep;
   const flags = grep.flags.replace(/[^ims]/g, "");
-  return flags === "" ? grep.source : `(?${flags})${grep.source}`;
+  return flags === "" ? sourceOf(grep) : `(?${flags})${sourceOf(grep)}`;
+}
+
+/** A character by its number, in one or two parts; any other escape. */
+const ESCAPE = /\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})|\\u\{([0-9a-f]+)\}|\\u([0-9a-f]{4})|\\[\s\S]/gi;
+
+/** The source as RE2 writes it: `\x{3c0}`, where Bun writes `\u03c0` for all that is not ASCII. */
+function sourceOf({ source }: RegExp): string {
+  return source.replace(ESCAPE, (all, high?: string, low?: string, braced?: string, code = braced) => {
+    const pair = `"\\u${high}\\u${low}"`;
+    if (high !== undefined) return `\\x{${String(JSON.parse(pair)).codePointAt(0)?.toString(16)}}`;
+    return code === undefined ? all : `\\x{${code}}`;
+  });
 }
 
 /** @throws WshError invalid_request: the verdict would always count as true */

@@ -81,12 +81,19 @@ export function isGone(thrown: unknown): boolean {
 }
 
 function refused(text: string, error: WshError): string {
-  return `${text}: ${error.message} (${error.code})${error.hint === "" ? "" : `. ${error.hint}`}`;
+  // Its hint names documents of other interfaces.
+  const hint = error.code === "invalid_request" ? "" : error.hint;
+  return `${text}: ${error.message} (${error.code})${hint === "" ? "" : `. ${hint}`}`;
 }
+
+/** What Bun's transpiler writes for characters that are not ASCII. */
+const ESCAPED = /\\u((?!00[0-7])[0-9a-f]{4})/gi;
 
 /** A value as a program writes it, shortened. */
 export function written(value: unknown): string {
-  const text = value instanceof RegExp ? String(value) : (JSON.stringify(value, readable) ?? String(value));
+  const plain = (pattern: RegExp) =>
+    String(pattern).replace(ESCAPED, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+  const text = value instanceof RegExp ? plain(value) : (JSON.stringify(value, readable) ?? String(value));
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
 }
 

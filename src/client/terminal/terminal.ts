@@ -121,6 +121,7 @@ export class Terminal implements AsyncDisposable {
   /** Types a text; `\n` is Enter. Waits until the program reads, or is silent, and then until it has answered. */
   async type(text: string): Promise<void> {
     return this.step(this.type, `type(${written(text)})`, async () => {
+      if (typeof text !== "string") throw new WshError("invalid_request", "give a text");
       await this.input({ data: text.replace(/\r?\n/g, "\r") }, `type(${written(text)})`);
     });
   }
@@ -230,64 +231,65 @@ export class Terminal implements AsyncDisposable {
 
   private async end(timeout: number): Promise<CommandOutcome> {
     const { command } = this;
-    const isShell = command === undefined && (await this.status()).last_command !== null;
+    const isShell = command === undefined && (await this.facts()).last_command !== null;
     const ends = command !== undefined ? (["command_finished"] as const) : isShell ? (["prompt"] as const) : [];
     if ((await this.decide([...ends, "exited"], this.since, timeout)).decided_by === "timeout")
       throw new NotMet(`has not ended within ${seconds(timeout)}`);
     if (command === undefined) {
-      const status = await this.status();
+      const status = await this.facts();
       return status.state === "exited" ? status : (status.last_command ?? status);
     }
     const record = await this.ask("commands.get", { id: command });
     if (record.exit_code !== null || record.signal !== null) return record;
     // A command that ends its shell has the shell's code, which is known once the shell has ended.
     const { decided_by } = await this.ask("wait", { any_of: ["exited", "prompt"], max_wait_ms: SHELL_END_MS });
-    return decided_by === "exited" ? this.status() : record;
+    return decided_by === "exited" ? this.facts() : record;
   }
 
   async screen(): Promise<Screen> {
-    return new Screen(await this.ask("screen.get", { format: "styled" }));
+    return this.read(this.screen, "screen()", () => this.look());
   }
 
   /** Output as text: by default since the program last typed or ran something here. */
   async output({ since, command, lines, grep, max_bytes }: OutputOptions = {}): Promise<string> {
-    const place =
-      command !== undefined
-        ? { command_id: command }
-        : lines !== undefined
-          ? { lines }
-          : { since: since ?? this.since };
-    const limits = max_bytes === undefined ? {} : { max_bytes };
-    const { text = "" } = await this.ask("output.get", {
-      ...place,
-      ...limits,
-      ...(grep === undefined ? {} : { grep: patternOf(grep) }),
+    return this.read(this.output, "output()", async () => {
+      const place =
+        command !== undefined
+          ? { command_id: command }
+          : lines !== undefined
+            ? { lines }
+            : { since: since ?? this.since };
+      const limits = defined({ max_bytes, grep: grep === undefined ? undefined : patternOf(grep) });
+      return (await this.ask("output.get", { ...place, ...limits })).text ?? "";
     });
-    return text;
   }
 
   /** Commands that ran at the prompt, oldest first. */
   async commands(): Promise<OperationOutput<"commands.list">> {
-    return (await this.ask("commands.list", {})).map((record) => brief(record, "warnings"));
+    return this.read(this.commands, "commands()", async () =>
+      (await this.ask("commands.list", {})).map((record) => brief(record, "warnings")),
+    );
   }
 
   /** The program's state, and the evidence for it. */
   async status(): Promise<OperationOutput<"status.get">> {
-    const status = await this.ask("status.get", {});
-    const { last_command: last } = status;
-    if (last !== null) briefOf(last, "command", "state", "exit_code", "signal");
-    return briefOf(status, "state", "why", "human_typing", "disorder", "exit_code", "signal", "last_command");
+    return this.read(this.status, "status()", async () => {
+      const status = await this.facts();
+      const { last_command: last } = status;
+      if (last !== null) briefOf(last, "command", "state", "exit_code", "signal");
+      return briefOf(status, "state", "why", "human_typing", "disorder", "exit_code", "signal", "last_command");
+    });
   }
 
   /** Ends the session. */
   async kill(): Promise<void> {
-    await this.ask("session.kill", {});
+    return this.read(this.kill, "kill()", async () => void (await this.ask("session.kill", {})));
   }
 
   /** Ends the session if it was made by `open` without a name. */
   async close(): Promise<void> {
     if (!this.owned || this.isClosed) return;
-    await this.unlessGone(this.kill());
+    await this.unlessGone(this.ask("session.kill", {}));
     this.isClosed = true;
   }
 
@@ -359,7 +361,7 @@ export class Terminal implements AsyncDisposable {
       const { exit_code = null } = found.command ?? {};
       return `the command has ended (exit code ${exit_code ?? "unknown"}), and it did not come`;
     }
-    const shown = (await this.screen()).find(what);
+    const shown = (await this.look()).find(what);
     const older =
       shown === null
         ? ""
@@ -368,7 +370,7 @@ export class Terminal implements AsyncDisposable {
   }
 
   private async hasEnded(): Promise<boolean> {
-    return ((await this.unlessGone(this.status()))?.state ?? "exited") === "exited";
+    return ((await this.unlessGone(this.facts()))?.state ?? "exited") === "exited";
   }
 
   /** Returns null if the session was ended. */
@@ -383,9 +385,27 @@ export class Terminal implements AsyncDisposable {
     return limitOf(timeout ?? this.timeout);
   }
 
+  private async look(): Promise<Screen> {
+    return new Screen(await this.ask("screen.get", { format: "styled" }));
+  }
+
+  private facts(): Promise<OperationOutput<"status.get">> {
+    return this.ask("status.get", {});
+  }
+
   private step<R>(method: (...given: never[]) => unknown, text: string, act: () => Promise<R>): Promise<R> {
+    return this.read(method, text, act, this.watch);
+  }
+
+  /** A step of which a trace needs no picture. */
+  private read<R>(
+    method: (...given: never[]) => unknown,
+    text: string,
+    act: () => Promise<R>,
+    watch?: StepWatcher<Terminal>,
+  ): Promise<R> {
     const explain = (refusal: WshError | null) => this.explain(refusal);
-    return stepped<Terminal, R>({ terminal: this, method, text, watch: this.watch, explain }, act);
+    return stepped<Terminal, R>({ terminal: this, method, text, watch, explain }, act);
   }
 
   /** Known facts about the terminal; unavailable ones are omitted. */
@@ -394,8 +414,8 @@ export class Terminal implements AsyncDisposable {
     // The screen does not explain an invalid or forbidden call.
     if (refusal !== null && refusal.status <= 403) return { code, session: this.name };
     const [screen, status] = await Promise.all([
-      this.screen().catch(() => undefined),
-      this.status().catch(() => undefined),
+      this.look().catch(() => undefined),
+      this.facts().catch(() => undefined),
     ]);
     return {
       code,
