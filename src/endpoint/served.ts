@@ -108,7 +108,9 @@ export interface Served {
    */
   operate(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** Whether a person has allowed an AI agent (by its name as an owner) everything in this session. */
-  readonly permission: { isAllowed(name: string): Promise<boolean> };
+  readonly permission: { allowance(name: string): Promise<() => boolean> };
+  /** Whether the session is private, or shows a private one. */
+  isPrivate(): boolean;
   /** Why an AI agent may no longer use what it has begun; null: it may. */
   lacksLeave(request: PeerRequest): Promise<WshError | null>;
   /** Loads the streams other than terminals. */

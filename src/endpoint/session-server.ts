@@ -16,7 +16,6 @@ import {
 import { agentAt } from "../platform/agent-above.ts";
 import type { ShownInSchema } from "../protocol/attach.ts";
 import { type Acting, byKeys } from "../protocol/caller.ts";
-import { asSeenBy } from "../protocol/concealed.ts";
 import type { Hello, StreamEnd } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import { messageTypes, PROTOCOL_VERSION, type WireMessage } from "../protocol/messages.ts";
@@ -122,7 +121,7 @@ export class SessionServer implements PeerHandler {
     });
     session.events.on("info", () => tell("info"));
     session.events.on("joined", () => this.limited.joined());
-    session.events.on("private", () => void this.limited.look((request) => served.lacksLeave(request)));
+    session.events.on("private", () => this.permissionsChanged());
     session.events.on("renamed", (change) => tell("session_renamed", change));
     session.events.on("tagged", (change) => tell("session_tags_changed", change));
     session.events.on("questions", (waiting) => tell("questions_changed", { waiting }));
@@ -135,6 +134,12 @@ export class SessionServer implements PeerHandler {
     });
   }
 
+  /** Ends what AI agents have open that they may no longer use. */
+  permissionsChanged(): void {
+    const { served } = this;
+    if (served !== null) void this.limited.look((request) => served.lacksLeave(request));
+  }
+
   hello(peer: Peer): Hello | Promise<Hello> {
     const { served } = this;
     if (served === null) return this.ready.promise.then(() => this.hello(peer));
@@ -143,9 +148,9 @@ export class SessionServer implements PeerHandler {
     const hello = { wsh: PROTOCOL_VERSION, version: VERSION, role: "session", ...member } as const;
     if (peer.agent === null) return { ...hello, info: session.info() };
     const agent = { kind: "agent", name: peer.agent } as const;
-    return served.permission.isAllowed(peer.agent).then((isAllowed) => {
-      if (!isAllowed) this.watchers.conceal(peer, agent);
-      return { ...hello, info: isAllowed ? session.info() : asSeenBy(session.info(), agent) };
+    return served.permission.allowance(peer.agent).then((isAllowed) => {
+      this.watchers.conceal(peer, agent, isAllowed);
+      return { ...hello, info: this.watchers.seen(peer, session.info()) };
     });
   }
 
@@ -212,6 +217,7 @@ export class SessionServer implements PeerHandler {
       case "peer.shown_in":
         return this.shownIn(session);
       case "peer.reload":
+        this.permissionsChanged();
         return this.policy.reload(request.input);
       case "peer.go":
         return go(this.serving, request.input);
@@ -333,10 +339,11 @@ export class SessionServer implements PeerHandler {
     if (callers !== undefined) this.served?.session.keyboard.connectionLost(callers);
   }
 
-  /** Ends a stream whose caller may not use the session that the pane has moved to, or that is now private. */
+  /** Ends a stream whose caller may not use the session that the pane has moved to, or may use this one no longer. */
   private leave(peer: Peer, code: string): void {
     this.streams.get(peer)?.close();
-    const reason = code === "access_denied" ? "private" : "moved_away";
+    const denied = this.serving.isPrivate() ? "private" : "access_denied";
+    const reason = code === "access_denied" ? denied : "moved_away";
     peer.send(messageTypes.end, { reason } satisfies StreamEnd);
     peer.finish();
   }

@@ -7,8 +7,8 @@ import type { Peer } from "../wire/peer.ts";
 
 export class Watchers {
   private readonly peers = new Set<Peer>();
-  /** Watchers of AI agents, which may not see everything. */
-  private readonly agents = new WeakMap<Peer, Owner>();
+  /** Watchers of AI agents, which may not see everything until a person allows it. */
+  private readonly agents = new WeakMap<Peer, { readonly owner: Owner; isAllowed(): boolean }>();
 
   constructor(private readonly info: () => SessionInfo) {}
 
@@ -24,12 +24,13 @@ export class Watchers {
     this.peers.delete(peer);
   }
 
-  conceal(peer: Peer, from: Owner): void {
-    this.agents.set(peer, from);
+  conceal(peer: Peer, owner: Owner, isAllowed: () => boolean): void {
+    this.agents.set(peer, { owner, isAllowed });
   }
 
   seen(peer: Peer, info: SessionInfo): SessionInfo {
-    return asSeenBy(info, this.agents.get(peer) ?? null);
+    const agent = this.agents.get(peer);
+    return asSeenBy(info, agent === undefined || agent.isAllowed() ? null : agent.owner);
   }
 
   /** An AI agent is only told that a private session has changed. */

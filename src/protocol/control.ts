@@ -135,8 +135,9 @@ export const StreamEndSchema = v.object({
       "moved_away",
       // The session is now private, and the caller is an AI agent.
       "private",
-      // For a raw stream: the caller may not type, or the program does not read its input.
+      // The caller may not type, or no longer: a person has taken an AI agent's permission back.
       "access_denied",
+      // For a raw stream: the program does not read its input.
       "input_refused",
     ]),
     "detached",

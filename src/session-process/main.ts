@@ -188,6 +188,7 @@ async function begin(): Promise<{
   live.onChanged(() => {
     sessionProcess.session.notice.take(lastStatus);
     inForce(sessionProcess);
+    server.permissionsChanged();
   });
   sessionProcess.session.events.on("destroyed", () => live[Symbol.dispose]());
   const { id, name } = sessionProcess.session;

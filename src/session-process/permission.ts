@@ -103,9 +103,15 @@ export class Permission {
 
   /** Whether a person has allowed the agent everything here. @param name the agent's name as an owner */
   async isAllowed(name: string): Promise<boolean> {
+    const isAllowed = await this.allowance(name);
+    return isAllowed();
+  }
+
+  /** @returns a function that tells whether the agent is allowed everything here at that moment */
+  async allowance(name: string): Promise<() => boolean> {
     const { instance, settings, session } = this.port;
-    if (settings.agents_may === "everything" || session.isAllowed(name)) return true;
-    return (await import("../secrets/allowed-agents.ts")).isAllowed(instance, name);
+    const allowed = await import("../secrets/allowed-agents.ts");
+    return () => settings.agents_may === "everything" || session.isAllowed(name) || allowed.isAllowed(instance, name);
   }
 
   /** Every call asks a question of its own: a person allows the call that they have read, once. */

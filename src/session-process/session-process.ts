@@ -415,6 +415,8 @@ export class SessionProcess implements SessionParts, Served {
     for (const event of layoutChanges(before, this.windows)) this.tell(event);
   }
 
+  isPrivate = (): boolean => this.session.isPrivate || this.content.privateOwners.length > 0;
+
   lacksLeave = async (request: PeerRequest) => (await this.load()).lacksLeave(this, request);
 
   private tell(event: LayoutEvent): void {

@@ -576,10 +576,12 @@ test("an agent's open streams end when the session becomes private; a person's c
       ),
     );
   }
-  const panels = async () =>
-    v.parse(v.array(v.unknown()), await opened.at(-1)?.request("panel.list", {}, person)).length;
+  const persons = opened.at(-1);
+  const panels = async () => v.parse(v.array(v.unknown()), await persons?.request("panel.list", {}, person)).length;
   expect(await panels()).toBe(1);
+  await open("peer.attach", attachment, agent);
   await wsh.ok("agents", "--forget", "claude");
+  await until("what it could type at has ended", () => ends.splice(0).join() === "a peer.attach: access_denied");
   await wsh.ok("private", "opened", "on");
   expect(await waits[0]).toBe("access_denied");
   await until("all of the agent has ended", () => ends.length === 5);

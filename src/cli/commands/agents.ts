@@ -57,7 +57,12 @@ async function changeAllowed(
 ): Promise<void> {
   const { allowAgent, allowedAgents, forgetAgent } = await import("../../secrets/allowed-agents.ts");
   if (allow !== undefined || forget !== undefined) await requirePerson(instance, "wsh agents --allow");
-  if (forget !== undefined) await forgetAgent(instance, forget);
+  if (forget !== undefined) {
+    await forgetAgent(instance, forget);
+    // Sessions end what the agent has open there.
+    const { settingsInForce } = await import("../session/in-force.ts");
+    await settingsInForce(instance, true);
+  }
   if (allow !== undefined) await allowAgent(instance, allow);
   const allowed = allowedAgents.read(instance);
   if (json) return printJson(allowed);

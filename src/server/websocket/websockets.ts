@@ -43,7 +43,7 @@ export function closeReason(reason: string): { readonly code: number; readonly r
     case "session_crashed":
       return { code: closeCodes.trouble, reason: "session process crashed" };
     case "access_denied":
-      return { code: closeCodes.policy, reason: "this token may not type" };
+      return { code: closeCodes.policy, reason: "this caller may not type" };
     case "input_refused":
       return { code: closeCodes.trouble, reason: "the program does not read its input" };
     default:

@@ -147,7 +147,13 @@ export async function lacksLeave(parts: SessionParts, request: PeerRequest): Pro
     ? leaveOf(parts, request)
     : { asked: request, operation: ownOperation(op), subject: () => subjectOf(parts, request) };
   if ((await parts.permission.lacking(asked, operation, subject)) === null) return null;
-  return new WshError("access_denied", `session '${parts.session.name}' is private now: ${agent} may not see it`, {
+  const { session, content } = parts;
+  const { name, isPrivate } = session;
+  const why =
+    isPrivate || content.privateOwners.length > 0
+      ? `session '${name}' is private now: ${agent} may not see it`
+      : `${agent} may no longer ${operation.name} in '${name}'`;
+  return new WshError("access_denied", why, {
     hint: "Use a session of your own. Do not try another way.",
   });
 }
