@@ -81,8 +81,8 @@ export function isGone(thrown: unknown): boolean {
 }
 
 function refused(text: string, error: WshError): string {
-  // Its hint names documents of other interfaces.
-  const hint = error.code === "invalid_request" ? "" : error.hint;
+  // The default hint names documents of other interfaces.
+  const hint = error.hint.startsWith("Correct the request;") ? "" : error.hint;
   return `${text}: ${error.message} (${error.code})${hint === "" ? "" : `. ${hint}`}`;
 }
 

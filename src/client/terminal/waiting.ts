@@ -101,7 +101,7 @@ export async function decided(
 /**
  * The terminal's screens until the deadline or the program's end: the present one, then with each output the next. The
  * last is read past the deadline.
- * @param every also screens that were replaced before they could be read, as far as they are kept
+ * @param every also screens that were replaced before they could be read, as far as kept
  */
 export async function* screens(ask: Ask, deadline: number, every: boolean, race?: Race): AsyncGenerator<Screen> {
   for (let since: number | undefined; ; ) {
