@@ -3,8 +3,8 @@
  * machine does not answer.
  */
 import { WshError } from "../protocol/errors.ts";
+import { visible } from "../protocol/harmless-text.ts";
 import type { Size } from "../protocol/size.ts";
-import { visible } from "../protocol/visible.ts";
 import { Connection, type Dial } from "../wire/connection.ts";
 
 /** Interval between two tries, and between two notices, in ms. */

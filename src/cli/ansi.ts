@@ -1,8 +1,8 @@
 /** Styled lines as text with SGR sequences, for terminals and for files that are shown in one. */
 import { BLINK, BOLD, FAINT, INVERSE, ITALIC, STRIKE, UNDERLINE } from "../protocol/grid.ts";
+import { visibleRendered } from "../protocol/harmless-text.ts";
 import type { Span } from "../protocol/screen.ts";
 import { sgrParameters } from "../protocol/sgr.ts";
-import { visibleRendered } from "../protocol/visible.ts";
 
 const attributes = [
   ["bold", BOLD],

@@ -1,8 +1,8 @@
 /** Parses arguments and options that several commands share. */
 import fs from "node:fs";
 import { isAbsolute, resolve } from "node:path";
-import { durationOf } from "../protocol/moment.ts";
 import { type OptionRule, ruleFault } from "../protocol/option-rules.ts";
+import { durationOf } from "../protocol/time-text.ts";
 
 /** An invalid command line: exit code 2, before any action. */
 export class UsageError extends Error {

@@ -7,7 +7,7 @@ import { CommanderError } from "commander";
 import { WshError } from "../protocol/errors.ts";
 import { UsageError } from "./arguments.ts";
 import { catalogEntries, findEntry } from "./catalog.ts";
-import { requireServed } from "./grant/inside.ts";
+import { requireServed } from "./grant/sandbox-client.ts";
 import { rootHelp } from "./help.ts";
 import { fullProgram, openProgram } from "./parser.ts";
 import { complain, print } from "./print.ts";

@@ -4,7 +4,7 @@
  * `print` passes bytes unchanged (a running command's output, scripts, our own colours); everything else goes through
  * `say`, `printRendered`, `complain`, `table` or `printJson`, which escape control characters of others' text.
  */
-import { visibleCell, visibleJson, visibleLines, visibleRendered } from "../protocol/visible.ts";
+import { visibleCell, visibleJson, visibleLines, visibleRendered } from "../protocol/harmless-text.ts";
 
 /** Exit code of a program whose reader is gone: 128 + SIGPIPE. */
 const READER_GONE = 141;

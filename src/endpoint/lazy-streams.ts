@@ -4,7 +4,7 @@
  * messages for their streams (keys typed at once) wait until those requests have begun. Once loaded, nothing waits.
  */
 
-import type { ClientStreams } from "./served.ts";
+import type { ClientStreams } from "./served-session.ts";
 
 export interface Streams {
   readonly known: import("../viewer/terminal/known-terminals.ts").KnownTerminals;

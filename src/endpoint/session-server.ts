@@ -29,13 +29,13 @@ import { Peer, type PeerHandler, type PeerRequest } from "../wire/peer.ts";
 import { RequestMemory } from "../wire/request-memory.ts";
 import { Wire } from "../wire/socket.ts";
 import { AgentAlerts } from "./agent-alerts.ts";
+import { recorded, unrecorded } from "./audited-requests.ts";
 import { CallerShares } from "./caller-shares.ts";
-import { go } from "./go.ts";
 import { StreamCode, type Streams } from "./lazy-streams.ts";
 import { LimitedCallers } from "./limited-callers.ts";
 import { ListFeed } from "./list-feed.ts";
-import { recorded, unrecorded } from "./recorded.ts";
-import type { BoundHow, PeerStream, Served } from "./served.ts";
+import type { BoundHow, PeerStream, Served } from "./served-session.ts";
+import { go } from "./switch-session.ts";
 import { Watchers } from "./watchers.ts";
 
 const EndSchema = v.object({

@@ -19,7 +19,7 @@ import type { WindowInfo } from "../protocol/session.ts";
 import { type FramePane, WindowRequestSchema } from "../protocol/window-stream.ts";
 import type { Session } from "../session/session.ts";
 import type { Peer } from "../wire/peer.ts";
-import type { PeerStream, StreamedWindow } from "./served.ts";
+import type { PeerStream, StreamedWindow } from "./served-session.ts";
 
 export class WindowStream implements PeerStream {
   private readonly ends: (() => void)[];

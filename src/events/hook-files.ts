@@ -11,8 +11,8 @@ import * as v from "valibot";
 import { ensureOwnDir, removeIfPossible, replaceOwnFile } from "../instance/owned-files.ts";
 import type { Instance } from "../instance/paths.ts";
 import { placeDigest } from "../instance/place-digest.ts";
+import { WantedSchema } from "../protocol/event-consumers.ts";
 import { RecordedEventSchema } from "../protocol/recorded-events.ts";
-import { WantedSchema } from "../protocol/wanted.ts";
 import { endOf, eventsDir, formatCursor } from "./segments.ts";
 
 const JobSchema = v.object({

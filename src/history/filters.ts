@@ -2,7 +2,7 @@
 import type { HistoryDeleteInput } from "../operations/history.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
-import { durationOf, momentOf } from "../protocol/moment.ts";
+import { durationOf, momentOf } from "../protocol/time-text.ts";
 import type { HistorySearch } from "./search.ts";
 
 type Filters = Omit<HistoryDeleteInput, "id" | "all">;

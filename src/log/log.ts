@@ -8,7 +8,7 @@
 import fs from "node:fs";
 import { dirname } from "node:path";
 import { WshError } from "../protocol/errors.ts";
-import { visible, visibleJson } from "../protocol/visible.ts";
+import { visible, visibleJson } from "../protocol/harmless-text.ts";
 import { LineWriter } from "./line-writer.ts";
 
 export type LogLevel = "error" | "warn" | "info" | "debug";

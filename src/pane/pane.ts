@@ -31,7 +31,7 @@ import { PaneLifetime } from "./lifetime.ts";
 import { type OutputHold, Program } from "./program.ts";
 import { echoes, QueryAnswers } from "./query-answers.ts";
 import { SecretInput } from "./secret-input.ts";
-import type { StateLasting } from "./state/lasting.ts";
+import type { StateLasting } from "./state/state-lifetime.ts";
 import { PaneText } from "./text/terminal-text.ts";
 import type { Chunk, PaneEvents, PaneOptions } from "./types.ts";
 import { Silence } from "./waiting/silence.ts";

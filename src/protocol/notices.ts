@@ -6,8 +6,8 @@ import * as v from "valibot";
 import { agentMessage } from "./agent.ts";
 import { integerBetween } from "./fields.ts";
 import { globMatches } from "./glob.ts";
-import { roughDuration } from "./moment.ts";
 import type { RecordedEvent } from "./recorded-events.ts";
+import { roughDuration } from "./time-text.ts";
 
 const noticeKinds = ["command", "agent", "question", "password", "notification"] as const;
 type NoticeKind = (typeof noticeKinds)[number];

@@ -1,7 +1,7 @@
 /** Programs that listen on TCP ports, and the panes in which they were started (docs/protocol.md, Ports). */
 import * as v from "valibot";
 import { described, integerBetween, optional } from "./fields.ts";
-import { visible } from "./visible.ts";
+import { visible } from "./harmless-text.ts";
 
 const PortHolderSchema = v.object({
   port: v.number(),

@@ -4,10 +4,10 @@ import * as v from "valibot";
 import { AgentInfoSchema } from "./agent.ts";
 import { WshError } from "./errors.ts";
 import { described, optional } from "./fields.ts";
-import { durationOf } from "./moment.ts";
 import { formatTarget, type Target } from "./names.ts";
 import { OwnerSchema } from "./owner.ts";
 import { SideSchema } from "./size.ts";
+import { durationOf } from "./time-text.ts";
 import { meantWindow } from "./window-target.ts";
 import { WorktreeSchema } from "./worktree.ts";
 

@@ -2,7 +2,7 @@
 
 import type { Screen, SpanStyle } from "../client/terminal/language.ts";
 import type { Color } from "../protocol/screen.ts";
-import { cells } from "../protocol/selected.ts";
+import { cells } from "../protocol/screen-selection.ts";
 
 /** The first sixteen colours of xterm's palette. */
 const base = [

@@ -2,8 +2,8 @@
 
 import type { McpEndpointOptions } from "../mcp/endpoint.ts";
 import type { Attach } from "../protocol/attach.ts";
+import type { EventConsumer } from "../protocol/event-consumers.ts";
 import type { ViewMessage } from "../protocol/view.ts";
-import type { EventConsumer } from "../protocol/wanted.ts";
 import type { ServerInfo } from "../registry/server-info.ts";
 import type { Settings } from "../settings/table.ts";
 import type { AccessOptions } from "./auth/access.ts";

@@ -5,7 +5,7 @@
 import * as v from "valibot";
 import { useTheme } from "../compositor/theme.ts";
 import type { Instance } from "../instance/paths.ts";
-import type { EventConsumer } from "../protocol/wanted.ts";
+import type { EventConsumer } from "../protocol/event-consumers.ts";
 import { useWordSeparators } from "../protocol/word-separators.ts";
 import { changedStyles, type LoadedSettings, loadSettings, settingsFault, wantedOf } from "../settings/settings.ts";
 import type { Settings } from "../settings/table.ts";

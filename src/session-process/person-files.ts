@@ -13,9 +13,9 @@ import type { Logger } from "../log/log.ts";
 import { platform } from "../platform/platform.ts";
 import type { Session } from "../session/session.ts";
 import type { ViewerChange } from "../session/viewers.ts";
-import { broughtNames } from "../settings/brought-names.ts";
 import type { Settings } from "../settings/table.ts";
-import { refreshFile } from "../shell/refreshed.ts";
+import { broughtNames } from "../settings/terminal-variable-names.ts";
+import { refreshFile } from "../shell/variable-assignments.ts";
 
 /** Path of the file for shells of this process, with another one for fish beside it. */
 export function personFile({ stateDir, fileName, runtimeDir }: Instance): string {

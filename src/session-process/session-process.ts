@@ -5,7 +5,7 @@
 import * as v from "valibot";
 import { SaveToSchema, unnamedDir } from "../checkpoints/files/named.ts";
 import { programsIn } from "../endpoint/operations/running.ts";
-import type { BoundHow, ClientStreams, Served, StreamedWindow, Watchers } from "../endpoint/served.ts";
+import type { BoundHow, ClientStreams, Served, StreamedWindow, Watchers } from "../endpoint/served-session.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { Binding } from "../keys/bindings.ts";
 import type { AuditLog } from "../log/audit/audit-log.ts";

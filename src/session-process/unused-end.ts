@@ -7,8 +7,8 @@
 import { programsIn } from "../endpoint/operations/running.ts";
 import { intervals } from "../platform/intervals.ts";
 import { platform } from "../platform/platform.ts";
-import { durationOf } from "../protocol/moment.ts";
 import type { OwnerProcess } from "../protocol/owner.ts";
+import { durationOf } from "../protocol/time-text.ts";
 import type { Session } from "../session/session.ts";
 import type { Content } from "./panes/content.ts";
 

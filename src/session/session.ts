@@ -7,7 +7,7 @@
 import { type Clock, systemClock } from "../base/clock.ts";
 import { Emitter } from "../base/emitter.ts";
 import { type Layout, statusRow, withStatus } from "../compositor/panel-layout.ts";
-import type { StateLasting } from "../pane/state/lasting.ts";
+import type { StateLasting } from "../pane/state/state-lifetime.ts";
 import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Hook } from "../protocol/hooks.ts";
@@ -18,7 +18,7 @@ import type { SessionEnding, SessionInfo, SessionState, WindowInfo } from "../pr
 import type { Size } from "../protocol/size.ts";
 import type { Worktree } from "../protocol/worktree.ts";
 import { isSecret, type PtyExit } from "../pty/port.ts";
-import { Brought } from "./brought.ts";
+import { TakenInput } from "./acknowledged-input.ts";
 import { CurrentWriter } from "./current-writer.ts";
 import { ElementStore } from "./drawing/element-store.ts";
 import { ElementMakers } from "./drawing/makers.ts";
@@ -28,7 +28,7 @@ import { Notice } from "./notice.ts";
 import { PasteBuffers } from "./paste-buffers.ts";
 import { Questions } from "./questions/questions.ts";
 import { SubmittedLines } from "./submitted-lines.ts";
-import { TakenInput } from "./taken-input.ts";
+import { Brought } from "./terminal-variables.ts";
 import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, StatusLine, TypedInput } from "./types.ts";
 import { Viewers } from "./viewers.ts";
 import { Window } from "./window.ts";

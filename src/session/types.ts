@@ -7,7 +7,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Emitter } from "../base/emitter.ts";
 import type { ThemedSpan } from "../compositor/compose.ts";
 import type { BufferFiles } from "../instance/buffer-files.ts";
-import type { StateLasting } from "../pane/state/lasting.ts";
+import type { StateLasting } from "../pane/state/state-lifetime.ts";
 import type { PanelPosition, ScreenMode } from "../protocol/drawing.ts";
 import type { ElementLimits } from "../protocol/drawing-limits.ts";
 import type { WshError } from "../protocol/errors.ts";

@@ -1,9 +1,9 @@
 /** Reads the tables `[[on]]` and `[[notify]]` of the settings: the hooks and notices for events. Pure. */
 import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
+import type { EventConsumer } from "../protocol/event-consumers.ts";
 import { type Hook, HookSchema } from "../protocol/hooks.ts";
 import { type Notify, NotifySchema } from "../protocol/notices.ts";
-import type { EventConsumer } from "../protocol/wanted.ts";
 import type { ConfigText } from "./config-file.ts";
 
 /** Names of the tables. */

@@ -19,6 +19,7 @@ import { startFault } from "../platform/executable.ts";
 import { defined } from "../protocol/defined.ts";
 import { editDistance } from "../protocol/edit-distance.ts";
 import { WshError } from "../protocol/errors.ts";
+import type { EventConsumer } from "../protocol/event-consumers.ts";
 import type { Hook } from "../protocol/hooks.ts";
 import { isRecord } from "../protocol/json.ts";
 import type { Notify } from "../protocol/notices.ts";
@@ -30,7 +31,6 @@ import {
   type ThemeRole,
   themeRoleNames,
 } from "../protocol/theme.ts";
-import type { EventConsumer } from "../protocol/wanted.ts";
 import { type ConfigText, parseConfig } from "./config-file.ts";
 import { hooksIn, noticesIn, type WantedInFile, wantedTables } from "./hooks.ts";
 import type { SettingFacts } from "./kinds.ts";

@@ -12,7 +12,7 @@ import { Completions } from "./completions.ts";
 import { History, type RetiredLines } from "./history/history.ts";
 import { HOT_ROWS, HotWindow } from "./history/hot-window.ts";
 import { loadLines } from "./history/load.ts";
-import { disorder, disorderOff, leftoversOff } from "./leftovers.ts";
+import { disorder, disorderOff, leftoversOff } from "./leftover-modes.ts";
 import type { Position } from "./marks.ts";
 import { ModeTracker } from "./modes.ts";
 import { Pictures } from "./pictures/pictures.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatLine } from "../../src/log/log.ts";
-import { visible, visibleCell, visibleJson, visibleLines } from "../../src/protocol/visible.ts";
+import { visible, visibleCell, visibleJson, visibleLines } from "../../src/protocol/harmless-text.ts";
 import { Wsh } from "../support/wsh.ts";
 
 /** Sets a title in 7 and in 8 bits, erases, and reverses the reading direction. */

@@ -1,12 +1,12 @@
 /** The functions of `wsh screen`, `wsh list --json` and `wsh new NAME --json` without their processes, since tests call them often. */
 import { cliCaller, SessionClient } from "../../src/cli/session/client.ts";
-import { asJson, findAll, isEnded } from "../../src/cli/session/listed.ts";
+import { asJson, findAll, isEnded } from "../../src/cli/session/session-list.ts";
 import type { Instance } from "../../src/instance/paths.ts";
 import { sessionSpecOf, startSessionProcess } from "../../src/launch/session-process.ts";
+import { visibleRendered } from "../../src/protocol/harmless-text.ts";
 import { parsePlace, parseTarget } from "../../src/protocol/names.ts";
 import { ownerOf } from "../../src/protocol/owner.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
-import { visibleRendered } from "../../src/protocol/visible.ts";
 import { processState } from "../../src/registry/liveness.ts";
 import { findSession } from "../../src/registry/registry.ts";
 import { program } from "./wsh-program.ts";

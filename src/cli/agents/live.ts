@@ -6,7 +6,7 @@ import type { InputEvent } from "../../keys/types.ts";
 import { type AgentAlert, alertFor, isAlerting } from "../../protocol/agent.ts";
 import { fullScreen, terminalSize } from "../full-screen.ts";
 import { print, takesColor } from "../print.ts";
-import { picture } from "./picture.ts";
+import { picture } from "./live-rows.ts";
 import type { AgentRow } from "./rows.ts";
 
 /** Time between two queries, in ms: ages are shown in seconds. */

@@ -2,8 +2,8 @@
 import type { Command } from "commander";
 import type { PromptResult } from "../../operations/agents.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { visibleRendered } from "../../protocol/harmless-text.ts";
 import { checkSessionName } from "../../protocol/names.ts";
-import { visibleRendered } from "../../protocol/visible.ts";
 import { shellText } from "../../shell/words.ts";
 import { collect, seconds, UsageError, variables } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";

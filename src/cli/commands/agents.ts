@@ -10,7 +10,7 @@ import { type AgentRow, age, agentRows, conversationWords, reason, shortPath } f
 import { instanceOf, settingsOf } from "../instance.ts";
 import { print, printJson, say, shorten, table } from "../print.ts";
 import { requirePerson, SessionClient } from "../session/client.ts";
-import { findAll } from "../session/listed.ts";
+import { findAll } from "../session/session-list.ts";
 
 /** Cells of a conversation's title and age. */
 const TITLE_CELLS = 40;
@@ -60,7 +60,7 @@ async function changeAllowed(
   if (forget !== undefined) {
     await forgetAgent(instance, forget);
     // Sessions end what the agent has open there.
-    const { settingsInForce } = await import("../session/in-force.ts");
+    const { settingsInForce } = await import("../session/effective-settings.ts");
     await settingsInForce(instance, true);
   }
   if (allow !== undefined) await allowAgent(instance, allow);
@@ -100,7 +100,7 @@ async function live(instance: Instance): Promise<void> {
   for (;;) {
     const row = await watchAgents({ find: () => find(instance), alert });
     if (row === null) return;
-    const { attachHere } = await import("../session/attach-here.ts");
+    const { attachHere } = await import("../session/attach-terminal.ts");
     if (row.target !== row.session) await select(instance, row.pane_id);
     const { socket, session } = findSession(instance, parseTarget(row.session_id));
     const flags = { scrollback: "new", altScreen: true, readOnly: false, detachAtEof: true } as const;

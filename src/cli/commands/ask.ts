@@ -11,10 +11,10 @@ import { paneId, sessionId } from "../../protocol/names.ts";
 import { MAX_WAIT_MS } from "../../protocol/wait-times.ts";
 import { listSessions } from "../../registry/registry.ts";
 import { collect, seconds, UsageError } from "../arguments.ts";
-import { GRANTED_PANE, grantSocket } from "../grant/inside.ts";
+import { GRANTED_PANE, grantSocket } from "../grant/sandbox-client.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";
-import { exitCodeOf, printAnswer } from "../session/answer.ts";
+import { exitCodeOf, printAnswer } from "../session/ask-result.ts";
 import { SessionClient } from "../session/client.ts";
 
 /** Longest wait for a session process to answer, in ms: a hanging process has no dialog to show. */

@@ -5,16 +5,16 @@ import { eventsDir } from "../../events/segments.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { ScrollbackChoice } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { visible } from "../../protocol/harmless-text.ts";
 import { normalName, parsePlace, parseTarget, sessionId } from "../../protocol/names.ts";
-import { visible } from "../../protocol/visible.ts";
 import { findSession, listProcesses, listSessions, lookUp } from "../../registry/registry.ts";
 import { requireOptions, UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
-import { paneAround } from "../session/around.ts";
-import { attachHere } from "../session/attach-here.ts";
+import { attachHere } from "../session/attach-terminal.ts";
 import { SessionClient } from "../session/client.ts";
-import { goThere } from "../session/go-there.ts";
 import { offerFor } from "../session/offer-restore.ts";
+import { paneAround } from "../session/surrounding-session.ts";
+import { goThere } from "../session/switch-terminal.ts";
 
 interface AttachFlags {
   readonly scrollback: string;
@@ -72,7 +72,7 @@ export function register(program: Command): void {
       }
       const { machine, target: there } = parsePlace(name);
       if (machine !== null) {
-        const { attachThere } = await import("../session/attach-there.ts");
+        const { attachThere } = await import("../session/attach-remote.ts");
         process.exitCode = await attachThere(instance, machine, there, options);
         return;
       }

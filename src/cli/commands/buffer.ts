@@ -11,15 +11,15 @@ import { BufferFiles } from "../../instance/buffer-files.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationInput, OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { visible } from "../../protocol/harmless-text.ts";
 import { ownerOf, requireNoAgent } from "../../protocol/owner.ts";
 import { BufferNameSchema, MAX_PASTE_BYTES } from "../../protocol/paste.ts";
-import { visible } from "../../protocol/visible.ts";
 import { PasteBuffers } from "../../session/paste-buffers.ts";
 import { requireOptions, UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";
-import { paneAround } from "../session/around.ts";
 import { cliCaller, SessionClient } from "../session/client.ts";
+import { paneAround } from "../session/surrounding-session.ts";
 
 type BufferOperation = "buffer.list" | "buffer.get" | "buffer.set" | "buffer.rename" | "buffer.delete";
 type Call = <N extends BufferOperation>(name: N, input: OperationInput<N>) => Promise<OperationOutput<N>>;

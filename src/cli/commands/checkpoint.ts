@@ -12,7 +12,7 @@ import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, printJson, say, table } from "../print.ts";
 import { cliCaller } from "../session/client.ts";
 import { concealmentHere } from "../session/concealed.ts";
-import { configuredHostname } from "../session/listed.ts";
+import { configuredHostname } from "../session/session-list.ts";
 
 interface CheckpointOptions {
   readonly as?: string;

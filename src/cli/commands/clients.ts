@@ -1,12 +1,12 @@
 /** `wsh clients`: the terminals that are attached to sessions. */
 import type { Command } from "commander";
 import type { OperationOutput } from "../../operations/table.ts";
-import { visibleCell } from "../../protocol/visible.ts";
+import { visibleCell } from "../../protocol/harmless-text.ts";
 import { ago } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
-import { findAll, isEnded } from "../session/listed.ts";
+import { findAll, isEnded } from "../session/session-list.ts";
 
 type Client = OperationOutput<"session.clients">[number] & { readonly session: string };
 

@@ -4,15 +4,15 @@
  */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
+import { visible } from "../../protocol/harmless-text.ts";
 import { themeRoleNames, themeRoles } from "../../protocol/theme.ts";
-import { visible } from "../../protocol/visible.ts";
 import { formatOrigin, type LoadedSettings } from "../../settings/settings.ts";
 import { settingNames, settingOf } from "../../settings/table.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, say, table } from "../print.ts";
 import { bindingsNote, bindingsOf } from "../session/bindings.ts";
 import { requirePerson } from "../session/client.ts";
-import { settingsInForce } from "../session/in-force.ts";
+import { settingsInForce } from "../session/effective-settings.ts";
 
 interface ConfigOptions {
   readonly json?: boolean;

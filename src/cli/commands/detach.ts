@@ -5,7 +5,7 @@ import { UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
-import { forEachSession } from "../session/each.ts";
+import { forEachSession } from "../session/each-session.ts";
 
 export function register(program: Command): void {
   program

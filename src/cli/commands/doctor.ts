@@ -5,7 +5,7 @@ import type { LinkStep } from "../../cluster/link.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { visibleCell } from "../../protocol/visible.ts";
+import { visibleCell } from "../../protocol/harmless-text.ts";
 import { checks } from "../doctor/checks.ts";
 import type { Finding } from "../doctor/finding.ts";
 import { instanceOf } from "../instance.ts";

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { Option } from "commander";
 import { agentLink, linkAgent } from "../../instance/agent-link.ts";
-import { assignments } from "../../shell/refreshed.ts";
+import { assignments } from "../../shell/variable-assignments.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say } from "../print.ts";

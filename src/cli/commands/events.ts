@@ -8,6 +8,7 @@ import { eventsDir } from "../../events/segments.ts";
 import { readEvents } from "../../events/selected.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { visibleJson } from "../../protocol/harmless-text.ts";
 import { type Hook, hookMatches } from "../../protocol/hooks.ts";
 import { parsePlace } from "../../protocol/names.ts";
 import {
@@ -16,7 +17,6 @@ import {
   type RecordedEventName,
   recordedEventNames,
 } from "../../protocol/recorded-events.ts";
-import { visibleJson } from "../../protocol/visible.ts";
 import type { WantedInFile } from "../../settings/hooks.ts";
 import { collect, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";

@@ -20,7 +20,6 @@ import { collect, freePort, requireOptions, seconds, UsageError, variables, whol
 import { collectCondition } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, printRendered, whenReaderGoes } from "../print.ts";
-import { paneAround } from "../session/around.ts";
 import { cliCaller, SessionClient } from "../session/client.ts";
 import {
   endedAfterLoss,
@@ -39,6 +38,7 @@ import { ExecStream } from "../session/exec-stream.ts";
 import { checkFilter, incompleteText } from "../session/filtered-output.ts";
 import { openOrCreate } from "../session/open-or-create.ts";
 import { startSession } from "../session/start.ts";
+import { paneAround } from "../session/surrounding-session.ts";
 import { splitAtDashes } from "../shell-words.ts";
 
 /** Exit code after a second Ctrl+C has ended the wait. */

@@ -12,9 +12,9 @@ import { type FleetRole, fleetRoles } from "../../protocol/fleet.ts";
 import { normalizeTags } from "../../protocol/names.ts";
 import { quote } from "../../shell/words.ts";
 import { collect, readText, requireOptions, UsageError, wholeNumber } from "../arguments.ts";
+import { endOf, recorded } from "../credential-audit.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, say, table } from "../print.ts";
-import { endOf, recorded } from "../recorded.ts";
 import { requirePerson } from "../session/client.ts";
 
 /** NATS's own port; an HTTPS port that needs no privileges; the port between servers. */

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { codeOf } from "../../attach/outcome.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { actingFor } from "../../platform/child-limits.ts";
-import { canTypeIntoTerminal } from "../../platform/typed-input.ts";
+import { canTypeIntoTerminal } from "../../platform/input-insertion.ts";
 import { hideMemory } from "../../platform/undumpable.ts";
 import { agentNamePattern } from "../../protocol/agent.ts";
 import { GRANT_VARIABLE, type GrantRight, grantRights } from "../../protocol/grants.ts";
@@ -14,8 +14,8 @@ import { Broker } from "../grant/broker.ts";
 import { type GrantedPane, isOfWsh } from "../grant/rules.ts";
 import { instanceOf, warn } from "../instance.ts";
 import { print } from "../print.ts";
-import { paneAround } from "../session/around.ts";
 import { requirePerson, SessionClient } from "../session/client.ts";
+import { paneAround } from "../session/surrounding-session.ts";
 import { splitAtDashes } from "../shell-words.ts";
 
 interface GrantOptions {

@@ -11,8 +11,8 @@ import { agentState } from "../conditions.ts";
 import { type HookReading, readHook } from "../hooks/events.ts";
 import { noteFired } from "../hooks/fired.ts";
 import { say } from "../print.ts";
-import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
+import { paneAround } from "../session/surrounding-session.ts";
 
 /** Longest run, in ms: the agent waits a second at most. */
 const PATIENCE_MS = 900;

@@ -3,14 +3,14 @@ import type { Command } from "commander";
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
 import { outputSchema } from "../../operations/table.ts";
+import { visibleCell } from "../../protocol/harmless-text.ts";
 import { VERSION } from "../../protocol/version.ts";
-import { visibleCell } from "../../protocol/visible.ts";
 import { askServer } from "../../registry/server-client.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
 import { isSettingName, settingOf } from "../../settings/table.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { print, printJson, table } from "../print.ts";
-import { findAll } from "../session/listed.ts";
+import { findAll } from "../session/session-list.ts";
 
 /** Errors of limits that do not answer resource_limit_reached. */
 const otherErrors: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import { type Bindings, bindingRows, keyLabel, keyName } from "../../keys/bindin
 import { copyModeActions, copyModeKeys } from "../../keys/copy-table.ts";
 import { parsePrefix } from "../../keys/prefix.ts";
 import { flatKey, KeyTables } from "../../keys/tables.ts";
-import { visible } from "../../protocol/visible.ts";
+import { visible } from "../../protocol/harmless-text.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, table } from "../print.ts";
 import { bindingsNote, bindingsOf, type PersonBindings } from "../session/bindings.ts";

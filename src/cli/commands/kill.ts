@@ -3,8 +3,8 @@ import type { Command } from "commander";
 import { instanceOf } from "../instance.ts";
 import { endedText } from "../panes/output.ts";
 import { say } from "../print.ts";
-import { forEachSession } from "../session/each.ts";
-import { endSession } from "../session/end.ts";
+import { forEachSession } from "../session/each-session.ts";
+import { endSession } from "../session/end-session.ts";
 
 export function register(program: Command): void {
   program

@@ -3,16 +3,16 @@ import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { agentWords } from "../../protocol/agent.ts";
 import { isRefusal, type WshError } from "../../protocol/errors.ts";
+import { visibleCell } from "../../protocol/harmless-text.ts";
 import { paneId } from "../../protocol/names.ts";
 import { type CrashInfo, commandNow, type PaneInfo, type SessionInfo } from "../../protocol/session.ts";
-import { visibleCell } from "../../protocol/visible.ts";
 import { listSessions } from "../../registry/registry.ts";
 import { collect } from "../arguments.ts";
 import { ago, took } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, say, shorten, table } from "../print.ts";
-import { asJson, findAll, isEnded, type ListedSession } from "../session/listed.ts";
 import { isOrphan } from "../session/orphans.ts";
+import { asJson, findAll, isEnded, type ListedSession } from "../session/session-list.ts";
 
 const columns = ["NAME", "PID", "COMMAND", "SIZE", "CLIENTS", "STATE", "AGENT", "VIEWERS", "WORKTREE", "ENDS", "TAGS"];
 /** Columns shown only if a session has a value. */
@@ -76,7 +76,7 @@ type ListedAnywhere = ListedSession | { readonly far: string; readonly info: Ses
 
 /** Lists the sessions of other machines, and complains about machines that do not answer. */
 async function findThere(instance: Instance, server: string | null): Promise<ListedAnywhere[]> {
-  const { sessionsThere } = await import("../session/shown-machines.ts");
+  const { sessionsThere } = await import("../session/machine-list.ts");
   const answers = await sessionsThere(instance, server);
   for (const { machine, trouble } of answers) {
     if (trouble === null) continue;

@@ -116,7 +116,7 @@ async function newThere(
   { ifExists, json }: NewOptions,
 ): Promise<void> {
   const [{ startThere }, { nextRequest }] = await Promise.all([
-    import("../session/start-there.ts"),
+    import("../session/start-remote.ts"),
     import("../session/remote-request.ts"),
   ]);
   const { name, ...rest } = create;

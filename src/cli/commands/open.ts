@@ -88,7 +88,7 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
     { opened: true },
   );
   // The code for attaching is loaded while the session process starts.
-  const [{ info, socket }] = await Promise.all([starting, import("../session/attach-here.ts")]);
+  const [{ info, socket }] = await Promise.all([starting, import("../session/attach-terminal.ts")]);
   return attachTo(instance, { info, socket }, flags);
 }
 
@@ -101,7 +101,7 @@ async function offered(instance: Instance): Promise<Started | null> {
 }
 
 async function attachTo(instance: Instance, { info, socket }: Started, flags: OpenFlags): Promise<void> {
-  const { attachHere } = await import("../session/attach-here.ts");
+  const { attachHere } = await import("../session/attach-terminal.ts");
   const failures: WshError[] = [];
   const shown = (): void => {
     setTimeout(() => {

@@ -1,7 +1,7 @@
 /** `wsh ports`: the programs that listen on TCP ports, and the panes in which they were started. It needs no server. */
 import { type Command, InvalidArgumentError } from "commander";
+import { visibleCell } from "../../protocol/harmless-text.ts";
 import type { PortHolder } from "../../protocol/ports.ts";
-import { visibleCell } from "../../protocol/visible.ts";
 import { portsAnswer } from "../../registry/ports.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";

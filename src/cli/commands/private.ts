@@ -7,8 +7,8 @@ import type { SessionInfo } from "../../protocol/session.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, printJson, say } from "../print.ts";
-import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
+import { paneAround } from "../session/surrounding-session.ts";
 
 export function register(program: Command): void {
   program

@@ -7,9 +7,9 @@ import { ago } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, printJson, say } from "../print.ts";
 import { cliCaller } from "../session/client.ts";
-import { endSession } from "../session/end.ts";
-import { findAll } from "../session/listed.ts";
+import { endSession } from "../session/end-session.ts";
 import { isOrphan, ORPHAN_IDLE_MS } from "../session/orphans.ts";
+import { findAll } from "../session/session-list.ts";
 
 interface PruneOptions {
   readonly idle?: string;

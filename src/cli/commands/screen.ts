@@ -1,8 +1,8 @@
 /** `wsh screen`: prints a session's screen, as text, with colours, or as JSON. */
 import { type Command, Option } from "commander";
 import { defined } from "../../protocol/defined.ts";
+import { visibleRendered } from "../../protocol/harmless-text.ts";
 import type { Screen } from "../../protocol/screen.ts";
-import { visibleRendered } from "../../protocol/visible.ts";
 import { spansToAnsi } from "../ansi.ts";
 import { wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";

@@ -6,8 +6,8 @@ import { defined } from "../../protocol/defined.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { print } from "../print.ts";
-import { paneAround } from "../session/around.ts";
 import { carryOut } from "../session/script-process.ts";
+import { paneAround } from "../session/surrounding-session.ts";
 
 interface ScriptOptions {
   readonly eval?: string;

@@ -8,8 +8,8 @@ import { readText, UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, say, table } from "../print.ts";
 import { requirePerson } from "../session/client.ts";
+import { shownMachine, shownMachines } from "../session/machine-list.ts";
 import { machinesOf } from "../session/machines.ts";
-import { shownMachine, shownMachines } from "../session/shown-machines.ts";
 
 interface ServersOptions {
   readonly name?: string;

@@ -13,8 +13,8 @@ import { hookHosts, type OwnFiles } from "../setup/agent-hooks.ts";
 import { type AiHost, aiHosts, type HostScope, type Launch, type Places } from "../setup/ai-hosts.ts";
 import { applyChange, describeDifference, entryIn, fileOf, planChange } from "../setup/config-change.ts";
 import { applyHooks, planHooks } from "../setup/hook-change.ts";
+import { type ConfigFile, placeOf } from "../setup/host-file.ts";
 import { launchFor } from "../setup/mcp-command.ts";
-import { type ConfigFile, placeOf } from "../setup/place.ts";
 
 /** Longest wait for a host's answer, in ms: hosts take a second or two to start. */
 const ASK_MS = 10_000;

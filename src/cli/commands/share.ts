@@ -12,11 +12,11 @@ import { readServerInfo } from "../../registry/server-info.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
 import { createToken, hasExpired, readTokens, revokeToken, type StoredToken } from "../../secrets/named-tokens.ts";
 import { UsageError } from "../arguments.ts";
+import { endOf, recorded } from "../credential-audit.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, print, printJson, say, table, takesColor } from "../print.ts";
-import { endOf, recorded } from "../recorded.ts";
 import { requirePerson } from "../session/client.ts";
-import { findAll } from "../session/listed.ts";
+import { findAll } from "../session/session-list.ts";
 import { tunnelLine } from "../tunnel.ts";
 
 /** Default lifetime of a link. */

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import * as v from "valibot";
 import { outputSchema } from "../../operations/table.ts";
 import type { Status } from "../../protocol/commands.ts";
-import { visibleCell } from "../../protocol/visible.ts";
+import { visibleCell } from "../../protocol/harmless-text.ts";
 import { askServer } from "../../registry/server-client.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson } from "../print.ts";

@@ -11,7 +11,7 @@ import { clearDeadServer, isServerAlive } from "../../registry/single-server.ts"
 import { instanceOf, settingsOf } from "../instance.ts";
 import { say } from "../print.ts";
 import { requirePerson } from "../session/client.ts";
-import { endSession, untilDead } from "../session/end.ts";
+import { endSession, untilDead } from "../session/end-session.ts";
 
 /** Longest time from the request to stop until the server is gone, and the interval between checks, in ms. */
 const GONE_PATIENCE_MS = 10_000;

@@ -6,9 +6,9 @@ import { sessionId } from "../../protocol/names.ts";
 import { sessionIdOf } from "../../registry/registry.ts";
 import { readToken } from "../../secrets/own-secrets.ts";
 import { UsageError } from "../arguments.ts";
+import { endOf, recorded } from "../credential-audit.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";
-import { endOf, recorded } from "../recorded.ts";
 import { requirePerson } from "../session/client.ts";
 
 interface TokenOptions {

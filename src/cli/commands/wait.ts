@@ -7,7 +7,7 @@ import { requireOptions, seconds, wholeNumber } from "../arguments.ts";
 import { agentState, conditionOf } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson } from "../print.ts";
-import { exitCodeOf, printAnswer } from "../session/answer.ts";
+import { exitCodeOf, printAnswer } from "../session/ask-result.ts";
 import { SessionClient } from "../session/client.ts";
 
 /** Exit code on timeout, as in timeout(1). */

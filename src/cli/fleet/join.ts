@@ -11,8 +11,8 @@ import { type Credentials, parseCredentials } from "../../protocol/fleet.ts";
 import { askServer } from "../../registry/server-client.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
 import { UsageError } from "../arguments.ts";
+import { recorded } from "../credential-audit.ts";
 import { complain, say } from "../print.ts";
-import { recorded } from "../recorded.ts";
 
 /** Longest line that is read from standard input, in bytes. */
 const MAX_LINE_BYTES = 1024 * 1024;

@@ -9,11 +9,11 @@ import { readEvents } from "../../events/selected.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { readTranscript, type TranscriptMessage } from "../../pane/agent/transcript.ts";
 import type { Conversation } from "../../protocol/agent.ts";
-import { visibleCell, visibleLines } from "../../protocol/visible.ts";
+import { visibleCell, visibleLines } from "../../protocol/harmless-text.ts";
 import { UsageError } from "../arguments.ts";
 import { complain, print, printJson, say, shorten, table } from "../print.ts";
 import { concealmentHere } from "../session/concealed.ts";
-import { findAll } from "../session/listed.ts";
+import { findAll } from "../session/session-list.ts";
 import { ago } from "./words.ts";
 
 /** Events read at once. */

@@ -6,7 +6,7 @@
  */
 import type { InputEvent } from "../../keys/types.ts";
 import type { HistoryCommand } from "../../operations/history.ts";
-import { visibleCell } from "../../protocol/visible.ts";
+import { visibleCell } from "../../protocol/harmless-text.ts";
 import { shorten } from "../print.ts";
 import { ago, ending, took } from "./words.ts";
 

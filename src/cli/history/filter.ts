@@ -13,8 +13,8 @@ import { WshError } from "../../protocol/errors.ts";
 import { UsageError } from "../arguments.ts";
 import { errorScreen, fullScreen, outputScreen, type Screen } from "../full-screen.ts";
 import { complain, print, say, takesColor } from "../print.ts";
-import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
+import { paneAround } from "../session/surrounding-session.ts";
 import { type FilterAction, type FilterState, pageOf, picture, press } from "./filter-view.ts";
 
 /** Commands found at a time: several screens. */

@@ -7,9 +7,9 @@ import type { Instance } from "../../instance/paths.ts";
 import type { HistoryDeleteInput, HistoryPage, HistorySearchInput } from "../../operations/history.ts";
 import { settingsOf } from "../instance.ts";
 import { cliCaller } from "../session/client.ts";
+import { fleetMachines } from "../session/machine-list.ts";
 import { linkOf, machinesOf } from "../session/machines.ts";
 import { nextRequest } from "../session/remote-request.ts";
-import { fleetMachines } from "../session/shown-machines.ts";
 
 /** The history of one machine; its answers use names valid for callers here. */
 export class HistoryThere implements Disposable {

@@ -3,8 +3,8 @@ import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
-import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
+import { paneAround } from "../session/surrounding-session.ts";
 import { splitAtDashes } from "../shell-words.ts";
 
 /** @throws UsageError outside any session of the instance */

@@ -23,7 +23,7 @@ import { processState } from "../../registry/liveness.ts";
 import { cleanStale, findSession } from "../../registry/registry.ts";
 import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
 import { type PaneProcess, PaneProcessSchema } from "../../wire/pane-process.ts";
-import { grantSocket } from "../grant/inside.ts";
+import { grantSocket } from "../grant/sandbox-client.ts";
 import { settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
 

@@ -12,7 +12,7 @@ export async function concealmentHere(instance: Instance): Promise<Concealment |
   const [{ concealedFrom }, { rememberedPrivate }, { findAll }, { values }] = await Promise.all([
     import("../../secrets/allowed-agents.ts"),
     import("../../secrets/private-sessions.ts"),
-    import("./listed.ts"),
+    import("./session-list.ts"),
     settingsOf(instance),
   ]);
   const agent = concealedFrom(instance, values, cliCaller);

@@ -55,7 +55,7 @@ async function make(
     await startSession(instance, create, "number");
     return;
   }
-  const { startThere } = await import("./start-there.ts");
+  const { startThere } = await import("./start-remote.ts");
   const place = { ...defined({ cwd, port }), ...present({ env }) };
   // Uses a separate request id: the command that follows has the caller's.
   await startThere(instance, machine, { name: target, ...size, ...place });

@@ -22,7 +22,7 @@ const ReportSchema = v.object({ info: SessionInfoSchema, warnings: v.array(v.str
 /** @throws WshError max_sessions_reached: an agent has reached its limit of running sessions */
 async function requireRoom(instance: Instance): Promise<void> {
   if (cliCaller.agent === undefined) return;
-  const [{ findAll }, { values }] = await Promise.all([import("./listed.ts"), settingsOf(instance)]);
+  const [{ findAll }, { values }] = await Promise.all([import("./session-list.ts"), settingsOf(instance)]);
   const listed = (await findAll(instance)).flatMap((one) => ("info" in one ? [one.info] : []));
   requireAgentRoom(listed, ownerOf(cliCaller), values.max_agent_sessions);
 }

@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { WshError } from "../../protocol/errors.ts";
 import { type AiHost, ENTRY_NAME, type HostScope, type Launch, type Places } from "./ai-hosts.ts";
+import { type ConfigFile, placeOf, textOf } from "./host-file.ts";
 import { at, readJsonc, removeFromJsonc, setInJsonc } from "./jsonc.ts";
-import { type ConfigFile, placeOf, textOf } from "./place.ts";
 import { replaceFile } from "./replace-file.ts";
 import { readToml, removeFromToml, setInToml } from "./toml.ts";
 

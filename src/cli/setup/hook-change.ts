@@ -7,8 +7,8 @@ import { basename, dirname, join } from "node:path";
 import { WshError } from "../../protocol/errors.ts";
 import { type HookHost, isOurs, type MergedHooks } from "./agent-hooks.ts";
 import type { Places } from "./ai-hosts.ts";
+import { type ConfigFile, placeOf, textOf } from "./host-file.ts";
 import { at, changeListInJsonc, readJsonc, setInJsonc } from "./jsonc.ts";
-import { type ConfigFile, placeOf, textOf } from "./place.ts";
 import { replaceFile } from "./replace-file.ts";
 
 interface HookChange {

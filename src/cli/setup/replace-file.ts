@@ -21,7 +21,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { errorCode } from "../../base/errno.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type ConfigFile, textOf } from "./place.ts";
+import { type ConfigFile, textOf } from "./host-file.ts";
 
 /** New files hold no secret of ours, but their neighbours often do: owner only. */
 const NEW_FILE_MODE = 0o600;

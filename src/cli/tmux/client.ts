@@ -1,10 +1,10 @@
 /** This process as a caller of tmux's commands: its terminal and streams. */
 import tty from "node:tty";
 import type { Instance } from "../../instance/paths.ts";
-import { BY_KEY } from "../../launch/by-key.ts";
+import { BY_KEY } from "../../launch/key-variable.ts";
 import { backendOf, type InstanceBackend } from "../../tmux/instance/backend.ts";
 import { print } from "../print.ts";
-import { paneAround } from "../session/around.ts";
+import { paneAround } from "../session/surrounding-session.ts";
 
 export function backendHere(instance: Instance): InstanceBackend {
   // Programs started from here are not started by a key.

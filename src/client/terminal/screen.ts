@@ -1,11 +1,11 @@
 /** A terminal's screen for programs: text, styles, the cursor, and the selected part. Pure. */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { Span } from "../../protocol/screen.ts";
-import { cells, type DialogRow, type SpanStyle, selectedPart } from "../../protocol/selected.ts";
+import { cells, type DialogRow, type SpanStyle, selectedPart } from "../../protocol/screen-selection.ts";
 
 import { briefOf, compact, printedAs } from "./brief.ts";
 
-export type { DialogRow as Found, SpanStyle } from "../../protocol/selected.ts";
+export type { DialogRow as Found, SpanStyle } from "../../protocol/screen-selection.ts";
 
 export class Screen {
   /** Each row as text, without trailing blanks. */

@@ -14,8 +14,8 @@ import { WshError } from "../../protocol/errors.ts";
 import type { ProgramPort } from "../ports.ts";
 import type { TerminalText } from "../text/text.ts";
 import { carrierOf, classify, type ProgramKnowledge, type ProgramState } from "./classify.ts";
-import { lastingOf, type StateLasting } from "./lasting.ts";
 import type { ShellPhase } from "./shell-phase.ts";
+import { lastingOf, type StateLasting } from "./state-lifetime.ts";
 
 /** Silence between the last output or input and a check, in ms: longer than a program takes between two writes. */
 const PAUSE_MS = 30;

@@ -15,10 +15,10 @@ import { endMarked, HOOK_MARK } from "../../platform/marked-processes.ts";
 import { platform } from "../../platform/platform.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { type EventConsumer, isNotify, isWanted } from "../../protocol/event-consumers.ts";
 import { hookVariables, type OwnedHook } from "../../protocol/hooks.ts";
 import { bareNotice, type Notice, type Notify, noticeFor } from "../../protocol/notices.ts";
 import type { RecordedEvent } from "../../protocol/recorded-events.ts";
-import { type EventConsumer, isNotify, isWanted } from "../../protocol/wanted.ts";
 import { runHookProgram, TAKEN } from "./program.ts";
 
 /** Events read at a time, and time during which further ones are collected, in ms. */

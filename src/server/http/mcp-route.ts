@@ -1,7 +1,7 @@
 /** `/mcp` of the HTTP app: passes the request on with its caller, and ends its stream with the caller's token. */
 import type { McpEndpoint } from "../../mcp/endpoint.ts";
 import { defined, present } from "../../protocol/defined.ts";
-import { whileValid } from "../auth/ended.ts";
+import { whileValid } from "../auth/token-end.ts";
 import { requestWithBody } from "./body.ts";
 import type { AppContext } from "./context.ts";
 

@@ -9,9 +9,9 @@ import type { OperationName } from "../../operations/table.ts";
 import { unknownFields, unknownFieldWarnings } from "../../operations/unknown-fields.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { visibleLines } from "../../protocol/harmless-text.ts";
 import { parseJson } from "../../protocol/json.ts";
 import { askedBy } from "../../protocol/requests.ts";
-import { visibleLines } from "../../protocol/visible.ts";
 import { RateLimit } from "../auth/rate-limit.ts";
 import { type AppContext, actingFor } from "./context.ts";
 

@@ -1,6 +1,6 @@
 /** Upgrades requests to connections, which end with the token that admitted them. */
 import { WshError } from "../../protocol/errors.ts";
-import { whileValid } from "../auth/ended.ts";
+import { whileValid } from "../auth/token-end.ts";
 import type { AppContext } from "../http/context.ts";
 import type { WebSocketEndpoint, WebSockets } from "./websockets.ts";
 

@@ -6,9 +6,9 @@ import { HookFiles } from "../../events/hook-files.ts";
 import { SetHooks } from "../../events/set-hooks.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
+import { type EventConsumer, isWanted } from "../../protocol/event-consumers.ts";
 import { hookMatches, type OwnedHook } from "../../protocol/hooks.ts";
 import type { RecordedEvent } from "../../protocol/recorded-events.ts";
-import { type EventConsumer, isWanted } from "../../protocol/wanted.ts";
 import { isServerAlive } from "../../registry/single-server.ts";
 
 /** Time from an event to the second check, in ms: longer than a server takes to read it. */

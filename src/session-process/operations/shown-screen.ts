@@ -2,7 +2,7 @@
 import type { Pane } from "../../pane/pane.ts";
 import { isPlainShell } from "../../pane/state/classify.ts";
 import type { Format, Screen } from "../../protocol/screen.ts";
-import { selectedPart } from "../../protocol/selected.ts";
+import { selectedPart } from "../../protocol/screen-selection.ts";
 import { isSecret } from "../../pty/port.ts";
 import type { TerminalModel } from "../../terminal/model.ts";
 

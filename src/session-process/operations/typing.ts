@@ -1,5 +1,5 @@
 /** Types into a pane for a caller: a text, keys, and Enter after them. */
-import { decodeInput, type Typing } from "../../keys/typed-input.ts";
+import { decodeInput, type Typing } from "../../keys/input-parser.ts";
 import type { Pane } from "../../pane/pane.ts";
 import type { TypedInput } from "../../pane/submits.ts";
 

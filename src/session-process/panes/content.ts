@@ -7,7 +7,7 @@
 import { orUntil } from "../../base/deadline.ts";
 import { Emitter } from "../../base/emitter.ts";
 import type { PaneLabel } from "../../compositor/border-titles.ts";
-import type { StateLasting } from "../../pane/state/lasting.ts";
+import type { StateLasting } from "../../pane/state/state-lifetime.ts";
 import { urgencyOf } from "../../protocol/agent.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import { formatTarget, parseTarget } from "../../protocol/names.ts";

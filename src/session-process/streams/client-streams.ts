@@ -1,5 +1,5 @@
 /** A pane's streams other than terminals: subscriptions, raw bytes, and one command's output. */
-import type { ClientStreams } from "../../endpoint/served.ts";
+import type { ClientStreams } from "../../endpoint/served-session.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { LocalPane } from "../panes/local-pane.ts";
 import { CommandStream } from "./command-stream.ts";

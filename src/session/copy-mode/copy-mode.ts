@@ -13,13 +13,13 @@ import type { InputEvent, ParsedKey } from "../../keys/types.ts";
 import type { CopyModeAct, CopyModeInput } from "../../protocol/copy-mode.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import { compilePattern } from "../../protocol/pattern.ts";
+import { nulKey, pastedLine } from "./input.ts";
 import { Jumps, wordAt } from "./jumps.ts";
 import { Pointing } from "./mouse.ts";
 import { byCommand, byRows, columnOf, moveBy, pageOf } from "./moves.ts";
 import { Search, Searched } from "./search.ts";
 import { outputAt, type Selection, type SelectionKind, selectedText, selectionKinds, turned } from "./selection.ts";
 import { type CopyModeSource, CopyModeText, isBefore, type Point } from "./text.ts";
-import { nulKey, pastedLine } from "./typed.ts";
 import { copyModeLabel, drawCopyMode, passingLabel } from "./view.ts";
 
 /** Characters of a pattern, and the highest count before a key: larger ones are mistakes. */

@@ -18,7 +18,7 @@ import type { SecretPrompt } from "../../protocol/secret.ts";
 import type { Size } from "../../protocol/size.ts";
 import { ViewerKeys } from "../viewer-keys.ts";
 import { act, dialogContent, dialogState, typesOn } from "./dialog.ts";
-import { LateKeys } from "./late-keys.ts";
+import { LateKeys } from "./guard-interval.ts";
 import { PendingQuestions, type QuestionEnd } from "./pending.ts";
 import type { Answers, OpenQuestion, Party, QuestionResult, QuestionsPort, ShownQuestion } from "./types.ts";
 

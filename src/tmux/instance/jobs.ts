@@ -6,7 +6,7 @@
 import fs from "node:fs";
 import { delimiter } from "node:path";
 import { type Instance, tmuxPlaces } from "../../instance/paths.ts";
-import { BY_KEY } from "../../launch/by-key.ts";
+import { BY_KEY } from "../../launch/key-variable.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { listSessions, lookUp } from "../../registry/registry.ts";
 import type { Backend } from "../backend.ts";

@@ -5,7 +5,7 @@
  *
  * Invariant: `exit` is the last frame, sent after all output.
  */
-import { BY_KEY } from "../../launch/by-key.ts";
+import { BY_KEY } from "../../launch/key-variable.ts";
 import { selfCommand } from "../../launch/launch.ts";
 import { descriptorFile } from "../../platform/own-process.ts";
 import { quote } from "../../shell/words.ts";

@@ -8,7 +8,7 @@ import { may } from "../../operations/rights.ts";
 import { findOperation, operations } from "../../operations/table.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import { ending } from "../../session/windows/prior-questions.ts";
-import type { SwitcherRow } from "../switcher/places.ts";
+import type { SwitcherRow } from "../switcher/destinations.ts";
 import type { KnownOperation, NamedTarget, PaletteEntries } from "./suggest.ts";
 
 /** Groups in order of their use: operations on visible objects come first. */

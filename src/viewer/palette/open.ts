@@ -3,12 +3,12 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Bindings } from "../../keys/bindings.ts";
 import { parseCommandLine } from "../../keys/line.ts";
 import type { Acting } from "../../protocol/caller.ts";
-import { places, type SwitcherRow } from "../switcher/places.ts";
+import { places, type SwitcherRow } from "../switcher/destinations.ts";
 import type { OwnDialog } from "../terminal/overlay-layer.ts";
 import { bindingOfPaletteLine } from "./calls.ts";
 import { knownFor, parametersAt } from "./entries.ts";
 import { Palette } from "./palette.ts";
-import { keepable, Remembered } from "./remembered.ts";
+import { keepable, Remembered } from "./saved-lines.ts";
 import type { PaletteEntries } from "./suggest.ts";
 
 interface OpenPort {

@@ -8,8 +8,8 @@
  */
 
 import { isNewsKind, type NewsKind } from "../../protocol/attention.ts";
-import { roughDuration } from "../../protocol/moment.ts";
 import { automaticName, type PaneInfo, type WindowInfo } from "../../protocol/session.ts";
+import { roughDuration } from "../../protocol/time-text.ts";
 import type { Session } from "../../session/session.ts";
 import type { StatusLine as ShownLine } from "../../session/types.ts";
 import type { Settings } from "../../settings/table.ts";

@@ -1,6 +1,6 @@
 /** The paste buffers as a list of the switcher: Enter pastes the chosen one. */
 import type { PasteBuffers } from "../../session/paste-buffers.ts";
-import type { SwitcherSource } from "./places.ts";
+import type { SwitcherSource } from "./destinations.ts";
 
 /** Lines of a text that fit into a preview at most. */
 const PREVIEW_LINES = 500;

@@ -1,6 +1,6 @@
 /** The terminals attached to a session, as a list of the switcher: Enter disconnects the chosen one. */
 import type { Session } from "../../session/session.ts";
-import type { SwitcherSource } from "./places.ts";
+import type { SwitcherSource } from "./destinations.ts";
 
 /** @param here the terminal that shows the list */
 export function clientsSource({ viewers, name }: Pick<Session, "viewers" | "name">, here: number): SwitcherSource {

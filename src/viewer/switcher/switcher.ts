@@ -15,8 +15,8 @@ import { WshError } from "../../protocol/errors.ts";
 import type { Frame } from "../../protocol/frame.ts";
 import { insertText, lineOf, pastedText, textOfLine } from "../../session/line-editor.ts";
 import type { OwnDialog } from "../terminal/overlay-layer.ts";
+import type { SwitcherRow, SwitcherSource } from "./destinations.ts";
 import { fuzzyFilter } from "./fuzzy.ts";
-import type { SwitcherRow, SwitcherSource } from "./places.ts";
 
 /** Interval between refreshes of the list and the preview, in ms. */
 const RENEW_MS = 1_000;

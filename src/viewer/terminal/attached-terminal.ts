@@ -28,7 +28,7 @@ import type { Session } from "../../session/session.ts";
 import type { SessionPlace, Viewer, ViewerEnd } from "../../session/viewers.ts";
 import type { Settings } from "../../settings/table.ts";
 import type { Peer, PeerRequest } from "../../wire/peer.ts";
-import { requireOutside } from "../switcher/outside.ts";
+import { requireOutside } from "../switcher/nesting.ts";
 import { Copies } from "./copies.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
 import type { KnownTerminals } from "./known-terminals.ts";

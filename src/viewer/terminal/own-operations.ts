@@ -11,7 +11,7 @@ import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { cleanPaste, pasteBytes } from "../../protocol/pasted-text.ts";
 import type { Question } from "../../protocol/question.ts";
-import type { SwitcherRow, SwitcherScope, SwitcherSource } from "../switcher/places.ts";
+import type { SwitcherRow, SwitcherScope, SwitcherSource } from "../switcher/destinations.ts";
 import { allKeys } from "./all-keys.ts";
 import { type Menu, paneMenu, statusMenu } from "./menus.ts";
 import type { OverlayLayer, OwnDialog } from "./overlay-layer.ts";
@@ -112,7 +112,7 @@ export class OwnOperations {
 
   private async nextSession(to: unknown): Promise<void> {
     const { instance, by } = this.port;
-    const { places } = await import("../switcher/places.ts");
+    const { places } = await import("../switcher/destinations.ts");
     const all = (await places(instance, "sessions", by)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
     const others = all.filter(({ number }) => number !== this.number);
     let other = others.at(0);
@@ -154,8 +154,8 @@ export class OwnOperations {
 
   private async find(text: string): Promise<void> {
     const { instance, by } = this.port;
-    const { placesSource } = await import("../switcher/places.ts");
-    const { foundSource } = await import("../switcher/found.ts");
+    const { placesSource } = await import("../switcher/destinations.ts");
+    const { foundSource } = await import("../switcher/search-results.ts");
     const source = await foundSource(placesSource(instance, "windows", by), this.number, text);
     const rows = await source.list();
     const [only] = rows;
@@ -210,7 +210,7 @@ export class OwnOperations {
 
   /** Goes to a session, window or pane. @throws WshError session_not_found, pane_not_found, nested_session */
   private async goTo(target: string): Promise<void> {
-    const { placeOf } = await import("../switcher/places.ts");
+    const { placeOf } = await import("../switcher/destinations.ts");
     await this.show(await placeOf(this.port.instance, target, this.port.by));
   }
 
@@ -225,7 +225,7 @@ export class OwnOperations {
     const { shown } = this.port;
     if (shown.isIndependent === true && place.number === this.number && place.kind !== "session")
       shown.pointed.select(place.pane);
-    else await (await import("../switcher/places.ts")).focus(place, this.port.by);
+    else await (await import("../switcher/destinations.ts")).focus(place, this.port.by);
   }
 
   /** Number of the displayed session. */
@@ -251,7 +251,7 @@ export class OwnOperations {
   }
 
   private async showPlaces(kind: SwitcherScope): Promise<void> {
-    const { placesSource } = await import("../switcher/places.ts");
+    const { placesSource } = await import("../switcher/destinations.ts");
     await this.choose(placesSource(this.port.instance, kind, this.port.by), (place) => this.show(place));
   }
 

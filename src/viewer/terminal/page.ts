@@ -6,7 +6,7 @@
 import type * as v from "valibot";
 import type { Attach, AttachEventSchema } from "../../protocol/attach.ts";
 import { decodeInput } from "../../protocol/numbered-input.ts";
-import type { TakenInput } from "../../session/taken-input.ts";
+import type { TakenInput } from "../../session/acknowledged-input.ts";
 
 interface PagePort {
   isOver(): boolean;

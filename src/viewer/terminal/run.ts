@@ -4,7 +4,7 @@
  * `WSH_*`, and may outlive the session; its output is read up to a limit and discarded.
  */
 import type { Instance } from "../../instance/paths.ts";
-import { BY_KEY } from "../../launch/by-key.ts";
+import { BY_KEY } from "../../launch/key-variable.ts";
 import { selfCommand } from "../../launch/launch.ts";
 import { isUnlimited } from "../../operations/rights.ts";
 import type { Acting } from "../../protocol/caller.ts";

@@ -5,7 +5,7 @@
  * survives output below it; while a person is scrolled up the visible rows do not move.
  */
 import { type Row, sameCell } from "../../protocol/grid.ts";
-import { selectByClicks } from "./clicked.ts";
+import { selectByClicks } from "./click-selection.ts";
 import { CommandMarks } from "./command-marks.ts";
 import { HistoryView } from "./history-view.ts";
 import { fillRow } from "./row.ts";

@@ -9,7 +9,7 @@ import {
   type ProgramKnowledge,
   type ProgramState,
 } from "../../../src/pane/state/classify.ts";
-import { lastingOf } from "../../../src/pane/state/lasting.ts";
+import { lastingOf } from "../../../src/pane/state/state-lifetime.ts";
 import { type ForegroundFacts, readForeground, readShellInput } from "../../../src/platform/foreground.ts";
 import { isMissing } from "../../support/programs.ts";
 

@@ -8,8 +8,8 @@ import { byKeys } from "../../../src/protocol/caller.ts";
 import { ending } from "../../../src/session/windows/prior-questions.ts";
 import { bindingOfPaletteLine } from "../../../src/viewer/palette/calls.ts";
 import { knownFor, parametersAt } from "../../../src/viewer/palette/entries.ts";
-import { keepable } from "../../../src/viewer/palette/remembered.ts";
 import { resultLines } from "../../../src/viewer/palette/result-text.ts";
+import { keepable } from "../../../src/viewer/palette/saved-lines.ts";
 import { suggest } from "../../../src/viewer/palette/suggest.ts";
 
 const known = knownFor(defaultBindings, byKeys({ access: "admin", caller: {} }), {

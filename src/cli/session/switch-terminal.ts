@@ -6,12 +6,12 @@ import tty from "node:tty";
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type GoInput, WentSchema } from "../../protocol/go.ts";
 import { parseTarget } from "../../protocol/names.ts";
+import { type GoInput, WentSchema } from "../../protocol/switch-session.ts";
 import { listProcesses, lookUp } from "../../registry/registry.ts";
 import { Connection } from "../../wire/connection.ts";
-import { paneAround } from "./around.ts";
 import { cliCaller } from "./client.ts";
+import { paneAround } from "./surrounding-session.ts";
 
 /** Longest wait for the pane's process, in ms. */
 const ANSWER_MS = 2_000;

@@ -5,17 +5,17 @@ import { type Person, PersonHere } from "../../attach/person-settings.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { type Prefix, parsePrefix } from "../../keys/prefix.ts";
 import { agentAbove } from "../../platform/agent-above.ts";
+import { visible } from "../../protocol/harmless-text.ts";
 import { formatPlace, parseTarget } from "../../protocol/names.ts";
-import { visible } from "../../protocol/visible.ts";
-import { broughtNames } from "../../settings/brought-names.ts";
 import { type LoadedSettings, loadSettings, settingsFault } from "../../settings/settings.ts";
+import { broughtNames } from "../../settings/terminal-variable-names.ts";
 import { watchConfig } from "../../settings/watch.ts";
 import type { Dial } from "../../wire/connection.ts";
 import { settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
-import { paneAround } from "./around.ts";
 import { bindingsOf, prefixOf } from "./bindings.ts";
 import { requireTerminal } from "./require-terminal.ts";
+import { paneAround } from "./surrounding-session.ts";
 
 interface AttachEnd {
   readonly outcome: AttachOutcome;

@@ -1,6 +1,6 @@
 /** Actions of the command line on an instance's credentials: their expiry, and their entries in the audit log. */
 import type { Instance } from "../instance/paths.ts";
-import { durationOf } from "../protocol/moment.ts";
+import { durationOf } from "../protocol/time-text.ts";
 import { UsageError } from "./arguments.ts";
 
 /** Shortest lifetime of a token, in ms: less is a mistake. */

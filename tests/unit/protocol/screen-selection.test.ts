@@ -1,6 +1,6 @@
 /** The selected part of a screen, as htop and whiptail draw it. */
 import { expect, test } from "bun:test";
-import { selectedPart } from "../../../src/protocol/selected.ts";
+import { selectedPart } from "../../../src/protocol/screen-selection.ts";
 
 const hidden = { row: 11, visible: false };
 const on = (indexed: number, text: string) => ({ text, bg: { indexed } });

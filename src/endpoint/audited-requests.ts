@@ -3,7 +3,7 @@ import type { AuditLog } from "../log/audit/audit-log.ts";
 import { directly } from "../log/audit/direct-audit.ts";
 import { withOutcome } from "../log/audit/outcome.ts";
 import type { PeerRequest } from "../wire/peer.ts";
-import type { Served } from "./served.ts";
+import type { Served } from "./served-session.ts";
 
 /** Messages that only keep a connection or a terminal up to date. */
 export const unrecorded: ReadonlySet<string> = new Set(

@@ -3,7 +3,7 @@ import type { AttachOptions } from "../../attach/attach.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { isAddress, parseAddress } from "../../protocol/machines.ts";
 import { formatPlace, parseTarget, sessionId } from "../../protocol/names.ts";
-import { attachHere } from "./attach-here.ts";
+import { attachHere } from "./attach-terminal.ts";
 import { SessionClient } from "./client.ts";
 import { linkOf } from "./machines.ts";
 

@@ -1,6 +1,6 @@
 /** The picture of `wsh agents` on a terminal: one row per agent, cut to the terminal's size. Pure. */
 import { agentWords } from "../../protocol/agent.ts";
-import { visibleCell } from "../../protocol/visible.ts";
+import { visibleCell } from "../../protocol/harmless-text.ts";
 import { shorten } from "../print.ts";
 import { type AgentRow, age, conversationWords, needsPerson, reason, shortPath } from "./rows.ts";
 

@@ -3,7 +3,7 @@
  */
 import { type Instance, resolveInstance } from "../../instance/paths.ts";
 import { GRANT_VARIABLE } from "../../protocol/grants.ts";
-import { GRANTED_PANE } from "../grant/inside.ts";
+import { GRANTED_PANE } from "../grant/sandbox-client.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

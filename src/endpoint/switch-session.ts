@@ -1,11 +1,11 @@
 /** A client that a person's key started in a pane switches their terminal to another session, instead of nesting it. */
 import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
-import { GoSchema, type WentSchema } from "../protocol/go.ts";
+import { GoSchema, type WentSchema } from "../protocol/switch-session.ts";
 import type { Session } from "../session/session.ts";
 import type { SubmittedBy } from "../session/submitted-lines.ts";
 import type { SessionPlace } from "../session/viewers.ts";
-import type { Served } from "./served.ts";
+import type { Served } from "./served-session.ts";
 
 /** @throws WshError nested_session */
 export async function go(served: Served, input: unknown): Promise<v.InferOutput<typeof WentSchema>> {

@@ -1,5 +1,5 @@
 /** The panes of a session that contain a text, as a list of the switcher. */
-import type { SwitcherSource } from "./places.ts";
+import type { SwitcherSource } from "./destinations.ts";
 
 /** Searches names, titles and screens, ignoring case. */
 export async function foundSource(source: SwitcherSource, session: number, text: string): Promise<SwitcherSource> {
