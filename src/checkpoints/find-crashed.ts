@@ -28,7 +28,7 @@ export function allCrashed(instance: Instance, living: ReadonlySet<number> = new
   });
 }
 
-/** What is said behind a new session of a name that a crashed one has, too: that one stays. Null: there is none. */
+/** A note after the start of a session whose name a crashed one has, too: that one stays. Null: no crashed one has it. */
 export function crashedNamesake(instance: Instance, name: string): string | null {
   const crashed = allCrashed(instance).findLast(({ session }) => session.name === name);
   if (crashed === undefined) return null;

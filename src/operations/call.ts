@@ -40,7 +40,7 @@ export interface CallContext extends Acting {
   readonly json?: (text: string) => void;
   /** Called when the call waits for a person's permission. */
   readonly waits?: (waiting: WaitsForPerson) => void;
-  /** Receives the session of the call as soon as it is known: at the end its name may belong to another session. */
+  /** Receives the session of the call once it is known: at the end its name may belong to another session. */
   readonly reached?: (ids: ReachedSession) => void;
 }
 

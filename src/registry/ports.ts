@@ -1,6 +1,6 @@
 /**
  * The TCP ports on which programs of this account listen, and the panes in which they were started: a program inherits
- * WSH_PANE and WSH_SOCKET from its pane, whoever its parent is by now. One reading of the kernel's tables.
+ * WSH_PANE and WSH_SOCKET from its pane and keeps them under another parent. One reading of the kernel's tables.
  */
 import type { Instance } from "../instance/paths.ts";
 import { platform } from "../platform/platform.ts";

@@ -156,7 +156,7 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
   const dead = candidates.filter(({ socket }) => processState(socket) === "dead");
   for (const entry of dead) {
     try {
-      // Whoever finds no entry learns why it is gone.
+      // A process that finds no entry learns why it is gone.
       recordCrash(instance, entry);
     } finally {
       removeEntry(instance, entry.id, current);

@@ -4,7 +4,7 @@
  *
  * Invariants: a peer's own statements (caller, access) are never read. Each request is forwarded as this grant's, with
  * the access `operate` for one session, and for the program that the pane was made for. No connection is forwarded:
- * streams are refused. Whoever can open the socket has just these rights. At the end no request is accepted, and open
+ * streams are refused. Every process that can open the socket has just these rights. At the end no request is accepted, and open
  * questions close.
  */
 import fs from "node:fs";

@@ -131,7 +131,7 @@ function textOf(path: string): string {
     if (!stat.isFile()) throw new Error("not a regular file");
     const { size } = stat;
     if (size > MAX_FILE_BYTES) throw new Error(`${size} bytes exceed the limit of ${MAX_FILE_BYTES}`);
-    // Some editors start a file with a byte order mark, which is no part of its text.
+    // Some editors start a file with a byte order mark, which does not belong to its text.
     return fs.readFileSync(path, "utf8").replace(/^\ufeff/, "");
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -196,7 +196,7 @@ export class SessionClient implements Disposable {
     this.whole = next.whole;
   }
 
-  /** What is reported as gone: the session, or the pane if the session may continue without it. */
+  /** The object reported as gone: the session, or the pane if the session may continue without it. */
   get whatEnds(): string {
     return this.info !== null && panesOf(this.info).length > 1
       ? `pane '${this.info.pane_id}' of session '${this.name}'`

@@ -60,7 +60,7 @@ function flagsOf(server: string | null, socket: string | null, before: readonly 
   return name?.startsWith("-L") === true ? { serverName: name.slice(2) } : {};
 }
 
-/** An instance for a text that is no valid name of one. */
+/** An instance for a text that is not a valid name. */
 function standIn(text: string): string {
   return `tmux-${Bun.hash(text).toString(36)}`;
 }

@@ -30,7 +30,7 @@ export interface Awaited {
 /** A match with its groups, like a RegExp's. */
 export type Matched = (string | null)[] & { readonly text: string; readonly cursor: number };
 
-/** @throws WshError invalid_request: it is no text or pattern to wait for */
+/** @throws WshError invalid_request: it is neither a text nor a pattern to wait for */
 export function conditionOf(what: string | RegExp) {
   if (!(what instanceof RegExp) && (typeof what !== "string" || what === "")) {
     const given = what === "" ? "an empty text" : String(what);

@@ -195,8 +195,8 @@ export const manageSession = tool({
 });
 
 /**
- * Each result is reported separately: a missing session does not prevent the end of the others; a refusal does. What is
- * not the caller's own comes first.
+ * Each result is reported separately: a missing session does not prevent the end of the others; a refusal does.
+ * Sessions of others come first.
  */
 async function killAll(names: readonly string[], action: string, ask: Ask, caller: Owner): Promise<object> {
   if (action !== "kill") throw new WshError("invalid_request", `'${action}' takes one session`);

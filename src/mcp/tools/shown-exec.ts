@@ -29,7 +29,7 @@ export function shownParallel(result: Result, given: readonly Step[] | undefined
   return { ...result, steps: steps.map((step, n) => inShort({ name: nameOf(given?.[n]), ...step }, cwd)) };
 }
 
-/** Sessions are numbered as they are created, so a step without a name is identified by its command. */
+/** Sessions are numbered in order of creation, so a step without a name is identified by its command. */
 function nameOf(step: Step | undefined): string | undefined {
   return step === undefined || step.command.length <= NAME_LENGTH
     ? step?.command

@@ -1,7 +1,7 @@
 /**
  * Asks the shell's line editor for its contents, and types into it only directly after an answer.
  *
- * The screen is no evidence of a line: it shows text that is not in the line, and the other way round. A private key,
+ * The screen does not prove a line: it shows text that is not in the line, and the other way round. A private key,
  * bound by our shell integration, asks the editor itself; it answers with a mark that has the pane's nonce. The key is
  * sent only while all other input is held back and the shell reads with nothing unread. All earlier input has been read
  * by then, and nothing can come between the answer and the text typed after it. Keys are numbered, so that a late

@@ -11,7 +11,7 @@ const REST_MS = 300;
 /** Continuation prompts, at which a shell appends the line to the previous one: `> ` of sh, `dquote> ` of zsh. */
 const continuation =
   /^\s*(?:(?:[bd]?quote|heredocd?|pipe|cmdsubst|cmdor|cmdand|subsh|cursh|braceparam|mathsubst|math|array|for|foreach|while|until|repeat|select|if|then|elif|else|case|function|errexit)[a-z ]*)?>\s*$/;
-/** Prompts of programs that are no shell: Python, IPython, debuggers, `mysql>` and similar. */
+/** Prompts of programs other than shells: Python, IPython, debuggers, `mysql>` and similar. */
 const interpreter = /^\s*(?:>>>|\.\.\.|In ?\[\d+\]:|\((?:gdb|lldb|Pdb|[\w-]*db)\)|[\w()-]+(?:[=-][#>]|>))\s*$/;
 const secret = /pass(?:word|phrase|code)|\bPIN\b|\bOTP\b/i;
 /** The last characters of most shell prompts. */

@@ -61,7 +61,7 @@ export class SessionProxy {
   }
 
   /**
-   * A wait may take minutes, so silence alone is no failure: a long request is followed by pings, and a session process
+   * A wait may take minutes, so silence alone does not mean failure: a long request is followed by pings, and a session process
    * is unavailable only when it leaves a ping unanswered as well.
    * @throws the session process's error, or the reason why it cannot be asked
    */

@@ -1,6 +1,6 @@
 /**
- * Decides whether a hook wants an event, and ensures that a server is running, which runs hooks: it starts one if there
- * is none, and checks again a moment later, since a server may die before it reads the event. Nothing is awaited.
+ * Decides whether a hook wants an event, and ensures that a server is running, which runs hooks: it starts a
+ * missing one, and checks again a moment later, since a server may die before it reads the event. Nothing is awaited.
  */
 import { HookFiles } from "../../events/hook-files.ts";
 import { SetHooks } from "../../events/set-hooks.ts";

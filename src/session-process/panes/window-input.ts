@@ -26,7 +26,7 @@ export interface OwnFocus {
   zoomed: boolean;
 }
 
-/** A window as it is displayed. */
+/** A displayed window. */
 export interface ShownWindow {
   readonly arrangement: Arrangement;
   readonly content: { readonly activity: { record(): void } };

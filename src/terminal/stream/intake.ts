@@ -123,7 +123,7 @@ export class Intake {
   }
 
   /**
-   * Parses pending writes; synchronous until a portion is used up. A flood read as fast as it is parsed arrives as one
+   * Parses pending writes; synchronous until a portion is used up. A flood that is read at the speed of parsing arrives as one
    * chain of promises, in which the event loop never runs: so portions span writes.
    */
   private async run(): Promise<void> {

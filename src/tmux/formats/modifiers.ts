@@ -6,7 +6,7 @@ export interface Modifier {
   readonly arguments: readonly string[];
 }
 
-/** @returns no modifiers and the whole text if the prefix is no valid list of modifiers */
+/** @returns no modifiers and the whole text if the prefix is not a valid list of modifiers */
 export function readModifiers(
   text: string,
   expanded: (argument: string) => string,

@@ -255,7 +255,7 @@ function Paste({
       }}
     >
       <h2>Paste {lines.length} lines?</h2>
-      <p class="quiet">The program cannot distinguish a paste from typing: each line runs as soon as it is typed.</p>
+      <p class="quiet">The program cannot distinguish a paste from typing: each line runs once it is typed.</p>
       <pre class="pasted">{lines.join("\n")}</pre>
       <div class="row-of-buttons">
         <button type="submit" class="primary">

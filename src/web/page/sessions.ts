@@ -66,12 +66,12 @@ export class SessionList {
 
   /** A new connection is established. */
   connected(): void {
-    this.anew();
+    this.forget();
     this.pace();
   }
 
   /** Forgets which sessions are followed: the next list requests everything. */
-  private anew(): void {
+  private forget(): void {
     this.followed.clear();
     this.failures.clear();
     this.soon(0);
@@ -85,7 +85,7 @@ export class SessionList {
   event(event: ControlEvent): void {
     if (event.type === "lagged") {
       // The server omitted events because this page was too slow.
-      this.anew();
+      this.forget();
       return;
     }
     const session = sessionIn(event);
