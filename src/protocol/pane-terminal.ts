@@ -35,5 +35,7 @@ export const PaneTerminalSchema = v.object({
   }),
   /** Whether a person is in copy mode there. */
   copy_mode: v.boolean(),
+  /** Unix time in ms at which a terminal attached last; null: never. */
+  attached_at: v.optional(v.nullable(v.number()), null),
 });
 export type PaneTerminal = v.InferOutput<typeof PaneTerminalSchema>;

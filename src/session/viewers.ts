@@ -105,6 +105,8 @@ export class Viewers {
   private order: number[] = [];
   /** The size that a call has set since a terminal last acted. */
   private imposed: Size | null = null;
+  /** Unix time in ms at which a terminal or page attached last; null: never. */
+  attachedAt: number | null = null;
   /** View for the next terminal, since none was attached. */
   private awaited: OpenedView | null = null;
 
@@ -190,6 +192,7 @@ export class Viewers {
 
   add(viewer: Viewer): void {
     this.viewers.set(viewer.id, viewer);
+    if (!viewer.composed) this.attachedAt = viewer.since;
     this.acted(viewer.id);
     this.changed({ event: "attached", viewer });
     if (this.awaited !== null) void this.open(this.awaited).catch(() => {});

@@ -1,15 +1,16 @@
 /**
  * Fetches what formats need beyond the list of sessions: terminals, screens and layouts, from the session processes.
  */
+import type { OperationOutput } from "../operations/table.ts";
 import type { PaneTerminal } from "../protocol/pane-terminal.ts";
 import type { Backend } from "./backend.ts";
 import { terminalVariables } from "./formats/terminal-variables.ts";
 import type { Around, FormatFacts } from "./formats/variables.ts";
-import { type Model, oldestPane, type Place, placeOf } from "./model.ts";
+import { type Model, oldestPane, type Place, placeOf, type Session } from "./model.ts";
 import { optionAt } from "./options/options.ts";
 import type { State } from "./state.ts";
 
-const ofTerminals = new RegExp(["session_path", ...Object.keys(terminalVariables)].join("|"));
+const ofTerminals = new RegExp(["session_path", "session_last_attached", ...Object.keys(terminalVariables)].join("|"));
 
 export async function gatherFacts(
   backend: Backend,
@@ -35,6 +36,10 @@ export async function gatherFacts(
     for (const got of await Promise.all(sessions.map((target) => backend.call("layout.get", {}, target))))
       for (const window of got.windows) layouts.set(window.id, window.tmux);
   }
+  const attached = new Map<string, readonly string[]>();
+  if (template.includes("session_attached_list"))
+    for (const session of new Set(places.map((place) => place.session)))
+      attached.set(session.target, await attachedTo(backend, state, session));
   const { version, socketPath, hostname, account, pid } = backend;
   return {
     version,
@@ -45,6 +50,8 @@ export async function gatherFacts(
     terminals,
     screens,
     layouts,
+    attached,
+    now: Date.now(),
     startedAt: Math.min(...model.sessions.map(({ info }) => info.created_at)),
     marked: state.marked,
     pipes: new Set(Object.entries(state.pipes).flatMap(([pane, carrier]) => (backend.isAlive(carrier) ? [pane] : []))),
@@ -53,6 +60,23 @@ export async function gatherFacts(
       backend.isAlive(client) ? [session] : [],
     ),
   };
+}
+
+async function attachedTo(backend: Backend, state: State, session: Session): Promise<readonly string[]> {
+  const controls = Object.entries(state.clients).filter(
+    ([, { pid, session: shown }]) => shown === session.target && backend.isAlive(pid),
+  );
+  const terminals = session.info.attached === 0 ? [] : backend.call("session.clients", {}, session.target);
+  const listed = await Promise.resolve(terminals).catch(() => []);
+  return [...controls.map(([name]) => name), ...listed.map((each) => clientName(session, each))];
+}
+
+/** The name of an attached terminal or page. */
+export function clientName(
+  { name }: Session,
+  { client, terminal, page }: OperationOutput<"session.clients">[number],
+): string {
+  return terminal ?? `${page === null ? "wsh" : "page"}-${name}-${client}`;
 }
 
 function placesAround({ session, window, pane }: Around): readonly Place[] {

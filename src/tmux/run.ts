@@ -290,7 +290,7 @@ export class Run {
       (a, b) =>
         Number(b.info.attached > 0) - Number(a.info.attached > 0) ||
         (a.info.attached > 0
-          ? b.info.last_activity_ms - a.info.last_activity_ms
+          ? a.info.last_activity_ms - b.info.last_activity_ms
           : b.info.created_at - a.info.created_at),
     );
     return best === undefined ? null : placeOf(best);

@@ -4,7 +4,7 @@ import type { PaneTerminal } from "../../protocol/pane-terminal.ts";
 import type { Viewers } from "../../session/viewers.ts";
 import type { LocalPane } from "./local-pane.ts";
 
-export function paneTerminal({ id, copyMode, pane }: LocalPane, { all }: Viewers): Promise<PaneTerminal> {
+export function paneTerminal({ id, copyMode, pane }: LocalPane, { all, attachedAt }: Viewers): Promise<PaneTerminal> {
   const { terminal, pid } = pane;
   const { processes } = platform();
   const stat = pid === null ? null : processes.stat(pid);
@@ -37,6 +37,7 @@ export function paneTerminal({ id, copyMode, pane }: LocalPane, { all }: Viewers
         cursor_shape: others.cursorShape,
         cursor_blink: others.cursorBlink,
       },
+      attached_at: attachedAt,
       copy_mode: copyMode.isOn || all.some(({ own, shown }) => own.isInCopyMode && shown.shows(id)),
     };
   });

@@ -1,6 +1,7 @@
 /** Lists the clients of an instance: terminals attached to its sessions, and clients in control mode. */
 import type { OperationOutput } from "../../operations/table.ts";
 import { TmuxError } from "../error.ts";
+import { clientName } from "../facts.ts";
 import type { Place, Session } from "../model.ts";
 import type { ExtraVariables, Run } from "../run.ts";
 
@@ -50,8 +51,8 @@ export function lastSession(
 }
 
 function terminalOf(run: Run, session: Session, of: OperationOutput<"session.clients">[number]): TmuxClient {
-  const { client, terminal, page, rows, cols, read_only: isReadOnly, used, since, last_key: lastKey } = of;
-  const name = terminal ?? `${page === null ? "wsh" : "page"}-${session.name}-${client}`;
+  const { client, terminal, rows, cols, read_only: isReadOnly, used, since, last_key: lastKey } = of;
+  const name = clientName(session, of);
   const flags = ["attached", used ? "focused" : "", isReadOnly ? "read-only" : "", "UTF-8"];
   const seconds = (ms: number): string => String(Math.floor(ms / 1000));
   const own = {
@@ -108,7 +109,7 @@ export async function clientFor(run: Run, named: string | undefined): Promise<Tm
     .filter(({ terminal }) => terminal !== null)
     .toSorted((a, b) => Number(b.isUsed) - Number(a.isUsed));
   const here = [...people, ...all].find(({ session }) => session.id === current?.session.id);
-  const any = people.toSorted((a, b) => b.session.info.last_activity_ms - a.session.info.last_activity_ms)[0];
+  const any = people.toSorted((a, b) => a.session.info.last_activity_ms - b.session.info.last_activity_ms)[0];
   const chosen = own ?? here ?? any ?? all[0];
   if (chosen === undefined) throw new TmuxError("no current client");
   return chosen;

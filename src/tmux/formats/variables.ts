@@ -12,6 +12,7 @@ export interface FormatFacts {
   readonly account: { readonly uid: number; readonly name: string };
   readonly pid: number;
   readonly startedAt: number;
+  readonly now: number;
   readonly marked: string | null;
   readonly pipes: ReadonlySet<string>;
   /** Terminals and screen rows of panes by target, fetched if a format needs them. */
@@ -20,6 +21,8 @@ export interface FormatFacts {
   /** Layouts by window id, in tmux's notation. */
   readonly layouts: ReadonlyMap<string, string>;
   readonly historyLimit: number;
+  /** Names of the clients that show a session, by its target, fetched if a format needs them. */
+  readonly attached: ReadonlyMap<string, readonly string[]>;
   /** Sessions that clients in control mode show; one entry per client. */
   readonly controlled: readonly string[];
 }
@@ -45,11 +48,14 @@ const ofSession: Values<Session> = {
   session_name: ({ name }) => name,
   session_windows: ({ windows }) => windows.length,
   session_created: ({ info }) => seconds(info.created_at),
-  session_activity: ({ info }) => seconds(info.last_activity_ms),
-  session_last_attached: () => "",
+  session_activity: ({ info }, { now }) => seconds(now - info.last_activity_ms),
+  session_last_attached(session, { terminals }) {
+    const at = terminals.get(oldestPane(session).target)?.attached_at ?? null;
+    return at === null ? "" : seconds(at);
+  },
   session_attached: (session, facts) => attachedTo(session, facts),
   session_many_attached: (session, facts) => attachedTo(session, facts) > 1,
-  session_attached_list: () => "",
+  session_attached_list: ({ target }, { attached }) => (attached.get(target) ?? []).join(","),
   session_path: (session, { terminals }) => terminals.get(oldestPane(session).target)?.start_path ?? "",
   session_alerts: () => "",
   session_group: () => "",
@@ -89,7 +95,7 @@ const ofWindow: Values<Place> = {
   window_flags: (place, facts) => flagsOf(place, facts).replaceAll("#", "##"),
   window_raw_flags: (place, facts) => flagsOf(place, facts),
   window_marked_flag: ({ window }, { marked }) => window.panes.some(({ target }) => target === marked),
-  window_activity: ({ session }) => seconds(session.info.last_activity_ms),
+  window_activity: ({ session }, { now }) => seconds(now - session.info.last_activity_ms),
   window_activity_flag: () => false,
   window_bell_flag: () => false,
   window_silence_flag: () => false,

@@ -24,7 +24,7 @@ export function actionsOf(workspace: Workspace): PageAction[] {
 }
 
 function sessionActions(workspace: Workspace): PageAction[] {
-  const all = sessions.value.toSorted((a, b) => b.last_activity_ms - a.last_activity_ms);
+  const all = sessions.value.toSorted((a, b) => a.last_activity_ms - b.last_activity_ms);
   return all.flatMap((session) => {
     const { id, name, windows } = session;
     const { words } = stateOf(session);

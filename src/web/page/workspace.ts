@@ -355,7 +355,7 @@ export class Workspace {
       this.hide(tile);
     }
     if (this.tiles.peek().length > 0) return;
-    const [newest] = listed.toSorted((a, b) => b.last_activity_ms - a.last_activity_ms);
+    const [newest] = listed.toSorted((a, b) => a.last_activity_ms - b.last_activity_ms);
     if (newest !== undefined) this.show(newest.id);
   }
 

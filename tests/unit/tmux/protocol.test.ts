@@ -1,12 +1,17 @@
 /** Frames of tmux's protocol, and output to a control mode client of panes that print faster than it reads. */
 import { expect, test } from "bun:test";
 import { messageTypes } from "../../../src/protocol/messages.ts";
+import type { SessionInfo } from "../../../src/protocol/session.ts";
 import { evictedFor, MOST_CLIENTS } from "../../../src/session-process/tmux-socket.ts";
+import type { Backend } from "../../../src/tmux/backend.ts";
+import { commandTable } from "../../../src/tmux/commands/table.ts";
 import { PaneOutputs } from "../../../src/tmux/control/output.ts";
 import { expand, type FormatScope } from "../../../src/tmux/formats/expand.ts";
 import { ProtocolClient } from "../../../src/tmux/protocol/client.ts";
 import { encodeFrame, FrameDecoder, FrameError } from "../../../src/tmux/protocol/frames.ts";
 import { packed, wordsOf } from "../../../src/tmux/protocol/messages.ts";
+import { Run } from "../../../src/tmux/run.ts";
+import { emptyState } from "../../../src/tmux/state.ts";
 import type { Connection, ConnectionEvents } from "../../../src/wire/connection.ts";
 import { until } from "../../support/until.ts";
 
@@ -65,6 +70,36 @@ test("nobody fills the socket for others, and nobody is refused before it is ful
     const evicted = evictedFor(clients, { pid, session });
     expect(evicted == null ? evicted : evicted.name).toBe(expected);
   }
+});
+
+test("without a target, the attached session that was used last is meant", async () => {
+  const infos = ["left", "used", "detached"].map((name, i) => {
+    const pane = { id: `@${i + 1}`, index: 0, active: true, rows: 24, cols: 80, state: "prompt" };
+    const window = { id: `@w${i + 1}`, index: 0, name, active: true, rows: 24, cols: 80, panes: [pane] };
+    const idle = { left: 90_000, used: 2_000, detached: 0 }[name];
+    return {
+      id: `@s${i + 1}`,
+      name,
+      attached: i < 2 ? 1 : 0,
+      last_activity_ms: idle,
+      created_at: i,
+      windows: [window],
+    };
+  });
+  let said = "";
+  const backend: Partial<Backend> = {
+    ...{ env: {}, pane: null, control: null, account: { uid: 0, name: "" } },
+    sessions: async () => ({ infos: infos as unknown as SessionInfo[], isComplete: true }),
+    readState: emptyState,
+    async print(text) {
+      said += text;
+    },
+  };
+  const run = new Run(backend as Backend, commandTable);
+  await run.commands([["display-message", "-p", "#S #{session_activity}"]]);
+  const [name, activity] = said.split(" ");
+  expect(name).toBe("used");
+  expect(Math.abs(Number(activity) - (Date.now() - 2_000) / 1000)).toBeLessThan(5);
 });
 
 test("output waits for a client that does not read, and its pane is paused if the client requested that", async () => {
