@@ -226,6 +226,7 @@ export class SessionServer implements PeerHandler {
       case "peer.written":
       case "peer.focus":
       case "peer.watched":
+      case "peer.by_agent":
       case "peer.keys":
       case "peer.command":
       case "peer.release":

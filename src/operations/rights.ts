@@ -39,6 +39,7 @@ export const streamRequests: ReadonlyMap<string, Access> = new Map([
     "peer.look",
     "peer.focus",
     "peer.watched",
+    "peer.by_agent",
   ].map((name) => [name, "observe"] as const),
   ...["peer.command"].map((name) => [name, "operate"] as const),
 ]);

@@ -403,6 +403,18 @@ print(text.decode(errors='replace'))`;
     return commands.find(({ command }: { command: string }) => command.includes("echo typed"));
   });
   expect(record.by).toBe("agent");
+  // The same through a view, which another process serves.
+  await byAgent("new", "lair-3");
+  await byAgent("split", "lair-2", "--view", "lair-3", "--focus");
+  await own.sees(/│\$/);
+  own.type("echo viewed-$((40+3))\r");
+  await own.sees("viewed-43");
+  const [viewed] = await until("the viewed session's history", async () => {
+    const { commands } = JSON.parse(await wsh.ok("history", "--json", "--session", "lair-3"));
+    return commands.length === 0 ? null : commands;
+  });
+  expect(viewed.by).toBe("agent");
+  await byAgent("kill", "lair-3");
   // Nor does it choose the ssh agent of the person's shells.
   expect(fs.existsSync(agentLink(wsh.instance))).toBe(false);
   await byAgent("kill", "lair-2");

@@ -107,7 +107,7 @@ const streams: Readonly<Record<string, Access>> = {
   ...{ "peer.ping": "observe", "peer.resolve": "observe", "peer.attach": "observe", "peer.client": "observe" },
   ...{ "peer.subscribe": "observe", "peer.follow": "observe", "peer.raw": "observe", "peer.window": "observe" },
   ...{ "peer.written": "observe", "peer.release": "observe", "peer.give_back": "observe", "peer.colors": "observe" },
-  ...{ "peer.settings": "observe", "peer.watched": "observe" },
+  ...{ "peer.settings": "observe", "peer.watched": "observe", "peer.by_agent": "observe" },
   ...{ "peer.help": "observe", "peer.look": "observe", "peer.focus": "observe", "peer.command": "operate" },
 };
 const ownProcesses: readonly string[] = [

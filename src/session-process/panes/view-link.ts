@@ -17,6 +17,7 @@ import { applyFrame, FrameUpdateSchema } from "../../protocol/frame-codec.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
 import { type PaneInfo, PaneInfoSchema, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import type { Size } from "../../protocol/size.ts";
+import type { PtyFlags } from "../../pty/port.ts";
 import type * as Kept from "../../terminal/pictures/linked-pictures.ts";
 import { picturesUsed, pictureTerminals } from "../../terminal/pictures/picture.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
@@ -77,6 +78,8 @@ export class ViewLink implements PlacedPane, PaneLink {
   private over = false;
   private isWatched = false;
   private isPrivate = false;
+  /** Whether the newest keys are an AI agent's. */
+  private byAgent = false;
 
   private constructor(
     linked: Linked,
@@ -156,7 +159,10 @@ export class ViewLink implements PlacedPane, PaneLink {
     this.connection.send(messageTypes.resize, size);
   }
 
-  type(bytes: Uint8Array): void {
+  type(bytes: Uint8Array, _flags?: PtyFlags | null, byAgent = this.byAgent): void {
+    // Its process cannot tell whose keys these are.
+    if (byAgent !== this.byAgent) this.request("peer.by_agent", { on: byAgent }).catch(() => {});
+    this.byAgent = byAgent;
     this.connection.sendBytes(messageTypes.input, bytes);
     this.typedAt = performance.now();
   }

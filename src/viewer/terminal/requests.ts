@@ -30,6 +30,9 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
     case "peer.watched":
       stream.typing.watched(v.parse(FocusSchema, input).on);
       break;
+    case "peer.by_agent":
+      stream.typing.isAgents = v.parse(FocusSchema, input).on;
+      break;
     case "peer.keys":
       stream.takeKeys();
       peer.rest();

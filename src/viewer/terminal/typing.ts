@@ -22,6 +22,9 @@ interface TypingPort {
 }
 
 export class Typing {
+  /** For a view: whether an AI agent types in the session that shows it. */
+  isAgents = false;
+
   constructor(
     private readonly session: Session,
     private readonly shown: Shown,
@@ -85,6 +88,6 @@ export class Typing {
 
   private give(bytes: Uint8Array): void {
     const { id, by } = this.viewer;
-    this.session.typed(id, bytes, this.shown.typed, undefined, by.caller.agent !== undefined);
+    this.session.typed(id, bytes, this.shown.typed, undefined, this.isAgents || by.caller.agent !== undefined);
   }
 }

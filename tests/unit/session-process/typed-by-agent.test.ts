@@ -1,0 +1,66 @@
+/** Keys of an AI agent's terminal stay the agent's on every way to the program. */
+import { expect, test } from "bun:test";
+import { defaultElementLimits } from "../../../src/protocol/drawing-limits.ts";
+import { Session } from "../../../src/session/session.ts";
+import { Content } from "../../../src/session-process/panes/content.ts";
+import { LocalPane } from "../../../src/session-process/panes/local-pane.ts";
+import { Typing } from "../../../src/viewer/terminal/typing.ts";
+import { LivePane } from "../../support/live-pane.ts";
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const nothing = async (): Promise<void> => {};
+
+async function made() {
+  const live = await LivePane.start();
+  const own = new Session(
+    {
+      ...{ id: 1, windowId: 1, name: "dev", tags: [], server: "here", rows: 24, cols: 80 },
+      settings: { graceMs: 60_000, execGraceMs: 60_000, sizePolicy: "latest", elements: defaultElementLimits },
+    },
+    live.pane,
+    { rename: async (name) => name, ended: nothing, live: nothing, leave: nothing },
+  );
+  const given: string[] = [];
+  live.pane.typed = (typed, _flags, byAgent = false) => {
+    given.push(`${new TextDecoder().decode(typed)} ${byAgent ? "agent" : "person"}`);
+  };
+  return { live, own, given };
+}
+
+test("in one of several panes, and through its copy mode", async () => {
+  const { live, own, given } = await made();
+  await using _live = live;
+  const options = { mouse: { isAllowed: true }, isTypedBeside: () => false, hasOthers: () => true };
+  const local = new LocalPane({ own, session: own, ...options });
+  local.type(bytes("a"), null, true);
+  local.type(bytes("b"), null, false);
+  expect(given.splice(0)).toEqual(["a agent", "b person"]);
+  await local.look({ keys: "vi" });
+  local.type(bytes("qc"), null, true);
+  expect(given.splice(0)).toEqual(["c agent"]);
+  await local.look({ keys: "vi" });
+  local.type(bytes("qd"), null, false);
+  expect(given.splice(0)).toEqual(["d person"]);
+  local.close();
+});
+
+test("through the active window, and by reports of the focus", async () => {
+  const { live, own, given } = await made();
+  await using _live = live;
+  const view = { typed: { typed: live.pane.typed } };
+  Content.prototype.typed.call({ view: () => view }, bytes("a"), null, true);
+  Content.prototype.typed.call({ view: () => view }, bytes("b"), null, false);
+  expect(given.splice(0)).toEqual(["a agent", "b person"]);
+  for (const agent of ["claude", undefined]) {
+    const by = { caller: { kind: "cli", id: "cli:1", agent, connected: true }, access: "admin" };
+    const viewer = { id: 1, readOnly: false, isOver: false, size: { rows: 24, cols: 80 }, by };
+    const shown = { modes: { focus: true }, typed: own.pane };
+    const focus = { focused: () => {}, typed: () => {} };
+    const parts = { focus, own: {}, presentation: {} };
+    const typing: Typing = Reflect.construct(Typing, [own, shown, viewer, parts]);
+    typing.focused(true);
+    typing.isAgents = true;
+    typing.focused(false);
+  }
+  expect(given).toEqual(["\x1b[I agent", "\x1b[O agent", "\x1b[I person", "\x1b[O agent"]);
+});
