@@ -110,3 +110,28 @@ test("a view shows a picture of its session, and blanks where the terminal has n
   expect(other.bytes).not.toContain(PLACEHOLDER);
   expect(graphics.errors).toEqual([]);
 });
+
+test("a terminal with sixel graphics alone gets sixel pictures, again beside a pane and where a dialog covered them", async () => {
+  await using at = await personAt({ sixel: true });
+  const { person, wsh } = at;
+  writeFileSync(join(wsh.dir, "six"), "\x1bPq#1;2;100;0;0!20~-!20~-!20~-!20~-!20~-!20~-!20N\x1b\\\n");
+  person.type("clear; cat six; echo below\r");
+  await person.sees(/^below/m);
+  // Two cells by two, at the top left: as one picture, or a row of cells at a time.
+  const isDrawn = (): boolean => /\x1b\[1;1H\x1bP0;1q"1;1;20;(20|40)#/.test(person.bytes);
+  const drawnAfter = async (keys: string, seen: RegExp): Promise<void> => {
+    person.forgetBytes();
+    person.type(keys);
+    await person.sees(seen);
+    await until(`the picture after ${JSON.stringify(keys)}`, isDrawn);
+  };
+  await until("the picture", isDrawn);
+  expect(person.bytes).not.toMatch(/\x1b_Ga=[tp]/);
+  await drawnAfter("\x1c%", /[│┃]\$/);
+  person.type("\x1cs");
+  await person.sees(/dev.*\n/);
+  await drawnAfter("\x1b", /^below/m);
+  // Programs that ask learn of it.
+  person.type(`\x1c;printf '\\e[c'; IFS= read -rsd c said; clear; echo "<\${said#?}>"\r`);
+  await person.sees(/<\[\?[\d;]*;4>/);
+});

@@ -18,6 +18,8 @@ export interface EmulatorOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** It displays pictures. */
   readonly graphics?: KittyGraphics;
+  /** It has sixel graphics alone: it says so in its device attributes, and how large a cell is. */
+  readonly sixel?: boolean;
   /** The command that runs wsh; default: the program under test. */
   readonly wsh?: readonly string[];
 }
@@ -34,7 +36,7 @@ export class EmulatorTerminal implements AsyncDisposable {
   private constructor(
     wsh: Wsh,
     args: readonly string[],
-    { rows = 24, cols = 80, env = {}, graphics, wsh: command = program }: EmulatorOptions,
+    { rows = 24, cols = 80, env = {}, graphics, sixel = false, wsh: command = program }: EmulatorOptions,
   ) {
     this.screen = new OuterScreen(rows, cols);
     this.child = Bun.spawn([...command, ...args], {
@@ -45,7 +47,8 @@ export class EmulatorTerminal implements AsyncDisposable {
         cols,
         data: (pty, bytes) => {
           this.receive(bytes);
-          const answers = graphics?.take(bytes) ?? "";
+          const cell = sixel && Buffer.from(bytes).includes("\x1b[16t") ? "\x1b[6;20;10t" : "";
+          const answers = (graphics?.take(bytes) ?? "") + cell;
           if (answers !== "") pty.write(answers);
         },
         exit: () => this.closed.resolve(),
@@ -54,7 +57,9 @@ export class EmulatorTerminal implements AsyncDisposable {
     if (this.child.terminal === undefined) throw new Error("no terminal was made");
     this.pty = this.child.terminal;
     // As in a terminal, queries of programs are answered.
-    this.screen.terminal.onData((data) => this.pty.closed || void this.pty.write(data));
+    this.screen.terminal.onData((data) => {
+      if (!this.pty.closed) this.pty.write(sixel ? data.replace("\x1b[?1;2c", "\x1b[?62;4c") : data);
+    });
   }
 
   /** Runs `wsh ARGS` in a separate terminal. */
