@@ -36,5 +36,5 @@ test("the one attached last, one with this prefix, and alone with -d", async () 
   await second.exited;
   const { code, stderr } = await wsh.run("attach", "w");
   expect(code).not.toBe(0);
-  expect(stderr).toContain("no session 'w'");
+  expect(stderr).toContain("several names begin with 'w': work, website");
 });

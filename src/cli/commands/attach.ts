@@ -28,11 +28,14 @@ interface AttachFlags {
   readonly last?: boolean;
 }
 
+/** Most names in a message. */
+const MAX_NAMED = 6;
+
 export function register(program: Command): void {
   program
     .command("attach [name]")
     .description(
-      "Show a session in this terminal and type into it. Without NAME, it is the one attached last;\n" +
+      "Show a session in this terminal and type into it. Without NAME, it is the one attached last; " +
         "the beginning of a name is enough where it is the only one.\n" +
         "The prefix key (Ctrl+\\) twice detaches; the prefix key and ? show all keys.\n" +
         "Inside a session, it switches your terminal to NAME; --nested shows NAME inside the session instead.\n" +
@@ -125,17 +128,22 @@ function lastName(instance: Instance, not: number | null): string {
   return (living.find(({ id }) => id === last) ?? newest).name;
 }
 
-/** Completes the beginning of a name; any other target, and an ambiguous one, is returned unchanged. */
+/** Completes the beginning of a name; any other target is returned unchanged. @throws UsageError if it begins several */
 async function wholeName(instance: Instance, given: string): Promise<string> {
   const text = normalName(given);
   const sessions = listSessions(instance);
   if (text === "" || sessions.some(({ name }) => name === text)) return given;
   const begun = sessions.flatMap(({ name, ended }) => (name?.startsWith(text) === true && !ended ? [name] : []));
-  const [only] = begun;
-  if (only === undefined || begun.length > 1) return given;
+  const [only, ...others] = begun;
+  if (only === undefined) return given;
   // A crashed session is restored by its name, in preference to other sessions.
   const { listCrashed } = await import("../../checkpoints/operations.ts");
-  return listCrashed(instance, new Set(), "").some(({ name }) => name === text) ? given : only;
+  if (listCrashed(instance, new Set(), "").some(({ name }) => name === text)) return given;
+  if (others.length === 0) return only;
+  throw new UsageError(
+    `several names begin with '${visible(text)}': ${visible(begun.slice(0, MAX_NAMED).join(", "))}`,
+    "Type more of it.",
+  );
 }
 
 /** Flags that apply only to a newly attached terminal. */

@@ -13,8 +13,8 @@ export function register(program: Command): void {
   program
     .command("keys")
     .description(
-      "Print what keys do: after the prefix key, without it, in your own tables and in copy mode, with where each\n" +
-        'binding comes from. Checks the table [keys] of the settings: there, "g" = "window.select to=last" binds a\n' +
+      "Print what keys do: after the prefix key, without it, in your own tables and in copy mode, with where each " +
+        'binding comes from. Checks the table [keys] of the settings: there, "g" = "window.select to=last" binds a ' +
         'key to an operation, "x" = "none" unbinds it, and [keys.root] has the keys without the prefix.',
     )
     .option("--config <path>", "settings file to read (WSH_CONFIG)")

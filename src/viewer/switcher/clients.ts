@@ -21,7 +21,6 @@ export function clientsSource({ viewers, name }: Pick<Session, "viewers" | "name
         name: `${page ?? `terminal ${id}`}${id === here ? " (this one)" : ""}`,
         description: `${size.cols}x${size.rows}${readOnly ? " read-only" : ""} since ${new Date(since).toTimeString().slice(0, 5)}`,
       })),
-    preview: async () => null,
     close: async ({ target }) => viewers.all.find(({ id }) => String(id) === target)?.end({ reason: "detached" }),
   };
 }

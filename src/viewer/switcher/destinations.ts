@@ -36,8 +36,8 @@ export interface SwitcherSource {
   /** The question before a row's object is closed. */
   closes(row: SwitcherRow): string;
   list(): Promise<readonly SwitcherRow[]>;
-  /** Its current contents; null: it does not answer. */
-  preview(row: SwitcherRow): Promise<readonly string[] | null>;
+  /** Its current contents; null: it does not answer. Absent: rows have none. */
+  preview?(row: SwitcherRow): Promise<readonly string[] | null>;
   close(row: SwitcherRow): Promise<void>;
   /** Absent: rows cannot be renamed. */
   rename?(row: SwitcherRow, name: string): Promise<void>;

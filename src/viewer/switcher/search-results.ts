@@ -9,7 +9,7 @@ export async function foundSource(source: SwitcherSource, session: number, text:
     own.map(async (row) => {
       if (row.name.toLowerCase().includes(wanted)) return row;
       if (row.kind === "window") return null;
-      const lines = (await source.preview(row)) ?? [];
+      const lines = (await source.preview?.(row)) ?? [];
       return lines.some((line) => line.toLowerCase().includes(wanted)) ? row : null;
     }),
   );

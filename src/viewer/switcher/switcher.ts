@@ -93,7 +93,7 @@ export class Switcher implements OwnDialog {
     // The end of the input stays visible.
     const input = visibleInput({ before: this.prompt(), after: "" }, cols - 1);
     text(1, 1, input.text, theme.dialog_strong);
-    const left = cols < PREVIEW_COLS ? cols : Math.min(46, Math.floor(cols / 2));
+    const left = cols < PREVIEW_COLS || this.source.preview === undefined ? cols : Math.min(46, Math.floor(cols / 2));
     const shown = this.matchingRows();
     const room = Math.max(1, rows - 3);
     const index = Math.max(
@@ -322,7 +322,7 @@ export class Switcher implements OwnDialog {
   private async look(): Promise<void> {
     const place = this.place();
     if (this.over) return;
-    if (place !== undefined) {
+    if (place !== undefined && this.source.preview !== undefined) {
       const lines = await this.source.preview(place);
       if (this.over) return;
       if (this.place()?.pane === place.pane) this.lines = { pane: place.pane, lines };
