@@ -231,7 +231,7 @@ describe("starting", () => {
     [["--no-auth", "--bind", "0.0.0.0:0"], "lets anyone who can reach it run commands"],
     [["--token", "short"], "has 5 bytes"],
     [["--bind", "nowhere"], "expected ADDRESS:PORT"],
-    [["--tls-cert", "x"], "certificate and its key"],
+    [["--tls-cert", "x"], "--tls-cert needs --tls-key"],
     [["--tls-cert", "/no/cert", "--tls-key", "/no/key", "--bind", "127.0.0.1:0"], "certificate cannot be read"],
   ])("%j is refused", async (args, message) => {
     await using wsh = await Gateway.start({ args: ["--bind", "none"] });
