@@ -35,6 +35,9 @@ describe("a popup", () => {
     const { code, stdout, stderr } = await flood;
     expect({ code, stderr }).toEqual({ code: 5, stderr: expect.stringContaining("more than 1 MiB") });
     expect(stdout).toHaveLength(1_048_576);
+    // A program that puts a pipe in the place of its output stops nothing.
+    const replaces = 'f=$(readlink /proc/$$/fd/1); chmod 0 "$f"; rm "$f"; mkfifo "$f"; echo own';
+    expect(await wsh.run("popup", "dev", "--print", "--", replaces)).toMatchObject({ code: 0, stdout: "own\n" });
   });
 
   test("is refused without a terminal that shows its window, and ends with a killed program, with its caller, or by a key", async () => {

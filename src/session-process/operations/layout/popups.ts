@@ -30,7 +30,9 @@ export const popupHandlers: Pick<Handlers<"layout", LayoutCall>, "popup.open"> =
     const { parts, place } = call;
     requireShown(parts, windowWith(parts.arrangement.state, place.pane));
     const printPath = print ? writeStdinFile(parts.instance, "") : undefined;
-    const trimming = printPath === undefined ? undefined : setInterval(() => trim(printPath), TRIM_MS);
+    // The program may remove the file, lock it, or put a pipe in its place.
+    const output = printPath === undefined ? undefined : fs.openSync(printPath, "r+");
+    const trimming = output === undefined ? undefined : setInterval(() => trim(output), TRIM_MS);
     try {
       const float = { ...boundsOf({ x, y, width, height }), bare: !border, popup: true };
       const change = { pane: place.pane, side: "right", whole: false, focus: false, float } as const;
@@ -42,9 +44,10 @@ export const popupHandlers: Pick<Handlers<"layout", LayoutCall>, "popup.open"> =
       const made = { session, session_id, window, pane };
       if (!wait && !print) return made;
       const { code, signal: by } = await untilAborted(signal, closed, () => closePopup(parts, pane));
-      return { ...made, exit_code: code, signal: by, ...(printPath === undefined ? {} : printed(printPath)) };
+      return { ...made, exit_code: code, signal: by, ...(output === undefined ? {} : printed(output)) };
     } finally {
       clearInterval(trimming);
+      if (output !== undefined) fs.closeSync(output);
       if (printPath !== undefined) fs.rmSync(printPath, { force: true });
     }
   },
@@ -125,24 +128,18 @@ async function untilAborted<T>(signal: AbortSignal, result: Promise<T>, aborted:
  * Truncates an output file. The program continues to write behind the cut; the cut part takes no room, and the file's
  * size still shows that there was more.
  */
-function trim(path: string): void {
-  if ((fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 2 * MAX_PRINTED_BYTES)
-    fs.truncateSync(path, MAX_PRINTED_BYTES + 1);
+function trim(output: number): void {
+  if (fs.fstatSync(output).size > 2 * MAX_PRINTED_BYTES) fs.ftruncateSync(output, MAX_PRINTED_BYTES + 1);
 }
 
-function printed(path: string): { output: string; output_base64?: string; output_truncated?: boolean } {
-  const descriptor = fs.openSync(path, "r");
-  try {
-    const bytes = Buffer.alloc(MAX_PRINTED_BYTES + 1);
-    const length = fs.readSync(descriptor, bytes);
-    const own = bytes.subarray(0, Math.min(length, MAX_PRINTED_BYTES));
-    const output = own.toString("utf8");
-    return {
-      output,
-      ...(Buffer.from(output).equals(own) ? {} : { output_base64: own.toString("base64") }),
-      ...(length > MAX_PRINTED_BYTES ? { output_truncated: true } : {}),
-    };
-  } finally {
-    fs.closeSync(descriptor);
-  }
+function printed(file: number): { output: string; output_base64?: string; output_truncated?: boolean } {
+  const bytes = Buffer.alloc(MAX_PRINTED_BYTES + 1);
+  const length = fs.readSync(file, bytes, 0, bytes.length, 0);
+  const own = bytes.subarray(0, Math.min(length, MAX_PRINTED_BYTES));
+  const output = own.toString("utf8");
+  return {
+    output,
+    ...(Buffer.from(output).equals(own) ? {} : { output_base64: own.toString("base64") }),
+    ...(length > MAX_PRINTED_BYTES ? { output_truncated: true } : {}),
+  };
 }
