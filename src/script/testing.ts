@@ -41,6 +41,7 @@ export async function testModule(wsh: Language, orders: Orders, trace: Trace | n
           failure,
         )) ?? [];
       if (failure instanceof Error && page !== undefined) failure.message += `\nTrace: ${page}`;
+      if (failure instanceof Error) failure.stack = withoutOwnFrames(failure.stack ?? "");
       throw failure;
     } finally {
       await trace?.close();
@@ -68,6 +69,15 @@ export async function testModule(wsh: Language, orders: Orders, trace: Trace | n
 
 function nameOf({ cols, rows, term }: Project): string {
   return `${cols}x${rows}${term === undefined ? "" : ` ${term}`}`;
+}
+
+/** The stack without this runtime's frames, which say nothing about the test. */
+function withoutOwnFrames(stack: string): string {
+  const isOwn = (line: string): boolean => /^\s*at /.test(line) && line.includes(import.meta.path);
+  return stack
+    .split("\n")
+    .filter((line) => !isOwn(line))
+    .join("\n");
 }
 
 /** Path of the file that calls `test`. */

@@ -3,6 +3,7 @@ import fs from "node:fs";
 import os from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
+import { MAX_SIDE, MIN_PANE_COLS, MIN_PANE_ROWS } from "../../protocol/size.ts";
 import type { Project } from "../../script/orders.ts";
 import { collect, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
@@ -97,6 +98,15 @@ function projectsOf({ size = ["80x24"], term }: TestOptions): Project[] {
     const [, cols, rows] = /^(\d{1,4})x(\d{1,4})$/.exec(text) ?? [];
     if (cols === undefined || rows === undefined) throw new UsageError(`'${text}' is not a size such as 80x24`);
     const cells = { cols: Number(cols), rows: Number(rows) };
+    // The programs would get another size than the test's name says.
+    if (
+      Math.min(cells.cols - MIN_PANE_COLS, cells.rows - MIN_PANE_ROWS) < 0 ||
+      Math.max(cells.cols, cells.rows) > MAX_SIDE
+    )
+      throw new UsageError(
+        `no terminal is ${text}`,
+        `Sizes are from ${MIN_PANE_COLS}x${MIN_PANE_ROWS} to ${MAX_SIDE}x${MAX_SIDE}.`,
+      );
     return term === undefined ? [cells] : term.map((name) => ({ ...cells, term: name }));
   });
 }

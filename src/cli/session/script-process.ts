@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { connect, type WshClient, WshError } from "../../client/client.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { readyTimeoutMs } from "../../launch/launch.ts";
 import { ownProgram } from "../../launch/own-program.ts";
 import { installScripts } from "../../launch/script-files.ts";
 import { startServer } from "../../launch/server.ts";
@@ -50,11 +51,12 @@ export async function carryOut(
   }
 }
 
-/** How often an unused server that ended between two checks is started again. */
-const ATTEMPTS = 3;
+/** A server that ends is there for a while and answers no more: the pause until the next attempt, in ms. */
+const RETRY_MS = 20;
 
 async function connected(instance: Instance): Promise<WshClient> {
-  for (let attempt = 1; ; attempt++) {
+  const deadline = performance.now() + readyTimeoutMs;
+  for (;;) {
     await startServer(instance);
     try {
       const client = await connect({ socket: instance.httpSocket });
@@ -62,7 +64,8 @@ async function connected(instance: Instance): Promise<WshClient> {
       await client.call("server.info", {});
       return client;
     } catch (thrown) {
-      if (WshError.from(thrown).code !== "server_unavailable" || attempt === ATTEMPTS) throw thrown;
+      if (WshError.from(thrown).code !== "server_unavailable" || performance.now() > deadline) throw thrown;
+      await Bun.sleep(RETRY_MS);
     }
   }
 }
