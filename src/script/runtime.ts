@@ -14,6 +14,8 @@ import { ORDERS_VARIABLE, type Orders, type ScriptOrders } from "./orders.ts";
 import { testModule } from "./testing.ts";
 import { Trace } from "./trace.ts";
 
+/** Interval of looks at whether the `wsh` that started this process was killed, in ms: it cannot pass that on. */
+const PARENT_MS = 500;
 /** Most stack frames of a failure that a message shows after its line. */
 const MAX_FRAMES = 3;
 
@@ -130,8 +132,18 @@ function untraced(thrown: unknown): string {
   return `the trace cannot be written: ${thrown instanceof Error ? thrown.message : thrown}`;
 }
 
-/** Calls back with the first signal that would end this process, unless the program handles that signal itself. */
+/**
+ * Calls back with the first signal that would end this process, unless the program handles that signal itself; with
+ * SIGHUP when its parent is gone.
+ */
 function onSignal(hear: (name: string, number: number) => void): void {
+  const parent = process.ppid;
+  const look = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(look);
+    hear("SIGHUP", os.constants.signals.SIGHUP);
+  }, PARENT_MS);
+  look.unref();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     const own = (): void => {
       if (process.listenerCount(name) > 1) return;

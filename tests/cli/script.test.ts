@@ -171,15 +171,22 @@ test("an unawaited failure ends a script at once, with its line, and no session 
     stdout: "",
     stderr: expect.stringMatching(/^the trace cannot be written: /),
   });
-  const waiting = wsh.spawn([
-    "script",
-    "-e",
-    'await open(); await (await open({ tags: ["second"] })).waitFor("never")',
-  ]);
-  await until("both sessions", async () => (await wsh.list()).some(({ tags }) => tags.includes("second")) || null);
-  waiting.kill("SIGTERM");
-  expect(await waiting.exited).toBe(143);
-  expect((await wsh.list()).filter(({ name }) => name.startsWith("script-"))).toEqual([]);
+  const own = async () => (await wsh.list()).filter(({ name }) => name.startsWith("script-"));
+  for (const [signal, code] of [
+    ["SIGTERM", 143],
+    ["SIGKILL", 137],
+  ] as const) {
+    const waiting = wsh.spawn([
+      "script",
+      "-e",
+      'await open(); await (await open({ tags: ["second"] })).waitFor("never")',
+    ]);
+    await until("both sessions", async () => (await own()).some(({ tags }) => tags.includes("second")) || null);
+    waiting.kill(signal);
+    expect(await waiting.exited).toBe(code);
+    // The program of a killed `wsh` ends soon.
+    await until("no session", async () => (await own()).length === 0 || null);
+  }
 });
 
 test("a server killed in the middle of a step fails the script and the tool, and no step is done twice", async () => {

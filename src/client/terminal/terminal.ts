@@ -289,7 +289,9 @@ export class Terminal implements AsyncDisposable {
   /** Ends the session if it was made by `open` without a name. */
   async close(): Promise<void> {
     if (!this.owned || this.isClosed) return;
-    await this.unlessGone(this.ask("session.kill", {}));
+    await this.ask("session.kill", {}).catch((thrown) => {
+      if (!isGone(thrown) && WshError.from(thrown).code !== "session_crashed") throw thrown;
+    });
     this.isClosed = true;
   }
 
