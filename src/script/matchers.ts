@@ -5,6 +5,7 @@
 import fs from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { StepOptions, Terminal } from "../client/terminal/language.ts";
+import { written } from "../client/terminal/steps.ts";
 import { asSvg, asText } from "./picture.ts";
 
 /** A screen that has not changed for this long (in ms) counts as complete. */
@@ -45,7 +46,7 @@ export function matchers(update: boolean): (terminal: Terminal) => TerminalMatch
       async toShow(what, options) {
         await terminal.holding(
           own.toShow,
-          `toShow(${describe(what)})`,
+          `toShow(${written(what)})`,
           (screen) => screen.find(what) !== null,
           options,
           true,
@@ -85,7 +86,7 @@ export function matchers(update: boolean): (terminal: Terminal) => TerminalMatch
       },
       not: {
         async toShow(what, options) {
-          const text = `not.toShow(${describe(what)})`;
+          const text = `not.toShow(${written(what)})`;
           await terminal.holding(own.not.toShow, text, (screen) => screen.find(what) === null, options);
         },
       },
@@ -109,12 +110,14 @@ function from(matcher: (...given: never[]) => unknown, message: string): Error {
   return error;
 }
 
-function describe(what: string | RegExp): string {
-  return typeof what === "string" ? JSON.stringify(what) : String(what);
-}
+/** Bytes of a name in a file's name, without what stands before and after it. */
+const MAX_SLUG = 80;
 
+/** A name of a file; a longer one ends with a hash of the whole, since sizes and TERMs are at the end. */
 export function slug(name: string): string {
-  return name.replace(/[^A-Za-z0-9._]+/g, "-").slice(0, 80);
+  const text = name.replace(/[^\p{L}\p{M}\p{N}._]+/gu, "-");
+  if (Buffer.byteLength(text) <= MAX_SLUG) return text;
+  return `${Buffer.from(text).toString("utf8", 0, MAX_SLUG).replaceAll("\uFFFD", "")}-${Bun.hash.crc32(name).toString(16)}`;
 }
 
 /** The lines that differ, from both texts. */
