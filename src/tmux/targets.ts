@@ -87,9 +87,12 @@ export class Targets {
       if (index < 0) throw new TmuxError(`can't find window: ${name}`);
       return { session, index, window: session.windows.find((each) => each.index === index) ?? null };
     }
+    if (/^\d+$/.test(name)) {
+      const index = Number(name);
+      return { session, index, window: session.windows.find((each) => each.index === index) ?? null };
+    }
     const match = windowIn(session, written.window);
     if (match !== null) return { session, index: match.index, window: match };
-    if (/^\d+$/.test(name)) return { session, index: Number(name), window: null };
     const other = written.isWindowOnly ? null : this.sessionOrNull(written.window);
     if (other !== null) return { session: other, index: null, window: null };
     throw new TmuxError(`can't find window: ${name}`);

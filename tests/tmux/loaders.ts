@@ -85,6 +85,18 @@ export const loaders: Readonly<Record<string, readonly string[]>> = {
     ...["splitw -c / -t titles:0", "select-pane -t titles:0.1 -T logs", "select-layout -t titles:0 even-vertical"],
     ...["select-pane -t titles:0.0", "select-window -t titles:0"],
   ],
+  "tmuxinator, several windows, with names that are numbers": [
+    "new-session -d -s numbers -n 222 -x 81 -y 31",
+    ...["send-keys -t numbers:0 cd\\ /usr C-m", "send-keys -t numbers:0.0 cat C-m"],
+    "new-window -c /usr -t numbers:1 -n 3",
+    ...["set-window-option -t numbers:1 synchronize-panes on", "send-keys -t numbers:1.0 one C-m"],
+    ...["splitw -c /usr -t numbers:1", "select-layout -t numbers:1 tiled", "send-keys -t numbers:1.1 two C-m"],
+    ...["select-layout -t numbers:1 tiled", "select-layout -t numbers:1 even-horizontal", "select-pane -t numbers:1.0"],
+    "new-window -c / -t numbers:2 -n 22",
+    ...["splitw -c /tmp -t numbers:2", "select-layout -t numbers:2 tiled", "send-keys -t numbers:2.1 three C-m"],
+    ...["select-layout -t numbers:2 even-vertical", "set-window-option -t numbers:2 synchronize-panes on"],
+    ...["new-window -c /etc -t numbers:3 -n 4.5", "select-window -t numbers:2", "select-pane -t numbers:2.1"],
+  ],
   "tmuxinator, nameless": [
     "new-session -d -s nameless -x 81 -y 31",
     ...["send-keys -t nameless:0 cd\\ / C-m", "new-window -c / -t nameless:1 -n other"],

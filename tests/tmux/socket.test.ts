@@ -171,6 +171,10 @@ testWith("tmux")("the binary `tmux` at $TMUX: commands, standard input, failures
   expect((await ran(["switch-client", "-l"])).stderr).toBe("");
   await shows("dev");
   expect((await ran(["display-message", "-p", "#{client_session} #{client_last_session}"])).stdout).toBe("dev aside\n");
+  // A session without a size is as large as the terminal that was used last.
+  const size = ["display-message", "-p", "#{window_width}x#{window_height}"];
+  const wide = (await ran(size)).stdout;
+  expect((await ran(["new-session", "-d", "-s", "sized", "cat", ";", ...size, ";", "kill-session"])).stdout).toBe(wide);
   // What a command runs talks to this socket, also for a caller outside of sessions.
   const outside = await wsh.ok("tmux", "run-shell", 'echo "$TMUX #{client_name}"; tmux display-message -p "#S"');
   expect(outside).toStartWith(`${(around.TMUX ?? "").replace(/,.*/, "")},`);

@@ -8,7 +8,7 @@ import { type Command, command, wholeNumber } from "./command.ts";
 import { freeIndex, givenVariables, keepName, ownName, programOf, visible } from "./start.ts";
 import { nameWindow } from "./windows.ts";
 
-/** Size of a session without a terminal, as in tmux. */
+/** Size of a session where no terminal is attached to any, as in tmux. */
 const SIZE = { rows: 24, cols: 80 };
 const MOST_CELLS = 1000;
 
@@ -90,13 +90,14 @@ async function newSession(run: Run, args: Arguments): Promise<void> {
   if (!args.has("d") && !run.backend.hasTerminal) throw new TmuxError("open terminal failed: not a terminal");
   const program = await programOf(run, args, null);
   const own = shown === null ? null : freeName(ownName(shown), model.sessions);
+  const usual = usualSize(model.sessions);
   const wanted = {
     name: own,
     command: program.command,
     cwd: program.cwd,
     env: program.env ?? null,
-    rows: side(args.get("y"), "height", SIZE.rows),
-    cols: side(args.get("x"), "width", SIZE.cols),
+    rows: side(args.get("y"), "height", usual.rows),
+    cols: side(args.get("x"), "width", usual.cols),
   };
   const info = await run.backend.create(wanted).catch((thrown) => {
     // A session of this name exists that the caller may not know.
@@ -133,6 +134,14 @@ async function sessionOf(run: Run, target: string): Promise<Session> {
   const session = model.sessions.find((each) => each.target === target);
   if (session === undefined) throw new TmuxError("create window failed: its command has ended");
   return session;
+}
+
+/** The size of the attached session that was used last, so that layouts fit the terminal that shows them next. */
+function usualSize(sessions: readonly Session[]): { readonly rows: number; readonly cols: number } {
+  const [last] = sessions
+    .flatMap(({ info }) => (info.attached > 0 ? [info] : []))
+    .toSorted((a, b) => a.last_activity_ms - b.last_activity_ms);
+  return last ?? SIZE;
 }
 
 /** @throws TmuxError `width invalid` */
