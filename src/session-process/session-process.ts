@@ -178,8 +178,15 @@ export class SessionProcess implements SessionParts, Served {
     return null;
   }
 
+  private async recovered(target: string | undefined): Promise<void> {
+    await this.recovering.get(this.meant(target) ?? "");
+  }
+
   async between(request: PeerRequest): Promise<unknown> {
-    if (request.op === "peer.resolve") return this.resolve(request);
+    if (request.op === "peer.resolve") {
+      if (this.recovering.size > 0) await this.recovered(request.target);
+      return this.resolve(request);
+    }
     if (request.op === "peer.checkpoint") {
       const { folder } = v.parse(SaveToSchema, request.input);
       const directory = unnamedDir(this.instance, folder);
@@ -204,7 +211,7 @@ export class SessionProcess implements SessionParts, Served {
   async operate(request: PeerRequest): Promise<unknown> {
     const answered = this.priority.asked();
     try {
-      if (this.recovering.size > 0) await this.recovering.get(this.meant(request.target) ?? "");
+      if (this.recovering.size > 0) await this.recovered(request.target);
       return await (await this.load()).operate(this, request);
     } finally {
       answered();

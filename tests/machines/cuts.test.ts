@@ -13,7 +13,13 @@ import { until } from "../support/until.ts";
 import type { Wsh } from "../support/wsh.ts";
 
 const isFull = process.env.WSH_TEST_FULL !== undefined;
-setDefaultTimeout(isFull ? 1_800_000 : 120_000);
+setDefaultTimeout(isFull ? 600_000 : 120_000);
+
+/** A connection that stays lost is given up sooner: this is waited for at every fourth message. */
+const wsh = {
+  config: 'agents_may = "everything"\n',
+  intervals: { peerPing: 1_000, peerAgain: 3_000, peerBegin: 5_000 },
+};
 
 /** Longest time until a machine is reachable again, in ms. */
 const THERE_MS = 60_000;
@@ -110,7 +116,10 @@ interface Machines extends AsyncDisposable {
 }
 
 async function bySsh(): Promise<Machines> {
-  const two = await TwoMachines.start({ remote: { config: 'agents_may = "everything"\n' } });
+  // A login by ssh takes longer.
+  const intervals = { ...wsh.intervals, peerAgain: 8_000 };
+  const two = await TwoMachines.start({ local: { intervals }, remote: { ...wsh, intervals } });
+  await two.remote.server();
   const file = two.sshd.clientConfig("m1");
   const text = fs.readFileSync(file, "utf8");
   const proxy = await CutProxy.to(Number(/Port (\d+)/.exec(text)?.[1]));
@@ -131,7 +140,7 @@ async function byNats(cut: "m1" | "me"): Promise<Machines> {
   let proxy: CutProxy | null = null;
   const users = [{ name: "m1", role: "machine" } as const, { name: "me", role: "operate" } as const];
   const fleet = await TestFleet.start(users, {
-    wsh: { config: 'agents_may = "everything"\n' },
+    wsh,
     async way(user, url) {
       if (user !== cut) return null;
       proxy = await CutProxy.to(Number(new URL(url).port));
@@ -230,7 +239,7 @@ if (!isFull) {
           const each = Object.keys(interfaces).map(async (name) => {
             await using machines = await open();
             // A connection that stays lost is waited for.
-            await everyCut(machines, name, loss, loss === "snap" ? 1 : 3);
+            await everyCut(machines, name, loss, loss === "snap" ? 1 : 4);
           });
           await Promise.all(each);
         });

@@ -9,7 +9,7 @@ import { seededRandom } from "./terminals/outer-screen.ts";
 /** Mutations in an ordinary run: a second or two for all parsers. */
 const BRIEF_ROUNDS = 3_000;
 /** With WSH_TEST_FULL=1, in ms for each parser. */
-const FULL_MS = 60_000;
+const FULL_MS = 30_000;
 /** Longest input made by mutation. */
 const MAX_LENGTH = 64 * 1024;
 

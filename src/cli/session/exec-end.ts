@@ -52,7 +52,9 @@ export async function sayReady(ready: Ready, { json, until = [] }: ExecOptions, 
 
 /** The command's record, at its end or at the end of the wait. */
 export async function untilFinished(session: SessionClient, id: number, signal: AbortSignal): Promise<CommandRecord> {
-  const wait = { any_of: ["command_finished" as const], command_id: id, max_wait_ms: MAX_WAIT_MS };
+  // A wait continues as long as it lasts while another machine is away.
+  const max_wait_ms = session.machine === null ? MAX_WAIT_MS : intervals.peerAgain;
+  const wait = { any_of: ["command_finished" as const], command_id: id, max_wait_ms };
   while (!signal.aborted) {
     const { decided_by } = await session.call("wait", wait, signal);
     if (decided_by !== "timeout") break;
