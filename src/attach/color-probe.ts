@@ -66,7 +66,7 @@ export interface Answers {
 }
 
 export class Probe {
-  private known: Answers = {};
+  private received: Answers = {};
   private columns: number[] = [];
   private askedAt: number | null = null;
   private readonly answered = Promise.withResolvers<void>();
@@ -87,12 +87,12 @@ export class Probe {
     const attributes = /^\x1b\[\?([\d;]*)c$/.exec(text)?.[1];
     if (attributes !== undefined) {
       // The first is the terminal's level.
-      if (attributes.split(";").slice(1).includes(SIXEL)) this.known = { ...this.known, sixel: true };
-      this.learned(this.known);
+      if (attributes.split(";").slice(1).includes(SIXEL)) this.received = { ...this.received, sixel: true };
+      this.learned(this.received);
       this.answered.resolve();
       return;
     }
-    this.known = { ...this.known, ...this.read(text) };
+    this.received = { ...this.received, ...this.read(text) };
   }
 
   private read(text: string): Answers {
@@ -106,12 +106,12 @@ export class Probe {
     if (flags !== undefined) return { keyboardFlags: Number(flags) & 0x1f };
     if (/^\x1b_Gi=31;OK/.test(text)) return { graphics: true };
     const cell = parseCell(text);
-    if (cell !== null) return { colors: { ...this.known.colors, cell } };
+    if (cell !== null) return { colors: { ...this.received.colors, cell } };
     const depth = parseDepth(text);
     // A terminal that reports true colour has it, whatever else it reports.
-    if (depth !== null) return this.known.depth === "truecolor" ? {} : { depth };
+    if (depth !== null) return this.received.depth === "truecolor" ? {} : { depth };
     const color = parseColor(text);
-    return color === null ? {} : { colors: { ...this.known.colors, [color.name]: color.rgb } };
+    return color === null ? {} : { colors: { ...this.received.colors, [color.name]: color.rgb } };
   }
 
   /** Resolves when the answers are here, or are unlikely to come. */

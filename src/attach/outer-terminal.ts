@@ -51,7 +51,7 @@ export class OuterTerminal {
   readonly device: PersonDevice | null;
   private readonly raw: RawMode | null;
   private readonly inputFd: number | null;
-  private readonly own: number[] = [];
+  private readonly ownFds: number[] = [];
   private reader: ByteReader | null = null;
   private restored = false;
   private hasLeft = false;
@@ -252,7 +252,7 @@ export class OuterTerminal {
     try {
       const own = fs.openSync(path, access | O_NOCTTY | O_NONBLOCK);
       if (fs.fstatSync(own).rdev === fs.fstatSync(fd).rdev) {
-        this.own.push(own);
+        this.ownFds.push(own);
         return own;
       }
       fs.closeSync(own);

@@ -6,7 +6,7 @@ import type { Clock } from "./clock.ts";
 
 export class Alarm {
   private timer: Disposable | null = null;
-  private at = Number.POSITIVE_INFINITY;
+  private dueAt = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly clock: Clock,
@@ -18,13 +18,13 @@ export class Alarm {
    * it fires and resets the alarm, which saves a timer per byte of output.
    */
   set(at: number): void {
-    if (this.timer !== null && this.at <= at) return;
+    if (this.timer !== null && this.dueAt <= at) return;
     this.clear();
     if (at === Number.POSITIVE_INFINITY) return;
-    this.at = at;
+    this.dueAt = at;
     this.timer = this.clock.after(Math.max(0, Math.ceil(at - this.clock.now())), () => {
       this.timer = null;
-      this.at = Number.POSITIVE_INFINITY;
+      this.dueAt = Number.POSITIVE_INFINITY;
       this.ring();
     });
   }
@@ -32,6 +32,6 @@ export class Alarm {
   clear(): void {
     this.timer?.[Symbol.dispose]();
     this.timer = null;
-    this.at = Number.POSITIVE_INFINITY;
+    this.dueAt = Number.POSITIVE_INFINITY;
   }
 }

@@ -53,7 +53,7 @@ export async function requireMaySave(
 function ownerOfStored(instance: Instance, session: string, label: string | undefined) {
   try {
     const kept =
-      label === undefined ? findCrashed(instance, parseTarget(session)) : findNamed(instance, session, label).kept;
+      label === undefined ? findCrashed(instance, parseTarget(session)) : findNamed(instance, session, label).stored;
     return kept.session.owner ?? null;
   } catch (thrown) {
     if (!(thrown instanceof WshError)) throw thrown;

@@ -61,15 +61,15 @@ export async function listAll(
     return isAsked ? [{ session: sessionId(number), code, message }] : [];
   });
   const searched = [
-    ...crashedSessions.map((kept) => ({ kept, label: null })),
-    ...named.map(({ kept, folder }) => ({ kept, label: folder.label })),
+    ...crashedSessions.map((stored) => ({ stored, label: null })),
+    ...named.map(({ stored, folder }) => ({ stored, label: folder.label })),
   ];
   const matching = search === undefined ? null : await searchAll(searched, search);
   const shown = matching === null ? searched : searched.filter((each) => matching.found.has(each));
-  const isShown = (of: CrashedSession): boolean => shown.some(({ kept }) => kept === of);
+  const isShown = (of: CrashedSession): boolean => shown.some(({ stored }) => stored === of);
   return {
     crashed: crashedSessions.filter(isShown).map((crashed) => crashInfo(crashed, hostname)),
-    named: named.filter(({ kept }) => isShown(kept)).map((each) => listed(instance, each)),
+    named: named.filter(({ stored }) => isShown(stored)).map((each) => listed(instance, each)),
     ...(matching === null ? {} : { matches: [...matching.found.values()].flat(), incomplete: matching.incomplete }),
     unreadable: [
       ...damaged,
@@ -90,8 +90,8 @@ export async function restoreAsked(
   restorer: Restorer,
 ): Promise<OperationOutput<"checkpoint.restore">> {
   if (label !== undefined && session !== undefined) {
-    const { info, kept } = await restoreNamed(instance, session, { label, as }, restorer);
-    return { restored: [info], left_out: leftOut(kept, info.name), failed: [] };
+    const { info, stored } = await restoreNamed(instance, session, { label, as }, restorer);
+    return { restored: [info], left_out: leftOut(stored, info.name), failed: [] };
   }
   if (session !== undefined) {
     const crashed = await findRestorable(instance, session);
@@ -156,7 +156,7 @@ export async function forgetAsked(
     let bytes = removeSession(sessionDir(instance, number));
     const folders = namedFolders(instance, number);
     for (const { label } of folders) bytes += removeNamed(instance, number, label);
-    const name = (readable ?? named[0]?.kept)?.session.name ?? null;
+    const name = (readable ?? named[0]?.stored)?.session.name ?? null;
     forgotten.push({ id: sessionId(number), name, bytes, labels: folders.map(({ label }) => label) });
   }
   return { forgotten };

@@ -7,7 +7,7 @@
 import type { ClientStreams } from "./served-session.ts";
 
 export interface Streams {
-  readonly known: import("../viewer/terminal/known-terminals.ts").KnownTerminals;
+  readonly knownTerminals: import("../viewer/terminal/known-terminals.ts").KnownTerminals;
   readonly TerminalStream: typeof import("../viewer/terminal/attached-terminal.ts").TerminalStream;
   readonly askTerminal: typeof import("../viewer/terminal/requests.ts").askTerminal;
   readonly WindowStream: typeof import("./window-stream.ts").WindowStream;
@@ -49,7 +49,7 @@ export class StreamCode {
       import("../viewer/terminal/known-terminals.ts"),
       this.clients(),
     ]);
-    this.now = { known: new KnownTerminals(), TerminalStream, askTerminal, WindowStream, clients };
+    this.now = { knownTerminals: new KnownTerminals(), TerminalStream, askTerminal, WindowStream, clients };
     // Lets the pending requests continue first.
     setImmediate(() => {
       const { early } = this;

@@ -367,7 +367,7 @@ export class SessionServer implements PeerHandler {
     const { serving } = this;
     if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection already carries a stream");
     this.shares.openStream(serving.session, request, peer);
-    const policy = { ...this.policy, known: code.known };
+    const policy = { ...this.policy, knownTerminals: code.knownTerminals };
     const { shown, session } = serving.shown(request, peer);
     const stream = new code.TerminalStream(session, shown, peer, request, policy);
     const { by } = stream;

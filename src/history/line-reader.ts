@@ -30,7 +30,7 @@ export class LineReader {
   begun = 0;
   private last: { readonly text: string; readonly fields: LastFields } | null = null;
   /** End of the read part of the line. */
-  private at = 0;
+  private readEnd = 0;
 
   /** Like readLine: returns the command; its numbers are in `seq` and `begun`. */
   read(line: string): HistoryRecord | null {
@@ -54,16 +54,16 @@ export class LineReader {
 
   /** Returns null for a line that differs from the usual form. */
   private quickly(line: string, lastLength: number, last: LastFields): HistoryRecord | null {
-    this.at = 0;
+    this.readEnd = 0;
     this.seq = this.number(line, SEQ);
-    this.begun = line.startsWith(BEGUN, this.at) ? this.number(line, BEGUN) : 0;
+    this.begun = line.startsWith(BEGUN, this.readEnd) ? this.number(line, BEGUN) : 0;
     const command = this.text(line, COMMAND);
     const cwd = this.text(line, CWD);
     const started_at = this.number(line, STARTED_AT);
     const duration_ms = this.number(line, DURATION);
     const exit_code = this.number(line, EXIT_CODE);
     // A part that is not as expected ends before the rest of the line.
-    if (this.at !== line.length - lastLength || this.seq < 1 || command === null || cwd === null) return null;
+    if (this.readEnd !== line.length - lastLength || this.seq < 1 || command === null || cwd === null) return null;
     const { signal, session, session_id, pane_id, shell, by, output } = last;
     return {
       command,
@@ -83,8 +83,8 @@ export class LineReader {
 
   /** An unsigned integer after a name; reading stops before anything else. */
   private number(line: string, name: string): number {
-    if (!line.startsWith(name, this.at)) return 0;
-    const start = this.at + name.length;
+    if (!line.startsWith(name, this.readEnd)) return 0;
+    const start = this.readEnd + name.length;
     let value = 0;
     let offset = start;
     for (; ; offset++) {
@@ -94,17 +94,17 @@ export class LineReader {
     }
     const digits = offset - start;
     const hasLeadingZero = digits > 1 && line.charCodeAt(start) === ZERO;
-    if (digits > 0 && digits <= MOST_DIGITS && !hasLeadingZero) this.at = offset;
+    if (digits > 0 && digits <= MOST_DIGITS && !hasLeadingZero) this.readEnd = offset;
     return value;
   }
 
   /** Text after a name and a quote, up to the next quote; null when a character is escaped. */
   private text(line: string, name: string): string | null {
-    if (!line.startsWith(name, this.at)) return null;
-    const start = this.at + name.length;
+    if (!line.startsWith(name, this.readEnd)) return null;
+    const start = this.readEnd + name.length;
     const end = line.indexOf('"', start);
     if (end === -1) return null;
-    this.at = end;
+    this.readEnd = end;
     const text = line.slice(start, end);
     return ESCAPED.test(text) ? null : text;
   }

@@ -9,7 +9,7 @@ import { RUNNING_FILE } from "../platform/own-process.ts";
 
 interface ExecutableFacts {
   /** Path of the running executable, links resolved. */
-  readonly own: string;
+  readonly running: string;
   /** The name by which this process was called. */
   readonly called: string;
   readonly isThere: (path: string) => boolean;
@@ -17,28 +17,30 @@ interface ExecutableFacts {
 }
 
 /** @returns the file, and whether it may be another version; `own` without any */
-export function programFile({ own, called, isThere, inPath }: ExecutableFacts): { path: string; isOther: boolean } {
-  const same = [own, RUNNING_FILE].find(isThere);
+export function programFile({ running, called, isThere, inPath }: ExecutableFacts): { path: string; isOther: boolean } {
+  const same = [running, RUNNING_FILE].find(isThere);
   if (same !== undefined) return { path: same, isOther: false };
-  const named = [...brewLinks(own), ...(isAbsolute(called) ? [called] : [])].find(isThere);
+  const named = [...brewLinks(running), ...(isAbsolute(called) ? [called] : [])].find(isThere);
   const found = named ?? inPath(nameOf(called)) ?? inPath("wsh");
-  return { path: found ?? own, isOther: found !== null };
+  return { path: found ?? running, isOther: found !== null };
 }
 
 let isSaid = false;
 
 /** The program's file; if it may be another version, standard error (of a server its log) reports that once. */
 export function ownProgram(): string {
-  const own = process.execPath;
+  const running = process.execPath;
   const { path, isOther } = programFile({
-    own,
+    running,
     called: process.argv0,
     isThere: (candidate) => fs.existsSync(candidate),
     inPath: (name) => Bun.which(name),
   });
   if (isOther && !isSaid) {
     isSaid = true;
-    process.stderr.write(`wsh: ${own}, which this process runs, is gone, as after an upgrade: ${path} is started\n`);
+    process.stderr.write(
+      `wsh: ${running}, which this process runs, is gone, as after an upgrade: ${path} is started\n`,
+    );
   }
   return path;
 }

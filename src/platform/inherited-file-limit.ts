@@ -12,15 +12,15 @@ import { readText } from "./readable.ts";
 /** Carries the limit to a server, whose own parent was raised already. Taken out of the environment when read. */
 export const nofileVariable = "WSH_NOFILE";
 
-let known: number | null | undefined;
+let cachedLimit: number | null | undefined;
 
 /**
  * The soft RLIMIT_NOFILE that this process was started with, on macOS the usual one; null when it cannot be read (a
  * hidden /proc) or there was no limit. Call it once before starting children that should not see WSH_NOFILE.
  */
 export function originalNofile(): number | null {
-  known ??= fromEnvironment() ?? platform().limits.openFiles ?? fromParent();
-  return known;
+  cachedLimit ??= fromEnvironment() ?? platform().limits.openFiles ?? fromParent();
+  return cachedLimit;
 }
 
 function fromEnvironment(): number | null {

@@ -71,7 +71,7 @@ export class PortScan {
   }
 
   /** Ports on which processes of the program listen, with the program's name; null: the system does not report them. */
-  own(known: KnownProcesses): ReadonlyMap<number, string> | null {
+  ownPorts(known: KnownProcesses): ReadonlyMap<number, string> | null {
     const tree = this.treeOf(known);
     if (tree === null || tree.members.length >= MAX_PROCESSES) return null;
     const sockets = [...tree.namespaces].flatMap(([namespace, pid]) => this.tableOf(namespace, pid) ?? []);

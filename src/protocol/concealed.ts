@@ -13,7 +13,7 @@ export interface Concealment {
   /** Ids of private sessions, and of sessions about which nothing is known. */
   readonly hidden: ReadonlySet<string>;
   /** Ids of the agent's own sessions. */
-  readonly own: ReadonlySet<string>;
+  readonly ownSessions: ReadonlySet<string>;
 }
 
 /** @param past sessions that were private and may have ended */
@@ -29,7 +29,7 @@ export function concealmentOf(
   const running = new Set(idsOf(sessions));
   const ended = past.filter((each) => !running.has(each.id) && !isOwn(each));
   const concealed = sessions.filter((info) => isConcealed(info, agent) || isUnknown(info));
-  return { hidden: new Set(idsOf([...concealed, ...ended])), own: new Set(idsOf(sessions.filter(isOwn))) };
+  return { hidden: new Set(idsOf([...concealed, ...ended])), ownSessions: new Set(idsOf(sessions.filter(isOwn))) };
 }
 
 /** @param agent null: another caller */
@@ -82,8 +82,8 @@ export function eventSeenBy(event: LifecycleEvent, agent: Owner | null): Lifecyc
 export function recordSeen(event: RecordedEvent, concealment: Concealment | null): RecordedEvent | null {
   const { session, session_id, at, old_name, private: wasPrivate = false } = event;
   if (concealment === null) return event;
-  const { hidden, own } = concealment;
-  if (!hidden.has(session_id) && (!wasPrivate || own.has(session_id))) return event;
+  const { hidden, ownSessions } = concealment;
+  if (!hidden.has(session_id) && (!wasPrivate || ownSessions.has(session_id))) return event;
   if (!["session_created", "session_renamed", "session_destroyed"].includes(event.event)) return null;
   const named = { event: event.event, at, session, session_id, tags: [], private: true };
   return old_name === undefined ? named : { ...named, old_name };

@@ -99,8 +99,8 @@ function bodyOf(message: StreamMessage): Uint8Array {
 }
 
 /** `2/5` of a piece; null: invalid. */
-export function parsePart(text: string): { readonly at: number; readonly of: number } | null {
+export function parsePart(text: string): { readonly index: number; readonly of: number } | null {
   const [all, at = "", of = ""] = /^(\d{1,2})\/(\d{1,2})$/.exec(text) ?? [];
   const [place, count] = [Number(at), Number(of)];
-  return all === undefined || place >= count || count > MAX_PARTS ? null : { at: place, of: count };
+  return all === undefined || place >= count || count > MAX_PARTS ? null : { index: place, of: count };
 }

@@ -18,7 +18,7 @@ interface PaneClaim {
   readonly owner: number;
   readonly session: number;
   /** Number of the session's panes, and the limits of session and instance. */
-  readonly own: number;
+  readonly paneCount: number;
   readonly maxPanes: number;
   readonly maxAll: number;
 }
@@ -28,9 +28,9 @@ interface PaneClaim {
  * @throws WshError resource_limit_reached when the session, or all sessions together, are at their limit
  */
 export async function claimPane(instance: Instance, claim: PaneClaim): Promise<number> {
-  const { owner, session, own, maxPanes, maxAll } = claim;
+  const { owner, session, paneCount, maxPanes, maxAll } = claim;
   return withDirectoryLock(instance.sessionsDir, async () => {
-    if (own >= maxPanes) throw tooMany(`session '${sessionId(session)}' has ${own}`);
+    if (paneCount >= maxPanes) throw tooMany(`session '${sessionId(session)}' has ${paneCount}`);
     // Every process has a pane that needs no link.
     const countAll = ({
       ids,

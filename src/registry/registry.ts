@@ -97,10 +97,10 @@ export function isRegistered(instance: Instance, id: number): boolean {
 export async function renameSession(instance: Instance, id: number, given: string): Promise<string> {
   const name = checkSessionName(given);
   await withDirectoryLock(instance.sessionsDir, () => {
-    const { own, entry } = ownLinks(instance, id);
+    const { nameLinks, entry } = ownLinks(instance, id);
     if (entry.name === name) return;
     linkName(instance, entry, name, entry.ended);
-    for (const link of own) unlinkName(instance, link.file);
+    for (const link of nameLinks) unlinkName(instance, link.file);
   });
   return name;
 }
@@ -264,20 +264,20 @@ async function setEnded(instance: Instance, session: number | KnownLinks, ended:
   const id = typeof session === "number" ? session : session.id;
   await withDirectoryLock(instance.sessionsDir, () => {
     if (ended && typeof session !== "number" && endKnown(instance, session)) return;
-    const { own, entry } = ownLinks(instance, id);
+    const { nameLinks, entry } = ownLinks(instance, id);
     if (entry.name === null || entry.ended === ended) return;
-    const live = own.find((link) => link.endedId === null);
+    const live = nameLinks.find((link) => link.endedId === null);
     if (live !== undefined) endName(instance, id, live.file);
     else linkName(instance, entry, entry.name, false);
-    for (const link of own) if (link !== live) unlinkName(instance, link.file);
+    for (const link of nameLinks) if (link !== live) unlinkName(instance, link.file);
   });
 }
 
-function ownLinks(instance: Instance, id: number): { entry: SessionEntry; own: readonly NameLink[] } {
+function ownLinks(instance: Instance, id: number): { entry: SessionEntry; nameLinks: readonly NameLink[] } {
   const { entries, links } = snapshot(instance);
   const entry = entries.find((candidate) => candidate.id === id);
   if (entry === undefined) throw new WshError("session_not_found", `no session '${paneId(id)}' in '${instance.name}'`);
-  return { entry, own: links.filter(({ owner }) => owner === id) };
+  return { entry, nameLinks: links.filter(({ owner }) => owner === id) };
 }
 
 /** Ends a name by a rename, which needs no room: an ended session's name becomes free on a full disk too. */

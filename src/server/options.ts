@@ -14,7 +14,7 @@ import type { TlsFiles } from "./http/tls-files.ts";
 export interface ViewKeys
   extends Pick<Attach, "prefix" | "bindings" | "mode_keys" | "repeat_ms" | "escape_ms" | "key_help_ms"> {
   /** The part that the page itself shows. */
-  readonly told?: Omit<Extract<ViewMessage, { type: "keys" }>, "type">;
+  readonly pageKeys?: Omit<Extract<ViewMessage, { type: "keys" }>, "type">;
 }
 
 interface HookCall {

@@ -75,7 +75,8 @@ export class PaneKeeper {
     arrangement.events.on("changed", () => this.keepLayout());
     // A pane that is still in the layout would keep its checkpoint, and the session would look like a crashed one.
     port.session.events.on("destroyed", ({ reason }) => {
-      for (const { own, home } of [...port.locals.values()]) if (home === null) own.lifetime.destroy(reason);
+      for (const { ownSession, home } of [...port.locals.values()])
+        if (home === null) ownSession.lifetime.destroy(reason);
     });
     if (arrangement.isSplit) this.keepLayout();
   }
@@ -85,7 +86,7 @@ export class PaneKeeper {
     const { port } = this;
     const { session, arrangement, settings, locals } = port;
     const { create, restored } = made.request;
-    const isPrivate = (): boolean => (locals.get(pane.id)?.own ?? session).isPrivate;
+    const isPrivate = (): boolean => (locals.get(pane.id)?.ownSession ?? session).isPrivate;
     const pane: Pane = await planned.make({
       id: made.id,
       session: session.name,
@@ -93,7 +94,7 @@ export class PaneKeeper {
       owner: made.owner,
       isPrivate,
     });
-    const own = new Session(
+    const ownSession = new Session(
       {
         id: port.number,
         windowId: made.window,
@@ -113,7 +114,7 @@ export class PaneKeeper {
     );
     const { id } = pane;
     const local = new LocalPane({
-      own,
+      ownSession,
       session,
       mouse: {
         get isAllowed() {
@@ -140,7 +141,7 @@ export class PaneKeeper {
       isPrivate,
       looked: (state) => passwords.looked(state),
     });
-    own.events.on("destroyed", () => recording[Symbol.dispose]());
+    ownSession.events.on("destroyed", () => recording[Symbol.dispose]());
     try {
       await pane.start();
     } catch (error) {
@@ -150,7 +151,7 @@ export class PaneKeeper {
       pane.events.emit("exited", { code: null, signal: null });
       throw error;
     }
-    own.events.on("destroyed", () => this.gone(local, made.id));
+    ownSession.events.on("destroyed", () => this.gone(local, made.id));
     // Nothing was started: the pane looks like one of an ended session.
     if (restored?.run === false) pane.lifetime.programEnded({ code: null, signal: null });
     this.keep(local, planned, made);
@@ -236,10 +237,10 @@ export class PaneKeeper {
     const places = historyPlaces(instance);
     const retention = { days: settings.history_days, bytes: settings.history_bytes };
     const begun = (): void => takeInWhenMany(places, retention);
-    this.journals.set(local.id, keepHistory(local.own, { places, settings, logger, startedByProgram, begun }));
+    this.journals.set(local.id, keepHistory(local.ownSession, { places, settings, logger, startedByProgram, begun }));
     const { pane } = local;
     const witness = new Witness({ pane, settings, maker: made.owner });
-    local.own.events.on("destroyed", () => witness[Symbol.dispose]());
+    local.ownSession.events.on("destroyed", () => witness[Symbol.dispose]());
     if (restored?.run === false || isPopup) return;
     const { command = null, shell = null } = create;
     const given = keptVariables(create.env);

@@ -9,7 +9,7 @@ import type { SessionParts } from "./parts.ts";
 export function followPrivacy(parts: SessionParts): void {
   const { session, arrangement, locals, content } = parts;
   const tellPanes = (): void => {
-    for (const local of locals.values()) if (local.home === null) local.own.setPrivate(session.isPrivate);
+    for (const local of locals.values()) if (local.home === null) local.ownSession.setPrivate(session.isPrivate);
     for (const { link } of arrangement.placed.values()) if (link?.isGuest) link.setPrivate(session.isPrivate);
   };
   // Its panes here always know: `own` of each reports it.
@@ -38,7 +38,7 @@ async function remember({ session, instance }: SessionParts): Promise<void> {
 }
 
 async function takeBack({ session, locals, permission }: SessionParts): Promise<void> {
-  const all = [session, ...[...locals.values()].map(({ own }) => own)];
+  const all = [session, ...[...locals.values()].map(({ ownSession }) => ownSession)];
   const agents = all.flatMap(({ makers, keyboard }) => [...makers.agents, keyboard.owner?.agent ?? ""]);
   for (const agent of new Set(agents)) {
     const isOwn = session.owner?.kind === "agent" && session.owner.name === agent;

@@ -39,7 +39,7 @@ interface SeenInput {
   after: Tree;
   output: Pick<Predicate, "output" | "no_output"> | null;
   /** Resolves when `after` and `output` are known. */
-  known: Promise<void>;
+  settled: Promise<void>;
 }
 
 interface WitnessPort {
@@ -88,7 +88,7 @@ export class Witness implements Disposable {
 
   /** Resolves when all facts about ended commands are known. */
   async settled(): Promise<void> {
-    for (const { known } of [...this.seen.values()]) await known;
+    for (const { settled } of [...this.seen.values()]) await settled;
   }
 
   /** @throws WshError command_not_found, invalid_cursor, invalid_request: it runs, or ran before a restore */
@@ -104,7 +104,7 @@ export class Witness implements Disposable {
         hint: "It ran before the session was restored, or newer commands replaced it. Run it again for a receipt.",
       });
     }
-    await seen.known;
+    await seen.settled;
     const where = { name: session, pane: pane.id, command_id: id, wsh: VERSION };
     const predicate: Predicate = { ...this.predicate(record, seen), session: where };
     const subject = subjectsOf(predicate);
@@ -146,7 +146,7 @@ export class Witness implements Disposable {
     const isSent = sent !== null && next !== null;
     const missing = { missing: settings.receipt_trees ? TYPED : NOT_ON };
     const [by, before] = isSent ? [next.by, next.before] : [this.writer(), missing];
-    this.seen.set(id, { by, before, after: missing, output: null, known: Promise.resolve() });
+    this.seen.set(id, { by, before, after: missing, output: null, settled: Promise.resolve() });
     for (const old of this.seen.keys()) {
       if (this.seen.size <= KEPT) break;
       this.seen.delete(old);
@@ -165,7 +165,7 @@ export class Witness implements Disposable {
     const seen = this.seen.get(id);
     if (seen === undefined || !this.port.settings.receipt_trees) return;
     seen.output = this.outputOf(id);
-    seen.known = this.tree(cwd, this.port.pane.commands.log.origin(id)?.shell ?? null).then((tree) => {
+    seen.settled = this.tree(cwd, this.port.pane.commands.log.origin(id)?.shell ?? null).then((tree) => {
       seen.after = tree;
     });
   }

@@ -103,12 +103,12 @@ export class SessionProcess implements SessionParts, Served {
     session.events.on("listed", () => this.tellViews());
     arrangement.events.on("listed", () => arrangement.isSplit && session.events.emit("listed", undefined));
     arrangement.events.on("changed", ({ before, after }) => this.changed(before, after));
-    arrangement.events.on("paneEnded", ({ pane, exit, kept }) => {
-      this.tell({ event: "pane_exited", pane, exit_code: exit.code, signal: exit.signal, kept });
+    arrangement.events.on("paneEnded", ({ pane, exit, isKept }) => {
+      this.tell({ event: "pane_exited", pane, exit_code: exit.code, signal: exit.signal, kept: isKept });
     });
     arrangement.events.on("copied", ({ base64 }) => session.buffers.copied(base64));
     session.events.on("renamed", ({ new_name }) => {
-      for (const { own, home } of this.locals.values()) if (home === null) own.renamedTo(new_name);
+      for (const { ownSession, home } of this.locals.values()) if (home === null) ownSession.renamedTo(new_name);
       for (const placed of arrangement.placed.values()) {
         if (placed.link?.isGuest) placed.link.belongsTo({ number: this.number, name: new_name });
       }
@@ -132,7 +132,7 @@ export class SessionProcess implements SessionParts, Served {
 
   owner({ op, target }: Pick<PeerRequest, "op" | "target">): () => string {
     const isOfSession = ofSession.has(op) && !(target !== undefined && addressesPane(target));
-    const pane = isOfSession ? null : this.meant(target);
+    const pane = isOfSession ? null : this.resolvePane(target);
     return () => sessionId((pane === null ? null : this.locals.get(pane)?.home?.number) ?? this.number);
   }
 
@@ -179,7 +179,7 @@ export class SessionProcess implements SessionParts, Served {
   }
 
   private async recovered(target: string | undefined): Promise<void> {
-    await this.recovering.get(this.meant(target) ?? "");
+    await this.recovering.get(this.resolvePane(target) ?? "");
   }
 
   async between(request: PeerRequest): Promise<unknown> {
@@ -228,8 +228,8 @@ export class SessionProcess implements SessionParts, Served {
     const { input, target } = request;
     const { session } = this;
     if (target !== undefined && addressesPane(target)) {
-      const { shown, own } = this.localFor(target);
-      return { shown, session: own };
+      const { shown, ownSession } = this.localFor(target);
+      return { shown, session: ownSession };
     }
     const isIndependent = typeof input === "object" && input !== null && "independent" in input && input.independent;
     if (isIndependent !== true) return { shown: this.shared, session };
@@ -311,7 +311,7 @@ export class SessionProcess implements SessionParts, Served {
   }
 
   /** Null: no pane that is known here. */
-  private meant(target: string | undefined): string | null {
+  private resolvePane(target: string | undefined): string | null {
     try {
       return this.paneFor(target);
     } catch {
@@ -342,12 +342,14 @@ export class SessionProcess implements SessionParts, Served {
     };
     const home: PaneHome = { instance, settings };
     const planned = await planPane(request, home);
-    const own = [...this.locals.values()].filter(({ pane }) => pane.exit === null).length;
+    const paneCount = [...this.locals.values()].filter(({ pane }) => pane.exit === null).length;
     const limits = { maxPanes: settings.max_panes, maxAll: settings.max_all_panes };
-    const id = await claimPane(instance, { owner: processId, session: number, own, ...limits }).catch((thrown) => {
-      planned.discard();
-      throw thrown;
-    });
+    const id = await claimPane(instance, { owner: processId, session: number, paneCount, ...limits }).catch(
+      (thrown) => {
+        planned.discard();
+        throw thrown;
+      },
+    );
     try {
       return await port.adopt(planned, { id, window, request, startedByProgram: !byPerson, owner, isPopup });
     } catch (thrown) {

@@ -77,7 +77,7 @@ export interface Viewer {
   go(place: SessionPlace): Promise<void>;
   /** Shows the person a temporary message. */
   say(text: string): void;
-  readonly own: {
+  readonly ownView: {
     /** Opens a dialog or copy mode there, or another session. @throws WshError */
     open(view: OpenedView): Promise<void>;
     /** Whether it shows a copy mode of its own. */
@@ -173,7 +173,7 @@ export class Viewers {
       (client === undefined ? terminals.at(-1) : undefined);
     this.awaited =
       used === undefined && client === undefined && view.view !== "go" && view.act === undefined ? view : null;
-    await used?.own.open(view);
+    await used?.ownView.open(view);
     return used === undefined ? 0 : 1;
   }
 

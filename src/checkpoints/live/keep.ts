@@ -35,7 +35,7 @@ interface CheckpointsPort {
   readonly local: {
     readonly id: string;
     readonly pane: Pane;
-    readonly own: Session<Pane>;
+    readonly ownSession: Session<Pane>;
   };
   readonly instance: Instance;
   /** Whether the session has, or had, several panes: then the layout's part describes it. */
@@ -77,7 +77,7 @@ export class Checkpoints implements Disposable {
 
   constructor(private readonly port: CheckpointsPort) {
     const { session, local, resumed } = port;
-    const { pane, own } = local;
+    const { pane, ownSession } = local;
     this.resumed = resumed;
     // The source of a restore is kept until the pane's output pauses.
     this.isNew = !port.isRestored;
@@ -104,8 +104,8 @@ export class Checkpoints implements Disposable {
       session.events.on("drawn", drawn),
       session.events.on("info", () => this.infoChanged()),
       // A pane that moved to another session is private as that session is.
-      own.events.on("private", () => this.infoChanged()),
-      own.events.on("destroyed", ({ reason }) => this.over(reason)),
+      ownSession.events.on("private", () => this.infoChanged()),
+      ownSession.events.on("destroyed", ({ reason }) => this.over(reason)),
       () => ends[Symbol.dispose](),
     ];
     if (resumed !== null) this.followResumed(resumed);
@@ -284,7 +284,7 @@ export class Checkpoints implements Disposable {
   private withheld(): string | null {
     const { local, settings } = this.port;
     if (settings.checkpoint === "off") return "setting checkpoint is off";
-    if (local.own.isPrivate) return "the session is private";
+    if (local.ownSession.isPrivate) return "the session is private";
     // An exited program leaves nothing to restore, and its session ends in a moment.
     return local.pane.exit === null ? null : "its program has exited";
   }
@@ -323,7 +323,7 @@ export class Checkpoints implements Disposable {
   }
 
   private infoChanged(): void {
-    if (!this.port.local.own.isPrivate) {
+    if (!this.port.local.ownSession.isPrivate) {
       this.touch();
       return;
     }

@@ -8,7 +8,7 @@ import { runningSession } from "./running.ts";
 
 export interface NamedCheckpoint {
   readonly folder: NamedFolder;
-  readonly kept: CrashedSession;
+  readonly stored: CrashedSession;
 }
 
 /** Most characters of a refused label that a message repeats. */
@@ -35,7 +35,7 @@ export function allNamed(
       const kept = readSession(number, directory);
       if (kept === null) continue;
       if (parsed === null || number === running?.number || isMeant(kept, parsed)) {
-        named.push({ folder, kept: { ...kept, why: `checkpoint '${label}'` } });
+        named.push({ folder, stored: { ...kept, why: `checkpoint '${label}'` } });
       }
     } catch (thrown) {
       const isAsked = parsed === null || number === running?.number || target === sessionId(number);
@@ -56,7 +56,7 @@ export function findNamed(instance: Instance, target: string, label: string): Na
   const number = runningSession(instance, target)?.number;
   const fitting = named.filter(({ folder }) => folder.label === label);
   const own = fitting.filter(({ folder }) => folder.number === number);
-  const candidates = (own.length > 0 ? own : fitting).sort((a, b) => a.kept.saved_at - b.kept.saved_at).at(-1);
+  const candidates = (own.length > 0 ? own : fitting).sort((a, b) => a.stored.saved_at - b.stored.saved_at).at(-1);
   if (candidates !== undefined) return candidates;
   const broken = unreadable.find((each) => each.label === label);
   if (broken !== undefined) throw broken.trouble;

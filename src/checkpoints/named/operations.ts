@@ -33,7 +33,7 @@ export function showAsked(
 ): OperationOutput<"checkpoint.show"> {
   return label === undefined
     ? shown(newest(instance, session), null)
-    : shown(findNamed(instance, session, label).kept, label);
+    : shown(findNamed(instance, session, label).stored, label);
 }
 
 /** @throws WshError checkpoint_not_found, checkpoint_refused, and why one cannot be read */
@@ -42,8 +42,8 @@ export async function diffAsked(
   { session, label, to }: ParsedInput<"checkpoint.diff">,
 ): Promise<OperationOutput<"checkpoint.diff">> {
   const before = findNamed(instance, session, label);
-  const from = [before.kept, label] as const;
-  if (to !== undefined) return compare(from, [findNamed(instance, session, to).kept, to]);
+  const from = [before.stored, label] as const;
+  if (to !== undefined) return compare(from, [findNamed(instance, session, to).stored, to]);
   const running = runningSession(instance, session);
   const isSame = running?.number === before.folder.number;
   if (running !== null && isSame) return atPresent(instance, running, (now) => compare(from, [now, null]));
@@ -79,24 +79,24 @@ export async function restoreNamed(
   session: string,
   { label, as }: { readonly label: string; readonly as: string | undefined },
   restorer: Restorer,
-): Promise<{ readonly info: SessionInfo; readonly kept: CrashedSession }> {
-  const { kept, folder } = findNamed(instance, session, label);
+): Promise<{ readonly info: SessionInfo; readonly stored: CrashedSession }> {
+  const { stored, folder } = findNamed(instance, session, label);
   const { number } = folder;
   if (isRunning(instance, number)) {
     if (as === undefined) {
-      throw new WshError("session_running", `session '${kept.session.name}' is running`, {
+      throw new WshError("session_running", `session '${stored.session.name}' is running`, {
         hint: "Kill it first, or restore the checkpoint under another name ({as}).",
       });
     }
-    return withCopy(instance, kept, async (copy) => ({
+    return withCopy(instance, stored, async (copy) => ({
       info: await restoreSession(instance, copy, as, restorer),
-      kept: copy,
+      stored: copy,
     }));
   }
-  const past = pastAll(instance, kept);
+  const past = pastAll(instance, stored);
   const info = await restoreSession(instance, past, as, restorer);
   removeOthers(instance, past);
-  return { info, kept: past };
+  return { info, stored: past };
 }
 
 /** Includes numbers that its panes have issued since the save: callers may hold them. */

@@ -41,7 +41,7 @@ export async function saveNamed(
     const { panes } = readWritten(source.number, directory);
     writeFacts(directory, { note: checkedNote, git: await repositoriesOf(panes) });
   });
-  return { folder, kept: readWritten(source.number, folder.directory) };
+  return { folder, stored: readWritten(source.number, folder.directory) };
 }
 
 /** The repositories of the panes that are in one. */

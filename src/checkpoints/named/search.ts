@@ -23,7 +23,7 @@ const BEFORE = 40;
 
 /** A checkpoint to search; label null: the last state of a crashed session. */
 export interface Searched {
-  readonly kept: CrashedSession;
+  readonly stored: CrashedSession;
   readonly label: string | null;
 }
 
@@ -43,7 +43,7 @@ export async function searchAll<T extends Searched>(
   const end = performance.now() + ms;
   const matchesOf = new Map<T, Match[]>();
   let incomplete = false;
-  for (const each of all.toSorted((a, b) => b.kept.saved_at - a.kept.saved_at)) {
+  for (const each of all.toSorted((a, b) => b.stored.saved_at - a.stored.saved_at)) {
     // Lets other requests run in between.
     await new Promise(setImmediate);
     if (performance.now() > end) return { found: matchesOf, incomplete: true };
@@ -60,8 +60,8 @@ export async function searchAll<T extends Searched>(
   return { found: matchesOf, incomplete };
 }
 
-function* matchesIn({ kept, label }: Searched, text: string): Generator<Match> {
-  const { session, number, directory, panes } = kept;
+function* matchesIn({ stored, label }: Searched, text: string): Generator<Match> {
+  const { session, number, directory, panes } = stored;
   const match = function* (where: Match["in"], value: string | null, pane: number | null = null): Generator<Match> {
     const index = value?.toLowerCase().indexOf(text) ?? -1;
     if (value === null || index < 0) return;
@@ -81,7 +81,7 @@ function* matchesIn({ kept, label }: Searched, text: string): Generator<Match> {
     for (const line of lines) yield* match("command", line, pane);
   }
   for (const { pane } of panes) {
-    for (const line of linesOf(kept, pane, MOST_LINES).reverse()) yield* match("line", line, pane);
+    for (const line of linesOf(stored, pane, MOST_LINES).reverse()) yield* match("line", line, pane);
   }
 }
 

@@ -17,22 +17,22 @@ export type CheckpointView = OperationOutput<"checkpoint.show">;
 export type ShownPane = CheckpointView["panes"][number];
 
 /** A named checkpoint in a list. */
-export function listed(instance: Instance, { folder, kept }: NamedCheckpoint): OperationOutput<"checkpoint.save"> {
-  const [first] = kept.panes;
+export function listed(instance: Instance, { folder, stored }: NamedCheckpoint): OperationOutput<"checkpoint.save"> {
+  const [first] = stored.panes;
   const { note, git } = readFacts(folder.directory);
   return {
-    session: kept.session.name,
+    session: stored.session.name,
     id: sessionId(folder.number),
     label: folder.label,
-    saved_at: kept.saved_at,
-    panes: kept.panes.length,
+    saved_at: stored.saved_at,
+    panes: stored.panes.length,
     bytes: folder.bytes,
     running: isRunning(instance, folder.number),
     note,
     cwd: first?.cwd ?? null,
     git: (first === undefined ? undefined : git[first.pane]) ?? null,
     command: first?.foreground?.line ?? first?.program.display ?? "",
-    agents: [...new Set(kept.panes.flatMap(({ foreground }) => foreground?.agent ?? []))],
+    agents: [...new Set(stored.panes.flatMap(({ foreground }) => foreground?.agent ?? []))],
   };
 }
 

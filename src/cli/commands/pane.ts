@@ -69,33 +69,36 @@ export function register(program: Command): void {
     .action(acting<Action, PaneOptions>("respawn", act));
 }
 
-async function act(action: Action, { words, after, options, at }: ParsedArguments<PaneOptions>): Promise<void> {
+async function act(
+  action: Action,
+  { words, after, options, withSession }: ParsedArguments<PaneOptions>,
+): Promise<void> {
   const { json } = options;
   switch (action) {
     case "list": {
-      const [panes, windows] = await at(wordsOf(action, words).target, (session) =>
+      const [panes, windows] = await withSession(wordsOf(action, words).target, (session) =>
         Promise.all([session.call("pane.list", {}), session.call("window.list", {})]),
       );
       return json === true ? printJson(panes) : print(paneTable(panes, windows));
     }
     case "close": {
-      const closed = await at(wordsOf(action, words).target, (session) => session.call("pane.close", {}));
+      const closed = await withSession(wordsOf(action, words).target, (session) => session.call("pane.close", {}));
       return json === true ? printJson(closed) : say(`Pane ${closed.closed} closed${endedText(closed.ended)}.\n`);
     }
     case "select": {
       const { target } = wordsOf(action, words);
-      return done(await at(target, (session) => session.call("pane.select", wayOf(options.to))), json);
+      return done(await withSession(target, (session) => session.call("pane.select", wayOf(options.to))), json);
     }
     case "resize": {
       const { target } = wordsOf(action, words);
       const input = resizing(options);
-      return done(await at(target, (session) => session.call("pane.resize", input)), json);
+      return done(await withSession(target, (session) => session.call("pane.resize", input)), json);
     }
     case "zoom":
-      return done(await at(wordsOf(action, words).target, (session) => session.call("pane.zoom", {})), json);
+      return done(await withSession(wordsOf(action, words).target, (session) => session.call("pane.zoom", {})), json);
     case "swap": {
       const { target, rest } = wordsOf(action, words, ["the other pane"]);
-      return done(await at(target, (session) => session.call("pane.swap", { with: rest[0] ?? "" })), json);
+      return done(await withSession(target, (session) => session.call("pane.swap", { with: rest[0] ?? "" })), json);
     }
     case "move": {
       const { to, direction, size, focus } = options;
@@ -106,7 +109,7 @@ async function act(action: Action, { words, after, options, at }: ParsedArgument
         float: options.float === true,
         focus: focus === true,
       };
-      const moved = await at(wordsOf(action, words).target, (session) => session.call("pane.move", input));
+      const moved = await withSession(wordsOf(action, words).target, (session) => session.call("pane.move", input));
       return printChange(moved, "pane", json);
     }
     case "float":
@@ -121,22 +124,25 @@ async function act(action: Action, { words, after, options, at }: ParsedArgument
           : action === "tile"
             ? { on: false }
             : { hidden: action === "hide" };
-      return done(await at(wordsOf(action, words).target, (session) => session.call("pane.float", input)), json);
+      return done(
+        await withSession(wordsOf(action, words).target, (session) => session.call("pane.float", input)),
+        json,
+      );
     }
     case "title": {
       const { target, rest } = wordsOf(action, words, ["a text"]);
       const title = rest[0] === "" ? null : (rest[0] ?? null);
-      return done(await at(target, (session) => session.call("pane.update", { title })), json);
+      return done(await withSession(target, (session) => session.call("pane.update", { title })), json);
     }
     case "keep": {
       const { target, rest } = wordsOf(action, words, ["on or off"]);
       const input = { keep_after_exit: onOff(rest[0]) };
-      return done(await at(target, (session) => session.call("pane.update", input)), json);
+      return done(await withSession(target, (session) => session.call("pane.update", input)), json);
     }
     case "respawn": {
       const started: ProgramOptions = defined({ cwd: options.cwd });
       const input = programOf(started, after);
-      const made = await at(wordsOf(action, words).target, (session) => session.call("pane.respawn", input));
+      const made = await withSession(wordsOf(action, words).target, (session) => session.call("pane.respawn", input));
       return printChange(made, "pane", json);
     }
   }

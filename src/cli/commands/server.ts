@@ -191,7 +191,7 @@ async function viewKeys(instance: Instance, isTolerant: boolean): Promise<ViewKe
     name,
     rows: bindingRows(table).map(({ keys, description }) => ({ keys: [...keys], description })),
   }));
-  return { prefix, mode_keys, ...delays, bindings, told: { prefix, tables, word_separators } };
+  return { prefix, mode_keys, ...delays, bindings, pageKeys: { prefix, tables, word_separators } };
 }
 
 /** A server that stays is started at a login or boot, and restores sessions. Failures are retried for a while. */

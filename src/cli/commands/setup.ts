@@ -80,7 +80,11 @@ async function configureHooks(id: string | undefined, options: SetupOptions, pla
     throw new WshError("invalid_request", "hooks have user scope only", { hint: "Leave out --scope." });
   }
   const isRemoving = options.remove === true;
-  const wanted = isRemoving ? "nowhere" : host.own !== undefined && (await loadsOwn(host.own)) ? "own" : "merged";
+  const wanted = isRemoving
+    ? "nowhere"
+    : host.ownFiles !== undefined && (await loadsOwn(host.ownFiles))
+      ? "own"
+      : "merged";
   const all = planHooks(host, places, wanted);
   const changes = all.filter(({ kind }) => kind !== "none");
   if (changes.length === 0) {
@@ -100,8 +104,8 @@ async function configureHooks(id: string | undefined, options: SetupOptions, pla
     return `${verbs[change.kind]} ${shown(change.place)}\n${backupLine}`;
   });
   const what =
-    wanted === "own" && host.own?.what !== "file"
-      ? `It is ${host.own?.what === "extension" ? "an extension" : "a plugin"} of ours.\n`
+    wanted === "own" && host.ownFiles?.what !== "file"
+      ? `It is ${host.ownFiles?.what === "extension" ? "an extension" : "a plugin"} of ours.\n`
       : "";
   return `${summaries.join("")}${isRemoving ? "" : `${what}${host.after}\n`}`;
 }
@@ -114,17 +118,17 @@ const verbs: Readonly<Record<string, string>> = {
 };
 
 /** Whether the installed host loads our files; true for a host whose program is not found. */
-async function loadsOwn({ known }: OwnFiles): Promise<boolean> {
-  const path = known === undefined ? null : Bun.which(known.program);
-  if (known === undefined || path === null) return true;
-  const child = Bun.spawn([path, ...known.args], {
+async function loadsOwn({ loadCheck }: OwnFiles): Promise<boolean> {
+  const path = loadCheck === undefined ? null : Bun.which(loadCheck.program);
+  if (loadCheck === undefined || path === null) return true;
+  const child = Bun.spawn([path, ...loadCheck.args], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "ignore",
     timeout: ASK_MS,
   });
   const text = await new Response(child.stdout).text();
-  return (await child.exited) === 0 && known.prints.test(text);
+  return (await child.exited) === 0 && loadCheck.prints.test(text);
 }
 
 /** `wsh mcp` with the options given to setup. */

@@ -38,11 +38,14 @@ export function register(program: Command): void {
     .action(acting<Action, WindowOptions>("new", act));
 }
 
-async function act(action: Action, { words, after, options, at }: ParsedArguments<WindowOptions>): Promise<void> {
+async function act(
+  action: Action,
+  { words, after, options, withSession }: ParsedArguments<WindowOptions>,
+): Promise<void> {
   const { json } = options;
   switch (action) {
     case "list": {
-      const windows = await at(wordsOf(action, words).target, (session) => session.call("window.list", {}));
+      const windows = await withSession(wordsOf(action, words).target, (session) => session.call("window.list", {}));
       return json === true ? printJson(windows) : print(windowTable(windows));
     }
     case "new": {
@@ -52,39 +55,48 @@ async function act(action: Action, { words, after, options, at }: ParsedArgument
         ...defined({ name, index }),
         focus: focus === true,
       };
-      const made = await at(wordsOf(action, words).target, (session) => session.call("window.create", input));
+      const made = await withSession(wordsOf(action, words).target, (session) => session.call("window.create", input));
       return printChange(made, "window", json);
     }
     case "close": {
-      const closed = await at(wordsOf(action, words).target, (session) => session.call("window.close", {}));
+      const closed = await withSession(wordsOf(action, words).target, (session) => session.call("window.close", {}));
       return json === true ? printJson(closed) : say(`Window ${closed.closed} closed${endedText(closed.ended)}.\n`);
     }
     case "select": {
       const { to } = options;
       const input = defined({ to });
-      return done(await at(wordsOf(action, words).target, (session) => session.call("window.select", input)), json);
+      return done(
+        await withSession(wordsOf(action, words).target, (session) => session.call("window.select", input)),
+        json,
+      );
     }
     case "rename": {
       const { target, rest } = wordsOf(action, words, ["a name"]);
-      return done(await at(target, (session) => session.call("window.update", { name: rest[0] ?? null })), json);
+      return done(
+        await withSession(target, (session) => session.call("window.update", { name: rest[0] ?? null })),
+        json,
+      );
     }
     case "move": {
       const { target, rest } = wordsOf(action, words, ["a number, a session, or session:number"]);
       const input = { to: rest[0] ?? null, focus: options.focus === true };
-      return done(await at(target, (session) => session.call("window.move", input)), json);
+      return done(await withSession(target, (session) => session.call("window.move", input)), json);
     }
     case "swap": {
       const { target, rest } = wordsOf(action, words, ["the other window"]);
-      return done(await at(target, (session) => session.call("window.swap", { with: rest[0] ?? "" })), json);
+      return done(await withSession(target, (session) => session.call("window.swap", { with: rest[0] ?? "" })), json);
     }
     case "floats": {
       const { target, rest } = wordsOf(action, words, ["on or off"]);
-      return done(await at(target, (session) => session.call("window.floats", { shown: onOff(rest[0]) })), json);
+      return done(
+        await withSession(target, (session) => session.call("window.floats", { shown: onOff(rest[0]) })),
+        json,
+      );
     }
     case "synchronize": {
       const { target, rest } = wordsOf(action, words, ["on or off"]);
       const input = { synchronized: onOff(rest[0]) };
-      return done(await at(target, (session) => session.call("window.update", input)), json);
+      return done(await withSession(target, (session) => session.call("window.update", input)), json);
     }
   }
 }

@@ -214,7 +214,7 @@ function plain(node: NonNullable<ReturnType<typeof parseTree>>): unknown {
 type Table = Readonly<Record<string, unknown>>;
 
 function readWindows(value: Table, reading: Reading): PlannedWindow[] {
-  known(value, ["windows"], [], reading);
+  requireKnownKeys(value, ["windows"], [], reading);
   const { windows } = value;
   if (!Array.isArray(windows) || windows.length === 0) return reading.fail(["windows"], "must be a list of windows");
   return windows.map((each, index) => {
@@ -251,7 +251,7 @@ function readTiled({ name, ...rest }: Table, path: Path, reading: Reading): Plan
   }
   const named = typeof name === "string" ? name : null;
   if (!("tmux" in rest)) return { name: named, tree: readNode(rest, path, reading) };
-  known(rest, ["tmux", "panes"], path, reading);
+  requireKnownKeys(rest, ["tmux", "panes"], path, reading);
   const { tmux, panes = [] } = rest;
   if (typeof tmux !== "string") return reading.fail([...path, "tmux"], "must be text");
   if (!Array.isArray(panes)) return reading.fail([...path, "panes"], "must be a list");
@@ -282,7 +282,7 @@ function readNode(value: unknown, path: Path, reading: Reading): PlannedNode {
   if (!isRecord(value)) return reading.fail(path, "must be a table");
   for (const axis of ["row", "column"] as const) {
     if (!(axis in value)) continue;
-    known(value, [axis, "weight"], path, reading);
+    requireKnownKeys(value, [axis, "weight"], path, reading);
     const { [axis]: list } = value;
     if (!Array.isArray(list) || list.length === 0) return reading.fail([...path, axis], "must be a list of panes");
     const children = list.map((each, index) => readNode(each, [...path, axis, index], reading));
@@ -297,7 +297,7 @@ const flags = ["keep_after_exit", "focus"] as const;
 
 function readPane(value: unknown, path: Path, reading: Reading): PlannedPane {
   if (!isRecord(value)) return reading.fail(path, "must be a table");
-  known(value, [...texts, ...flags, "env", "weight"], path, reading);
+  requireKnownKeys(value, [...texts, ...flags, "env", "weight"], path, reading);
   const pane: Record<string, unknown> = { weight: weightOf(value, path, reading) };
   for (const key of texts) {
     const { [key]: text } = value;
@@ -357,7 +357,7 @@ function weightOf({ weight = 1 }: Table, path: Path, { fail }: Reading): number 
   return fail([...path, "weight"], `must be a number from ${MIN_WEIGHT} to ${MAX_WEIGHT}`);
 }
 
-function known(value: Table, keys: readonly string[], path: Path, { fail }: Reading): void {
+function requireKnownKeys(value: Table, keys: readonly string[], path: Path, { fail }: Reading): void {
   const unknown = Object.keys(value).find((key) => !keys.includes(key));
   if (unknown !== undefined) fail([...path, unknown], `is unknown; use ${keys.join(", ")}`);
 }

@@ -47,7 +47,7 @@ export interface ParsedArguments<O> {
   /** The command behind `--`; null without one. */
   readonly after: readonly string[] | null;
   readonly options: O;
-  at<T>(target: string | undefined, call: (session: SessionClient) => Promise<T>): Promise<T>;
+  withSession<T>(target: string | undefined, call: (session: SessionClient) => Promise<T>): Promise<T>;
 }
 
 /**
@@ -61,6 +61,11 @@ export function acting<A extends string, O>(
   return (action, all, options, command) => {
     const { before: words, after } = splitAtDashes(all, process.argv);
     if (after !== null && action !== starts) throw new UsageError(`only ${starts} accepts a command`);
-    return act(action ?? "list", { words, after, options, at: (target, call) => atTarget(command, target, call) });
+    return act(action ?? "list", {
+      words,
+      after,
+      options,
+      withSession: (target, call) => atTarget(command, target, call),
+    });
   };
 }

@@ -18,7 +18,7 @@ export async function concealmentHere(instance: Instance): Promise<Concealment |
   const agent = concealedFrom(instance, values, cliCaller);
   if (agent === null) return null;
   const all = await findAll(instance);
-  const { hidden, own } = concealmentOf(
+  const { hidden, ownSessions } = concealmentOf(
     all.flatMap((each) => ("info" in each ? each.info : [])),
     rememberedPrivate(instance),
     agent,
@@ -26,5 +26,5 @@ export async function concealmentHere(instance: Instance): Promise<Concealment |
   const silent = all.flatMap((each) =>
     "info" in each || each.entry.session === null ? [] : sessionId(each.entry.session),
   );
-  return { hidden: new Set([...hidden, ...silent]), own };
+  return { hidden: new Set([...hidden, ...silent]), ownSessions };
 }

@@ -19,7 +19,7 @@ export interface HookHost {
   readonly source: string;
   readonly checked: string;
   /** First choice: files of ours alone, which the host finds without configuration. */
-  readonly own?: OwnFiles;
+  readonly ownFiles?: OwnFiles;
   /** For a host that loads none, or whose installed version does not. */
   readonly merged?: MergedHooks;
   /** Advice after a change, in one sentence. */
@@ -37,7 +37,7 @@ export interface OwnFiles {
   readonly shared?: true;
   readonly files: Readonly<Record<string, string>>;
   /** Asks the installed host whether it loads such files: the arguments, and the output if it does. */
-  readonly known?: { readonly program: string; readonly args: readonly string[]; readonly prints: RegExp };
+  readonly loadCheck?: { readonly program: string; readonly args: readonly string[]; readonly prints: RegExp };
 }
 
 /** Groups of handlers by event, in a file of the host's, each with its properties besides the command. */
@@ -173,7 +173,7 @@ export const hookHosts: readonly HookHost[] = [
     agent: "claude",
     source: "https://code.claude.com/docs/en/hooks",
     checked: "2026-11-22",
-    own: {
+    ownFiles: {
       what: "plugin",
       directory: (p) => join(claudeHome(p), "skills", NAME),
       files: {
@@ -185,7 +185,7 @@ export const hookHosts: readonly HookHost[] = [
         }),
         "hooks/hooks.json": hooksFile(claudeHooks),
       },
-      known: { program: "claude", args: ["plugin", "init", "--help"], prints: /skills/ },
+      loadCheck: { program: "claude", args: ["plugin", "init", "--help"], prints: /skills/ },
     },
     merged: { file: (p) => join(claudeHome(p), "settings.json"), entries: claudeHooks },
     after: "Start Claude Code again; /hooks shows them.",
@@ -214,7 +214,7 @@ export const hookHosts: readonly HookHost[] = [
     agent: "gemini",
     source: "https://geminicli.com/docs/hooks/reference",
     checked: "2026-11-22",
-    own: {
+    ownFiles: {
       what: "extension",
       directory: (p) => join(p.home, ".gemini", "extensions", NAME),
       files: {
@@ -255,7 +255,7 @@ export const hookHosts: readonly HookHost[] = [
     agent: "copilot",
     source: "https://docs.github.com/en/copilot/reference/hooks-reference",
     checked: "2026-11-22",
-    own: {
+    ownFiles: {
       what: "file",
       directory: (p) => join(p.env.COPILOT_HOME || join(p.home, ".copilot"), "hooks"),
       shared: true,
@@ -278,7 +278,7 @@ export const hookHosts: readonly HookHost[] = [
     agent: "opencode",
     source: "https://opencode.ai/docs/plugins/",
     checked: "2026-11-22",
-    own: {
+    ownFiles: {
       what: "plugin",
       directory: (p) => join(p.env.XDG_CONFIG_HOME || join(p.home, ".config"), "opencode", "plugins"),
       shared: true,
@@ -291,7 +291,7 @@ export const hookHosts: readonly HookHost[] = [
     agent: "amp",
     source: "https://ampcode.com/manual/plugin-api",
     checked: "2026-11-26",
-    own: {
+    ownFiles: {
       what: "plugin",
       directory: (p) => join(p.env.XDG_CONFIG_HOME || join(p.home, ".config"), "amp", "plugins"),
       shared: true,

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { WshError } from "../../protocol/errors.ts";
 import { type AiHost, ENTRY_NAME, type HostScope, type Launch, type Places } from "./ai-hosts.ts";
 import { type ConfigFile, placeOf, textOf } from "./host-file.ts";
-import { at, readJsonc, removeFromJsonc, setInJsonc } from "./jsonc.ts";
+import { readJsonc, removeFromJsonc, setInJsonc, valueAt } from "./jsonc.ts";
 import { replaceFile } from "./replace-file.ts";
 import { readToml, removeFromToml, setInToml } from "./toml.ts";
 
@@ -30,7 +30,7 @@ export function entryIn(host: AiHost, place: ConfigFile): unknown {
   const text = textOf(place);
   if (text === undefined) return undefined;
   const root = host.syntax === "toml" ? readToml(text) : readJsonc(text);
-  return at(root, [...host.servers(root), ENTRY_NAME]);
+  return valueAt(root, [...host.servers(root), ENTRY_NAME]);
 }
 
 /**
@@ -50,7 +50,7 @@ export function planChange(host: AiHost, scope: HostScope, places: Places, launc
   try {
     const root = host.syntax === "toml" ? readToml(before ?? "") : readJsonc(before ?? "");
     const path = [...host.servers(root), ENTRY_NAME];
-    const entry = at(root, path);
+    const entry = valueAt(root, path);
     const after = edited(host, before ?? "", path, launch);
     return { host, scope, place, before, after, found: entry, kind: kindOf(before, after, entry, launch) };
   } catch (thrown) {

@@ -8,7 +8,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { type HookHost, isOurs, type MergedHooks } from "./agent-hooks.ts";
 import type { Places } from "./ai-hosts.ts";
 import { type ConfigFile, placeOf, textOf } from "./host-file.ts";
-import { at, changeListInJsonc, readJsonc, setInJsonc } from "./jsonc.ts";
+import { changeListInJsonc, readJsonc, setInJsonc, valueAt } from "./jsonc.ts";
 import { replaceFile } from "./replace-file.ts";
 
 interface HookChange {
@@ -30,18 +30,22 @@ type HookTarget = "own" | "merged" | "nowhere";
  * understood
  */
 export function planHooks(host: HookHost, places: Places, wanted: HookTarget): HookChange[] {
-  const { own, merged } = host;
-  const files = Object.entries(own?.files ?? {}).map(([path, text]): HookChange => {
-    const directory = own?.directory(places) ?? "";
+  const { ownFiles, merged } = host;
+  const files = Object.entries(ownFiles?.files ?? {}).map(([path, text]): HookChange => {
+    const directory = ownFiles?.directory(places) ?? "";
     const place = placeOf(join(directory, path), "user", places.cwd);
-    return planOwn(place, { directory: own?.shared === true ? null : directory }, wanted === "own" ? text : undefined);
+    return planOwn(
+      place,
+      { directory: ownFiles?.shared === true ? null : directory },
+      wanted === "own" ? text : undefined,
+    );
   });
   const into = merged === undefined ? [] : [planIn(merged, places, wanted === "merged")];
   return [...files, ...into];
 }
 
 /** Paths of the files that hold hooks of ours. @throws WshError invalid_setting */
-export function hookFiles({ own, merged }: HookHost, places: Places): string[] {
+export function hookFiles({ ownFiles: own, merged }: HookHost, places: Places): string[] {
   const ownFiles = Object.keys(own?.files ?? {})
     .map((path) => placeOf(join(own?.directory(places) ?? "", path), "user", places.cwd))
     .filter((place) => textOf(place)?.includes("wsh hook ") === true);
@@ -90,7 +94,7 @@ function planMerged(
 ): HookChange {
   let text = before ?? "";
   const value = readJsonc(text);
-  const hooks = at(value, ["hooks"]) ?? {};
+  const hooks = valueAt(value, ["hooks"]) ?? {};
   if (typeof hooks !== "object" || Array.isArray(hooks)) {
     if (!wanted) return { place, owner: "host", before, after: before, kind: "none" };
     throw new WshError("invalid_setting", "'hooks' is not an object", { hint: "It was not changed." });
@@ -98,12 +102,12 @@ function planMerged(
   const wasOurs = isOurs(hooks);
   if (wanted) {
     for (const [key, needed] of Object.entries(root)) {
-      if (at(value, [key]) === undefined) text = setInJsonc(text, [], { [key]: needed });
+      if (valueAt(value, [key]) === undefined) text = setInJsonc(text, [], { [key]: needed });
     }
   }
   const events = new Set([...Object.keys(hooks), ...entries.map(({ event }) => event)]);
   for (const event of events) {
-    const handlers = at(hooks, [event]) ?? [];
+    const handlers = valueAt(hooks, [event]) ?? [];
     if (!Array.isArray(handlers)) {
       if (!wanted || !entries.some((entry) => entry.event === event)) continue;
       throw new WshError("invalid_setting", `'hooks.${event}' is not a list`, { hint: "It was not changed." });
@@ -121,7 +125,7 @@ function planMerged(
 /** What remains of an item of the host's list: all of it, others' additions to our group, or nothing. */
 function withoutOurs(item: unknown): unknown {
   if (!isOurs(item)) return item;
-  const handlers = at(item, ["hooks"]);
+  const handlers = valueAt(item, ["hooks"]);
   if (typeof item !== "object" || !Array.isArray(handlers)) return undefined;
   const others = handlers.filter((handler) => !isOurs(handler));
   return others.length === 0 ? undefined : { ...item, hooks: others };

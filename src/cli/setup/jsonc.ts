@@ -33,14 +33,14 @@ export function readJsonc(text: string): unknown {
 export function setInJsonc(text: string, path: readonly string[], entry: Readonly<Record<string, unknown>>): string {
   const root = readJsonc(text);
   checkPath(root, text, path);
-  const existing = at(root, path);
+  const existing = valueAt(root, path);
   return changed(text, root, path, isRecord(existing) ? { ...existing, ...entry } : entry);
 }
 
 /** The text without the entry at `path`. */
 export function removeFromJsonc(text: string, path: readonly string[]): string {
   const root = readJsonc(text);
-  if (at(root, path) === undefined) return text;
+  if (valueAt(root, path) === undefined) return text;
   checkPath(root, text, path);
   return changed(text, root, path, undefined);
 }
@@ -54,7 +54,7 @@ export function changeListInJsonc(
 ): string {
   const root = readJsonc(text);
   checkPath(root, text, path);
-  const before = at(root, path);
+  const before = valueAt(root, path);
   const found: readonly unknown[] = Array.isArray(before) ? before : [];
   const items = [...found.map(change).filter((item) => item !== undefined), ...added];
   return changed(text, root, path, items.length === 0 ? undefined : items);
@@ -80,7 +80,7 @@ function checkPath(root: unknown, text: string, path: readonly string[]): void {
     node = node.children?.find(({ children }) => children?.[0]?.value === key)?.children?.[1];
     if (key === null) break;
     seen.push(key);
-    const value = at(root, seen.map(String));
+    const value = valueAt(root, seen.map(String));
     if (seen.length === path.length || value === undefined || isRecord(value)) continue;
     throw new WshError("invalid_setting", `'${seen.join(".")}' is not a JSON object`, {
       hint: "Correct the file first; it was not changed.",
@@ -108,7 +108,7 @@ function verified(text: string, wanted: unknown): string {
 }
 
 /** The value at a path of keys from a parsed root, undefined when missing. */
-export function at(root: unknown, path: readonly string[]): unknown {
+export function valueAt(root: unknown, path: readonly string[]): unknown {
   let value: unknown = root;
   for (const key of path) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
@@ -122,7 +122,7 @@ export function withValue(root: unknown, path: readonly string[], value: unknown
   const [key, ...rest] = path;
   if (key === undefined) return value;
   const base = typeof root === "object" && root !== null ? { ...root } : {};
-  const inner = withValue(at(base, [key]), rest, value);
+  const inner = withValue(valueAt(base, [key]), rest, value);
   const others = Object.fromEntries(Object.entries(base).filter(([name]) => name !== key));
   return inner === undefined ? others : { ...others, [key]: inner };
 }

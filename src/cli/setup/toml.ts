@@ -7,7 +7,7 @@ import { parse, TomlError } from "smol-toml";
 import { type AST, parseTOML } from "toml-eslint-parser";
 import { WshError } from "../../protocol/errors.ts";
 import { reasonOf } from "../../settings/config-file.ts";
-import { at, withValue } from "./jsonc.ts";
+import { valueAt, withValue } from "./jsonc.ts";
 
 /** Integers beyond 2^53 are valid: others' settings may hold them. */
 const PARSE_OPTIONS = { integersAsBigInt: "asNeeded" } as const;
@@ -46,7 +46,7 @@ export function setInToml(
   entry: Readonly<Record<string, string | readonly string[]>>,
 ): string {
   const before = readToml(text);
-  const existing = at(before, path);
+  const existing = valueAt(before, path);
   const kept = typeof existing === "object" && existing !== null ? existing : {};
   const wanted = withValue(before, path, { ...kept, ...entry });
   const eol = text.includes("\r\n") ? "\r\n" : "\n";
@@ -69,7 +69,7 @@ export function setInToml(
       const newValue = key === undefined ? undefined : entry[key];
       if (key === undefined || value === undefined || newValue === undefined) continue;
       lines.delete(key);
-      if (!Bun.deepEquals(at(kept, [key]), newValue)) {
+      if (!Bun.deepEquals(valueAt(kept, [key]), newValue)) {
         edits.push({ start: value[0], end: value[1], text: toToml(newValue) });
       }
     }
@@ -91,7 +91,7 @@ export function setInToml(
 /** The text without the table at `path` and its sub-tables. */
 export function removeFromToml(text: string, path: readonly string[]): string {
   const before = readToml(text);
-  if (at(before, path) === undefined) return text;
+  if (valueAt(before, path) === undefined) return text;
   const statements = statementsOf(text);
   const edits: { start: number; end: number; text: string }[] = [];
   let inside = false;

@@ -129,6 +129,6 @@ async function systemOf(dir: string, fleet: Fleet): Promise<PushOptions> {
 /** The account's JWT with all revoked members. */
 async function accountOf(dir: string, fleet: Fleet): Promise<{ account: string; jwt: string }> {
   const keys = keysFrom((name) => readKey(dir, name));
-  const revoked = fleet.members.flatMap(({ key, revokedAt }) => (revokedAt === null ? [] : [{ key, at: revokedAt }]));
+  const revoked = fleet.members.flatMap(({ key, revokedAt }) => (revokedAt === null ? [] : [{ key, revokedAt }]));
   return { account: keys.account, jwt: await signAccount(fleet.name, keys, revoked) };
 }

@@ -15,7 +15,7 @@ interface RolePermissions {
   readonly subscribe: readonly string[];
 }
 
-const own = "{{name()}}";
+const ownName = "{{name()}}";
 const bucket = `KV_${MACHINES_BUCKET}`;
 /** Reads the bucket's state, and one value. */
 const bucketReading = [`$JS.API.STREAM.INFO.${bucket}`, `$JS.API.DIRECT.GET.${bucket}.>`];
@@ -25,19 +25,19 @@ const accesses = ["observe", "operate", "admin"] as const;
 
 const machine: RolePermissions = {
   publish: [
-    `wsh1.up.${own}`,
-    `wsh1.ev.${own}.>`,
-    `wsh1.d.*.${own}.*`,
-    `_INBOX.*.${own}.>`,
+    `wsh1.up.${ownName}`,
+    `wsh1.ev.${ownName}.>`,
+    `wsh1.d.*.${ownName}.*`,
+    `_INBOX.*.${ownName}.>`,
     "_INBOX.*.$all.>",
-    `$KV.${MACHINES_BUCKET}.${own}`,
+    `$KV.${MACHINES_BUCKET}.${ownName}`,
     `$JS.API.STREAM.INFO.${bucket}`,
   ],
   subscribe: [
-    `wsh1.q.${own}.>`,
-    `wsh1.u.${own}.>`,
-    ...["PING", "INFO"].flatMap((verb) => [`$SRV.${verb}`, `$SRV.${verb}.wsh`, `$SRV.${verb}.wsh.${own}`]),
-    `_INBOX.${own}.>`,
+    `wsh1.q.${ownName}.>`,
+    `wsh1.u.${ownName}.>`,
+    ...["PING", "INFO"].flatMap((verb) => [`$SRV.${verb}`, `$SRV.${verb}.wsh`, `$SRV.${verb}.wsh.${ownName}`]),
+    `_INBOX.${ownName}.>`,
   ],
 };
 
@@ -46,12 +46,12 @@ function caller(role: (typeof accesses)[number]): RolePermissions {
   const covered = accesses.slice(0, accesses.indexOf(role) + 1);
   return {
     publish: [
-      ...covered.flatMap((access) => [`wsh1.q.*.${access}.${own}.*`, `wsh1.u.*.${access}.${own}.*`]),
+      ...covered.flatMap((access) => [`wsh1.q.*.${access}.${ownName}.*`, `wsh1.u.*.${access}.${ownName}.*`]),
       ...["PING", "INFO"].flatMap((verb) => [`$SRV.${verb}.wsh`, `$SRV.${verb}.wsh.*`]),
       ...bucketReading,
       ...(role === "admin" ? bucketKeeping : []),
     ],
-    subscribe: [`_INBOX.${own}.>`, `wsh1.d.${own}.>`, "wsh1.up.*", "wsh1.ev.>"],
+    subscribe: [`_INBOX.${ownName}.>`, `wsh1.d.${ownName}.>`, "wsh1.up.*", "wsh1.ev.>"],
   };
 }
 

@@ -31,7 +31,7 @@ export interface FleetKeys {
 /** Public key of a user, and the time before which signatures for it are invalid (Unix time in ms). */
 interface Revocation {
   readonly key: string;
-  readonly at: number;
+  readonly revokedAt: number;
 }
 
 export function makeKeys(): FleetKeys {
@@ -81,7 +81,9 @@ export function signAccount(name: string, { seeds }: FleetKeys, revoked: readonl
     });
   });
   const bucket = { mem_storage: 0, disk_storage: BUCKET_BYTES, streams: 1, consumer: 0, disk_max_stream_bytes: 0 };
-  const revocations = Object.fromEntries(revoked.map(({ key, at }) => [key, Math.floor(at / MS_PER_SECOND)]));
+  const revocations = Object.fromEntries(
+    revoked.map(({ key, revokedAt }) => [key, Math.floor(revokedAt / MS_PER_SECOND)]),
+  );
   const account = { limits: { ...unlimited, ...bucket }, signing_keys: signers, revocations };
   return encodeAccount(name, pair(seeds.account), account, { signer: pair(seeds.operator) });
 }

@@ -35,7 +35,7 @@ export interface MemberSessions {
   /** JSON of the list as the machine itself names the sessions, for remembering. */
   readonly text: string;
   /** Unix time in ms. */
-  readonly at: number;
+  readonly reportedAt: number;
   /** Incarnation and revision of the list, which is valid while both are current and the machine reports `settled`. */
   readonly boot: string;
   readonly rev: number;
@@ -44,11 +44,11 @@ export interface MemberSessions {
 export function memberSessions(
   machine: string,
   sessions: readonly SessionInfo[],
-  { at, boot, rev }: Pick<MemberSessions, "at" | "boot" | "rev">,
+  { reportedAt, boot, rev }: Pick<MemberSessions, "reportedAt" | "boot" | "rev">,
 ): MemberSessions {
   const listed = sessions.map((info) => listedSession(machine, info));
   const { needs_input: needsInput } = countsOf(sessions);
-  return { sessions: listed, needsInput, text: JSON.stringify(sessions), at, boot, rev };
+  return { sessions: listed, needsInput, text: JSON.stringify(sessions), reportedAt, boot, rev };
 }
 
 interface Member {
@@ -139,7 +139,7 @@ export class Members {
     const member = this.members.get(machine);
     if (member === undefined) {
       if (this.members.size < MAX_MEMBERS) this.put(machine, { beat, boots: [], heardAt, offsets: [], listed });
-    } else if (listed !== null && (member.listed?.at ?? 0) < listed.at) member.listed = listed;
+    } else if (listed !== null && (member.listed?.reportedAt ?? 0) < listed.reportedAt) member.listed = listed;
   }
 
   forget(machine: string): void {

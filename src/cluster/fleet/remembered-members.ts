@@ -103,7 +103,7 @@ export class RememberedMembers {
     const { beat, heard_at, sessions } = parsed.output;
     if (sessions?.sessions.every(isPossibleSession) === false) return;
     const listed =
-      sessions === null ? null : memberSessions(name, sessions.sessions, { at: sessions.at, boot: "", rev: 0 });
+      sessions === null ? null : memberSessions(name, sessions.sessions, { reportedAt: sessions.at, boot: "", rev: 0 });
     this.members.remember(name, beat, listed, heard_at);
   }
 
@@ -129,7 +129,7 @@ export class RememberedMembers {
     // Joined from each machine's cached text: serializing thousands again would delay every request.
     const all = this.members.names.map((name) => {
       const listed = this.members.lastList(name);
-      const sessions = listed === null ? "null" : `{"at":${listed.at},"sessions":${listed.text}}`;
+      const sessions = listed === null ? "null" : `{"at":${listed.reportedAt},"sessions":${listed.text}}`;
       const beat = JSON.stringify(this.members.beatOf(name));
       return `${JSON.stringify(name)}:{"beat":${beat},"heard_at":${this.members.heardAt(name)},"sessions":${sessions}}`;
     });

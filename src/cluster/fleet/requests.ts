@@ -165,10 +165,10 @@ export class FleetRequests {
       return;
     }
     const part = message.header(headerNames.part);
-    const place = part === "" ? { at: 0, of: 1 } : parsePart(part);
+    const place = part === "" ? { index: 0, of: 1 } : parsePart(part);
     const { data } = message;
     pending.bytes += data.length;
-    if (place === null || pending.bytes > MAX_ANSWER_BYTES || pending.parts[place.at] !== undefined) {
+    if (place === null || pending.bytes > MAX_ANSWER_BYTES || pending.parts[place.index] !== undefined) {
       pending.end({ kind: "not_an_answer" });
       return;
     }
@@ -177,7 +177,7 @@ export class FleetRequests {
       return;
     }
     if (pending.missing === 0) pending.missing = place.of;
-    pending.parts[place.at] = new Uint8Array(data);
+    pending.parts[place.index] = new Uint8Array(data);
     if (--pending.missing > 0) return;
     pending.end({ kind: "answer", text: Buffer.concat(pending.parts.slice(0, MAX_PARTS)).toString("utf8") });
   }

@@ -69,7 +69,7 @@ export class CommandEnds {
   /** Mark A, while the shell itself is in the foreground. */
   promptBegins(shell: ShellLevel, mark: ShellMark): void {
     shell.prompted = null;
-    if (shell.running !== null && !mark.verified) this.sink.end(this.at(shell, mark), "finished");
+    if (shell.running !== null && !mark.verified) this.sink.end(this.endAtCursor(shell, mark), "finished");
     else if (shell.running !== null && shell.ending === null) this.expect(shell, mark, mark.position);
     // A prompt without an end may be part of the command's output.
     if (shell.phase !== "running") shell.phase = "drawing";
@@ -119,7 +119,7 @@ export class CommandEnds {
   }
 
   /** Ends the command at the current position. */
-  at(
+  endAtCursor(
     { running }: ShellLevel,
     { position, offset }: MarkPosition,
     { exitCode = null, signal = null }: Partial<Pick<Ending, "exitCode" | "signal">> = {},
@@ -132,7 +132,7 @@ export class CommandEnds {
 
   private expect(shell: ShellLevel, mark: ShellMark, end: TextPosition): void {
     if (!(shell.running?.output instanceof RunningOutput)) return;
-    shell.ending = { ...this.at(shell, mark, mark), outputEnd: end };
+    shell.ending = { ...this.endAtCursor(shell, mark, mark), outputEnd: end };
     shell.prompted = null;
     shell.running.output.freeze(end);
     this.sink.ending(shell.running.record.id, end);

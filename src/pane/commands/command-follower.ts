@@ -53,14 +53,14 @@ export class CommandFollower {
       throw new WshError("command_not_found", `this pane has no output of command ${id}`);
     }
     const running = log.soFar(id);
-    this.tell(running?.kept ?? kept);
+    this.tell(running?.retained ?? kept);
     if (running === null) {
       this.end(record);
       return;
     }
     this.output = new OutputFollower(options.text, running.end, (text) => sink.text(text));
     // A prompt may already be on the screen after that end.
-    if (running.told !== null) this.output.freeze(running.told);
+    if (running.reportedEnd !== null) this.output.freeze(running.reportedEnd);
   }
 
   /** The command being followed; null until one starts. */

@@ -184,10 +184,12 @@ export class CommandLog {
   }
 
   /** The running command's complete lines, the position after them, and its reported end; null: it does not run. */
-  soFar(id: number): (ReturnType<RunningOutput["completeLines"]> & { readonly told: TextPosition | null }) | null {
+  soFar(
+    id: number,
+  ): (ReturnType<RunningOutput["completeLines"]> & { readonly reportedEnd: TextPosition | null }) | null {
     const output = this.records.get(id)?.output;
     if (!(output instanceof RunningOutput)) return null;
-    return { ...output.completeLines(this.port.text.position()), told: output.frozenAt };
+    return { ...output.completeLines(this.port.text.position()), reportedEnd: output.frozenAt };
   }
 
   /** Listens until disposed. */
@@ -378,7 +380,7 @@ export class CommandLog {
   }
 
   private endingAt(at: Cursor, how: Partial<Pick<Ending, "exitCode" | "signal">> = {}): Ending {
-    return this.ends.at(this.shell, { position: at.position(), offset: at.offset }, how);
+    return this.ends.endAtCursor(this.shell, { position: at.position(), offset: at.offset }, how);
   }
 
   private end(ending: Ending, state: Exclude<CommandState, "running">): void {

@@ -121,14 +121,14 @@ export class RunOutput {
   }
 
   private changed(end: TextPosition): RetainedLines {
-    const { kept, cursor } = this.changes.collect(end);
+    const { retained, cursor } = this.changes.collect(end);
     const { typedAt: prompt, kernelEchoes } = this;
-    const whole = kept.omitted === 0;
-    const lines = whole ? [...kept.head, ...kept.tail] : kept.head;
+    const whole = retained.omitted === 0;
+    const lines = whole ? [...retained.head, ...retained.tail] : retained.head;
     const shown = withoutEcho({ lines, cursor, prompt, kernelEchoes }, this.typed);
     return whole
       ? { head: withoutBlankEnd(shown), tail: [], omitted: 0 }
-      : { head: shown, tail: withoutBlankEnd(kept.tail), omitted: kept.omitted };
+      : { head: shown, tail: withoutBlankEnd(retained.tail), omitted: retained.omitted };
   }
 
   /** The end of the output: before the prompt that follows it. */

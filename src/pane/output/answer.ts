@@ -22,7 +22,7 @@ interface Hit {
   /** Number of its first line. */
   readonly first: number;
   /** Index of the matching line among its lines. */
-  readonly at: number;
+  readonly matchIndex: number;
   readonly lines: string[];
   bytes: number;
 }
@@ -70,14 +70,14 @@ export class Answer {
       const { text, isPartial } = fitted(line, this.limit);
       if (isPartial) this.partial++;
       this.excerptBytes += Buffer.byteLength(line) - Buffer.byteLength(text);
-      this.hit({ first: number, at: 0, lines: [text], bytes: this.cost(number, text) });
+      this.hit({ first: number, matchIndex: 0, lines: [text], bytes: this.cost(number, text) });
     } else if (test(line)) {
       const lines = [...this.before, this.excerpt(line)];
       const first = number - this.before.length;
       this.before = [];
       this.hit({
         first,
-        at: lines.length - 1,
+        matchIndex: lines.length - 1,
         lines,
         bytes: lines.reduce((sum, text) => sum + this.cost(number, text), 0),
       });
@@ -147,7 +147,7 @@ export class Answer {
   private around(number: number, line: string): void {
     const { open } = this;
     const { context } = this.query;
-    if (open === null || number > open.first + open.at + context || open.bytes > this.limit) {
+    if (open === null || number > open.first + open.matchIndex + context || open.bytes > this.limit) {
       this.before.push(line);
       if (this.before.length > context) this.before.shift();
       return;
@@ -197,9 +197,9 @@ export class Answer {
     return lines.join("\n");
   }
 
-  private linesOf({ first, at, lines }: Hit): string[] {
+  private linesOf({ first, matchIndex, lines }: Hit): string[] {
     if (!this.query.numbers) return lines;
-    return lines.map((line, n) => `${first + n}${n === at ? ":" : "-"}${line}`);
+    return lines.map((line, n) => `${first + n}${n === matchIndex ? ":" : "-"}${line}`);
   }
 
   /** Bytes of a line of the text. */

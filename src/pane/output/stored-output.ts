@@ -41,12 +41,12 @@ export class StoredOutput implements Disposable {
    * @param why reason for missing lines, if the spool has none
    */
   constructor(
-    readonly kept: RetainedLines,
+    readonly retained: RetainedLines,
     private readonly spool: SpoolView | null,
     private readonly cutLines: number,
     private readonly why: string,
   ) {
-    const { head, tail, omitted } = kept;
+    const { head, tail, omitted } = retained;
     this.total = head.length + omitted + tail.length;
     this.tailFirst = head.length + omitted + 1;
   }
@@ -57,7 +57,7 @@ export class StoredOutput implements Disposable {
 
   /** The stored lines of a range, in order. */
   *parts({ from, to }: LineRange): Generator<OutputPart> {
-    const { head, tail } = this.kept;
+    const { head, tail } = this.retained;
     yield* slices(1, head, from, to);
     if (this.spool !== null) {
       for (const block of this.spool.blocks) {
@@ -91,7 +91,7 @@ export class StoredOutput implements Disposable {
 
   /** The stored lines, adjoining ranges joined. */
   private ranges(): LineRange[] {
-    const { head, tail } = this.kept;
+    const { head, tail } = this.retained;
     const ranges: { from: number; to: number }[] = [];
     const add = ({ first, count }: Pick<SpoolBlock, "first" | "count">): void => {
       const last = ranges.at(-1);

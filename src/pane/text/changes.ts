@@ -11,7 +11,7 @@ import { newPart, withoutLines } from "./screen-before.ts";
 import type { RetiredLines, ScreenBefore, TerminalText, TextPosition } from "./text.ts";
 
 interface NewLines {
-  readonly kept: RetainedLines;
+  readonly retained: RetainedLines;
   /** Index of the line that continues the cursor's line; null when none does. */
   readonly cursor: number | null;
 }
@@ -61,7 +61,7 @@ export class Changes {
       all.skip(omitted);
       for (const line of tail) all.push(line);
     }
-    return { kept: all.retained(), cursor };
+    return { retained: all.retained(), cursor };
   }
 
   /** Lines of the earlier screen that differ. A line that was only erased is a blank between others, else ignored. */

@@ -27,7 +27,7 @@ const MAX_MASKED = 1_024;
 interface Expected {
   readonly text: string;
   /** Where it must begin; null when it is searched for at the end of lines. */
-  at: TextPosition | null;
+  startsAt: TextPosition | null;
   /** First and last line that are searched. */
   from: number;
   to: number;
@@ -172,7 +172,7 @@ export class EchoTracker {
       const first = this.expected.length === 0;
       this.expected.push({
         text,
-        at: first ? position : null,
+        startsAt: first ? position : null,
         from: position.line,
         to: position.line + MAX_DISTANCE,
         until,
@@ -181,8 +181,8 @@ export class EchoTracker {
   }
 
   private findEcho(expected: Expected, cursor: TextPosition): boolean {
-    if (expected.at !== null) {
-      const { line, index } = expected.at;
+    if (expected.startsAt !== null) {
+      const { line, index } = expected.startsAt;
       const shown = (this.text.line(line) ?? "").slice(index);
       const length = commonLength(shown, expected.text);
       if (length === expected.text.trimEnd().length) {
@@ -194,7 +194,7 @@ export class EchoTracker {
         if (length > 0) this.partial = { line, mask: { start: index, end: index + length } };
         return false;
       }
-      expected.at = null;
+      expected.startsAt = null;
     }
     const expectedText = expected.text.trimEnd();
     const lines = this.text.lines(expected.from, cursor.line);

@@ -129,12 +129,12 @@ export class RunningOutput {
   }
 
   /** The complete lines above the cursor, or above the reported end, and the position after them. */
-  completeLines(cursor: TextPosition): { readonly kept: RetainedLines; readonly end: TextPosition } {
+  completeLines(cursor: TextPosition): { readonly retained: RetainedLines; readonly end: TextPosition } {
     const { begin } = this;
     const { line } = this.frozenAt ?? cursor;
-    if (line <= begin.line) return { kept: { head: [], tail: [], omitted: 0 }, end: begin };
+    if (line <= begin.line) return { retained: { head: [], tail: [], omitted: 0 }, end: begin };
     const end = { line, index: 0 };
-    return { kept: this.collect(end), end };
+    return { retained: this.collect(end), end };
   }
 
   /** The command has ended at `end`; returns the part retained in memory. The rest is in the overflow. */

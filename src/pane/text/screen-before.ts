@@ -68,7 +68,7 @@ export class GivenCursors {
   }
 
   /** The screen at this cursor; null when it is not known. */
-  at(offset: number): ScreenBefore | null {
+  atOffset(offset: number): ScreenBefore | null {
     return this.screens.findLast((screen) => screen.offset === offset) ?? null;
   }
 

@@ -133,7 +133,7 @@ export class PaneText implements TerminalText {
   }
 
   givenAt(offset: number): ScreenBefore | null {
-    return this.givenCursors.at(offset);
+    return this.givenCursors.atOffset(offset);
   }
 
   give(): number {

@@ -11,7 +11,7 @@ const SHARED = "";
 
 interface Bucket {
   tokens: number;
-  at: number;
+  refilledAt: number;
 }
 
 export class RateLimit {
@@ -44,16 +44,16 @@ export class RateLimit {
     const now = this.now();
     if (this.buckets.size >= MAX_ADDRESSES) this.forgetFull(now);
     const key = this.buckets.has(address) || this.buckets.size < MAX_ADDRESSES ? address : SHARED;
-    const bucket = this.buckets.get(key) ?? { tokens: this.burst, at: now };
-    bucket.tokens = Math.min(this.burst, bucket.tokens + ((now - bucket.at) / 1000) * this.perSecond);
-    bucket.at = now;
+    const bucket = this.buckets.get(key) ?? { tokens: this.burst, refilledAt: now };
+    bucket.tokens = Math.min(this.burst, bucket.tokens + ((now - bucket.refilledAt) / 1000) * this.perSecond);
+    bucket.refilledAt = now;
     this.buckets.set(key, bucket);
     return bucket;
   }
 
   private forgetFull(now: number): void {
-    for (const [address, { at }] of this.buckets)
-      if (now - at > (1000 * this.burst) / this.perSecond) this.buckets.delete(address);
+    for (const [address, { refilledAt }] of this.buckets)
+      if (now - refilledAt > (1000 * this.burst) / this.perSecond) this.buckets.delete(address);
   }
 }
 

@@ -30,15 +30,15 @@ export interface Credential {
 export class TokenStore implements Disposable {
   private readonly named: WatchedList<Named>;
   private readonly devices: WatchedList<Device>;
-  private readonly own: KnownToken;
+  private readonly instanceToken: KnownToken;
 
   constructor(instance: Instance, token: string, logger: Logger) {
-    this.own = { id: "own", name: "own", digest: digestToken(token), access: "admin", ended: null };
+    this.instanceToken = { id: "own", name: "own", digest: digestToken(token), access: "admin", ended: null };
     prepareStateDir(instance);
     const ended = (name: string): void => logger.info("a token is no longer valid", { token: name });
     this.named = new WatchedList<Named>({
       path: tokensFile(instance),
-      read: () => readTokens(instance).map(known),
+      read: () => readTokens(instance).map(namedToken),
       // A token whose rights have changed is another one.
       key: ({ id, access, session, expiresAt, browser }) => JSON.stringify([id, access, session, expiresAt, browser]),
       endOf: ({ expiresAt }) => expiresAt ?? null,
@@ -58,7 +58,7 @@ export class TokenStore implements Disposable {
 
   /** Every valid token except those of browsers. Runs once per request. */
   all(): readonly KnownToken[] {
-    return [this.own, ...this.named.now.filter(({ share }) => share === undefined)];
+    return [this.instanceToken, ...this.named.now.filter(({ share }) => share === undefined)];
   }
 
   /** Valid links. */
@@ -93,7 +93,7 @@ export function deviceToken({ name }: Pick<Device, "name">): string {
 type Named = Omit<KnownToken, "ended"> & Pick<StoredToken, "browser">;
 export type ShareLink = Watched<Named>;
 
-function known({ name, digest, access, session, expires_at, share, browser }: StoredToken): Named {
+function namedToken({ name, digest, access, session, expires_at, share, browser }: StoredToken): Named {
   return {
     id: `${name}:${digest.slice(0, TOKEN_ID_LENGTH)}`,
     name,

@@ -173,10 +173,10 @@ export class RemoteSessions {
     for (const name of ofFleet) {
       const last = members.lastList(name);
       if (last === null) continue;
-      const age = isCurrent(name, last) ? Math.max(0, date - last.at) : null;
+      const age = isCurrent(name, last) ? Math.max(0, date - last.reportedAt) : null;
       for (const session of last.sessions) {
         if (!isWanted(session.info)) continue;
-        if (age === null) form.addLastSeen(listed, session, last.at);
+        if (age === null) form.addLastSeen(listed, session, last.reportedAt);
         else form.addAged(listed, session, age);
       }
     }
@@ -211,7 +211,7 @@ export class RemoteSessions {
           (sessions) => {
             // Changes during the answer get a higher number.
             const { boot = "", rev = 0 } = beat ?? {};
-            members.keepList(name, memberSessions(name, sessions, { at: Date.now(), boot, rev }));
+            members.keepList(name, memberSessions(name, sessions, { reportedAt: Date.now(), boot, rev }));
           },
           () => {},
         )

@@ -148,7 +148,7 @@ export class SessionProxies {
 
   /** Asks a session process; for a view, the process of its source. @throws the process's error */
   ask(proxy: SessionProxy, op: string, input: unknown, context: RequestContext): Promise<unknown> {
-    return askThrough(proxy, (socket) => this.at(socket), { op, input, context });
+    return askThrough(proxy, (socket) => this.proxyAt(socket), { op, input, context });
   }
 
   /**
@@ -163,12 +163,12 @@ export class SessionProxies {
     if (!proxy.isMany) return paneIn(proxy, address, proxy.info.pane_id, false);
     const context = target === undefined ? CONTEXT : { ...CONTEXT, target };
     const { pane, socket } = v.parse(PaneProcessSchema, await proxy.request("peer.resolve", {}, context));
-    const owner = socket === address ? proxy : await this.at(socket);
+    const owner = socket === address ? proxy : await this.proxyAt(socket);
     return paneIn(owner, socket, pane, true);
   }
 
   /** The process at a socket of this instance. @throws WshError session_unavailable */
-  private async at(socket: string): Promise<SessionProxy> {
+  private async proxyAt(socket: string): Promise<SessionProxy> {
     const known = (): SessionProxy | undefined =>
       [...this.proxies.values()].find(({ entry }) => entry.socket === socket);
     if (known()?.connection == null) await this.scan();

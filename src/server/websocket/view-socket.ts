@@ -102,7 +102,7 @@ export class ViewSocket implements WebSocketEndpoint {
     pictures,
   }: OpenRequest): Promise<void> {
     const { sources, source, context, viewer, follows } = this.options;
-    const { told, ...keys } = await this.keys(prefix, true);
+    const { pageKeys, ...keys } = await this.keys(prefix, true);
     const { info } = source;
     let isOpened = false;
     const feed = await ViewFeed.open(
@@ -135,7 +135,7 @@ export class ViewSocket implements WebSocketEndpoint {
             const { id, name } = info;
             const of = present({ record });
             this.tell({ type: "opened", session: id, name, access: context.access, took: n, ...of });
-            if (wantsKeys === true && told !== undefined) this.tell({ type: "keys", ...told });
+            if (wantsKeys === true && pageKeys !== undefined) this.tell({ type: "keys", ...pageKeys });
           }
           isOpened = true;
         },
@@ -155,9 +155,9 @@ export class ViewSocket implements WebSocketEndpoint {
   /** @throws WshError invalid_setting unless tolerant */
   private async keys(prefix: boolean, isTolerant: boolean): Promise<ViewKeys> {
     const { keys, context } = this.options;
-    const { bindings, told, ...bound } = await keys(isTolerant);
+    const { bindings, pageKeys, ...bound } = await keys(isTolerant);
     // The person's bindings reveal more than a caller with one session may know.
-    const own = context.caller.only === undefined ? defined({ bindings, told }) : {};
+    const own = context.caller.only === undefined ? defined({ bindings, told: pageKeys }) : {};
     return { ...bound, ...own, ...(prefix ? {} : { prefix: null }) };
   }
 
@@ -167,9 +167,9 @@ export class ViewSocket implements WebSocketEndpoint {
       this.feed?.use(now);
       return;
     }
-    const { told, ...keys } = now;
+    const { pageKeys, ...keys } = now;
     this.feed?.use({ pass_through: false, ...keys });
-    if (wantsKeys && told !== undefined) this.tell({ type: "keys", ...told });
+    if (wantsKeys && pageKeys !== undefined) this.tell({ type: "keys", ...pageKeys });
   }
 
   private receive(feed: ViewFeed, data: string | Uint8Array): void {

@@ -158,7 +158,7 @@ class Stillness implements Disposable {
 
   private lookAtPorts(): void {
     const before = this.ports;
-    const now = new PortScan().own(this.known);
+    const now = new PortScan().ownPorts(this.known);
     if (now === null) return;
     this.ports = now;
     for (const [port, program] of now) if (!before.has(port)) this.record({ event: "port_opened", port, program });

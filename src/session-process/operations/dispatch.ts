@@ -197,9 +197,9 @@ async function handled(
   const { caller } = request;
   const byPerson = caller.kind === "cli" && agentOfCaller(caller) === null;
   const call: LayoutCall = { parts, place: parts.place(target), byPerson, owner: ownerOf(caller) };
-  if (view?.own != null && ownFocusHandlers(call, view, request.op, input)) return {};
+  if (view?.ownFocus != null && ownFocusHandlers(call, view, request.op, input)) return {};
   const handler = handlerOf(ofLayout, request.op);
-  return view?.own == null ? handler(call, input, context) : withOwnFocus(view, handler, call, input, context);
+  return view?.ownFocus == null ? handler(call, input, context) : withOwnFocus(view, handler, call, input, context);
 }
 
 /** A restored pane keeps its id but runs another program. @throws WshError access_denied */
@@ -263,14 +263,14 @@ function subjectOf(parts: SessionParts, request: PeerRequest): Subject {
   const local = isPane ? locals.get(pane) : undefined;
   // The picture of a window includes that of its views.
   const shown = !isPane && showing.has(op) ? content.privateOwners : [];
-  const isPrivate = (local?.own ?? session).isPrivate || shown.length > 0;
+  const isPrivate = (local?.ownSession ?? session).isPrivate || shown.length > 0;
   return { owners: [...ownersIn(parts, request, pane, isPane), ...shown], pane, isPrivate };
 }
 
 /** The owners of everything that a request affects. */
 function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane: string, isPane: boolean) {
   const { session, locals, arrangement } = parts;
-  const ownersOf = (panes: readonly string[]) => panes.map((id) => locals.get(id)?.own.owner ?? session.owner);
+  const ownersOf = (panes: readonly string[]) => panes.map((id) => locals.get(id)?.ownSession.owner ?? session.owner);
   if (op.startsWith("buffer.")) {
     // A private session has its own; all others are everybody's, to read.
     const own = session.isPrivate ? [session.owner] : [];
@@ -310,12 +310,12 @@ async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unk
   if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
   if (pane.endedAs === "crashed" && operation.access !== "observe") throw notRunning(parts.session);
   const input = parseInput(operation, request.input);
-  const context = { ...contextOf(parts, request, () => pane.id), session: local.own.name };
+  const context = { ...contextOf(parts, request, () => pane.id), session: local.ownSession.name };
   if (operation.scope === "session") return handlerOf(ofSession, op)(local.drawn, input, context);
   const passwords = passwordAsks.get(pane);
   if (operation.types === true && passwords !== undefined) passwords.drivenBy = agentOfCaller(caller);
   // A person may be using the command line.
-  if (operation.types === true && caller.kind !== "cli") local.own.writer.typed(callerLabel(caller));
+  if (operation.types === true && caller.kind !== "cli") local.ownSession.writer.typed(callerLabel(caller));
   const result = withPasswordAsked(passwords, await handlerOf(ofPane, op)(pane, input, context));
   const isOpen = parts.arrangement.hasSeveral && !(target !== undefined && addressesPane(target));
   return isOpen ? withPane(result, pane.id) : result;
@@ -382,7 +382,7 @@ async function concealmentIn(
   } catch {
     // The process does not answer: nothing is known about it.
   }
-  return { hidden: new Set([session_id]), own: new Set() };
+  return { hidden: new Set([session_id]), ownSessions: new Set() };
 }
 
 function handlerOf<S>(handlers: AnyHandlers<S>, op: string): AnyHandlers<S>[string] {
@@ -406,7 +406,7 @@ async function withOwnFocus(
   const { focus, ...rest } = v.parse(FocusingSchema, input);
   if (focus !== true) return handler(call, input, context);
   const made = await handler(call, { ...rest, focus: false }, context);
-  if (view.own !== null) view.own.zoomed = false;
+  if (view.ownFocus !== null) view.ownFocus.zoomed = false;
   const about = v.safeParse(AboutSchema, made);
   // An object that has moved to another session can no longer be examined here.
   if (about.success && call.parts.arrangement.state.panes[about.output.pane] !== undefined)

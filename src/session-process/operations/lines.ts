@@ -133,7 +133,7 @@ class MatchPage {
   private total = 0;
   /** Number of matches before the stored ones. */
   private first = 0;
-  private kept: FoundUnits[] = [];
+  private storedMatches: FoundUnits[] = [];
 
   constructor(
     private readonly from: UnitPlace | null,
@@ -146,12 +146,12 @@ class MatchPage {
     this.total++;
     if (this.from !== null) {
       if (isBeforePlace(found, this.from)) this.first++;
-      else if (this.kept.length < this.limit) this.kept.push(found);
+      else if (this.storedMatches.length < this.limit) this.storedMatches.push(found);
       return;
     }
     if (this.before !== null && !isBeforePlace(found, this.before)) return;
-    this.kept.push(found);
-    if (this.kept.length >= 2 * this.limit) this.drop(this.kept.length - this.limit);
+    this.storedMatches.push(found);
+    if (this.storedMatches.length >= 2 * this.limit) this.drop(this.storedMatches.length - this.limit);
   }
 
   answer({ stored, firstLine }: TerminalModel): {
@@ -159,11 +159,11 @@ class MatchPage {
     readonly first: number;
     readonly matches: { readonly line: number; readonly col: number; readonly length: number }[];
   } {
-    if (this.from === null) this.drop(Math.max(0, this.kept.length - this.limit));
+    if (this.from === null) this.drop(Math.max(0, this.storedMatches.length - this.limit));
     // Lines that were dropped while others were searched.
-    const gone = this.kept.findIndex(({ line }) => line >= firstLine);
-    this.drop(gone < 0 ? this.kept.length : gone);
-    const matches = this.kept.map(({ line, start, stop }) => {
+    const gone = this.storedMatches.findIndex(({ line }) => line >= firstLine);
+    this.drop(gone < 0 ? this.storedMatches.length : gone);
+    const matches = this.storedMatches.map(({ line, start, stop }) => {
       const [col = 0, end = col] = cellsOfUnits(stored, line, [start, stop]);
       return { line, col, length: end - col };
     });
@@ -171,7 +171,7 @@ class MatchPage {
   }
 
   private drop(count: number): void {
-    this.kept.splice(0, count);
+    this.storedMatches.splice(0, count);
     this.first += count;
   }
 }

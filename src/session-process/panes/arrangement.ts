@@ -66,7 +66,7 @@ interface ArrangementEvents {
   endTold: string;
   /** The layout has changed. */
   changed: { readonly before: Windows; readonly after: Windows };
-  paneEnded: { readonly pane: string; readonly exit: Exit; readonly kept: boolean };
+  paneEnded: { readonly pane: string; readonly exit: Exit; readonly isKept: boolean };
   /** The last pane of the last window has ended. */
   over: Exit;
   /** A program runs again after the last one had ended. */
@@ -288,7 +288,7 @@ export class Arrangement {
     }
     this.commit(this.numbered(rest));
     this.forget(pane);
-    this.events.emit("paneEnded", { pane, exit, kept: false });
+    this.events.emit("paneEnded", { pane, exit, isKept: false });
   }
 
   /** Closes the gap in the indexes after panes have ended. */
@@ -309,7 +309,7 @@ export class Arrangement {
     for (const pane of panes) {
       void this.placed.get(pane)?.endProgram();
       this.forget(pane);
-      this.events.emit("paneEnded", { pane, exit: { code: null, signal: null }, kept: false });
+      this.events.emit("paneEnded", { pane, exit: { code: null, signal: null }, isKept: false });
     }
   }
 
@@ -388,14 +388,14 @@ export class Arrangement {
     }
     this.ended.set(pane, exit);
     this.hold(pane);
-    this.events.emit("paneEnded", { pane, exit, kept: true });
+    this.events.emit("paneEnded", { pane, exit, isKept: true });
     this.events.emit("placed", undefined);
   }
 
   /** Its output remains readable while it is in the layout. */
   private hold(pane: string): void {
     const local = this.localOf(pane);
-    if (local !== null && !this.unsubscribers.has(pane)) this.unsubscribers.set(pane, local.own.lifetime.keep());
+    if (local !== null && !this.unsubscribers.has(pane)) this.unsubscribers.set(pane, local.ownSession.lifetime.keep());
   }
 
   private release(pane: string): void {

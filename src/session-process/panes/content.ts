@@ -303,7 +303,7 @@ export class Content implements PaneRef {
     const own = [...this.locals.values()].filter(({ home }) => home === null);
     const guests = [...arrangement.placed.values()].filter(({ link }) => link !== undefined);
     await Promise.all([
-      ...own.map((local) => local.own.lifetime.kill(reason)),
+      ...own.map((local) => local.ownSession.lifetime.kill(reason)),
       ...guests.map((placed) => placed.endProgram()),
     ]);
   }

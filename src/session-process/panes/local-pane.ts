@@ -58,7 +58,7 @@ interface LocalPaneEvents extends PlacedPaneEvents {
 }
 
 interface LocalPaneOptions {
-  readonly own: PaneSession;
+  readonly ownSession: PaneSession;
   /** Its current session. */
   readonly session: Session;
   /** Whether wsh may take the mouse of terminals. */
@@ -71,7 +71,7 @@ interface LocalPaneOptions {
 
 export class LocalPane implements PlacedPane {
   readonly isView = false;
-  readonly own: PaneSession;
+  readonly ownSession: PaneSession;
   readonly session: Session;
   readonly pane: Pane;
   /** Shows this pane alone. */
@@ -94,15 +94,15 @@ export class LocalPane implements PlacedPane {
   /** Whether the newest keys are an AI agent's: copy mode and the mouse pass keys on later. */
   private byAgent = false;
   private readonly ends: (() => void)[];
-  readonly of = new Home({ isShown: () => this.own.viewers.count > 0, end: () => this.endProgram() });
+  readonly of = new Home({ isShown: () => this.ownSession.viewers.count > 0, end: () => this.endProgram() });
 
   constructor(private readonly options: LocalPaneOptions) {
-    const { own, session } = options;
-    this.own = own;
+    const { ownSession, session } = options;
+    this.ownSession = ownSession;
     this.session = session;
-    this.pane = own.pane;
-    this.given = own.size;
-    this.shown = shownPane(own);
+    this.pane = ownSession.pane;
+    this.given = ownSession.size;
+    this.shown = shownPane(ownSession);
     this.copyMode = this.makeCopyMode();
     this.above = new OverlayLayer({
       person: { prefix: "", tables: NO_KEYS },
@@ -133,19 +133,19 @@ export class LocalPane implements PlacedPane {
         this.port?.agent(agent);
       }),
       events.on("exited", ({ code, signal }) => {
-        const { isEnding } = own.lifetime;
+        const { isEnding } = ownSession.lifetime;
         this.forgetInfo();
         this.port?.ended({ code, signal, isOwn: !isEnding });
       }),
       ...(["listed", "title", "alternate"] as const).map((change) => events.on(change, () => this.changed())),
       // A command can end after its last output: once the shell's editor is back.
       () => ended[Symbol.dispose](),
-      own.events.on("listed", () => {
+      ownSession.events.on("listed", () => {
         this.changed();
         this.of.look();
       }),
-      own.events.on("drawn", () => this.changedPicture()),
-      own.events.on("destroyed", () => this.close()),
+      ownSession.events.on("drawn", () => this.changedPicture()),
+      ownSession.events.on("destroyed", () => this.close()),
     ];
   }
 
@@ -169,8 +169,8 @@ export class LocalPane implements PlacedPane {
   }
 
   get isCurrent(): boolean {
-    const { rows, cols } = this.own.size;
-    const { ptyRows, ptyCols } = this.own.layout;
+    const { rows, cols } = this.ownSession.size;
+    const { ptyRows, ptyCols } = this.ownSession.layout;
     const { terminal } = this.pane;
     return (
       rows === this.given.rows && cols === this.given.cols && terminal.rows === ptyRows && terminal.cols === ptyCols
@@ -184,7 +184,7 @@ export class LocalPane implements PlacedPane {
 
   /** The session whose drawing it shows: the main one while it has no other pane and this one has no elements. */
   get drawn(): Session {
-    return this.options.hasOthers() || !this.isPlainBelow ? this.own : this.session;
+    return this.options.hasOthers() || !this.isPlainBelow ? this.ownSession : this.session;
   }
 
   /** Runs for every pane and picture. */
@@ -238,12 +238,12 @@ export class LocalPane implements PlacedPane {
   resize(size: Size): void {
     if (size.rows === this.given.rows && size.cols === this.given.cols) return;
     this.given = size;
-    void this.own.window.resize(size);
+    void this.ownSession.window.resize(size);
   }
 
   type(bytes: Uint8Array, flags?: PtyFlags | null, byAgent = this.byAgent): void {
     this.byAgent = byAgent;
-    const isMoved = this.copyMode.isOn || this.own.layout.top > 0;
+    const isMoved = this.copyMode.isOn || this.ownSession.layout.top > 0;
     this.give(isMoved ? this.pointer.place(bytes, { top: 0, left: 0 }) : bytes, flags);
   }
 
@@ -283,12 +283,12 @@ export class LocalPane implements PlacedPane {
   }
 
   async restart(): Promise<void> {
-    await this.own.lifetime.restart();
+    await this.ownSession.lifetime.restart();
     this.forgetInfo();
   }
 
   endProgram(): Promise<void> {
-    return this.own.lifetime.kill("killed");
+    return this.ownSession.lifetime.kill("killed");
   }
 
   /** The other session that has it; null: none. */
@@ -300,8 +300,8 @@ export class LocalPane implements PlacedPane {
    * Another session has it from now on, shows it and sets its size; null: it has returned. @param isOffered see Home
    */
   goTo(home: HomeSession | null, isOffered = false): void {
-    this.own.isSized = home === null;
-    this.own.renamedTo((home ?? this.session).name);
+    this.ownSession.isSized = home === null;
+    this.ownSession.renamedTo((home ?? this.session).name);
     this.of.set(home, isOffered);
   }
 
@@ -328,7 +328,7 @@ export class LocalPane implements PlacedPane {
   }
 
   private lookNow(): Omit<PaneInfo, "index" | "active"> {
-    const { current: writer } = this.own.writer;
+    const { current: writer } = this.ownSession.writer;
     this.isStale = false;
     this.isForgotten = false;
     this.knownAt = performance.now();
@@ -370,7 +370,7 @@ export class LocalPane implements PlacedPane {
   }
 
   private compose(): Frame {
-    const { own, pane } = this;
+    const { ownSession, pane } = this;
     const { terminal } = pane;
     const looked: LayerPicture["screen"] = this.above.isShown ? this.above.screen : null;
     const grid = looked?.grid ?? terminal.grid();
@@ -379,10 +379,10 @@ export class LocalPane implements PlacedPane {
     if (sign === null && this.isPlainBelow) return { ...grid, ...more };
     const { offset: _, ...frame } = composeFrame({
       grid,
-      layout: own.layout,
-      overlays: own.elements.overlays(),
-      panels: own.elements.panels(),
-      outer: own.size,
+      layout: ownSession.layout,
+      overlays: ownSession.elements.overlays(),
+      panels: ownSession.elements.panels(),
+      outer: ownSession.size,
       sign,
       note: false,
       ascii: false,
@@ -391,14 +391,14 @@ export class LocalPane implements PlacedPane {
   }
 
   private get isPlainBelow(): boolean {
-    const { elements } = this.own;
+    const { elements } = this.ownSession;
     return !elements.hasOverlays && elements.panels().length === 0;
   }
 
   private give(bytes: Uint8Array, flags?: PtyFlags | null): void {
     if (bytes.length === 0) return;
     if (this.copyMode.isOn) this.copyMode.push(bytes);
-    else this.own.typed(0, bytes, this.pane, flags, this.byAgent);
+    else this.ownSession.typed(0, bytes, this.pane, flags, this.byAgent);
   }
 
   private makeCopyMode(): PaneCopyMode {
@@ -418,7 +418,7 @@ export class LocalPane implements PlacedPane {
 
   /** Reports are in the cells of the pane, with its panels. */
   private pointing(): Pointer {
-    const { own, copyMode, shown } = this;
+    const { ownSession, copyMode, shown } = this;
     return new Pointer({
       pointed: shown.pointed,
       get isInCopyMode() {
@@ -428,7 +428,7 @@ export class LocalPane implements PlacedPane {
       isOn: false,
       lookKeys: { keys: "vi" },
       get top() {
-        return own.layout.top;
+        return ownSession.layout.top;
       },
       statusAt: () => null,
       look: (input) => copyMode.begin(input),

@@ -90,6 +90,6 @@ async function startInstead(parts: SessionParts, lost: ViewLink): Promise<void> 
   arrangement.put(local);
   arrangement.commit(replacePane(state, lost.id, paneEntry(local.id, { title, keep, ...defined({ env }) })));
   arrangement.forget(lost.id);
-  arrangement.events.emit("paneEnded", { pane: lost.id, exit: { code: null, signal: null }, kept: false });
+  arrangement.events.emit("paneEnded", { pane: lost.id, exit: { code: null, signal: null }, isKept: false });
   session.notice.show(`the process of pane ${lost.id} is gone; ${local.id} is a new shell in its place`);
 }

@@ -332,7 +332,7 @@ export async function askGuest(parts: SessionParts, keeper: PaneKeeper, request:
       if (local.home !== null) await keeper.lend(local, v.parse(NamedSchema, request.input));
       return {};
     case "peer.private_pane":
-      if (local.home !== null) local.own.setPrivate(v.parse(v.object({ on: v.boolean() }), request.input).on);
+      if (local.home !== null) local.ownSession.setPrivate(v.parse(v.object({ on: v.boolean() }), request.input).on);
       return {};
     case "peer.terminal":
       return paneTerminal(local, parts.session.viewers);

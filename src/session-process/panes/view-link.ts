@@ -86,7 +86,7 @@ export class ViewLink implements PlacedPane, PaneLink {
     private readonly connection: Connection,
     info: SessionInfo,
     /** The size last sent to it. */
-    private told: Size,
+    private sentSize: Size,
     private readonly port: PlacedPaneEvents,
   ) {
     this.id = linked.id;
@@ -134,13 +134,13 @@ export class ViewLink implements PlacedPane, PaneLink {
   }
 
   get size(): Size {
-    return this.told;
+    return this.sentSize;
   }
 
   /** Whether its picture has the size last sent. */
   get isCurrent(): boolean {
-    const { frame, told } = this;
-    return frame !== null && frame.rows === told.rows && frame.cols === told.cols;
+    const { frame, sentSize } = this;
+    return frame !== null && frame.rows === sentSize.rows && frame.cols === sentSize.cols;
   }
 
   get modes(): FrameModes | null {
@@ -154,8 +154,8 @@ export class ViewLink implements PlacedPane, PaneLink {
   readonly isSynchronized = false;
 
   resize(size: Size): void {
-    if (size.rows === this.told.rows && size.cols === this.told.cols) return;
-    this.told = size;
+    if (size.rows === this.sentSize.rows && size.cols === this.sentSize.cols) return;
+    this.sentSize = size;
     this.connection.send(messageTypes.resize, size);
   }
 
@@ -229,7 +229,7 @@ export class ViewLink implements PlacedPane, PaneLink {
     if (this.lastInfo !== null) return this.lastInfo;
     const own = this.info.windows.flatMap(({ panes }) => panes).find(({ id }) => id === this.id);
     const { pid, command, cwd, title, state, exit_code, signal, agent } = this.info;
-    const { rows, cols } = this.frame ?? own ?? this.told;
+    const { rows, cols } = this.frame ?? own ?? this.sentSize;
     return {
       id: this.id,
       pid,

@@ -30,7 +30,7 @@ export interface OwnFocus {
 export interface ShownWindow {
   readonly arrangement: Arrangement;
   readonly content: { readonly activity: { record(): void } };
-  readonly own: OwnFocus | null;
+  readonly ownFocus: OwnFocus | null;
   readonly window: WindowEntry;
   /** The pane that receives keys. */
   readonly active: string;
@@ -69,8 +69,8 @@ export function pointedIn(self: ShownWindow): Pointed {
     borderAt: (row, col) =>
       besidePopup(self, borderAt(self.placement, row, col), (edge) => ("float" in edge ? edge.float : null)),
     select(pane) {
-      const { own } = self;
-      if (own === null) changed((state) => show(state, pane));
+      const { ownFocus } = self;
+      if (ownFocus === null) changed((state) => show(state, pane));
       else self.focus(pane);
     },
     drag(border, row, col) {

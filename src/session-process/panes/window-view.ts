@@ -66,7 +66,7 @@ export class WindowView implements Shown {
     readonly arrangement: Arrangement,
     private area: Size,
     readonly content: { readonly activity: { record(): void } } & PaneTexts,
-    readonly own: OwnFocus | null = null,
+    readonly ownFocus: OwnFocus | null = null,
     private readonly watched: number | null = null,
   ) {
     const { events } = arrangement;
@@ -140,43 +140,43 @@ export class WindowView implements Shown {
   /** The displayed window. */
   get window(): WindowEntry {
     const { state } = this.arrangement;
-    const { own } = this;
-    if (own === null) return state.windows.find(({ id }) => id === this.watched) ?? activeWindow(state);
-    const window = state.windows.find(({ id }) => id === own.window) ?? activeWindow(state);
-    const isThere = panesIn(window).includes(own.pane) && floatOf(window, own.pane)?.hidden !== true;
-    if (window.id !== own.window || !isThere) {
-      own.window = window.id;
-      own.pane = window.active;
-      own.zoomed = false;
+    const { ownFocus } = this;
+    if (ownFocus === null) return state.windows.find(({ id }) => id === this.watched) ?? activeWindow(state);
+    const window = state.windows.find(({ id }) => id === ownFocus.window) ?? activeWindow(state);
+    const isThere = panesIn(window).includes(ownFocus.pane) && floatOf(window, ownFocus.pane)?.hidden !== true;
+    if (window.id !== ownFocus.window || !isThere) {
+      ownFocus.window = window.id;
+      ownFocus.pane = window.active;
+      ownFocus.zoomed = false;
     }
-    const active = openPopup(window) ?? own.pane;
+    const active = openPopup(window) ?? ownFocus.pane;
     return {
       ...window,
       active,
-      zoomed: own.zoomed,
-      recent: [own.pane, ...window.recent.filter((pane) => pane !== own.pane)],
+      zoomed: ownFocus.zoomed,
+      recent: [ownFocus.pane, ...window.recent.filter((pane) => pane !== ownFocus.pane)],
     };
   }
 
   get isIndependent(): boolean {
-    return this.own !== null;
+    return this.ownFocus !== null;
   }
 
   get isApart(): boolean {
-    return this.own !== null && this.window.id !== activeWindow(this.arrangement.state).id;
+    return this.ownFocus !== null && this.window.id !== activeWindow(this.arrangement.state).id;
   }
 
   sized(outer: Size): void {
-    if (this.own !== null) this.arrangement.watch(this, this.window.id, outer);
+    if (this.ownFocus !== null) this.arrangement.watch(this, this.window.id, outer);
   }
 
   /** Gives a pane this view's own focus, in whichever window it is. */
   focus(pane: string): void {
-    const { arrangement, own } = this;
-    if (own === null) return;
-    own.window = windowWith(arrangement.state, pane).id;
-    own.pane = pane;
-    arrangement.watch(this, own.window);
+    const { arrangement, ownFocus } = this;
+    if (ownFocus === null) return;
+    ownFocus.window = windowWith(arrangement.state, pane).id;
+    ownFocus.pane = pane;
+    arrangement.watch(this, ownFocus.window);
   }
 
   /** The pane that receives keys. */
@@ -291,8 +291,8 @@ export class WindowView implements Shown {
   private arranged(): void {
     const { window } = this;
     if (this.watched === null) this.refocus();
-    if (this.watched !== null || this.own !== null) this.area = this.arrangement.sizeOf(window);
-    if (this.own !== null) this.layout = this.arrangement.layoutOf(window.id);
+    if (this.watched !== null || this.ownFocus !== null) this.area = this.arrangement.sizeOf(window);
+    if (this.ownFocus !== null) this.layout = this.arrangement.layoutOf(window.id);
     this.placement = placementOf(window, this.area);
     this.places = this.placesOf();
     this.isAlone = this.single !== null;

@@ -34,13 +34,13 @@ export class CommandStream {
     private readonly peer: Peer,
   ) {
     peer.onDrain = () => this.drained();
-    const { own, session } = local;
+    const { ownSession, session } = local;
     this.ends = [
       session.events.on("info", () => this.letGoForOthers()),
-      own.lifetime.keep(),
+      ownSession.lifetime.keep(),
       session.lifetime.keep(),
       // The end of the whole session includes the reason.
-      own.events.on("destroyed", () => session.lifetime.isEnding || peer.finish()),
+      ownSession.events.on("destroyed", () => session.lifetime.isEnding || peer.finish()),
     ];
   }
 
@@ -51,7 +51,7 @@ export class CommandStream {
   follow(input: unknown): Record<string, never> {
     const { id } = parse(FollowSchema, input);
     const { local, peer } = this;
-    const { pane, own } = local;
+    const { pane, ownSession } = local;
     if (id === null || this.follower?.id !== id) {
       this.follower?.close();
       this.omitted = 0;
@@ -63,7 +63,7 @@ export class CommandStream {
         },
         ended: (record) => {
           // When the session is ending, the end of the connection reports it.
-          if (own.lifetime.isEnding) return;
+          if (ownSession.lifetime.isEnding) return;
           peer.send(messageTypes.event, { event: "command_ended", record, omitted_lines: this.omitted });
         },
       });
@@ -100,8 +100,13 @@ export class CommandStream {
 
   /** Whether the session's program is one command whose output no other viewer would miss. */
   private get mayHold(): boolean {
-    const { session, own, pane } = this.local;
-    return !own.lifetime.isHangingUp && pane.runsOneCommand && session.viewers.count === 0 && session.streamCount === 0;
+    const { session, ownSession, pane } = this.local;
+    return (
+      !ownSession.lifetime.isHangingUp &&
+      pane.runsOneCommand &&
+      session.viewers.count === 0 &&
+      session.streamCount === 0
+    );
   }
 
   private letGoForOthers(): void {

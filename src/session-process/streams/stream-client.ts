@@ -25,15 +25,15 @@ export class StreamClient {
     readonly local: LocalPane,
     private readonly peer: Peer,
   ) {
-    const { own, session } = local;
+    const { ownSession, session } = local;
     peer.onDrain = () => this.stream?.drained();
     this.ends = [
       session.streamOpened(),
-      own.events.on("exited", (exit) => {
-        if (own.lifetime.isEnding) this.stream?.close();
+      ownSession.events.on("exited", (exit) => {
+        if (ownSession.lifetime.isEnding) this.stream?.close();
         else this.exited(exit);
       }),
-      own.events.on("destroyed", ({ reason, exit }) => {
+      ownSession.events.on("destroyed", ({ reason, exit }) => {
         this.end({ reason, exit_code: exit.code, signal: exit.signal });
       }),
     ];

@@ -155,7 +155,7 @@ export class SessionSubscription {
     }
     if (wants.has("overlay")) {
       this.ends.push(
-        ...[session, local.own].map(({ events }) =>
+        ...[session, local.ownSession].map(({ events }) =>
           events.on("drawn", () => {
             this.drawn = true;
             this.changed();

@@ -7,15 +7,15 @@ const MOST_CLICKS = 3;
 export class Clicks {
   private place = "";
   private count = 0;
-  private at = Number.NEGATIVE_INFINITY;
+  private lastClickAt = Number.NEGATIVE_INFINITY;
 
   /** @param known their number, if already counted */
   press(place: string, known?: number): number {
     const now = performance.now();
-    const isNext = place === this.place && now - this.at < CLICK_MS;
+    const isNext = place === this.place && now - this.lastClickAt < CLICK_MS;
     this.count = known ?? (isNext ? (this.count % MOST_CLICKS) + 1 : 1);
     this.place = place;
-    this.at = now;
+    this.lastClickAt = now;
     return this.count;
   }
 }

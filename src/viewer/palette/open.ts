@@ -8,7 +8,7 @@ import type { OwnDialog } from "../terminal/overlay-layer.ts";
 import { bindingOfPaletteLine } from "./calls.ts";
 import { knownFor, parametersAt } from "./entries.ts";
 import { Palette } from "./palette.ts";
-import { keepable, Remembered } from "./saved-lines.ts";
+import { keepable, SavedLines } from "./saved-lines.ts";
 import type { PaletteEntries } from "./suggest.ts";
 
 interface OpenPort {
@@ -32,12 +32,12 @@ interface OpenPort {
 
 export function openPalette(port: OpenPort): OwnDialog {
   const { instance, bindings, by } = port;
-  const remembered = port.remembers === false ? null : new Remembered(instance, port.remembers === "here");
+  const remembered = port.remembers === false ? null : new SavedLines(instance, port.remembers === "here");
   const knownWith = (found: readonly SwitcherRow[]): PaletteEntries =>
     knownFor(bindings, by, { places: found, recent: remembered?.lines ?? [] });
   let suggestions = knownWith([]);
   const palette = new Palette({
-    get known() {
+    get entries() {
       return suggestions;
     },
     changed: () => port.changed(),

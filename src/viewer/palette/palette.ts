@@ -46,7 +46,7 @@ const PAGE = 8;
 
 interface PalettePort {
   /** Grows as targets are found. */
-  readonly known: PaletteEntries;
+  readonly entries: PaletteEntries;
   changed(): void;
   /**
    * Executes a line.
@@ -138,7 +138,7 @@ export class Palette implements OwnDialog {
 
   private get offer(): Offer {
     const { typed, caret } = this.line;
-    return suggest(textOfLine(this.line), typed.slice(0, caret).join("").length, this.port.known);
+    return suggest(textOfLine(this.line), typed.slice(0, caret).join("").length, this.port.entries);
   }
 
   private indexIn({ items, meansFirst }: Offer): number {
@@ -206,7 +206,7 @@ export class Palette implements OwnDialog {
   /** Required parameters that are not in the line. */
   private get missing(): string[] {
     const [operation, ...given] = wordsOf(textOfLine(this.line)).words.map(({ text }) => text);
-    const needed = this.port.known.parameters(operation ?? "")?.filter(({ required }) => required) ?? [];
+    const needed = this.port.entries.parameters(operation ?? "")?.filter(({ required }) => required) ?? [];
     return needed.map(({ name }) => name).filter((name) => !given.some((word) => word.startsWith(`${name}=`)));
   }
 

@@ -34,32 +34,32 @@ export function keepable(line: string, parameters: readonly Pick<Parameter, "nam
   return kept.length > MAX_CHARS ? operation : kept;
 }
 
-export class Remembered {
-  private kept: readonly string[];
+export class SavedLines {
+  private stored: readonly string[];
 
   constructor(
     private readonly instance: Instance,
     /** Whether the session is private: nothing is written. */
     private readonly isPrivate: boolean,
   ) {
-    this.kept = this.read();
+    this.stored = this.read();
   }
 
   /** Newest first. */
   get lines(): readonly string[] {
-    return this.kept;
+    return this.stored;
   }
 
   /** @param line result of `keepable` */
   add(line: string): void {
     if (this.isPrivate) {
-      this.kept = [line, ...this.kept.filter((each) => each !== line)].slice(0, MAX_LINES);
+      this.stored = [line, ...this.stored.filter((each) => each !== line)].slice(0, MAX_LINES);
       return;
     }
     // Other terminals store lines in the same file.
-    this.kept = [line, ...this.read().filter((each) => each !== line)].slice(0, MAX_LINES);
+    this.stored = [line, ...this.read().filter((each) => each !== line)].slice(0, MAX_LINES);
     try {
-      if (hasStateDir(this.instance)) replaceOwnFile(this.instance.paletteFile, `${this.kept.join("\n")}\n`);
+      if (hasStateDir(this.instance)) replaceOwnFile(this.instance.paletteFile, `${this.stored.join("\n")}\n`);
     } catch {
       // This terminal still remembers it.
     }

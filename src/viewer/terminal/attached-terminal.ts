@@ -68,7 +68,7 @@ export class TerminalStream implements Viewer {
   readonly focus: TerminalFocus;
   /** Called for a key that is bound to an operation on the session. */
   onBound: (binding: Binding, signal: AbortSignal) => Promise<unknown> = async () => null;
-  readonly own: OwnView;
+  readonly ownView: OwnView;
   private readonly scrollback: ScrollbackChoice;
   /** Whether its owner collects sizes and reads keys. */
   readonly composed: boolean;
@@ -96,7 +96,7 @@ export class TerminalStream implements Viewer {
     readonly shown: Shown,
     private readonly peer: Peer,
     { input, caller, access }: Pick<PeerRequest, "input" | "caller" | "access">,
-    private readonly policy: AttachPolicy & { readonly known: KnownTerminals },
+    private readonly policy: AttachPolicy & { readonly knownTerminals: KnownTerminals },
   ) {
     const attach = v.parse(AttachSchema, input);
     this.notifies = attach.notifies;
@@ -140,7 +140,7 @@ export class TerminalStream implements Viewer {
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
     const person = new PersonKeys(attach);
     this.person = person;
-    this.own = this.ownView(attach.no_color);
+    this.ownView = this.makeOwnView(attach.no_color);
     this.presentation = new Presentation(session, shown, peer, this.terminal, this, {
       mayPassThrough: () => person.mayPassThrough && !attach.render_only,
       prefix: () => person.prefix,
@@ -153,17 +153,17 @@ export class TerminalStream implements Viewer {
       credit: this.inPage?.credit ?? null,
       ownMouse: this.mouse,
     });
-    const { own, focus, presentation } = this;
+    const { ownView, focus, presentation } = this;
     if (attach.pictures) presentation.showPictures();
-    this.typing = new Typing(session, shown, this, { own, focus, presentation });
+    this.typing = new Typing(session, shown, this, { ownView, focus, presentation });
     this.keys = new KeyReader(person, {
       forward: (bytes) => this.typing.typed(bytes),
       reply: () => {},
       detach: () => this.detach(),
       waits: () => session.events.emit("keyAwaited", undefined),
-      help: (table) => this.own.showMap(table),
-      isFree: () => this.own.isFree,
-      bound: ({ table, key, raw }) => this.own.press({ table, key, bytes: [...raw] }),
+      help: (table) => this.ownView.showMap(table),
+      isFree: () => this.ownView.isFree,
+      bound: ({ table, key, raw }) => this.ownView.press({ table, key, bytes: [...raw] }),
       release: () => {
         session.keyboard.release();
         session.elements.unfocus();
@@ -202,19 +202,19 @@ export class TerminalStream implements Viewer {
   /** The person hesitates after the prefix key, or has pressed another key. */
   showHelp(input: unknown): void {
     const { shown, table } = v.parse(HelpSchema, input);
-    if (!this.over) this.own.showMap(shown ? table : null);
+    if (!this.over) this.ownView.showMap(shown ? table : null);
   }
 
   get above(): LayerPicture | null {
-    return this.own.above;
+    return this.ownView.above;
   }
 
   /** The person pressed a key of a table. */
   bound(input: unknown): void {
-    if (!this.over) this.own.press(v.parse(BoundKeySchema, input));
+    if (!this.over) this.ownView.press(v.parse(BoundKeySchema, input));
   }
 
-  private ownView(isPlain: boolean): OwnView {
+  private makeOwnView(isPlain: boolean): OwnView {
     const self = this;
     return new OwnView({
       viewer: this.id,
@@ -249,13 +249,13 @@ export class TerminalStream implements Viewer {
 
   /** Asks the person here about a key that they pressed; an error of `act` is shown like a key's. */
   ask(question: Question, act: (answer: Answer) => Promise<void>): void {
-    this.own.ask(question, this.session.name, act);
+    this.ownView.ask(question, this.session.name, act);
   }
 
   /** The client continues with another session, at that socket. The terminal is no longer read or drawn here. */
   private move(socket: string, session: number): void {
     if (this.over) return;
-    const typed = this.own.rest.map((each) => (each instanceof Uint8Array ? { bytes: [...each] } : each));
+    const typed = this.ownView.rest.map((each) => (each instanceof Uint8Array ? { bytes: [...each] } : each));
     this.close();
     this.peer.send(messageTypes.event, { event: "moved", socket, typed, session });
     this.peer.finish();
@@ -268,7 +268,7 @@ export class TerminalStream implements Viewer {
   }
 
   say(text: string): void {
-    if (!this.over) this.own.say(text);
+    if (!this.over) this.ownView.say(text);
   }
 
   /** The client has stopped reading keys. */
@@ -353,7 +353,7 @@ export class TerminalStream implements Viewer {
     if (this.over) return;
     const seen = this.presentation.leave();
     if (seen !== null && this.outer !== undefined && reason.reason === "detached")
-      this.policy.known.remember(this.outer, seen);
+      this.policy.knownTerminals.remember(this.outer, seen);
     this.close();
     this.peer.send(messageTypes.end, { ...reason, name: this.session.name } satisfies StreamEnd);
     this.peer.finish();
@@ -365,7 +365,7 @@ export class TerminalStream implements Viewer {
     this.over = true;
     this.presentation.close();
     this.sized.close();
-    this.own.close();
+    this.ownView.close();
     this.keys.dispose();
     for (const end of this.ends) end();
     this.terminal?.close();
@@ -404,7 +404,7 @@ export class TerminalStream implements Viewer {
     }
     this.inPage?.begin();
     this.tellKeyboard();
-    presentation.begin((program) => this.policy.known.rowsFor(this.scrollback, this.outer, program));
+    presentation.begin((program) => this.policy.knownTerminals.rowsFor(this.scrollback, this.outer, program));
     const { exit } = session;
     if (this.ending !== null) this.end(this.ending);
     else if (exit !== null) this.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });

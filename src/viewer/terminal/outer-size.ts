@@ -27,7 +27,7 @@ interface OuterSizePort {
 export class OuterSize {
   /** Whether it has no influence on the session's size. */
   follows: boolean;
-  private own: Size;
+  private ownSize: Size;
   /** Runs until the newest size is applied. */
   private timer: Timer | null = null;
   private applying = false;
@@ -38,12 +38,12 @@ export class OuterSize {
     { rows, cols, follow = false }: Pick<Attach, "rows" | "cols" | "follow">,
     private readonly port: OuterSizePort,
   ) {
-    this.own = { rows, cols };
+    this.ownSize = { rows, cols };
     this.follows = follow;
   }
 
   get size(): Size {
-    return this.follows ? this.session.size : this.own;
+    return this.follows ? this.session.size : this.ownSize;
   }
 
   /** The terminal is ready: its size counts from now on. */
@@ -58,7 +58,7 @@ export class OuterSize {
 
   resized({ rows, cols, follow }: Size & { readonly follow: boolean }): void {
     const { session, port } = this;
-    this.own = { rows, cols };
+    this.ownSize = { rows, cols };
     this.follows = follow;
     session.viewers.resized(port.viewer);
     if (port.isOpening()) return;
@@ -82,7 +82,7 @@ export class OuterSize {
   }
 
   private async apply(): Promise<void> {
-    const { own, port } = this;
+    const { ownSize, port } = this;
     this.timer = null;
     this.applying = true;
     this.appliedAt = performance.now();
@@ -90,12 +90,12 @@ export class OuterSize {
     await this.tell();
     this.applying = false;
     if (port.isOver()) return;
-    if (own === this.own) port.applied();
+    if (ownSize === this.ownSize) port.applied();
     else this.soon();
   }
 
   private async tell(): Promise<void> {
-    if (!this.follows) this.port.decides(this.own);
+    if (!this.follows) this.port.decides(this.ownSize);
     await this.session.resize();
   }
 }

@@ -37,7 +37,7 @@ interface OwnActions {
 export class OwnOperations {
   constructor(
     private readonly port: OwnViewPort,
-    private readonly own: OverlayLayer,
+    private readonly overlayLayer: OverlayLayer,
     private readonly ui: OwnActions,
   ) {}
 
@@ -71,7 +71,7 @@ export class OwnOperations {
         return this.toAlert(input.to === "next" ? 1 : -1);
       case "view.pane_numbers": {
         const { paneNumbers } = await import("./pane-numbers.ts");
-        return this.own.show(paneNumbers(port, () => this.own.hide()));
+        return this.overlayLayer.show(paneNumbers(port, () => this.overlayLayer.hide()));
       }
       case "view.clients":
         return this.showClients();
@@ -84,7 +84,7 @@ export class OwnOperations {
       case "view.join_marked":
         return this.withMarked(operation === "view.swap_marked");
       case "view.info":
-        return this.own.say(this.place());
+        return this.overlayLayer.say(this.place());
       case "view.redraw":
         return port.redraw();
       case "view.menu":
@@ -93,7 +93,7 @@ export class OwnOperations {
         // The reader of keys has already entered the table.
         return;
       case "view.run":
-        return (await import("./run.ts")).run(input, { ...port, say: (text) => this.own.say(text) });
+        return (await import("./run.ts")).run(input, { ...port, say: (text) => this.overlayLayer.say(text) });
       case "view.send_prefix": {
         const { encodeKeys } = await import("../../keys/encode.ts");
         return port.typed(encodeKeys([port.person.prefix], { ...port.shown.modes }));
@@ -127,7 +127,7 @@ export class OwnOperations {
       const index = all.findIndex(({ number }) => number === this.number) + (to === "next" ? 1 : -1);
       other = all.at(index % all.length);
     }
-    if (other === undefined) this.own.say("there is no other session");
+    if (other === undefined) this.overlayLayer.say("there is no other session");
     else await this.show(other);
   }
 
@@ -141,7 +141,7 @@ export class OwnOperations {
       await this.ui.runLine(`window.select index=${window.index}`, new AbortController().signal);
       return;
     }
-    this.own.say("no window needs you");
+    this.overlayLayer.say("no window needs you");
   }
 
   private async showClients(): Promise<void> {
@@ -159,7 +159,7 @@ export class OwnOperations {
     const source = await foundSource(placesSource(instance, "windows", by), this.number, text);
     const rows = await source.list();
     const [only] = rows;
-    if (only === undefined) this.own.say(`no window has '${text}'`);
+    if (only === undefined) this.overlayLayer.say(`no window has '${text}'`);
     else if (rows.length === 1) await this.show(only);
     else await this.choose(source, (row) => this.show(row));
   }
@@ -169,7 +169,7 @@ export class OwnOperations {
     const { session, readOnly } = this.port;
     if (readOnly) throw new WshError("access_denied", "a read-only terminal cannot mark a pane");
     session.marked = on && session.marked !== active ? active : null;
-    this.own.say(session.marked === null ? "no pane is marked" : `pane ${active} is marked`);
+    this.overlayLayer.say(session.marked === null ? "no pane is marked" : `pane ${active} is marked`);
   }
 
   private async withMarked(swaps: boolean): Promise<void> {
@@ -192,7 +192,7 @@ export class OwnOperations {
   }
 
   private async showPalette(): Promise<void> {
-    const { port, own } = this;
+    const { port, overlayLayer } = this;
     // Loaded on the first call of an operation by name.
     const { openPalette } = await import("../palette/open.ts");
     const palette: OwnDialog = openPalette({
@@ -201,11 +201,11 @@ export class OwnOperations {
       remembers: isUnlimited(port.by) && (port.session.isPrivate ? "here" : "always"),
       run: (line, signal) => this.ui.runLine(line, signal),
       done: (message) => {
-        own.hide(palette);
-        if (message !== null) own.say(message);
+        overlayLayer.hide(palette);
+        if (message !== null) overlayLayer.say(message);
       },
     });
-    own.show(palette);
+    overlayLayer.show(palette);
   }
 
   /** Goes to a session, window or pane. @throws WshError session_not_found, pane_not_found, nested_session */
@@ -247,7 +247,7 @@ export class OwnOperations {
       if (first !== undefined && new Set(bindings.map(([, { input }]) => JSON.stringify(input))).size === 1)
         this.ui.press({ table: "prefix", key: first[0], bytes: [] });
     });
-    this.own.show(keys);
+    this.overlayLayer.show(keys);
   }
 
   private async showPlaces(kind: SwitcherScope): Promise<void> {
@@ -264,19 +264,19 @@ export class OwnOperations {
 
   /** @param go the action of Enter on a row */
   private async choose(source: SwitcherSource, go: (row: SwitcherRow) => Promise<void>): Promise<void> {
-    const { port, own } = this;
+    const { port, overlayLayer } = this;
     // Loaded on first use of the switcher.
     const { Switcher } = await import("../switcher/switcher.ts");
     const switcher: OwnDialog = new Switcher(source, {
       readOnly: port.readOnly,
       here: () => this.number,
       changed: () => port.changed(),
-      say: (text) => own.say(text),
+      say: (text) => overlayLayer.say(text),
       go: (row) => this.ui.lead(() => go(row)),
       typed: (bytes) => port.typed(bytes),
-      done: () => own.hide(switcher),
+      done: () => overlayLayer.hide(switcher),
     });
-    own.show(switcher);
+    overlayLayer.show(switcher);
   }
 
   /**
@@ -286,7 +286,7 @@ export class OwnOperations {
   private paste(text: string | null): void {
     const { port } = this;
     requireAllSessions(port.by, "view.paste");
-    if (text === null) this.own.say("nothing has been copied yet");
+    if (text === null) this.overlayLayer.say("nothing has been copied yet");
     else if (!port.readOnly) port.typed(pasteBytes(cleanPaste(text), port.shown.modes.bracketedPaste));
   }
 }

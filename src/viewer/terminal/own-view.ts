@@ -41,7 +41,7 @@ function loadCalls(): Promise<typeof import("../palette/calls.ts")> {
 export class OwnView {
   /** The mouse of this terminal. */
   readonly pointer: Pointer;
-  private readonly own: OverlayLayer;
+  private readonly overlayLayer: OverlayLayer;
   private readonly copyMode: PaneCopyMode;
   private readonly operations: OwnOperations;
   readonly bound: BoundKeys;
@@ -53,22 +53,22 @@ export class OwnView {
     this.copyMode = new PaneCopyMode(port.shown, port.viewer, {
       changed,
       copied: (text) => this.copied(text),
-      say: (text) => this.own.say(text),
+      say: (text) => this.overlayLayer.say(text),
       typed: (bytes) => port.typed(bytes),
       mayShare: (pane) => !port.readOnly && !isOthers(port, pane),
       mouse: port.mouse,
       isPlain: port.isPlain,
     });
     this.pointer = this.pointing();
-    this.own = new OverlayLayer({ ...port, copyMode: this.copyMode, changed });
+    this.overlayLayer = new OverlayLayer({ ...port, copyMode: this.copyMode, changed });
     this.dialogKeys = new ViewerKeys(
       systemClock,
       (events) => {
-        for (const bytes of this.own.pressed(events, port.size)) port.typed(bytes);
+        for (const bytes of this.overlayLayer.pressed(events, port.size)) port.typed(bytes);
       },
       0,
     );
-    this.operations = new OwnOperations(port, this.own, {
+    this.operations = new OwnOperations(port, this.overlayLayer, {
       look: (input) => this.look(input),
       press: (key) => this.press(key),
       runLine: (line, signal, answer) => this.runLine(line, signal, answer),
@@ -89,12 +89,12 @@ export class OwnView {
 
   /** The overlay layer above the session's picture; null: nothing. */
   get above(): LayerPicture | null {
-    return this.own.isShown ? this.own : null;
+    return this.overlayLayer.isShown ? this.overlayLayer : null;
   }
 
   /** Queued input. */
   get rest(): BoundKeys["rest"] {
-    return [...this.bound.rest, ...(this.own.dialog?.rest ?? [])];
+    return [...this.bound.rest, ...(this.overlayLayer.dialog?.rest ?? [])];
   }
 
   /** Whether nothing here takes input. */
@@ -103,7 +103,7 @@ export class OwnView {
   }
 
   showMap(table: string | null): void {
-    this.own.showMap(table);
+    this.overlayLayer.showMap(table);
   }
 
   press(key: BoundKey): void {
@@ -112,7 +112,7 @@ export class OwnView {
 
   /** Whether keys without the prefix may be bound now: no dialog, question or caller takes them. */
   get isFree(): boolean {
-    return this.own.dialog === null && !this.port.session.questions.isShown;
+    return this.overlayLayer.dialog === null && !this.port.session.questions.isShown;
   }
 
   /** @returns whether the input waits for an earlier key's operation */
@@ -122,7 +122,7 @@ export class OwnView {
 
   /** @returns whether the input is for this terminal's own dialog */
   take(bytes: Uint8Array): boolean {
-    if (this.own.dialog === null) return false;
+    if (this.overlayLayer.dialog === null) return false;
     this.dialogKeys.push(this.port.viewer, bytes);
     return true;
   }
@@ -142,7 +142,7 @@ export class OwnView {
     if (act !== undefined) return this.copyMode.begin({ keys: "vi", act });
     const operation = `view.${view}` as const;
     if (this.port.isOver || this.port.wanted(operation)) return;
-    this.own.hide();
+    this.overlayLayer.hide();
     await this.operations.run(operation, { input: {}, target });
   }
 
@@ -154,15 +154,15 @@ export class OwnView {
   /** Asks about a key that was pressed here; an error of `act` is shown like a key's. */
   ask(question: Question, title: string, act: (answer: Answer) => Promise<void>): void {
     const answered = (answer: Answer): void => this.bound.lead(() => act(answer));
-    this.own.show(new AskDialog(question, title, answered));
+    this.overlayLayer.show(new AskDialog(question, title, answered));
   }
 
   say(text: string): void {
-    this.own.say(text);
+    this.overlayLayer.say(text);
   }
 
   close(): void {
-    this.own.close();
+    this.overlayLayer.close();
     this.copyMode.close();
     this.dialogKeys.dispose();
   }
@@ -206,7 +206,7 @@ export class OwnView {
   private offer({ title, items }: Menu): void {
     const choices = items.map(({ description }) => description);
     const question = { kind: "choice", question: "", detail: "", choices, multiple: false, chosen: [] } as const;
-    this.own.show(
+    this.overlayLayer.show(
       new AskDialog(question, title, (answer) => {
         const chosen = items.find(({ description }) => description === answer);
         if (chosen !== undefined) void this.performed(chosen.line);
@@ -231,12 +231,12 @@ export class OwnView {
   }
 
   private async perform(pressed: BoundKey): Promise<void> {
-    const { port, own } = this;
-    own.hide();
+    const { port, overlayLayer } = this;
+    overlayLayer.hide();
     const binding = this.bindingOf(pressed);
     const { table, key } = pressed;
     const where = table === "prefix" ? `${port.person.prefix} ${keyLabel(key)}` : `${keyLabel(key)} (${table})`;
-    if (binding === "unbound") own.say(`${where} is not bound; ${port.person.prefix} ? shows all keys`);
+    if (binding === "unbound") overlayLayer.say(`${where} is not bound; ${port.person.prefix} ? shows all keys`);
     else if (binding !== null) await this.carryOutAll(binding);
   }
 
@@ -257,18 +257,18 @@ export class OwnView {
       return forReading(binding, answer);
     } catch (thrown) {
       // Nothing is open that could show the error.
-      if (this.own.dialog !== null || this.port.isOver) throw thrown;
+      if (this.overlayLayer.dialog !== null || this.port.isOver) throw thrown;
       this.refused(thrown);
       return null;
     }
   }
 
   private async carryOut(binding: Binding, signal: AbortSignal): Promise<unknown> {
-    const { port, own } = this;
+    const { port, overlayLayer } = this;
     const { operation, input, target } = binding;
     if (isViewOperation(operation)) {
       // The destination is looked up first.
-      if (operation !== "view.go") own.hide();
+      if (operation !== "view.go") overlayLayer.hide();
       if (!pagesOwn.has(operation) || !port.wanted(operation)) await this.operations.run(operation, { input, target });
       return null;
     }
@@ -283,11 +283,11 @@ export class OwnView {
   private refused(error: unknown): void {
     if (this.port.isOver) return;
     this.port.rang();
-    this.own.say(WshError.from(error).message);
+    this.overlayLayer.say(WshError.from(error).message);
   }
 
   private copied(text: string): void {
     this.port.copy(text);
-    this.own.say(describeCopy(text));
+    this.overlayLayer.say(describeCopy(text));
   }
 }

@@ -181,7 +181,7 @@ export class Pointer {
       col: Math.min(Math.max(position.col - box.col, 0), box.cols - 1),
     };
     const clicks = isPress && event.button === LEFT ? this.clicks.press(`${pane} ${own.row} ${own.col}`) : 1;
-    if (this.kept(pane, event, own)) return;
+    if (this.keepReport(pane, event, own)) return;
     if (!wants(modes.mouse, event)) this.unasked(pane, modes, event, own, clicks);
     // Reports in pixels cannot be computed from cells.
     else if (modes.mouseEncoding !== 1016) this.give(pane, own, { ...event, encoding: encodings[modes.mouseEncoding] });
@@ -240,7 +240,7 @@ export class Pointer {
   }
 
   /** @returns whether the report is stored until the pane is in copy mode */
-  private kept(pane: string, { button, motion, release }: ReadMouse, own: CellPosition): boolean {
+  private keepReport(pane: string, { button, motion, release }: ReadMouse, own: CellPosition): boolean {
     const { beginning } = this;
     if (beginning === null || beginning.pane !== pane) return false;
     if (button === WHEEL || button === WHEEL + 1) {

@@ -15,7 +15,7 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
       stream.showHelp(input);
       break;
     case "peer.look":
-      await stream.own.look(input);
+      await stream.ownView.look(input);
       break;
     case "peer.written": {
       // The client has written everything it received.

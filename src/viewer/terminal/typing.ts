@@ -30,7 +30,7 @@ export class Typing {
     private readonly shown: Shown,
     private readonly viewer: TypingPort,
     private readonly parts: {
-      readonly own: OwnView;
+      readonly ownView: OwnView;
       readonly focus: TerminalFocus;
       readonly presentation: Presentation;
     },
@@ -38,33 +38,33 @@ export class Typing {
 
   typed(bytes: Uint8Array): void {
     const { session, viewer } = this;
-    const { own, focus, presentation } = this.parts;
+    const { ownView, focus, presentation } = this.parts;
     focus.typed(bytes);
-    if (viewer.isOver || own.hold(bytes)) return;
+    if (viewer.isOver || ownView.hold(bytes)) return;
     const { isShown } = session.questions;
-    if (!isShown && own.take(bytes)) return;
-    if (isShown || !own.isInCopyMode) {
+    if (!isShown && ownView.take(bytes)) return;
+    if (isShown || !ownView.isInCopyMode) {
       if (viewer.readOnly) return;
       if (session.viewers.acted(viewer.id)) void session.resize();
       // Only a person may answer a question.
       if (isShown && viewer.by.caller.agent !== undefined) return;
       if (session.questions.type(viewer.id, bytes, viewer.size)) return;
     }
-    this.placed(presentation.mode === "render" ? own.pointer.place(bytes, presentation.renderer.offset) : bytes);
+    this.placed(presentation.mode === "render" ? ownView.pointer.place(bytes, presentation.renderer.offset) : bytes);
   }
 
   /** Input whose mouse reports are in the cells of their target. */
   placed(bytes: Uint8Array): void {
     const { session, viewer, shown } = this;
-    const { own, presentation } = this.parts;
+    const { ownView, presentation } = this.parts;
     if (bytes.length === 0 || viewer.isOver) return;
-    if (own.isInCopyMode && !session.questions.isShown) {
-      own.looks(bytes);
+    if (ownView.isInCopyMode && !session.questions.isShown) {
+      ownView.looks(bytes);
       return;
     }
     if (viewer.readOnly) return;
     if (isOthers({ by: viewer.by, shown })) {
-      own.say("this pane belongs to another session, and the token covers one session");
+      ownView.say("this pane belongs to another session, and the token covers one session");
       return;
     }
     presentation.typed();

@@ -35,7 +35,7 @@ export function FindBar({ tile }: { readonly tile: Tile }) {
     if (own === null) return;
     try {
       await own.step(by);
-      setFound({ at: own.at, total: own.total });
+      setFound({ at: own.index, total: own.total });
     } catch (thrown) {
       setFault(thrown instanceof Error ? thrown.message : String(thrown));
     }

@@ -59,7 +59,7 @@ export class SessionList {
 
   constructor(
     private readonly control: ControlSocket,
-    private readonly told: (what: SessionUpdate) => void,
+    private readonly notify: (what: SessionUpdate) => void,
   ) {
     document.addEventListener("visibilitychange", () => this.pace());
   }
@@ -100,10 +100,10 @@ export class SessionList {
         break;
       case "session_destroyed":
         this.followed.delete(session.id);
-        this.told({ kind: "gone", session, reason: String(Object(event.params).reason) });
+        this.notify({ kind: "gone", session, reason: String(Object(event.params).reason) });
         break;
       case "agent_state":
-        this.told({ kind: "agent", session });
+        this.notify({ kind: "agent", session });
         break;
       case "questions_changed":
         void this.askQuestions(session).catch((thrown) => this.again(session, thrown));
@@ -168,7 +168,7 @@ export class SessionList {
     }
     // The session's tiles made requests before the connection, which failed, and events before the list reached no
     // tile.
-    this.told({ kind: "followed", session });
+    this.notify({ kind: "followed", session });
   }
 
   private async followCommands({ id, pane_id }: SessionInfo): Promise<void> {
@@ -190,7 +190,7 @@ export class SessionList {
     else all.set(id, own);
     questions.value = all;
     for (const question of own) {
-      if (!known.some(({ ask_id }) => ask_id === question.ask_id)) this.told({ kind: "question", session, question });
+      if (!known.some(({ ask_id }) => ask_id === question.ask_id)) this.notify({ kind: "question", session, question });
     }
   }
 
@@ -219,7 +219,7 @@ export class SessionList {
     // The server's own record, which matches its schema.
     const record = command as CommandRecord;
     this.newest(session.id, record);
-    this.told({ kind: "command", session, command: record, started: event === "command_started" });
+    this.notify({ kind: "command", session, command: record, started: event === "command_started" });
     if (!document.hidden) this.soon();
   }
 

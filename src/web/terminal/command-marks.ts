@@ -67,7 +67,7 @@ export class CommandMarks {
   }
 
   /** The command to whose prompt or output a logical line belongs. */
-  at(line: number): CommandMark | undefined {
+  markAt(line: number): CommandMark | undefined {
     return this.commands.findLast(({ firstLine }) => firstLine - 1 <= line);
   }
 
@@ -85,7 +85,7 @@ export class CommandMarks {
 
   private isInFold(line: number | null): boolean {
     if (line === null) return false;
-    const command = this.at(line);
+    const command = this.markAt(line);
     if (command === undefined || !this.folded.has(command.id) || command.lastLine === null) return false;
     return line >= command.firstLine && line <= command.lastLine;
   }

@@ -17,7 +17,7 @@ export function highlightSheet(): CSSStyleSheet {
 
 export class Finder {
   /** Index of the shown match among all, from the oldest; -1: none. */
-  at = -1;
+  index = -1;
   total = 0;
   private page: Matches | null = null;
 
@@ -38,11 +38,11 @@ export class Finder {
       return;
     }
     if (this.total === 0) return;
-    const wanted = (this.at + by + this.total) % this.total;
-    const current = this.page.matches[this.at - this.page.first];
+    const wanted = (this.index + by + this.total) % this.total;
+    const current = this.page.matches[this.index - this.page.first];
     const isHere = wanted >= this.page.first && wanted < this.page.first + this.page.matches.length;
     if (!isHere && current !== undefined) {
-      const isTurn = Math.abs(wanted - this.at) > 1;
+      const isTurn = Math.abs(wanted - this.index) > 1;
       const place = { line: current.line, col: current.col };
       const newest = by === -1 ? isTurn : false;
       const oldest = by === 1 ? isTurn : false;
@@ -65,7 +65,7 @@ export class Finder {
   private async show(index: number): Promise<void> {
     const match = this.page?.matches[index - this.page.first];
     if (match === undefined) return;
-    this.at = index;
+    this.index = index;
     await this.pane.showLine(match.line);
     this.mark(match);
   }

@@ -18,19 +18,19 @@ export class TerminalCells {
   constructor(
     private readonly element: HTMLElement,
     /** Cells of the page's font. */
-    readonly own: CellMeasure,
+    readonly pageCells: CellMeasure,
   ) {}
 
   get measure(): CellMeasure {
-    return this.key === "" ? this.own : this.smaller;
+    return this.key === "" ? this.pageCells : this.smaller;
   }
 
   /** @param cols columns to show completely; null: cells have their own size @returns whether the cells have changed */
   fit(cols: number | null): boolean {
     const ratio = globalThis.devicePixelRatio;
-    const full = Math.round(this.own.size.width * ratio);
+    const full = Math.round(this.pageCells.size.width * ratio);
     const width = cols === null ? full : Math.max(leastWidth(full), Math.floor((this.room() * ratio) / cols));
-    const { fontSize, advance } = this.own;
+    const { fontSize, advance } = this.pageCells;
     const key = width >= full ? "" : `${width} ${fontSize} ${advance} ${ratio}`;
     if (key === this.key) return false;
     this.key = key;

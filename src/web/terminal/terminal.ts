@@ -171,7 +171,7 @@ export class Terminal {
 
   /** Rows and columns that the element has room for. */
   room(): { readonly rows: number; readonly cols: number } {
-    const { width, height } = this.cells.own.size;
+    const { width, height } = this.cells.pageCells.size;
     const style = getComputedStyle(this.element);
     const across = Number.parseFloat(style.paddingLeft) + Number.parseFloat(style.paddingRight);
     const along = Number.parseFloat(style.paddingTop) + Number.parseFloat(style.paddingBottom);

@@ -36,7 +36,7 @@ test("of added machines", () => {
 
 test("of a fleet's machines", () => {
   const before = members();
-  const told = { at: Date.now(), boot: "b", rev: 1 };
+  const told = { reportedAt: Date.now(), boot: "b", rev: 1 };
   before.remember("good", null, memberSessions("good", [sessionInfo()], told), Date.now());
   before.remember("bad", null, memberSessions("bad", [impossible], told), Date.now());
   const first = new RememberedMembers(instance, before);

@@ -6,7 +6,7 @@ const cellar = "/opt/homebrew/Cellar/wsh/0.1.0/bin/wsh";
 
 function choose(files: readonly string[], facts: { own?: string; called?: string; path?: string } = {}) {
   return programFile({
-    own: facts.own ?? cellar,
+    running: facts.own ?? cellar,
     called: facts.called ?? "wsh",
     isThere: (path) => files.includes(path),
     inPath: (name) => (name === "wsh" ? (facts.path ?? null) : null),

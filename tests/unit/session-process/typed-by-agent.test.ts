@@ -31,7 +31,7 @@ test("in one of several panes, and through its copy mode", async () => {
   const { live, own, given } = await made();
   await using _live = live;
   const options = { mouse: { isAllowed: true }, isTypedBeside: () => false, hasOthers: () => true };
-  const local = new LocalPane({ own, session: own, ...options });
+  const local = new LocalPane({ ownSession: own, session: own, ...options });
   local.type(bytes("a"), null, true);
   local.type(bytes("b"), null, false);
   expect(given.splice(0)).toEqual(["a agent", "b person"]);
@@ -56,7 +56,7 @@ test("through the active window, and by reports of the focus", async () => {
     const viewer = { id: 1, readOnly: false, isOver: false, size: { rows: 24, cols: 80 }, by };
     const shown = { modes: { focus: true }, typed: own.pane };
     const focus = { focused: () => {}, typed: () => {} };
-    const parts = { focus, own: {}, presentation: {} };
+    const parts = { focus, ownView: {}, presentation: {} };
     const typing: Typing = Reflect.construct(Typing, [own, shown, viewer, parts]);
     typing.focused(true);
     typing.isAgents = true;

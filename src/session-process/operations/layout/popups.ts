@@ -87,7 +87,7 @@ function untilClosed(parts: SessionParts, pane: string): Promise<Exit> {
     arrangement.events.on("paneEnded", (ended) => {
       if (ended.pane !== pane) return;
       if (exit === UNKNOWN) exit = ended.exit;
-      if (!ended.kept) done();
+      if (!ended.isKept) done();
     }),
     arrangement.events.on("over", (last) => {
       if (arrangement.state.panes[pane] !== undefined) exit = last;

@@ -176,8 +176,8 @@ function drop({ arrangement }: SessionParts, pane: string): void {
  * @returns whether it was such a key
  */
 export function ownFocusHandlers({ parts, place }: LayoutCall, view: WindowView, op: string, input: unknown): boolean {
-  const { own } = view;
-  if (own === null) return false;
+  const { ownFocus } = view;
+  if (ownFocus === null) return false;
   const { arrangement } = parts;
   const { state } = arrangement;
   const { to, index } = input as { readonly to?: string; readonly index?: number };
@@ -185,19 +185,20 @@ export function ownFocusHandlers({ parts, place }: LayoutCall, view: WindowView,
     view.focus(to === undefined ? place.pane : otherPane({ parts, place }, to));
     return true;
   }
-  if (op === "pane.zoom") own.zoomed = !own.zoomed && panesIn(place.window).length > 1;
+  if (op === "pane.zoom") ownFocus.zoomed = !ownFocus.zoomed && panesIn(place.window).length > 1;
   else if (op === "window.select") {
-    const beside = to === "next" || to === "previous" || to === "last" ? windowBeside(state, own.window, to) : null;
+    const beside =
+      to === "next" || to === "previous" || to === "last" ? windowBeside(state, ownFocus.window, to) : null;
     const isHere = to === undefined && index === undefined;
     const window = isHere
       ? place.window
       : state.windows.find((each) => (index === undefined ? each.id === beside : each.index === index));
     if (window === undefined) throw new WshError("pane_not_found", `the session has no window ${index ?? ""}`);
-    own.window = window.id;
-    own.pane = window.active;
-    own.zoomed = false;
+    ownFocus.window = window.id;
+    ownFocus.pane = window.active;
+    ownFocus.zoomed = false;
   } else return false;
-  arrangement.watch(view, own.window);
+  arrangement.watch(view, ownFocus.window);
   return true;
 }
 
