@@ -13,7 +13,7 @@
  * process notices (endpoint/attach/signalled-input.ts), and only the repainting remains.
  */
 import * as v from "valibot";
-import { KeyReader } from "../keys/reader.ts";
+import { isClipboardPacket, KeyReader } from "../keys/reader.ts";
 import { AttachEventSchema, type BoundKey, type ScrollbackChoice } from "../protocol/attach.ts";
 import { AGAIN_MS, StreamEndSchema } from "../protocol/control.ts";
 import { defined, present } from "../protocol/defined.ts";
@@ -136,7 +136,8 @@ class Client {
     options.watch?.(() => void this.reread());
     this.keys = new KeyReader(person, {
       forward: (bytes) => this.typed(bytes),
-      reply: (bytes) => this.probe.reply(bytes),
+      // The session requested a packet of the clipboard.
+      reply: (bytes) => (isClipboardPacket(bytes) ? this.typed(bytes) : this.probe.reply(bytes)),
       detach: () => this.leave({ kind: "detached" }),
       help: (table) => this.tell("peer.help", table === null ? { shown: false } : { shown: true, table }),
       bound: ({ table, key, raw }) => this.tell("peer.command", { table, key, bytes: [...raw] }),
@@ -323,13 +324,21 @@ class Client {
     this.connection.request(operation, input, this.context).catch(() => {});
   }
 
-  private learned({ colors, depth, widths, keyboardFlags, graphics = false, sixel = false }: Answers): void {
+  private learned({
+    colors,
+    depth,
+    widths,
+    keyboardFlags,
+    graphics = false,
+    sixel = false,
+    images = false,
+  }: Answers): void {
     this.terminal.keyboardFlags = keyboardFlags ?? 0;
     const styles = this.options.person.styles(depth);
     const cell = colors?.cell ?? this.terminal.cell;
     const found = { kitty: keyboardFlags !== undefined, graphics: graphics && styles.colors === "truecolor" };
     const isSixel = sixel && !found.graphics && this.view.showSixel(cell);
-    this.tell("peer.colors", { ...colors, ...found, sixel: isSixel, ...defined({ cell }) });
+    this.tell("peer.colors", { ...colors, ...found, images, sixel: isSixel, ...defined({ cell }) });
     this.view.learn({ ...styles, ...defined({ widths }) });
   }
 

@@ -14,8 +14,8 @@ import { askWidths, type OuterWidths, reportedColumn, widthsOf } from "./width-p
 
 /** Foreground, background, cursor colour; kitty's keyboard flags; pixels of a cell. */
 const QUESTIONS = "\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b]12;?\x1b\\\x1b[?u\x1b[16t";
-/** XTGETTCAP of RGB and Co; DECRQSS of a colour that only a true-colour terminal keeps. */
-const DEPTH_QUESTIONS = "\x1bP+q524742;436f\x1b\\\x1b[38;2;1;2;3m\x1bP$qm\x1b\\\x1b[m";
+/** DECRQM of paste events, which come with images; XTGETTCAP of RGB and Co; DECRQSS of a colour that only a true-colour terminal keeps. */
+const DEPTH_QUESTIONS = "\x1b[?5522$p\x1bP+q524742;436f\x1b\\\x1b[38;2;1;2;3m\x1bP$qm\x1b\\\x1b[m";
 /** Kitty's graphics protocol: a pixel that is not stored. */
 const GRAPHICS_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\";
 /** Among the device attributes: it has sixel graphics. */
@@ -61,6 +61,8 @@ export interface Answers {
   readonly keyboardFlags?: number;
   /** It has kitty's graphics protocol; of use with 24-bit colour, by which pictures are numbered. */
   readonly graphics?: boolean;
+  /** It hands over images of its clipboard. */
+  readonly images?: boolean;
   /** It has sixel graphics. */
   readonly sixel?: boolean;
 }
@@ -104,6 +106,8 @@ export class Probe {
     }
     const flags = /^\x1b\[\?(\d+)u$/.exec(text)?.[1];
     if (flags !== undefined) return { keyboardFlags: Number(flags) & 0x1f };
+    // 0 and 4: the mode is unknown, or cannot be set.
+    if (/^\x1b\[\?5522;[123]\$y$/.test(text)) return { images: true };
     if (/^\x1b_Gi=31;OK/.test(text)) return { graphics: true };
     const cell = parseCell(text);
     if (cell !== null) return { colors: { ...this.received.colors, cell } };

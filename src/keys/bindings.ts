@@ -188,6 +188,7 @@ export const defaultBindings: Bindings = new Map([
   ...view("view.copy_mode", "[", "PageUp"),
   ...view("view.paste", "]"),
   ...view("view.buffers", "="),
+  ...view("view.paste_image", "V"),
   ...view("view.command", ":"),
   ...view("view.detach", "d"),
   ...view("view.send_prefix", "\\"),

@@ -10,6 +10,8 @@ import type { InputEvent } from "./types.ts";
 
 /** Least wait for the rest of a sequence that arrived in parts (ssh), in ms. */
 const SEQUENCE_MS = 50;
+/** The same for a packet of the terminal's clipboard, which is long and never a key. */
+const PACKET_MS = 2_000;
 
 interface KeyActions {
   forward(bytes: Uint8Array): void;
@@ -93,10 +95,9 @@ export class KeyReader {
   private arm(): void {
     if (!isWaiting(this.keys)) return;
     const { escapeMs } = this.person;
-    this.timer = setTimeout(
-      () => this.flush(),
-      this.keys.rest.length === 1 ? escapeMs : Math.max(escapeMs, SEQUENCE_MS),
-    );
+    const { rest } = this.keys;
+    const ms = isClipboardPacket(rest) ? PACKET_MS : rest.length === 1 ? 0 : SEQUENCE_MS;
+    this.timer = setTimeout(() => this.flush(), Math.max(escapeMs, ms));
   }
 
   /** Whether text is passed on without decoding. */
@@ -173,6 +174,12 @@ export class KeyReader {
   }
 }
 
+/** Whether bytes begin a packet of kitty's clipboard protocol. */
+export function isClipboardPacket(bytes: Uint8Array): boolean {
+  return bytes[1] === CLIPBOARD[1] && CLIPBOARD.every((byte, at) => bytes[at] === byte);
+}
+
+const CLIPBOARD = Buffer.from("\x1b]5522;");
 const EMPTY = new Uint8Array(0);
 
 function isText(byte: number): boolean {

@@ -24,6 +24,7 @@ const table = {
   "view.sessions": { description: "sessions" },
   "view.agents": { description: "agents that need you" },
   "view.paste": { description: "paste the newest copy" },
+  "view.paste_image": { description: "paste the image of the terminal's clipboard" },
   "view.buffers": { description: "choose what to paste" },
   "view.keys": { description: "all keys" },
   "view.send_prefix": { description: "send the prefix key" },

@@ -192,6 +192,8 @@ export const TerminalColorsSchema = v.object({
   graphics: v.optional(v.boolean()),
   /** Whether it supports sixel graphics, but not kitty's protocol. */
   sixel: v.optional(v.boolean()),
+  /** Whether it hands over images of its clipboard (OSC 5522). */
+  images: v.optional(v.boolean()),
   /** Pixels of one of its cells. */
   cell: v.optional(v.object({ width: CellSideSchema, height: CellSideSchema })),
 });

@@ -1,7 +1,8 @@
-/** Copies by programs, at a terminal that ignores OSC 52 (Apple's Terminal): pbcopy of the person's machine gets them. */
+/** Copies by programs, at a terminal that ignores OSC 52 (Apple's Terminal): pbcopy of the person's machine gets them; images that a terminal hands over. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { personAt } from "../support/person.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -73,4 +74,52 @@ test("pbcopy does not run for other terminals, over ssh, for the primary selecti
     await terminal.sees(done);
     expect(copies()).toEqual([]);
   }
+});
+
+/** The part of a terminal that hands over its clipboard (OSC 5522): a request is answered by `reply`. */
+class HandedClipboard {
+  reply = "";
+
+  take(bytes: Uint8Array): string {
+    const text = Buffer.from(bytes).toString("latin1");
+    return (text.includes("\x1b[?5522$p") ? "\x1b[?5522;2$y" : "") + (text.includes(PNG_REQUEST) ? this.reply : "");
+  }
+}
+
+const PNG = Buffer.from("image/png").toString("base64");
+const PNG_REQUEST = `\x1b]5522;type=read;${PNG}\x1b\\`;
+const packet = (fields: string): string => `\x1b]5522;type=read:${fields}\x1b\\`;
+
+test("an image in the clipboard of a terminal that hands it over becomes a file, whose path is typed", async () => {
+  const clipboard = new HandedClipboard();
+  await using at = await personAt({ graphics: clipboard });
+  const { person, wsh } = at;
+  const image = Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), Buffer.alloc(10_000, 7)]);
+  const parts = [image.subarray(0, 4096), image.subarray(4096, 8192), image.subarray(8192)];
+  const data = parts.map((part) => packet(`status=DATA:mime=${PNG};${part.toString("base64")}`)).join("");
+  const whole = packet("status=OK") + data + packet("status=DONE");
+  // The rest of a packet comes later, over a slow network.
+  clipboard.reply = whole.slice(0, 3_000);
+  person.type("\x1cV");
+  await until("the request", () => person.bytes.includes(PNG_REQUEST));
+  await Bun.sleep(150);
+  person.type(whole.slice(3_000));
+  const [path = ""] = /\S+images\/\w+\.png/.exec((await person.sees(/images\/\w+\.png/)).replaceAll("\n", "")) ?? [];
+  expect(fs.readFileSync(path).equals(image)).toBe(true);
+  // What was not requested is nothing, for the program either.
+  person.type(`\x15${data}echo "<$((6 * 7))>"\r`);
+  await person.sees("<42>");
+  for (const [reply, message] of [
+    [packet("status=EPERM"), "refused its clipboard (not permitted)"],
+    [packet("status=OK") + packet("status=DONE"), "no PNG image in the terminal's clipboard"],
+    [packet("status=OK") + data.repeat(73), "more than 720 KB"],
+  ] as const) {
+    clipboard.reply = reply;
+    person.type("\x1cV");
+    await person.sees(message);
+  }
+  await using other = await EmulatorTerminal.attach(wsh, "dev", { seen: "<42>" });
+  other.type("\x1cV");
+  await other.sees("does not hand over images");
+  expect(other.bytes).not.toContain(PNG_REQUEST);
 });

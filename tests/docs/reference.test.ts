@@ -165,7 +165,7 @@ describe("docs/coming-from-tmux.md", () => {
   });
 
   test("every key of the table that tmux has is on the page", () => {
-    const ours = ["|", "-", "\\", "a"];
+    const ours = ["|", "-", "\\", "a", "V"];
     const named = new Set(
       [...section(text, "## Keys").matchAll(/`([^`]+)`/g)].flatMap(([, key = ""]) => (isKey(key) ? name(key) : [])),
     );

@@ -29,6 +29,7 @@ import type { SessionPlace, Viewer, ViewerEnd } from "../../session/viewers.ts";
 import type { Settings } from "../../settings/table.ts";
 import type { Peer, PeerRequest } from "../../wire/peer.ts";
 import { requireOutside } from "../switcher/nesting.ts";
+import { ClipboardImage } from "./clipboard-image.ts";
 import { Copies } from "./copies.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
 import type { KnownTerminals } from "./known-terminals.ts";
@@ -78,6 +79,11 @@ export class TerminalStream implements Viewer {
   readonly device: string | null;
   private readonly outer: string | undefined;
   private readonly copies: Copies;
+  readonly clipboardImage = new ClipboardImage({
+    write: (text) => this.presentation.alert(text),
+    say: (text) => this.say(text),
+    operate: (...call) => this.onBound(...call),
+  });
   private readonly terminal: PersonTerminal | null;
   readonly presentation: Presentation;
   readonly typing: Typing;
@@ -158,7 +164,7 @@ export class TerminalStream implements Viewer {
     this.typing = new Typing(session, shown, this, { ownView, focus, presentation });
     this.keys = new KeyReader(person, {
       forward: (bytes) => this.typing.typed(bytes),
-      reply: () => {},
+      reply: (bytes) => void this.clipboardImage.take(bytes),
       detach: () => this.detach(),
       waits: () => session.events.emit("keyAwaited", undefined),
       help: (table) => this.ownView.showMap(table),
@@ -190,8 +196,8 @@ export class TerminalStream implements Viewer {
 
   receive(message: WireMessage): void {
     if (message.type === messageTypes.input) {
-      if (this.inPage === null) this.typing.typed(message.payload);
-      else this.inPage.receive(message.payload);
+      if (this.inPage !== null) this.inPage.receive(message.payload);
+      else if (!this.clipboardImage.take(message.payload)) this.typing.typed(message.payload);
     } else if (message.type === messageTypes.resize) {
       this.sized.resized(v.parse(ResizeSchema, messageJson(message)));
     } else {
@@ -239,6 +245,7 @@ export class TerminalStream implements Viewer {
       statusAt: (row, col) => this.presentation.renderer.statusAt(this.size, row, col),
       copy: (text) => this.copies.byPerson(text),
       operate: (binding, signal) => this.onBound(binding, signal),
+      requestImage: () => this.clipboardImage.request(),
       detach: () => this.detach(),
       instance: this.policy.instance,
       mouse: this.mouse,
@@ -367,6 +374,7 @@ export class TerminalStream implements Viewer {
     this.sized.close();
     this.ownView.close();
     this.keys.dispose();
+    this.clipboardImage[Symbol.dispose]();
     for (const end of this.ends) end();
     this.terminal?.close();
     this.session.viewers.remove(this.id);

@@ -49,6 +49,9 @@ export class OwnOperations {
         return this.ui.look(port.person.look);
       case "view.paste":
         return this.paste(port.session.buffers.newest);
+      case "view.paste_image":
+        if (port.readOnly) throw new WshError("access_denied", "a read-only terminal cannot paste");
+        return port.requestImage();
       case "view.buffers":
         return this.showBuffers();
       case "view.windows":

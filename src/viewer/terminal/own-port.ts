@@ -46,6 +46,8 @@ export interface OwnViewPort {
   readonly isPage: boolean;
   /** Runs a key's operation in the session. @returns its answer @throws WshError */
   operate(binding: Binding, signal: AbortSignal): Promise<unknown>;
+  /** Requests the image of the terminal's clipboard, whose path is typed. */
+  requestImage(): void;
   detach(): void;
   /** Redraws everything. */
   redraw(): void;

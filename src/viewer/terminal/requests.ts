@@ -53,6 +53,7 @@ export async function askTerminal(stream: TerminalStream, request: PeerRequest, 
       const answers = v.parse(TerminalColorsSchema, input);
       // Programs get the colours of the newest terminal at which a person can type.
       if (!stream.readOnly) stream.shown.learnColors(answers);
+      stream.clipboardImage.isOffered = answers.images === true;
       if (answers.graphics === true || answers.sixel === true) stream.presentation.showPictures(answers.sixel);
       break;
     }

@@ -16,8 +16,8 @@ export interface EmulatorOptions {
   readonly rows?: number;
   readonly cols?: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** It displays pictures. */
-  readonly graphics?: KittyGraphics;
+  /** It displays pictures, or has another ability of its own. */
+  readonly graphics?: Pick<KittyGraphics, "take">;
   /** It has sixel graphics alone: it says so in its device attributes, and how large a cell is. */
   readonly sixel?: boolean;
   /** The command that runs wsh; default: the program under test. */

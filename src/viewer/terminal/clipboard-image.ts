@@ -1,0 +1,103 @@
+/**
+ * The image in the clipboard of a person's terminal, requested by a key and pasted as a file's path: kitty's clipboard
+ * protocol, OSC 5522 (https://sw.kovidgoyal.net/kitty/clipboard/), of terminals that know its mode. The mode itself is
+ * not set, so that pastes of text remain the terminal's.
+ *
+ * Invariant: a reply is used only while the person's request is pending, and no more than one image fits.
+ */
+import { isClipboardPacket } from "../../keys/reader.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { MAX_IMAGE_DATA } from "../../protocol/paste.ts";
+import type { OwnViewPort } from "./own-port.ts";
+
+/** Longest wait for the first packet, in ms: the terminal may ask the person for permission. */
+const PERMISSION_MS = 30_000;
+/** Longest wait for the next one, in ms. */
+const PACKET_MS = 5_000;
+/** Largest image, in bytes. */
+const MAX_BYTES = (MAX_IMAGE_DATA / 4) * 3;
+
+const PNG = Buffer.from("image/png").toString("base64");
+const REQUEST = `\x1b]5522;type=read;${PNG}\x1b\\`;
+const packet = /^\x1b\]5522;([^;\x07\x1b]*)(?:;([A-Za-z0-9+/=]*))?(?:\x07|\x1b\\)$/;
+
+interface ClipboardImagePort {
+  /** Writes to the terminal. */
+  write(text: string): void;
+  say(text: string): void;
+  operate: OwnViewPort["operate"];
+}
+
+export class ClipboardImage implements Disposable {
+  /** Whether the terminal has the protocol. */
+  isOffered = false;
+  /** Received parts; null while nothing was requested. */
+  private parts: Buffer[] | null = null;
+  private timer: Timer | null = null;
+
+  constructor(private readonly port: ClipboardImagePort) {}
+
+  request(): void {
+    if (!this.isOffered) {
+      this.port.say("this terminal does not hand over images; in the page, paste them");
+      return;
+    }
+    this.parts = [];
+    this.wait(PERMISSION_MS);
+    this.port.write(REQUEST);
+  }
+
+  /** Runs for each input. @returns whether the bytes are a packet of this protocol, which no program gets */
+  take(bytes: Uint8Array): boolean {
+    if (!isClipboardPacket(bytes)) return false;
+    const [whole, fields = "", data = ""] = packet.exec(Buffer.from(bytes).toString("latin1")) ?? [];
+    if (whole === undefined) return false;
+    if (this.parts !== null) this.received(new Map(fields.split(":").map((field) => pair(field))), data, this.parts);
+    return true;
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.timer ?? undefined);
+    this.timer = null;
+    this.parts = null;
+  }
+
+  private received(fields: ReadonlyMap<string, string>, data: string, parts: Buffer[]): void {
+    const status = fields.get("status");
+    if (status === "DONE") {
+      const image = Buffer.concat(parts);
+      this.end(image.length === 0 ? "there is no PNG image in the terminal's clipboard" : null);
+      if (image.length > 0) void this.paste(image);
+    } else if (status === "DATA" && fields.get("mime") === PNG) {
+      // Each part is encoded separately.
+      parts.push(Buffer.from(data, "base64"));
+      const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+      if (bytes > MAX_BYTES) this.end(`the image has more than ${Math.floor(MAX_BYTES / 1000)} KB`);
+      else this.wait(PACKET_MS);
+    } else if (status === "OK" || status === "DATA") this.wait(PACKET_MS);
+    else this.end(`the terminal refused its clipboard (${status === "EPERM" ? "not permitted" : status})`);
+  }
+
+  private async paste(image: Buffer): Promise<void> {
+    const input = { data: image.toString("base64"), format: "png" };
+    const binding = { operation: "image.paste", input, description: "paste an image" };
+    await this.port
+      .operate(binding, new AbortController().signal)
+      .catch((thrown: unknown) => this.port.say(WshError.from(thrown).message));
+  }
+
+  private wait(ms: number): void {
+    clearTimeout(this.timer ?? undefined);
+    this.timer = setTimeout(() => this.end("the terminal did not send the image"), ms);
+  }
+
+  private end(message: string | null): void {
+    this[Symbol.dispose]();
+    if (message !== null) this.port.say(message);
+  }
+}
+
+function pair(field: string): [string, string] {
+  const at = field.indexOf("=");
+  return at === -1 ? [field, ""] : [field.slice(0, at), field.slice(at + 1)];
+}
