@@ -103,8 +103,11 @@ const tested = operations.filter(({ name }) => !final.has(name));
 /** The server answers and has logged no fault; the sessions are made anew where they ended or changed, and others end. */
 async function isWell(): Promise<void> {
   const infos: readonly SessionInfo[] = await (await gateway.unix("/sessions")).json();
-  const isWhole = ({ name, running, windows }: SessionInfo): boolean =>
-    names.includes(name) && running && windows.length === 1 && windows[0]?.panes.length === 1;
+  const isWhole = ({ name, running, windows }: SessionInfo): boolean => {
+    const [pane, ...others] = windows.flatMap(({ panes }) => panes);
+    // One whose program has ended may be kept.
+    return names.includes(name) && running && others.length === 0 && pane !== undefined && pane.state !== "exited";
+  };
   for (const { id } of infos.filter((info) => !isWhole(info)))
     await gateway.unix(`/sessions/${id}`, { method: "DELETE" });
   for (const name of names)
