@@ -15,7 +15,7 @@ import type { Wsh } from "../support/wsh.ts";
 const isFull = process.env.WSH_TEST_FULL !== undefined;
 setDefaultTimeout(isFull ? 600_000 : 120_000);
 
-/** A connection that stays lost is given up sooner: this is waited for at every fourth message. */
+/** A connection that stays lost is given up sooner: this is waited for in many of the losses. */
 const wsh = {
   config: 'agents_may = "everything"\n',
   intervals: { peerPing: 1_000, peerAgain: 3_000, peerBegin: 5_000 },
@@ -159,6 +159,8 @@ async function byNats(cut: "m1" | "me"): Promise<Machines> {
 }
 
 type Loss = "snap" | "cut" | "hold";
+/** Messages from a loss to the next. A connection that stays lost is waited for, a silent one longest. */
+const STEPS: Readonly<Record<Loss, number>> = { snap: 1, cut: 4, hold: 8 };
 
 /** The report of a command, and the truth. */
 class Trial {
@@ -238,8 +240,7 @@ if (!isFull) {
         testWith(...needs)(loss, async () => {
           const each = Object.keys(interfaces).map(async (name) => {
             await using machines = await open();
-            // A connection that stays lost is waited for.
-            await everyCut(machines, name, loss, loss === "snap" ? 1 : 4);
+            await everyCut(machines, name, loss, STEPS[loss]);
           });
           await Promise.all(each);
         });
