@@ -13,7 +13,7 @@ const full = process.env.WSH_TEST_FULL === "1";
 const SEED = Number(process.env.WSH_TEST_SEED ?? Date.now() % 1_000_000);
 /** Longest time from the request to the kill, in ms: a move takes half as long. */
 const LONGEST_MS = 60;
-const ROUNDS = full ? 25 : 1;
+const ROUNDS = full ? 12 : 1;
 const WAYS = ["move", "swap"] as const;
 const VICTIMS = ["giver", "taker", "both"] as const;
 type Trial = readonly [way: (typeof WAYS)[number], victim: (typeof VICTIMS)[number]];
