@@ -43,6 +43,9 @@ const MOST_LINE = 64 * 1024;
 const LINE_PATIENCE_MS = 2_000;
 const LINE_GRACE_MS = 50;
 
+/** Whatever PATH the commands have. */
+const SHELL = "/bin/sh";
+
 /** The caller, and the functions that answer it. */
 export interface ClientSide
   extends Pick<
@@ -84,7 +87,7 @@ export function backendOf(
   };
   /** Variables that the text unsets remain set in the surrounding shell. */
   const shellFor = (text: string): string[] =>
-    agent === null ? ["sh", "-c", text] : ["sh", "-c", 'sh -c "$1"; exit $?', "sh", text];
+    agent === null ? [SHELL, "-c", text] : [SHELL, "-c", `${SHELL} -c "$1"; exit $?`, "sh", text];
   const run = async (text: string) => {
     const place = await jobPlace();
     return actingFor(agent ?? undefined, () =>
@@ -283,7 +286,7 @@ interface Surroundings {
 
 /** Starts shell text that outlives this process. @returns the process id, which leads a process group */
 function background(
-  [shell = "sh", ...words]: readonly string[],
+  [shell = SHELL, ...words]: readonly string[],
   place: Surroundings,
   { stdin = "ignore", stdout = "ignore" }: { readonly stdin?: "ignore" | "pipe"; readonly stdout?: "ignore" | "pipe" },
 ): ChildProcess {

@@ -13,6 +13,9 @@ import type { Backend } from "../backend.ts";
 import type { State } from "../state.ts";
 import { installTmux } from "./program.ts";
 
+/** Where a shell finds programs if PATH is unset. */
+const USUAL_PATH = "/usr/local/bin:/usr/bin:/bin";
+
 /** @param variables those of `set-environment` */
 export function jobEnvironment(
   instance: Instance,
@@ -32,13 +35,15 @@ export function jobEnvironment(
   }));
   const served = placed.find(({ socket }) => fs.existsSync(socket));
   const at = served ?? placed[0];
-  if (at !== undefined && env.TMUX?.startsWith(`${instance.sessionsDir}/`) !== true) {
+  const isInside = env.TMUX?.startsWith(`${instance.sessionsDir}/`) === true;
+  if (isInside || at === undefined) job.TMUX = env.TMUX;
+  else {
     job.TMUX = `${at.socket},${process.pid},${at.session}`;
     job.TMUX_TMPDIR = at.directory;
   }
-  const path = (job.PATH ?? "").split(delimiter).filter((each) => each !== "");
   const bin = installTmux(instance);
+  const path = (job.PATH || USUAL_PATH).split(delimiter).filter((each) => each !== bin);
   // The real binary needs the socket.
-  if (!path.includes(bin)) job.PATH = (served === undefined ? [bin, ...path] : [...path, bin]).join(delimiter);
+  job.PATH = (served === undefined ? [bin, ...path] : [...path, bin]).join(delimiter);
   return Object.fromEntries(Object.entries(job).filter((each): each is [string, string] => each[1] !== undefined));
 }

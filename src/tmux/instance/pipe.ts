@@ -35,7 +35,7 @@ export async function carryPipe(
   if (given === undefined) return false;
   const { pane: first, command, reads, types } = v.parse(PipeSchema, given);
   const child = actingFor(env.WSH_AGENT, () =>
-    Bun.spawn(["sh", "-c", command], {
+    Bun.spawn(["/bin/sh", "-c", command], {
       env,
       cwd,
       stdin: "pipe",
