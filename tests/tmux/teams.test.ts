@@ -108,7 +108,7 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
     expect((await wsh.runWith({ env }, "tmux", ...asked)).stdout).toBe(`${name} all ${own} ${inside}\n`);
   }
   const broken = ["set-environment", "-g", "PATH", "", ";", "set-environment", "-g", "TMUX", "/nowhere,1,1"];
-  expect(await at(...broken, ";", "run-shell", "tmux display-message -p -t two: '#S'")).toBe("two");
+  expect(await at(...broken, ";", "run-shell", "tmux display-message -p found")).toBe("found");
   await at("set-environment", "-gu", "PATH", ";", "set-environment", "-gu", "TMUX");
   await at("kill-session", "-t", "robots");
   // The hook of one session, by a call from elsewhere, and about a new window.
