@@ -135,6 +135,9 @@ test("a moved pane outlives its old process: although that is running again, and
   const [pane = "", lost = ""] = moved;
   await until("its restore", async () => (await wsh.run("screen", pane)).stdout.includes("restored: above"));
   expect(await wsh.screen(pane)).toContain("mark-42");
+  // In the private session nothing of it stays on disk, also of the time before.
+  const stored = () => fs.readdirSync(`${wsh.instance.stateDir}/t.checkpoints`, { recursive: true }).join(" ");
+  await until("its files to be gone", () => !new RegExp(`\\bp${lost.slice(1)}\\.\\d+\\.`).test(stored()));
   process.kill(fromHidden, "SIGKILL");
   const panes = async () => (await wsh.list()).find(({ name }) => name === "hidden")?.windows[1]?.panes ?? [];
   await until("a shell in its place", async () => (await panes()).some(({ id }) => id !== lost));
