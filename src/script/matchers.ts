@@ -96,7 +96,7 @@ export function matchers(update: boolean): (terminal: Terminal) => TerminalMatch
 }
 
 async function write(terminal: Terminal, stem: string): Promise<void> {
-  await terminal.waitFor({ idle: SETTLED_MS });
+  await terminal.waitFor({ idle: SETTLED_MS, exit: true });
   const screen = await terminal.screen();
   fs.mkdirSync(dirname(stem), { recursive: true });
   fs.writeFileSync(`${stem}.txt`, asText(screen));

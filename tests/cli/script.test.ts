@@ -235,6 +235,7 @@ test("asks", async (t) => {
   await t.press("Enter");
   await expect(t).toHaveExited(3);
   await expect(t).not.toShow("nothing of it");
+  await expect(t).toMatchScreen("end");
 });
 test("draws", { command: "printf '\\\\033[1mbold\\\\033[0m \\\\033[7m%s\\\\033[0m' $SHOWN; read x", env: { SHOWN: process.env.SHOWN ?? "one" }, timeout: 500 }, async (t) => {
   await expect(t).toMatchScreen();
@@ -283,9 +284,14 @@ test("fails", { timeout: 200 }, async (t) => {
   expect(fs.readFileSync(join(wsh.dir, "out.xml"), "utf8")).toContain("<testsuites");
   written(
     "left.test.ts",
-    'import { test } from "wsh/test";\ntest("left", async (t) => { t.expect("never", { timeout: 50 }); await t.waitFor("never"); });\n',
+    `import { expect, test } from "wsh/test";
+test("left", async (t) => { t.expect("never", { timeout: 50 }); await t.waitFor("never"); });
+test("killed", async (t) => { const shown = expect(t).toShow("never"); await t.kill(); await shown; });\n`,
   );
-  expect(await wsh.run("test", "left.test.ts", "--timeout", "2000")).toMatchObject({ code: 1 });
+  const left = await wsh.run("test", "left.test.ts", "--timeout", "2000");
+  expect(left.code).toBe(1);
+  expect(left.stderr).toMatch(/toShow\("never"\): (session '.*' was ended|did not come; the program has ended)/);
+  expect(left.stderr).not.toContain("// @bun");
   expect((await wsh.list()).filter(({ name }) => name.startsWith("script-"))).toEqual([]);
   for (const module of ["wsh/test", "bun:test"]) {
     written("none.test.ts", `import { test } from "${module}";\nexport const own = test;\n`);

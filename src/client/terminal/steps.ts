@@ -35,9 +35,10 @@ export class NotMet extends Error {}
 export async function stepped<T, R>(origin: StepOrigin<T>, act: () => Promise<R>): Promise<R> {
   const { terminal, method, text, watch } = origin;
   const failure = at(new TerminalFailure(), method);
-  const ended =
-    watch === undefined ? null : await watch(terminal, { text, stack: at(new Error(), method).stack ?? "" });
+  const { stack = "" } = at(new Error(), method);
+  let ended: Awaited<ReturnType<StepWatcher<T>>> | undefined;
   try {
+    ended = await watch?.(terminal, { text, stack });
     const result = await act();
     await ended?.(null);
     return result;
