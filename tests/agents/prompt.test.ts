@@ -74,6 +74,15 @@ test("without a hook the screen confirms it, also for a slow agent", async () =>
   expect([...got("silent"), ...got("slow")]).toEqual(["go on", "go on"]);
 });
 
+test("an agent that works takes a prompt into its queue, and its own turn is awaited", async () => {
+  const name = await start("queue");
+  expect(await prompt(name, "long work")).toMatchObject({ delivered: "hook" });
+  await wsh.ok("wait", name, "--agent", "working");
+  const second = await prompt(name, "--wait", "then this");
+  expect(second).toMatchObject({ code: 0, queued: true, turn: { ended: "done", message: "did: then this" } });
+  expect(got(name)).toEqual(["long work", "then this"]);
+});
+
 test("a failed delivery is reported: Enter without effect, a line end, an agent that ends", async () => {
   await Promise.all(["swallow", "newline", "dies"].map((name) => start(name)));
   const results = await Promise.all(["swallow", "newline", "dies"].map((name) => prompt(name, "go on")));

@@ -10,6 +10,9 @@ const id = "5f0a1b2c-0000-4000-8000-000000000001";
 let draft = behaviour === "draft" ? "half typed" : "";
 const said: string[] = [];
 let isModal = behaviour === "modal";
+/** "queue": the prompt that it works on, until a line `done`, and those that wait for it. */
+let isBusy = false;
+const waiting: string[] = [];
 
 const hook = (event: string, payload: object): void => {
   if (FAKE_HOOK === "" || behaviour === "silent") return;
@@ -35,7 +38,11 @@ function submit(): void {
   } else if (behaviour === "swallow") return;
   else if (behaviour === "newline") draft += "\n";
   else if (behaviour === "dies") process.exit(1);
-  else {
+  else if (behaviour === "queue" && isBusy) {
+    waiting.push(draft);
+    said.push(`queued: ${draft}`);
+    draft = "";
+  } else {
     appendFileSync(FAKE_LOG, `${JSON.stringify(draft)}\n`);
     const prompt = draft;
     said.push(`* ${prompt.split("\n")[0]}`);
@@ -44,6 +51,21 @@ function submit(): void {
     if (behaviour === "asks") hook("Notification", { notification_type: "permission_prompt", message: "may I?" });
     else hook("UserPromptSubmit", { prompt });
     if (behaviour === "asks") return;
+    if (behaviour === "queue" && waiting.length === 0 && prompt === "long work") {
+      isBusy = true;
+      // Its work ends once another prompt waits.
+      const work = setInterval(() => {
+        const next = waiting[0];
+        if (next === undefined) return;
+        clearInterval(work);
+        isBusy = false;
+        hook("Stop", { last_assistant_message: "did the long work" });
+        appendFileSync(FAKE_LOG, `${JSON.stringify(next)}\n`);
+        hook("UserPromptSubmit", { prompt: next });
+        setTimeout(() => hook("Stop", { last_assistant_message: `did: ${next}` }), 100);
+      }, 50);
+      return;
+    }
     setTimeout(() => hook("Stop", { last_assistant_message: `did: ${prompt.slice(0, 20)}` }), 100);
   }
 }
