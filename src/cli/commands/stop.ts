@@ -67,12 +67,12 @@ async function endSessions(instance: Instance): Promise<number> {
       endSession(instance, session === null ? paneId(id) : sessionId(session), "server_stopped"),
     ),
   );
-  await endCarriers(instance);
+  const refused = ends.flatMap((end) => (end.status === "rejected" ? [WshError.from(end.reason)] : []));
+  const trouble = refused.find(({ code }) => code !== "session_not_found" && code !== "session_unavailable");
+  await endCarriers(instance, new Set(trouble === undefined ? living.map(({ id }) => id) : []));
   await cleanStale(instance);
   await clearDeadServer(instance);
   await endConnections(instance);
-  const refused = ends.flatMap((end) => (end.status === "rejected" ? [WshError.from(end.reason)] : []));
-  const trouble = refused.find(({ code }) => code !== "session_not_found" && code !== "session_unavailable");
   if (trouble !== undefined) throw trouble;
   return ends.length - refused.length;
 }
@@ -80,12 +80,15 @@ async function endSessions(instance: Instance): Promise<number> {
 /**
  * Processes that only run panes of another session end with that session, or soon after it was killed. A process that
  * remains is killed, which hangs up its programs.
+ * @param ending processes of sessions that end: one may be about to run only panes of another session
  */
-async function endCarriers(instance: Instance): Promise<void> {
+async function endCarriers(instance: Instance, ending: ReadonlySet<number>): Promise<void> {
   const deadline = performance.now() + CARRIER_PATIENCE_MS;
-  const living = (): readonly SessionEntry[] =>
-    listProcesses(instance).filter(({ isMember, socket }) => isMember && processState(socket) === "alive");
-  while (living().length > 0 && performance.now() < deadline) await Bun.sleep(GONE_POLL_MS);
+  const alive = (): readonly SessionEntry[] =>
+    listProcesses(instance).filter(({ socket }) => processState(socket) === "alive");
+  const living = (): readonly SessionEntry[] => alive().filter(({ isMember }) => isMember);
+  while (alive().some(({ id, isMember }) => isMember || ending.has(id)) && performance.now() < deadline)
+    await Bun.sleep(GONE_POLL_MS);
   for (const { socket } of living()) {
     const pid = listenerPid(socket);
     if (pid !== null) process.kill(pid, "SIGKILL");
