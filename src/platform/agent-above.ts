@@ -51,7 +51,7 @@ export function agentAbove(pid: number): string | null {
     const role = inPane === null ? ourRole(stat.pid, args) : null;
     if (role !== null) {
       const [top, starter, named] = [below, stat.pid, owner];
-      inPane = () => (top === null ? null : agentOfPane(pid, top, starter, named));
+      inPane = () => (top === null ? null : agentOfPane(top, starter, named));
       if (role === "certain") return inPane();
     }
     const env = listeners?.environment(stat.pid) ?? [];
@@ -83,11 +83,11 @@ export function agentAt(pid: number): string | null {
 }
 
 /**
- * @param top the program that `starter` has started, above the process `pid` or that itself
+ * @param top the program that `starter` has started; the limits of those below it are their own to lower
  * @param owner the agent in the environment of `top`
  */
-function agentOfPane(pid: number, top: Stat, starter: number, owner: string | null): string | null {
-  return agentOfProgram(top, starter) ?? owner ?? (paneOf(pid)?.isAgents === true ? ENDED_AGENT : null);
+function agentOfPane(top: Stat, starter: number, owner: string | null): string | null {
+  return agentOfProgram(top, starter) ?? owner ?? (paneOf(top.pid)?.isAgents === true ? ENDED_AGENT : null);
 }
 
 function paneOf(pid: number) {

@@ -71,13 +71,13 @@ function marked<T extends Spawned>(env: Started["env"], spawn: () => T): T {
 /** Sets the hard limits of a program that was just started. One that runs as another user keeps its own. */
 function fix(pid: number, mark: number): void {
   if (RLIMIT_LOCKS === null || RLIMIT_RTTIME === null || !marksHold()) return;
-  const limit = (which: number, soft: number, hard: number): void => {
-    linuxLibc()?.prlimit(pid, which, new BigUint64Array([BigInt(soft), BigInt(hard)]), null);
-  };
+  const limit = (which: number, soft: number, hard: number): boolean =>
+    linuxLibc()?.prlimit(pid, which, new BigUint64Array([BigInt(soft), BigInt(hard)]), null) === 0;
   const isFree = (limitsOf(RLIMIT_LOCKS)?.hard ?? 0n) >= BigInt(HIGHEST);
   if (isFree) {
-    limit(RLIMIT_RTTIME, FIXED + RANGE - mark, FIXED + RANGE - mark);
-    limit(RLIMIT_LOCKS, MARK + mark, FIXED + mark);
+    // One limit without the other would look like a change.
+    const isSet = limit(RLIMIT_RTTIME, FIXED + RANGE - mark, FIXED + RANGE - mark);
+    if (isSet) limit(RLIMIT_LOCKS, MARK + mark, FIXED + mark);
   } else if (mark >= OWNED) limit(RLIMIT_RTTIME, AGENTS_ALONE, AGENTS_ALONE);
 }
 
