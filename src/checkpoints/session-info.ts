@@ -47,10 +47,10 @@ function windowsOf({ session, layout }: CrashedSession, panes: readonly PaneInfo
   const { rows, cols, window } = session;
   const one = { index: 0, name: "", active: true, rows, cols };
   if (layout === null) return [{ ...one, id: windowId(window), panes: [...panes] }];
-  const known = windowsIn(layout);
+  const savedWindows = windowsIn(layout);
   // If its tree cannot be read, all panes are listed in one window.
-  if (known.length === 0) return [{ ...one, id: windowId(window), panes: [...panes] }];
-  return known.map(({ id, index, name, active, activePane, panes: own }) => ({
+  if (savedWindows.length === 0) return [{ ...one, id: windowId(window), panes: [...panes] }];
+  return savedWindows.map(({ id, index, name, active, activePane, panes: own }) => ({
     ...one,
     id: windowId(id),
     index,

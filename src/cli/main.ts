@@ -24,23 +24,25 @@ export async function main(args: readonly string[]): Promise<void> {
 
 async function run(args: readonly string[]): Promise<number> {
   try {
-    const at = firstWord(args);
-    const [word, next = "--help"] = args.slice(at);
+    const commandIndex = firstWord(args);
+    const [word, next = "--help"] = args.slice(commandIndex);
     if (isHelp(word) || (word === "help" && isHelp(next))) {
       await print(rootHelp());
       return 0;
     }
     requireServed(word?.startsWith("-") === true ? undefined : word);
-    if (word === "tmux" && !isHelp(args[at + 1])) {
+    if (word === "tmux" && !isHelp(args[commandIndex + 1])) {
       const { tmuxCommandLine } = await import("./tmux/command-line.ts");
-      return await tmuxCommandLine(args.slice(at + 1), args.slice(0, at));
+      return await tmuxCommandLine(args.slice(commandIndex + 1), args.slice(0, commandIndex));
     }
     if (word === undefined || word.startsWith("-")) {
       await (await openProgram()).parseAsync([...args], { from: "user" });
     } else {
       // An unknown command is refused by its name, whatever follows it, even --help.
       const isCommand = word === "help" || findEntry(word) !== undefined;
-      await (await fullProgram(word)).parseAsync(isCommand ? [...args] : args.slice(0, at + 1), { from: "user" });
+      await (await fullProgram(word)).parseAsync(isCommand ? [...args] : args.slice(0, commandIndex + 1), {
+        from: "user",
+      });
     }
     return typeof process.exitCode === "number" ? process.exitCode : 0;
   } catch (thrown) {

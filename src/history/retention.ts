@@ -24,8 +24,8 @@ const PART = 1 / 16;
 /** @param journals existing ones: commands removed from the database are blanked there too */
 export function keepWithin(db: Database, { days, bytes }: Retention, journals: readonly string[]): void {
   const now = Date.now();
-  const { at = 0 } = db.query<{ at: number }, []>("SELECT at FROM swept").get() ?? {};
-  if (now - at >= SWEEP_MS || at > now) {
+  const { at: sweptAt = 0 } = db.query<{ at: number }, []>("SELECT at FROM swept").get() ?? {};
+  if (now - sweptAt >= SWEEP_MS || sweptAt > now) {
     const old = db
       .query<{ id: number }, [number]>("SELECT id FROM commands WHERE id < ? AND journal IS NULL")
       .all(idAt(now - days * DAY_MS));

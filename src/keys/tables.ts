@@ -58,8 +58,8 @@ export class KeyTables {
 
   constructor(changes: KeyChanges) {
     const look: Record<string, CopyModeAction | null> = {};
-    const own = Object.entries(changes).map(([flat, binding]) => ({ ...splitFlat(flat), binding }));
-    for (const { table, key, binding } of own) {
+    const ownBindings = Object.entries(changes).map(([flat, binding]) => ({ ...splitFlat(flat), binding }));
+    for (const { table, key, binding } of ownBindings) {
       const action = binding === null ? null : copyModeActionOf(binding.operation);
       if (table === "copy" && (binding === null || action !== null)) look[key] = action;
       else if (binding !== null) this.tableOf(table).set(key, binding);

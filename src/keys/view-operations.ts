@@ -111,15 +111,15 @@ export function viewInput(
   operation: ViewOperation,
   written: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
-  const known = viewParameters(operation);
-  const names = Object.keys(known);
+  const knownParameters = viewParameters(operation);
+  const names = Object.keys(knownParameters);
   for (const name of Object.keys(written)) {
-    if (Object.hasOwn(known, name)) continue;
+    if (Object.hasOwn(knownParameters, name)) continue;
     const none = names.length === 0 ? `${operation} takes no parameters` : `'${operation}' has no parameter '${name}'`;
     throw new WshError("invalid_request", none);
   }
   const input: Record<string, unknown> = {};
-  for (const [name, { kind, required }] of Object.entries(known)) {
+  for (const [name, { kind, required }] of Object.entries(knownParameters)) {
     const value = written[name];
     if (value !== undefined && value !== "") input[name] = parameterValue(`${operation}: '${name}'`, kind, value);
     else if (required === true) throw new WshError("invalid_request", `${operation} needs ${name}=NAME`);

@@ -21,14 +21,14 @@ export function entriesOf(schema: v.GenericSchema): Readonly<Record<string, v.Ge
 /** Returns the paths of unknown fields (`colour`, `spans.0.blod`), in the input's order. */
 export function unknownFields(schema: v.GenericSchema, input: unknown, path = ""): string[] {
   if (typeof input !== "object" || input === null) return [];
-  const at = (key: string): string => (path === "" ? key : `${path}.${key}`);
+  const pathOf = (key: string): string => (path === "" ? key : `${path}.${key}`);
   if ("wrapped" in schema && isSchema(schema.wrapped)) return unknownFields(schema.wrapped, input, path);
   const alternative = alternativeOf(schema, input);
   if (alternative !== null) return unknownFields(alternative, input, path);
   if (Array.isArray(input)) {
     if (!("item" in schema) || !isSchema(schema.item)) return [];
     const { item } = schema;
-    return input.flatMap((value, index) => unknownFields(item, value, at(String(index))));
+    return input.flatMap((value, index) => unknownFields(item, value, pathOf(String(index))));
   }
   // A loose object accepts any field.
   if (schema.type !== "object" && schema.type !== "intersect") return [];
@@ -36,7 +36,7 @@ export function unknownFields(schema: v.GenericSchema, input: unknown, path = ""
   if (entries === null) return [];
   return Object.entries(input).flatMap(([key, value]) => {
     const entry = Object.hasOwn(entries, key) ? entries[key] : undefined;
-    return entry === undefined ? [at(key)] : unknownFields(entry, value, at(key));
+    return entry === undefined ? [pathOf(key)] : unknownFields(entry, value, pathOf(key));
   });
 }
 

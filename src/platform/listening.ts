@@ -54,8 +54,8 @@ export class PortScan {
   private readonly trees = new Map<KnownProcesses, Tree | null>();
   private readonly tables = new Map<string, readonly ListeningSocket[] | null>();
 
-  look(known: KnownProcesses, port: number, anyOwner: boolean): PortLook {
-    const tree = this.treeOf(known);
+  look(knownProcesses: KnownProcesses, port: number, anyOwner: boolean): PortLook {
+    const tree = this.treeOf(knownProcesses);
     if (tree === null) return { kind: "unsupported", reason: "the system does not show the listeners of a port" };
     if (tree.members.length >= MAX_PROCESSES) {
       return { kind: "unsupported", reason: `the program has more than ${MAX_PROCESSES} processes` };
@@ -67,12 +67,12 @@ export class PortScan {
       for (const socket of table) if (socket.port === port) sockets.push(socket);
     }
     if (sockets.length === 0) return { kind: "none", unseen: tree.unseen.map(({ pid, name }) => `${name} (${pid})`) };
-    return ownerOf(known, tree, sockets, anyOwner);
+    return ownerOf(knownProcesses, tree, sockets, anyOwner);
   }
 
   /** Ports on which processes of the program listen, with the program's name; null: the system does not report them. */
-  ownPorts(known: KnownProcesses): ReadonlyMap<number, string> | null {
-    const tree = this.treeOf(known);
+  ownPorts(knownProcesses: KnownProcesses): ReadonlyMap<number, string> | null {
+    const tree = this.treeOf(knownProcesses);
     if (tree === null || tree.members.length >= MAX_PROCESSES) return null;
     const sockets = [...tree.namespaces].flatMap(([namespace, pid]) => this.tableOf(namespace, pid) ?? []);
     const ports = new Map(sockets.map(({ id, port }) => [id, port]));
@@ -100,7 +100,12 @@ export class PortScan {
   }
 }
 
-function ownerOf(known: KnownProcesses, tree: Tree, sockets: readonly ListeningSocket[], anyOwner: boolean): PortLook {
+function ownerOf(
+  knownProcesses: KnownProcesses,
+  tree: Tree,
+  sockets: readonly ListeningSocket[],
+  anyOwner: boolean,
+): PortLook {
   const ids = new Set(sockets.map(({ id }) => id));
   for (const stat of tree.members) {
     const held = heldBy(stat.pid, ids);
@@ -108,7 +113,7 @@ function ownerOf(known: KnownProcesses, tree: Tree, sockets: readonly ListeningS
       return { kind: "own", owner: { pid: stat.pid, name: stat.name, addresses: addressesOf(sockets, held) } };
     }
   }
-  const holder = known.holderOf(ids, tree);
+  const holder = knownProcesses.holderOf(ids, tree);
   if (holder !== null) {
     const { stat, held, isOwn } = holder;
     const owner = { pid: stat.pid, name: stat.name, addresses: addressesOf(sockets, held) };

@@ -140,20 +140,20 @@ function requireLeft(instance: Instance, file: string, next: Counters): void {
  */
 async function aboveKnown(instance: Instance, files: FileNames, stored: Counters | null): Promise<Counters> {
   const onDisk = keptIds(instance, new Set(files.sessions));
-  const known = {
+  const highest = {
     pane: Math.max(0, highestSocket(instance, files, stored?.pane ?? 0), ...files.panes, ...onDisk.panes),
     session: Math.max(0, ...files.sessions, ...onDisk.sessions),
     window: Math.max(0, ...files.windows),
   };
   if (stored === null || files.ids.length === 0) {
-    known.pane = Math.max(known.pane, ...boundIds(instance));
-    known.session = Math.max(known.session, ...(await limitedSessions(instance)));
+    highest.pane = Math.max(highest.pane, ...boundIds(instance));
+    highest.session = Math.max(highest.session, ...(await limitedSessions(instance)));
   }
   const { pane = 1, session = 1, window = 1, name = 0 } = stored ?? {};
-  if (stored !== null && known.pane < pane && known.session < session && known.window < window) {
+  if (stored !== null && highest.pane < pane && highest.session < session && highest.window < window) {
     return { pane: Math.max(pane, 1), session: Math.max(session, 1), window: Math.max(window, 1), name };
   }
-  const next = Math.max(known.pane, known.session, known.window) + 1;
+  const next = Math.max(highest.pane, highest.session, highest.window) + 1;
   if (stored !== null) {
     return { pane: Math.max(pane, next), session: Math.max(session, next), window: Math.max(window, next), name };
   }

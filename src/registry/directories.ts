@@ -197,15 +197,15 @@ function snapshotOf(instance: Instance, bound: readonly number[]): Snapshot & { 
   const idsByProcess = Map.groupBy(ids, ({ owner }) => owner);
   const panesByProcess = Map.groupBy(panes, ({ owner }) => owner);
   const entries = processes.map((id): SessionEntry => {
-    const own = byProcess.get(id) ?? [];
-    const live = own.find((link) => link.endedId === null);
-    const name = (live ?? own[0])?.name ?? null;
+    const processLinks = byProcess.get(id) ?? [];
+    const live = processLinks.find((link) => link.endedId === null);
+    const name = (live ?? processLinks[0])?.name ?? null;
     const pairs = idsByProcess.get(id) ?? [];
     const { session = members.get(id) ?? null, window = null } = pairs[0] ?? {};
     const windows = pairs.length > 1 ? { windows: pairs.map((pair) => pair.window) } : {};
     const further = (panesByProcess.get(id) ?? []).flatMap(({ pane }) => (pane === id ? [] : [pane]));
     const more = { ...windows, ...(further.length > 0 ? { panes: further } : {}) };
-    const ended = live === undefined && own.length > 0;
+    const ended = live === undefined && processLinks.length > 0;
     return {
       id,
       session,

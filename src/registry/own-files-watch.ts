@@ -32,7 +32,7 @@ export interface OwnFiles {
  * Calls `lost` when the socket is gone, or the lock is gone or another process's, or links are missing, and again at
  * growing intervals until all exist; then watches the new ones. Runs until disposed; keeps no process alive.
  */
-export function watchOwnFiles(own: OwnFiles, lost: () => void): Disposable {
+export function watchOwnFiles(ownFiles: OwnFiles, lost: () => void): Disposable {
   let watchers: { close(): void }[] = [];
   let timer: Timer | null = null;
   let watched: string | null = null;
@@ -46,9 +46,9 @@ export function watchOwnFiles(own: OwnFiles, lost: () => void): Disposable {
 
   function look(): void {
     timer = null;
-    const { socket, life } = own;
+    const { socket, life } = ownFiles;
     const inode = fs.lstatSync(socket, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
-    const isFound = inode !== null && life.isFound && own.isLinked?.() !== false;
+    const isFound = inode !== null && life.isFound && ownFiles.isLinked?.() !== false;
     const found = isFound ? `${inode} ${life.path}` : null;
     if (found !== null && found === watched) return;
     stop();

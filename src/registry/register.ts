@@ -100,13 +100,13 @@ function claimOnce(instance: Instance, request: ClaimRequest): Promise<ClaimResu
 export async function restoreSession(
   instance: Instance,
   session: SessionIds & { readonly name: string; readonly ended: boolean },
-  own: LifeLock,
+  ownLock: LifeLock,
   bind: ClaimRequest["bind"],
 ): Promise<Claim> {
   prepareRuntimeDir(instance);
   return withDirectoryLock(instance.sessionsDir, async () => {
     const files = fileNames(instance);
-    if (!own.isLinked) requireUnheld(instance, session);
+    if (!ownLock.isLinked) requireUnheld(instance, session);
     const isOwn = processOfLink(instance, nameFile(session.name)) === session.id;
     const isTaken = !session.ended && !isOwn && isLiveName(instance, files, session.name);
     const name = await withCounters(instance, files, (next) => {
@@ -125,7 +125,7 @@ export async function restoreSession(
       if (isTaken) throw error;
       return session.name;
     });
-    own.discard();
+    ownLock.discard();
     removeOwn(instance, session, name);
     return bindAndLink(instance, session, name, bind, session.ended);
   });

@@ -26,13 +26,13 @@ const LOOK_MS = 5;
 export async function claimServer<T>(
   instance: Instance,
   bind: () => T | Promise<T>,
-  own?: LifeLock,
+  ownLock?: LifeLock,
 ): Promise<{ bound: T; life: LifeLock }> {
   prepareRuntimeDir(instance);
   return withDirectoryLock(instance.sessionsDir, async () => {
-    const isOwn = own !== undefined && isOurs(instance, own);
+    const isOwn = ownLock !== undefined && isOurs(instance, ownLock);
     for (const each of allSockets(instance)) {
-      if (isOwn || (own !== undefined && listenerPid(each) === process.pid)) unlinkSocket(each);
+      if (isOwn || (ownLock !== undefined && listenerPid(each) === process.pid)) unlinkSocket(each);
       else await clearSocket(instance, each);
     }
     removeFreeLock(instance);

@@ -348,20 +348,20 @@ function firstWindows(
   spec: SessionSpec,
   claim: Claim,
   first: readonly FirstPane[],
-  kept: Windows | null,
+  keptLayout: Windows | null,
   base: number,
 ): Windows {
   const env = keptVariables(spec.create.env);
   const pane = paneEntry(paneId(claim.id), defined({ env }));
-  if (kept === null) return oneWindow(claim.window, pane, base);
+  if (keptLayout === null) return oneWindow(claim.window, pane, base);
   const there = new Set(first.map(({ id }) => paneId(id ?? claim.id)));
-  const isPresent = (pane: string): boolean => kept.panes[pane]?.view != null || there.has(pane);
-  return Object.keys(kept.panes).reduce(
+  const isPresent = (pane: string): boolean => keptLayout.panes[pane]?.view != null || there.has(pane);
+  return Object.keys(keptLayout.panes).reduce(
     (state, id) => {
       if (isPresent(id)) return state;
       return takePane(state, id, { rows: spec.create.rows, cols: spec.create.cols }) ?? state;
     },
-    settleSwap(kept, isPresent),
+    settleSwap(keptLayout, isPresent),
   );
 }
 

@@ -33,7 +33,7 @@ export function keepHistory(session: PaneSession, options: HistoryOptions): Disp
   /** Running commands that were written so far. */
   const running = new Map<number, JournaledCommand>();
   const { shell } = pane.integration();
-  const kept = new ShellHistory(pane.commands.log, {
+  const shellHistory = new ShellHistory(pane.commands.log, {
     typedByPerson: () => (pane.inputFrom ?? (options.startedByProgram ? "api" : "person")) === "person",
     isPrivate: () => session.isPrivate,
     begun: (command) => {
@@ -57,7 +57,7 @@ export function keepHistory(session: PaneSession, options: HistoryOptions): Disp
   return {
     [Symbol.dispose]: () => {
       unlisten();
-      kept[Symbol.dispose]();
+      shellHistory[Symbol.dispose]();
       journal.close();
     },
   };

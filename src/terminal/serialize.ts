@@ -142,10 +142,10 @@ function rowOutput(row: StoredRow, next: StoredRow | null, cols: number, links: 
   let link: string | null = null;
   let pen = "";
   for (let x = 0; x < used; ) {
-    const at = x * CELL_WORDS;
-    const content = data[at] ?? 0;
-    const fg = data[at + 1] ?? 0;
-    const bg = (data[at + 2] ?? 0) & BG_VISIBLE;
+    const offset = x * CELL_WORDS;
+    const content = data[offset] ?? 0;
+    const fg = data[offset + 1] ?? 0;
+    const bg = (data[offset + 2] ?? 0) & BG_VISIBLE;
     const extra = extraAt(row, x, bg, links);
     const sgr = fg === 0 && bg === 0 ? (pen === "" ? "" : RESET) : sgrOf(fg, bg, extra);
     if (sgr !== pen && !(sgr === "" && pen === RESET)) {
@@ -156,9 +156,9 @@ function rowOutput(row: StoredRow, next: StoredRow | null, cols: number, links: 
     link = extra?.link ?? null;
     if ((content & HAS_CONTENT) === 0 || isHalf(data, x, cols)) {
       let end = x + 1;
-      while (end < used && isBlankLike(data, end, at)) end++;
+      while (end < used && isBlankLike(data, end, offset)) end++;
       // Erase rather than print: unwritten cells are not text. The cursor cannot pass the last column.
-      out += `${(data[at + 2] ?? 0) === 0 ? "" : `\x1b[${end - x}X`}\x1b[${end - x}C`;
+      out += `${(data[offset + 2] ?? 0) === 0 ? "" : `\x1b[${end - x}X`}\x1b[${end - x}C`;
       x = end;
       continue;
     }

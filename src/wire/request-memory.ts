@@ -79,16 +79,16 @@ export class RequestMemory implements Disposable {
     isLast = true,
   ): Promise<unknown> {
     this.prune();
-    const known = this.requests.get(key);
-    if (known === undefined) {
+    const remembered = this.requests.get(key);
+    if (remembered === undefined) {
       if (isLast && firstAt !== undefined && firstAt <= this.knownSince) throw unknownSince();
       return this.begin(key, digest, caller, run);
     }
-    if (known.digest !== digest) throw new WshError("request_conflict", "another request used the same id");
-    if (known.work !== null) return this.join(known, known.work, caller);
-    if (known.answer === null)
+    if (remembered.digest !== digest) throw new WshError("request_conflict", "another request used the same id");
+    if (remembered.work !== null) return this.join(remembered, remembered.work, caller);
+    if (remembered.answer === null)
       throw new WshError("outcome_unknown", "the request was carried out, but its answer is no longer kept");
-    const stored: { result?: unknown; error?: object } = JSON.parse(known.answer);
+    const stored: { result?: unknown; error?: object } = JSON.parse(remembered.answer);
     if (stored.error !== undefined) throw WshError.fromBody(stored.error);
     return stored.result;
   }
@@ -111,30 +111,36 @@ export class RequestMemory implements Disposable {
     run: (signal: AbortSignal) => Promise<unknown>,
   ): Promise<unknown> {
     const stop = new AbortController();
-    const known: RememberedRequest = { digest, receivedAt: this.clock.wall(), work: null, answer: null, answeredAt: 0 };
-    this.requests.set(key, known);
+    const remembered: RememberedRequest = {
+      digest,
+      receivedAt: this.clock.wall(),
+      work: null,
+      answer: null,
+      answeredAt: 0,
+    };
+    this.requests.set(key, remembered);
     // Begins in this turn: no later request overtakes it.
     const result = started(run, stop.signal).then(
       (value) => {
-        this.settle(key, known, JSON.stringify({ result: value ?? {} }));
+        this.settle(key, remembered, JSON.stringify({ result: value ?? {} }));
         return value;
       },
       (thrown) => {
         const error = WshError.from(thrown);
-        if (error.code === "moved") this.remove(key, known);
-        else if (this.forgetsUndecided && undecided.has(error.code)) this.forget(key, known);
-        else this.settle(key, known, JSON.stringify({ error: error.toBody() }));
+        if (error.code === "moved") this.remove(key, remembered);
+        else if (this.forgetsUndecided && undecided.has(error.code)) this.forget(key, remembered);
+        else this.settle(key, remembered, JSON.stringify({ error: error.toBody() }));
         throw thrown;
       },
     );
     result.catch(() => {});
     const work = { result, stop, callers: 0, orphaned: null };
-    known.work = work;
-    return this.join(known, work, caller);
+    remembered.work = work;
+    return this.join(remembered, work, caller);
   }
 
   private async join(
-    known: RememberedRequest,
+    remembered: RememberedRequest,
     work: NonNullable<RememberedRequest["work"]>,
     { signal, isGone }: RequestCaller,
   ): Promise<unknown> {
@@ -158,20 +164,20 @@ export class RequestMemory implements Disposable {
     } finally {
       signal.removeEventListener("abort", leave);
       work.callers--;
-      if (work.callers === 0 && known.work === work) {
+      if (work.callers === 0 && remembered.work === work) {
         work.orphaned = this.clock.after(ORPHAN_MS, () => work.stop.abort());
       }
     }
   }
 
-  private settle(key: string, known: RememberedRequest, answer: string): void {
-    known.work?.orphaned?.[Symbol.dispose]();
-    known.work = null;
-    known.answeredAt = this.clock.wall();
+  private settle(key: string, remembered: RememberedRequest, answer: string): void {
+    remembered.work?.orphaned?.[Symbol.dispose]();
+    remembered.work = null;
+    remembered.answeredAt = this.clock.wall();
     // Moves it to the end of the answered requests.
     this.requests.delete(key);
-    this.requests.set(key, known);
-    known.answer = answer;
+    this.requests.set(key, remembered);
+    remembered.answer = answer;
     this.bytes += answer.length;
     for (const each of this.requests.values()) {
       if (this.bytes <= this.limits.bytes) break;

@@ -235,7 +235,7 @@ export interface RestoreOptions {
  */
 export function restoreTerminal(caps: Pick<OuterCaps, "kittyKeyboard">, options: RestoreOptions): Uint8Array {
   const { alternate, ownModes = false, keyboardFlags } = options;
-  const own = ownModes ? restoreOwnModes : "";
+  const ownReset = ownModes ? restoreOwnModes : "";
   // Separate for each screen, so written on both.
   const keyboard = plainKeyboard(caps);
   const cursor = "\x1b[0 q\x1b[?25h";
@@ -248,7 +248,7 @@ export function restoreTerminal(caps: Pick<OuterCaps, "kittyKeyboard">, options:
   };
   const screen = alternate === false ? bottom : screens[alternate];
   return new TextEncoder().encode(
-    modesOff + own + keyboard + drawingOff + screen + plainKeyboard(caps, keyboardFlags) + cursor,
+    modesOff + ownReset + keyboard + drawingOff + screen + plainKeyboard(caps, keyboardFlags) + cursor,
   );
 }
 

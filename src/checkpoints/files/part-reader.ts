@@ -94,7 +94,7 @@ export function readHistory(directory: string, { record, generation }: StoredPan
   const bytes = number === null ? null : readOwn(join(directory, historyFile(panePart(pane), number)));
   if (number === null || bytes === null) return { first, lines, file: null };
   const { blocks, damaged } = readBlocks(bytes);
-  const known: { from: number; end: number; bytes: number }[] = [];
+  const knownRanges: { from: number; end: number; bytes: number }[] = [];
   for (const block of blocks) {
     if (block.kind !== "history") continue;
     const index = block.text.indexOf("\n");
@@ -105,13 +105,13 @@ export function readHistory(directory: string, { record, generation }: StoredPan
       if (line >= first && line < end) lines[line - first] = text;
       line++;
     }
-    known.push({ from, end: line, bytes: block.bytes });
+    knownRanges.push({ from, end: line, bytes: block.bytes });
   }
   // A block replaces earlier blocks' lines from its first line on; lines past the end were written after this state.
   const isWhole =
-    damaged === 0 && known.every(({ end }, index) => end <= (known[index + 1]?.from ?? record.screen_line));
-  const hasAll = isWhole && lines.every((text) => text !== null) && known.at(-1)?.end === end;
-  return { first, lines, file: hasAll ? { generation: number, blocks: known, bytes: bytes.length } : null };
+    damaged === 0 && knownRanges.every(({ end }, index) => end <= (knownRanges[index + 1]?.from ?? record.screen_line));
+  const hasAll = isWhole && lines.every((text) => text !== null) && knownRanges.at(-1)?.end === end;
+  return { first, lines, file: hasAll ? { generation: number, blocks: knownRanges, bytes: bytes.length } : null };
 }
 
 function newest<S extends typeof PaneRecordSchema | typeof LayoutRecordSchema>(

@@ -32,8 +32,8 @@ export function pruneSometimes(instance: Instance, bounds: StorageLimits): void 
 
 /** @returns numbers of the sessions that no longer have a checkpoint */
 export function prune(instance: Instance, { checkpoint_days, checkpoint_bytes }: StorageLimits): number[] {
-  const own = crashedNumbers(instance, new Set()).filter((number) => !isOthers(sessionDir(instance, number)));
-  const crashed = own.map((number) => ({ number, ...sizeOf(sessionDir(instance, number)) }));
+  const ownNumbers = crashedNumbers(instance, new Set()).filter((number) => !isOthers(sessionDir(instance, number)));
+  const crashed = ownNumbers.map((number) => ({ number, ...sizeOf(sessionDir(instance, number)) }));
   const oldestFirst = crashed.sort((a, b) => a.newest - b.newest);
   let total = oldestFirst.reduce((sum, { bytes }) => sum + bytes, 0);
   const removed: number[] = [];

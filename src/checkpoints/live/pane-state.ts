@@ -76,7 +76,7 @@ export function paneState(
   session: Session,
   pane: Pane,
   start: PaneStart,
-  kept: SavedPart,
+  savedPart: SavedPart,
   foreground: Foreground | null,
   { isMember, endedBy }: { readonly isMember: boolean; readonly endedBy: string | null },
 ): PaneState {
@@ -84,7 +84,7 @@ export function paneState(
   const { firstLine, stored } = terminal;
   const screenTop = terminal.top.line;
   const drawn = session.elements.state();
-  const withScreen = kept !== "layout";
+  const withScreen = savedPart !== "layout";
   const screen = withScreen ? linesBlock(storedLines(stored, screenTop, terminal.lastLine)) : "";
   const alternate = withScreen ? storedAlternate(stored) : null;
   const commands = withScreen ? commandsBlock(pane.commands.log.list()) : "[]";
@@ -105,9 +105,9 @@ export function paneState(
     ...(withScreen ? { cursor: terminal.cursor } : {}),
     ...(!isMember && hasKept(drawn) ? { elements: keptElements(drawn) } : {}),
   } satisfies Omit<PaneRecord, "saved_at" | "history" | "numbers" | "places">;
-  const first = kept === "history" ? firstLine : Math.max(firstLine, screenTop - RECENT_LINES);
+  const first = savedPart === "history" ? firstLine : Math.max(firstLine, screenTop - RECENT_LINES);
   const history: HistorySource | null =
-    kept === "recent" || kept === "history"
+    savedPart === "recent" || savedPart === "history"
       ? { first, end: screenTop, lines: (from, end) => storedLines(stored, from, end - 1) }
       : null;
   const places = pane.text.keptPlaces();

@@ -45,12 +45,12 @@ interface ReplayRequest {
 /** @throws WshError checkpoint_not_found, checkpoint_damaged, checkpoint_too_new, unsafe_path */
 export function replay(request: ReplayRequest): Replay {
   const stored = readPane(request.directory, request.pane);
-  const kept = readHistory(request.directory, stored);
-  const above = withGaps(kept.lines);
+  const storedHistory = readHistory(request.directory, stored);
+  const above = withGaps(storedHistory.lines);
   // Unprinted lines need not be parsed.
   const tail = request.run ? Math.max(request.rows, LEAST_TAIL) : 0;
   // Lines after a gap keep their numbers.
-  const first = kept.first + kept.lines.length - above.length;
+  const first = storedHistory.first + storedHistory.lines.length - above.length;
   const lines = above.splice(0, Math.max(0, above.length - tail));
   const old = request.run ? oldLines(stored, above) : [];
   // New output begins below the old lines, and no earlier cursor points past it.
@@ -66,7 +66,7 @@ export function replay(request: ReplayRequest): Replay {
     ),
     hasCrashed: !request.run,
   };
-  return { record: stored.record, restored, foreground: stored.record.foreground, history: kept.file };
+  return { record: stored.record, restored, foreground: stored.record.foreground, history: storedHistory.file };
 }
 
 /** The lines in printable form; missing ones are replaced by their number. */

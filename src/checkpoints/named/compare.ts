@@ -112,10 +112,11 @@ function lineChanges(before: readonly string[], after: readonly string[], hasAge
 function longestCommon(a: readonly string[], b: readonly string[]): string[] {
   const width = b.length + 1;
   const lengths = new Uint16Array((a.length + 1) * width);
-  const at = (i: number, j: number): number => lengths[i * width + j] ?? 0;
+  const lengthAt = (i: number, j: number): number => lengths[i * width + j] ?? 0;
   for (let i = a.length - 1; i >= 0; i--) {
     for (let j = b.length - 1; j >= 0; j--) {
-      lengths[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+      lengths[i * width + j] =
+        a[i] === b[j] ? lengthAt(i + 1, j + 1) + 1 : Math.max(lengthAt(i + 1, j), lengthAt(i, j + 1));
     }
   }
   const out: string[] = [];
@@ -125,7 +126,7 @@ function longestCommon(a: readonly string[], b: readonly string[]): string[] {
       out.push(` ${a[i]}`);
       i++;
       j++;
-    } else if (i < a.length && (j >= b.length || at(i + 1, j) >= at(i, j + 1))) out.push(`-${a[i++]}`);
+    } else if (i < a.length && (j >= b.length || lengthAt(i + 1, j) >= lengthAt(i, j + 1))) out.push(`-${a[i++]}`);
     else out.push(`+${b[j++]}`);
   }
   return out;

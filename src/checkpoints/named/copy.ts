@@ -15,32 +15,32 @@ import type { CrashedSession } from "../files/sessions.ts";
 /** @param use gets the copy, whose folder is removed afterwards @throws WshError session_create_failed, and of `use` */
 export async function withCopy<T>(
   instance: Instance,
-  kept: CrashedSession,
+  stored: CrashedSession,
   use: (copy: CrashedSession) => Promise<T>,
 ): Promise<T> {
-  const windows = kept.layout?.windows ?? [kept.session.window];
-  const ids = await takeIds(instance, { panes: kept.panes.length, windows: windows.length });
-  const panes = new Map(kept.panes.map(({ pane }, index) => [pane, ids.panes[index] ?? 0]));
+  const windows = stored.layout?.windows ?? [stored.session.window];
+  const ids = await takeIds(instance, { panes: stored.panes.length, windows: windows.length });
+  const panes = new Map(stored.panes.map(({ pane }, index) => [pane, ids.panes[index] ?? 0]));
   const newWindows = new Map(windows.map((window, index) => [window, ids.windows[index] ?? 0]));
   const session = {
-    ...kept.session,
+    ...stored.session,
     id: ids.session,
-    window: newWindows.get(kept.session.window) ?? ids.windows[0] ?? 0,
+    window: newWindows.get(stored.session.window) ?? ids.windows[0] ?? 0,
     created_at: Date.now(),
   };
   return withUnnamed(instance, ids.session, async (_, directory) => {
-    for (const { pane, directory: from } of kept.panes) {
+    for (const { pane, directory: from } of stored.panes) {
       await copyPane(readPane(from, pane), from, directory, panes.get(pane) ?? 0, session);
     }
-    const layout = kept.layout === null ? null : copiedLayout(kept.layout, { session, panes, windows: newWindows });
-    const records = kept.panes.map((record) => ({
+    const layout = stored.layout === null ? null : copiedLayout(stored.layout, { session, panes, windows: newWindows });
+    const records = stored.panes.map((record) => ({
       ...record,
       ...fresh,
       directory,
       session,
       pane: panes.get(record.pane) ?? 0,
     }));
-    return use({ ...kept, number: ids.session, directory, session, layout, panes: records, left_out: [] });
+    return use({ ...stored, number: ids.session, directory, session, layout, panes: records, left_out: [] });
   });
 }
 

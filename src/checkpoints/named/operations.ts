@@ -100,12 +100,12 @@ export async function restoreNamed(
 }
 
 /** Includes numbers that its panes have issued since the save: callers may hold them. */
-function pastAll(instance: Instance, kept: CrashedSession): CrashedSession {
-  const since = readSession(kept.number, sessionDir(instance, kept.number));
-  const panes = kept.panes.map((record) => {
+function pastAll(instance: Instance, stored: CrashedSession): CrashedSession {
+  const since = readSession(stored.number, sessionDir(instance, stored.number));
+  const panes = stored.panes.map((record) => {
     const known = [
       record.numbers,
-      notedNumbers(kept.directory, record.pane),
+      notedNumbers(stored.directory, record.pane),
       since?.panes.find(({ pane }) => pane === record.pane)?.numbers,
     ].filter((numbers) => numbers != null);
     const most = (of: (numbers: PaneNumbers) => number): number => Math.max(0, ...known.map(of));
@@ -113,7 +113,7 @@ function pastAll(instance: Instance, kept: CrashedSession): CrashedSession {
     const numbers = { output_cursor: most((each) => each.output_cursor), command_id: most((each) => each.command_id) };
     return { ...record, numbers };
   });
-  return { ...kept, panes };
+  return { ...stored, panes };
 }
 
 /** Removes the session's other checkpoint files, except those of the running one. */

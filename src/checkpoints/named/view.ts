@@ -37,8 +37,8 @@ export function listed(instance: Instance, { folder, stored }: NamedCheckpoint):
 }
 
 /** @param label null: the continuously written checkpoint */
-export function shown(kept: CrashedSession, label: string | null): CheckpointView {
-  const { session, number, directory, saved_at, layout, panes, left_out } = kept;
+export function shown(stored: CrashedSession, label: string | null): CheckpointView {
+  const { session, number, directory, saved_at, layout, panes, left_out } = stored;
   const { name, tags, rows, cols } = session;
   const windows =
     layout === null
@@ -70,7 +70,7 @@ export function shown(kept: CrashedSession, label: string | null): CheckpointVie
     rows,
     cols,
     windows,
-    panes: panes.map((pane) => shownPane(kept, pane, facts.git[pane.pane] ?? null)),
+    panes: panes.map((pane) => shownPane(stored, pane, facts.git[pane.pane] ?? null)),
     left_out: left_out.map(({ pane, why }) => ({ session: name, pane_id: paneId(pane), message: why })),
   };
 }

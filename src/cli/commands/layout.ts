@@ -119,8 +119,8 @@ async function set(session: SessionClient, file: string, { closeOthers = false }
       hint: "wsh new --layout starts a session with all of them.",
     });
   }
-  const [, windows, { window: own }] = await read(session);
-  const present = windows.find(({ id }) => id === own)?.panes.filter(({ z }) => z === undefined) ?? [];
+  const [, windows, { window: ownWindow }] = await read(session);
+  const present = windows.find(({ id }) => id === ownWindow)?.panes.filter(({ z }) => z === undefined) ?? [];
   const places = plannedPanes(window.tree);
   const existing = new Map(
     places.flatMap((place, index) => (present[index] === undefined ? [] : [[place, present[index].id]])),
@@ -130,7 +130,7 @@ async function set(session: SessionClient, file: string, { closeOthers = false }
     close_others: closeOthers,
     ...floatsWith(window.floats),
   });
-  warnOfHidden(made.windows.filter(({ id }) => id === own));
+  warnOfHidden(made.windows.filter(({ id }) => id === ownWindow));
   return made;
 }
 

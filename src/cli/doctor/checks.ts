@@ -197,20 +197,22 @@ function sessionCount(instance: Instance): string {
 }
 
 function shells(): Finding[] {
-  const own = process.env.SHELL ?? "";
+  const ownShell = process.env.SHELL ?? "";
   const integrated = ["bash", "zsh", "fish"].filter((name) => {
     const path = Bun.which(name);
     return path !== null && (name !== "bash" || oldBash(bashVersion(path)) === null);
   });
-  const age = basename(own).startsWith("bash") ? oldBash(bashVersion(own)) : null;
-  const findings = [ok("shells", `with integration: ${integrated.join(", ") || "none"}; SHELL is ${own || "not set"}`)];
-  if (own !== "" && !fs.existsSync(own)) {
-    findings.push(wrong("shells", `SHELL is ${own}, which does not exist`, "Set it to an existing shell."));
+  const age = basename(ownShell).startsWith("bash") ? oldBash(bashVersion(ownShell)) : null;
+  const findings = [
+    ok("shells", `with integration: ${integrated.join(", ") || "none"}; SHELL is ${ownShell || "not set"}`),
+  ];
+  if (ownShell !== "" && !fs.existsSync(ownShell)) {
+    findings.push(wrong("shells", `SHELL is ${ownShell}, which does not exist`, "Set it to an existing shell."));
   } else if (age !== null) {
     const advice = "Commands at its prompt end after silence; zsh or a newer bash (--shell) reports exit codes.";
-    findings.push(note("shells", `SHELL is ${own}, and ${age}: no integration`, advice));
-  } else if (own !== "" && !["bash", "zsh", "fish"].includes(basename(own))) {
-    const text = `${basename(own)} has no integration`;
+    findings.push(note("shells", `SHELL is ${ownShell}, and ${age}: no integration`, advice));
+  } else if (ownShell !== "" && !["bash", "zsh", "fish"].includes(basename(ownShell))) {
+    const text = `${basename(ownShell)} has no integration`;
     findings.push(note("shells", text, "Commands there end after silence; --shell bash reports exit codes."));
   }
   return findings;

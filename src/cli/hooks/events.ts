@@ -143,8 +143,8 @@ const moments: Readonly<Record<string, HookReading["moment"]>> = {
 
 /** @param payload the parsed standard input; anything but an object adds nothing to the event */
 export function readHook(agent: string, event: string, payload: unknown): HookReading {
-  const own = rules[agent];
-  const reading = own !== undefined && Object.hasOwn(own, event) ? own[event] : undefined;
+  const agentRules = rules[agent];
+  const reading = agentRules !== undefined && Object.hasOwn(agentRules, event) ? agentRules[event] : undefined;
   if (reading === undefined) return { state: null };
   const parsed = v.safeParse(PayloadSchema, payload);
   const read = parsed.success ? parsed.output : {};

@@ -18,9 +18,9 @@ const COPY_MS = 20 * 60_000;
  */
 export async function installThere(system: string, way: SshTransport): Promise<boolean> {
   const program = process.execPath;
-  const own = `${os.type()} ${machineOf(os.arch())}`;
-  if (normal(system) !== own || !isOurs(program)) {
-    complain(`${way.host} has no wsh, and this one (${own}) cannot run there (${system}).`);
+  const ownSystem = `${os.type()} ${machineOf(os.arch())}`;
+  if (normal(system) !== ownSystem || !isOurs(program)) {
+    complain(`${way.host} has no wsh, and this one (${ownSystem}) cannot run there (${system}).`);
     return false;
   }
   const megabytes = Math.round(fs.statSync(program).size / 1_000_000);

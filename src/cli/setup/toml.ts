@@ -47,8 +47,8 @@ export function setInToml(
 ): string {
   const before = readToml(text);
   const existing = valueAt(before, path);
-  const kept = typeof existing === "object" && existing !== null ? existing : {};
-  const wanted = withValue(before, path, { ...kept, ...entry });
+  const existingTable = typeof existing === "object" && existing !== null ? existing : {};
+  const wanted = withValue(before, path, { ...existingTable, ...entry });
   const eol = text.includes("\r\n") ? "\r\n" : "\n";
   const lines = new Map(Object.entries(entry).map(([key, value]) => [key, `${key} = ${toToml(value)}${eol}`]));
   const header = `[${path.map(quoteKey).join(".")}]${eol}`;
@@ -69,7 +69,7 @@ export function setInToml(
       const newValue = key === undefined ? undefined : entry[key];
       if (key === undefined || value === undefined || newValue === undefined) continue;
       lines.delete(key);
-      if (!Bun.deepEquals(valueAt(kept, [key]), newValue)) {
+      if (!Bun.deepEquals(valueAt(existingTable, [key]), newValue)) {
         edits.push({ start: value[0], end: value[1], text: toToml(newValue) });
       }
     }

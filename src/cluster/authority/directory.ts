@@ -98,17 +98,18 @@ async function writeFleet(dir: string, fleet: NewFleet, keys: FleetKeys): Promis
   }
   const operator = await signOperator(name, keys);
   const account = await signAccount(name, keys, []);
-  for (const [at, host] of hosts.entries()) {
-    const server = serverDirectory(at);
+  for (const [index, host] of hosts.entries()) {
+    const server = serverDirectory(index);
     const put = (file: string, text: string) => files.set(`${server}/${file}`, text);
-    const own = authority === null ? null : makeServerCertificate(authority, authorityName, hostsOf(host));
-    const shown = given ?? own;
+    const serverCertificate =
+      authority === null ? null : makeServerCertificate(authority, authorityName, hostsOf(host));
+    const shown = given ?? serverCertificate;
     if (shown === null) throw new Error("a server has no certificate");
     put(serverFiles.certificate, shown.certificate);
     put(serverFiles.key, shown.key);
-    if (own !== null && authority !== null && hosts.length > 1) {
-      put(serverFiles.peerCertificate, own.certificate);
-      put(serverFiles.peerKey, own.key);
+    if (serverCertificate !== null && authority !== null && hosts.length > 1) {
+      put(serverFiles.peerCertificate, serverCertificate.certificate);
+      put(serverFiles.peerKey, serverCertificate.key);
       put(serverFiles.authority, authority.certificate);
     }
     put(serverFiles.operator, operator);

@@ -26,14 +26,16 @@ export function takeImport(
       const name = `import:${source}`;
       db.query("INSERT OR IGNORE INTO journals (name, offset, seq) VALUES (?, 0, 0)").run(name);
       const journal = db.query<{ id: number }, [string]>("SELECT id FROM journals WHERE name = ?").get(name)?.id ?? 0;
-      const known = db.query<{ id: number }, [number, number]>("SELECT id FROM commands WHERE journal = ? AND seq = ?");
+      const existing = db.query<{ id: number }, [number, number]>(
+        "SELECT id FROM commands WHERE journal = ? AND seq = ?",
+      );
       const writer = new RowWriter(db);
       let taken = 0;
       for (const [at, record] of records.entries()) {
         const nth = (equals.get(record.command) ?? 0) + 1;
         equals.set(record.command, nth);
         const seq = digest(`${record.started_at ?? `no time, ${nth}`}\0${record.command}`);
-        if (known.get(journal, seq) !== null) continue;
+        if (existing.get(journal, seq) !== null) continue;
         writer.write(record, { journal, seq }, before - (records.length - at) * STEP_MS);
         taken++;
       }

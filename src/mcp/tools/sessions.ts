@@ -201,10 +201,10 @@ export const manageSession = tool({
 async function killAll(names: readonly string[], action: string, ask: Ask, caller: Owner): Promise<object> {
   if (action !== "kill") throw new WshError("invalid_request", `'${action}' takes one session`);
   const kill = (session: string) => actions.kill(session, ask).catch((thrown: unknown) => failedKill(session, thrown));
-  const own = await Promise.all(names.map((session) => isOwn(session, ask, caller)));
+  const ownership = await Promise.all(names.map((session) => isOwn(session, ask, caller)));
   const results = new Map<string, object>();
   let refused: string | null = null;
-  for (const session of names.filter((_, index) => own[index] !== true)) {
+  for (const session of names.filter((_, index) => ownership[index] !== true)) {
     const result = refused === null ? await kill(session) : leftAfter(session, refused);
     results.set(session, result);
     if ("code" in result && result.code === "access_denied") refused ??= session;

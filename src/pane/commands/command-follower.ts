@@ -46,14 +46,14 @@ export class CommandFollower {
     });
     if (id === null) return;
     const record = log.get(id);
-    const kept = log.output(id);
-    if (record === null || kept === null) {
+    const retained = log.output(id);
+    if (record === null || retained === null) {
       this.close();
       log.require(id);
       throw new WshError("command_not_found", `this pane has no output of command ${id}`);
     }
     const running = log.soFar(id);
-    this.tell(running?.retained ?? kept);
+    this.tell(running?.retained ?? retained);
     if (running === null) {
       this.end(record);
       return;

@@ -150,8 +150,8 @@ function describe(process: ProcessFacts | null): string {
   return process === null ? "the program" : process.name;
 }
 
-export function classify(known: ProgramKnowledge): ProgramState {
-  const { facts, flags, quietMs } = known;
+export function classify(knowledge: ProgramKnowledge): ProgramState {
+  const { facts, flags, quietMs } = knowledge;
   const relay = facts === null ? null : findRelay(facts);
   const foreground = facts?.members[0] ?? null;
   const base = { relay: relay?.name ?? null, foreground };
@@ -159,27 +159,27 @@ export function classify(known: ProgramKnowledge): ProgramState {
   const reader = facts?.members.find((member) => member.activity === "reading_tty") ?? null;
   const ownShell = facts === null || facts.group === facts.shellGroup;
   const name = describe(foreground);
-  const isCarried = known.isElsewhere === true && !ownShell;
+  const isCarried = knowledge.isElsewhere === true && !ownShell;
 
-  if (known.exited) {
+  if (knowledge.exited) {
     const why = "the pane's program has exited";
     return { ...base, state: "exited", why, decidedFrom: "process", doing: "ready", settled: true };
   }
-  if (known.phase === "prompt" && ownShell) {
+  if (knowledge.phase === "prompt" && ownShell) {
     const seen = facts !== null && membersDo(facts.members) !== "hidden";
     const settled = unread === 0 && (!seen || reader !== null);
     const why = settled ? "the shell shows its prompt" : "the shell shows its prompt and is busy";
     return { ...base, state: "prompt", why, decidedFrom: "marks", doing: settled ? "ready" : "working", settled };
   }
-  if (known.phase === "prompt" && isCarried) {
+  if (knowledge.phase === "prompt" && isCarried) {
     const why = `the shell inside ${name} shows its prompt`;
     return { ...base, state: "prompt", why, decidedFrom: "marks", doing: "ready", settled: unread === 0 };
   }
-  if ((known.phase === "ended" || known.phase === "drawing") && ownShell && reader === null) {
+  if ((knowledge.phase === "ended" || knowledge.phase === "drawing") && ownShell && reader === null) {
     const why = "the shell is about to show its prompt";
     return { ...base, state: "prompt", why, decidedFrom: "marks", doing: "working", settled: false };
   }
-  if ((known.phase === "ended" || known.phase === "drawing") && isCarried) {
+  if ((knowledge.phase === "ended" || knowledge.phase === "drawing") && isCarried) {
     const why = `the shell inside ${name} is about to show its prompt`;
     return { ...base, state: "prompt", why, decidedFrom: "marks", doing: "working", settled: false };
   }
@@ -196,25 +196,25 @@ export function classify(known: ProgramKnowledge): ProgramState {
     const why = `${relay.name} reads a line without echo`;
     return { ...base, state: "password", why, decidedFrom: "flags", doing: "ready", settled: unread === 0 };
   }
-  if (known.alternate) return fullscreen(known, base, relay?.opaque === true, reader, name);
-  if (relay?.opaque === true) return behindRelay(known, base, relay.name);
-  if (facts !== null && facts.members.length > 0) return byKernel(known, facts, base, reader);
-  return byFlags(flags, quietMs, base, known.phase, name);
+  if (knowledge.alternate) return fullscreen(knowledge, base, relay?.opaque === true, reader, name);
+  if (relay?.opaque === true) return behindRelay(knowledge, base, relay.name);
+  if (facts !== null && facts.members.length > 0) return byKernel(knowledge, facts, base, reader);
+  return byFlags(flags, quietMs, base, knowledge.phase, name);
 }
 
 type Base = Pick<ProgramState, "relay" | "foreground">;
 
 function fullscreen(
-  known: ProgramKnowledge,
+  knowledge: ProgramKnowledge,
   base: Base,
   opaque: boolean,
   reader: ProcessFacts | null,
   name: string,
 ): ProgramState {
-  const { facts } = known;
+  const { facts } = knowledge;
   const shown = { ...base, state: "fullscreen" } as const;
   if (facts === null || opaque || membersDo(facts.members) === "hidden") {
-    const settled = known.quietMs >= REST_MS;
+    const settled = knowledge.quietMs >= REST_MS;
     const why = `${name} uses the alternate screen`;
     return { ...shown, why, decidedFrom: "flags", doing: settled ? "ready" : "unknown", settled };
   }
@@ -224,12 +224,12 @@ function fullscreen(
   return { ...shown, why, decidedFrom: "kernel", doing, settled };
 }
 
-function behindRelay(known: ProgramKnowledge, base: Base, relay: string): ProgramState {
-  if (known.inner === "prompt") {
+function behindRelay(knowledge: ProgramKnowledge, base: Base, relay: string): ProgramState {
+  if (knowledge.inner === "prompt") {
     const why = `the shell inside ${relay} shows its prompt, by its own marks`;
     return { ...base, state: "waiting_for_input", why, decidedFrom: "marks", doing: "ready", settled: true };
   }
-  const { carried = null } = known;
+  const { carried = null } = knowledge;
   if (carried !== null && carrierOf(carried.facts) === null) return insideRelay(carried, base, relay);
   const why = `${relay} carries another terminal, whose state is not visible`;
   return { ...base, state: "running", why, decidedFrom: "flags", doing: "unknown", settled: false };
@@ -258,7 +258,7 @@ function insideRelay({ facts, flags }: CarriedTerminal, base: Base, relay: strin
 }
 
 function byKernel(
-  known: ProgramKnowledge,
+  knowledge: ProgramKnowledge,
   facts: ForegroundFacts,
   base: Base,
   reader: ProcessFacts | null,
@@ -266,8 +266,8 @@ function byKernel(
   if (reader !== null) {
     const settled = (facts.unread ?? 0) === 0;
     const doing = settled ? "ready" : "working";
-    const state = atOwnPrompt(known, facts, reader) ? "prompt" : "waiting_for_input";
-    const how = known.flags?.canonical === false ? "a key" : "a line";
+    const state = atOwnPrompt(knowledge, facts, reader) ? "prompt" : "waiting_for_input";
+    const how = knowledge.flags?.canonical === false ? "a key" : "a line";
     return {
       ...base,
       state,
@@ -278,7 +278,8 @@ function byKernel(
     };
   }
   const does = membersDo(facts.members);
-  if (does === "hidden") return byFlags(known.flags, known.quietMs, base, known.phase, describe(base.foreground));
+  if (does === "hidden")
+    return byFlags(knowledge.flags, knowledge.quietMs, base, knowledge.phase, describe(base.foreground));
   const why = {
     working: `${describe(base.foreground)} is working`,
     waiting: `${describe(base.foreground)} waits for something other than input`,

@@ -175,11 +175,12 @@ export class PaneText implements TerminalText {
     if (before === null || from === null) {
       return terminal.text(from ?? { line: terminal.firstLine, col: 0 }, undefined, format);
     }
-    const { at, last } = before;
-    const top = Math.min(before.lines.keys().next().value ?? at.line, at.line);
+    const { at: index, last } = before;
+    const top = Math.min(before.lines.keys().next().value ?? index.line, index.line);
     const fresh = new Set(this.lines(top, last).flatMap((line) => (isNew(before, line) ? [line.id] : [])));
-    const shown = this.line(at.line) ?? "";
-    const isAppended = fresh.has(at.line) && at.line === from.line && newPart(before, at.line, shown) !== shown;
+    const shown = this.line(index.line) ?? "";
+    const isAppended =
+      fresh.has(index.line) && index.line === from.line && newPart(before, index.line, shown) !== shown;
     const rest = isAppended ? terminal.text(from, { line: from.line + 1, col: 0 }, format).lines[0] : undefined;
     const all = terminal.text({ line: top, col: 0 }, undefined, format);
     const lines = all.lines.flatMap((line) => {

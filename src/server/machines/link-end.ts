@@ -68,13 +68,14 @@ export class LinkEnd {
   ): Promise<unknown> {
     const { operation, input, session, caller } = this.read(body, context);
     const place = operation.scope === "server" || session === undefined ? {} : { session };
-    const own = isOwnAlone && operation.name === "sessions.list" ? { ...Object(input), server: localMachine } : input;
-    if (isOwnAlone && this.options.elsewhere(operation.name, own, { ...context, ...place }) !== null) {
+    const ownInput =
+      isOwnAlone && operation.name === "sessions.list" ? { ...Object(input), server: localMachine } : input;
+    if (isOwnAlone && this.options.elsewhere(operation.name, ownInput, { ...context, ...place }) !== null) {
       throw new WshError("access_denied", "a machine of a fleet answers only for itself");
     }
     const once = asked({ operation: operation.name, target: session, input });
     const call = async (signal: AbortSignal): Promise<unknown> =>
-      (await this.options.call(operation.name, own as never, {
+      (await this.options.call(operation.name, ownInput as never, {
         ...context,
         ...once,
         ...place,

@@ -205,12 +205,12 @@ export class SessionRelay implements WebSocketEndpoint {
     const label = callerLabel(request.caller);
     const name = isPassedOn ? label : `${label} over ${id.split("#")[0]}`;
     // The connection's admission determines the caller's access.
-    const { kind, id: own } = request.caller;
+    const { kind, id: callerId } = request.caller;
     const agent = by.caller.agent ?? agentOfCaller(request.caller);
     const caller = {
       ...actingAt(by.caller, shareOf(request)),
       kind,
-      id: `${id}:${own}`,
+      id: `${id}:${callerId}`,
       name,
       connected: true,
       ...present({ agent }),

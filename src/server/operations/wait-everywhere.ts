@@ -57,7 +57,7 @@ export async function waitEverywhere(
 }
 
 /** The wait of each machine. Without names and tags, only this machine's sessions. */
-function partsOf(input: Input, own: readonly string[], others: readonly string[]): MachineWait[] {
+function partsOf(input: Input, ownSessions: readonly string[], others: readonly string[]): MachineWait[] {
   const { sessions, since, ...rest } = input;
   if (sessions === undefined) {
     const elsewhere = input.tag.length === 0 ? [] : others.map((name) => part(name, rest, since));
@@ -65,7 +65,7 @@ function partsOf(input: Input, own: readonly string[], others: readonly string[]
   }
   const byMachine = Map.groupBy(sessions, (place) => {
     const { machine } = parsePlace(place);
-    return machine === null || own.includes(machine) ? null : machine;
+    return machine === null || ownSessions.includes(machine) ? null : machine;
   });
   return [...byMachine].map(([machine, places]) =>
     part(machine, { ...rest, sessions: places.map((place) => parsePlace(place).target) }, since),

@@ -228,11 +228,11 @@ async function processWait(
   if (outcome.decidedBy === "timeout" && input.on_timeout !== "leave") await stopProgram(pane, input.on_timeout);
   if (until !== undefined && pane.exit === null) await drained(() => pane.outputCursor);
   const record = pane.commands.log.last();
-  const kept = (record === null ? null : pane.commands.log.output(record.id)) ?? { head: [], tail: [], omitted: 0 };
+  const retained = (record === null ? null : pane.commands.log.output(record.id)) ?? { head: [], tail: [], omitted: 0 };
   const { exit } = pane;
   const { output_limit: limit = DEFAULT_OUTPUT_LIMIT } = input;
   const runsOn = until !== undefined && exit === null;
-  const cut = runsOn ? cutToEnd(kept, input.output_limit ?? READY_OUTPUT_LIMIT) : cutOutput(kept, limit);
+  const cut = runsOn ? cutToEnd(retained, input.output_limit ?? READY_OUTPUT_LIMIT) : cutOutput(retained, limit);
   const stopped = input.on_timeout === "interrupt" ? "interrupted" : "killed";
   const warnings = [...(outcome.warnings ?? []), ...(record?.warnings ?? [])];
   const timedOut = exit === null && outcome.decidedBy === "timeout" && input.max_wait_ms > 0;

@@ -83,7 +83,7 @@ export async function runDialog(
     return { outcome: { ...outcome, decidedBy, command: command ?? outcome.command }, until, unmet: null };
   };
   let counted = input.since;
-  for (const [at, { given, expected, find }] of steps.entries()) {
+  for (const [index, { given, expected, find }] of steps.entries()) {
     if (expected !== null) {
       const stands = counted === undefined && find !== null && standing(pane).some((row) => find(row, 0, row.length));
       const met = stands || (await awaited(pane, expected, counted ?? from, remainingMs(), signal));
@@ -91,10 +91,10 @@ export async function runDialog(
         const outcome = await run(nothing, 0);
         const why =
           pane.exit !== null ? "the program has ended" : remainingMs() > 0 ? "the command has ended" : "in time";
-        return { outcome, until: null, unmet: { step: at, why } };
+        return { outcome, until: null, unmet: { step: index, why } };
       }
     }
-    const next = steps[at + 1];
+    const next = steps[index + 1];
     const bytes = typed(pane, given);
     const isTyped = joined(bytes).length > 0;
     if (isTyped) begin();
@@ -119,7 +119,7 @@ export async function runDialog(
       continue;
     }
     const outcome = await run(bytes, remainingMs());
-    if (outcome.decidedBy === "timeout") return { outcome, until: null, unmet: { step: at + 1, why: "in time" } };
+    if (outcome.decidedBy === "timeout") return { outcome, until: null, unmet: { step: index + 1, why: "in time" } };
   }
   // Nothing was typed.
   return ended(input.since);

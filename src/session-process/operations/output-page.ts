@@ -136,9 +136,9 @@ function rawOutput(pane: Pane, id: number): Output {
 /**
  * Lines with their styles, if they are still those that the command printed; otherwise the stored text without styles.
  */
-function ownLines(range: Printed, kept: RetainedLines | null): Printed {
-  if (kept === null) return range;
-  const { head, tail, omitted } = kept;
+function ownLines(range: Printed, retained: RetainedLines | null): Printed {
+  if (retained === null) return range;
+  const { head, tail, omitted } = retained;
   const { lines } = range;
   const isOwn = (line: { readonly line: Line } | undefined, text: string): boolean =>
     line !== undefined && plainText(line.line).trimEnd() === text.trimEnd();

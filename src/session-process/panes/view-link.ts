@@ -227,9 +227,9 @@ export class ViewLink implements PlacedPane, PaneLink {
   /** The pane in the form for lists, without its place. */
   paneInfo(): Omit<PaneInfo, "index" | "active" | "last"> {
     if (this.lastInfo !== null) return this.lastInfo;
-    const own = this.info.windows.flatMap(({ panes }) => panes).find(({ id }) => id === this.id);
+    const ownPane = this.info.windows.flatMap(({ panes }) => panes).find(({ id }) => id === this.id);
     const { pid, command, cwd, title, state, exit_code, signal, agent } = this.info;
-    const { rows, cols } = this.frame ?? own ?? this.sentSize;
+    const { rows, cols } = this.frame ?? ownPane ?? this.sentSize;
     return {
       id: this.id,
       pid,
@@ -241,7 +241,12 @@ export class ViewLink implements PlacedPane, PaneLink {
       state,
       exit_code,
       signal,
-      ...defined({ program: own?.program, last_exit_code: own?.last_exit_code, typed_by: own?.typed_by, agent }),
+      ...defined({
+        program: ownPane?.program,
+        last_exit_code: ownPane?.last_exit_code,
+        typed_by: ownPane?.typed_by,
+        agent,
+      }),
       ...(this.info.private === true ? { private: true } : {}),
     };
   }

@@ -53,9 +53,9 @@ export function framePlacesOf({ arrangement, placement, window }: PlacedWindow):
   const floats = new Map(placement.floats.map(({ pane, framed }, index) => [pane, { z: index + 1, framed }]));
   const panes = [...placement.boxes].map(([id, { row, col, rows, cols }]) => {
     const frame = placed.get(id)?.frame;
-    const own = frame?.places?.panes[0];
+    const ownPlace = frame?.places?.panes[0];
     // The rows of a covered pane show the pane above it, not its history.
-    const fits = own !== undefined && frame?.rows === rows && frame.cols === cols && !isCovered(placement, id);
+    const fits = ownPlace !== undefined && frame?.rows === rows && frame.cols === cols && !isCovered(placement, id);
     return {
       id,
       row,
@@ -65,12 +65,12 @@ export function framePlacesOf({ arrangement, placement, window }: PlacedWindow):
       active: id === window.active,
       ...floats.get(id),
       title: state.panes[id]?.title ?? frame?.title ?? "",
-      alternate: own?.alternate ?? frame?.modes.alternate ?? false,
+      alternate: ownPlace?.alternate ?? frame?.modes.alternate ?? false,
       mouse: frame?.modes.mouse ?? 0,
-      first_line: fits ? own.first_line : null,
-      first_col: fits ? own.first_col : 0,
-      history: own?.history ?? 0,
-      wrapped: fits ? own.wrapped : [],
+      first_line: fits ? ownPlace.first_line : null,
+      first_col: fits ? ownPlace.first_col : 0,
+      history: ownPlace?.history ?? 0,
+      wrapped: fits ? ownPlace.wrapped : [],
     };
   });
   return { window: windowId(window.id), panes };

@@ -54,32 +54,33 @@ function byWord(text: CopyModeText, from: Point, to: "back" | "forth" | "end", s
     return spaces && kind === "other" ? "word" : kind;
   };
   const forth = to !== "back";
-  let at = from;
+  let position = from;
   const step = (): boolean => {
-    const next = sideways(text, at, forth);
-    const moved = next.line !== at.line || next.col !== at.col;
-    at = next;
+    const next = sideways(text, position, forth);
+    const moved = next.line !== position.line || next.col !== position.col;
+    position = next;
     return moved;
   };
-  const isSame = (other: Point, kind: CharClass): boolean => other.line === at.line && classAt(text, at) === kind;
+  const isSame = (other: Point, kind: CharClass): boolean =>
+    other.line === position.line && classAt(text, position) === kind;
   let crossed = 0;
   if (to === "forth") {
-    const kind = classAt(text, at);
-    for (const start = at; kind !== "blank" && isSame(start, kind) && crossed < MAX_CROSSED; crossed++)
-      if (!step()) return at;
-    while (classAt(text, at) === "blank" && crossed++ < MAX_CROSSED) if (!step()) return at;
-    return at;
+    const kind = classAt(text, position);
+    for (const start = position; kind !== "blank" && isSame(start, kind) && crossed < MAX_CROSSED; crossed++)
+      if (!step()) return position;
+    while (classAt(text, position) === "blank" && crossed++ < MAX_CROSSED) if (!step()) return position;
+    return position;
   }
-  if (!step()) return at;
-  while (classAt(text, at) === "blank" && crossed++ < MAX_CROSSED) if (!step()) return at;
-  const kind = classAt(text, at);
+  if (!step()) return position;
+  while (classAt(text, position) === "blank" && crossed++ < MAX_CROSSED) if (!step()) return position;
+  const kind = classAt(text, position);
   for (; crossed < MAX_CROSSED; crossed++) {
-    const next = sideways(text, at, forth);
-    const isEdge = next.line !== at.line || (next.col === at.col && next.line === at.line);
-    if (isEdge || classAt(text, next) !== kind) return at;
-    at = next;
+    const next = sideways(text, position, forth);
+    const isEdge = next.line !== position.line || (next.col === position.col && next.line === position.line);
+    if (isEdge || classAt(text, next) !== kind) return position;
+    position = next;
   }
-  return at;
+  return position;
 }
 
 /** The next blank line before or after a position, skipping adjacent ones. */

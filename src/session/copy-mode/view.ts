@@ -52,7 +52,7 @@ export function drawCopyMode({ text, top, cursor, selection, search, label, prom
   const look = (role: ThemeRole): Style => (isPlain ? plainLook(theme[role]) : theme[role]);
   const { rows, cols } = text.source;
   const canvas = new Canvas(rows, cols);
-  let at = { row: 0, col: 0 };
+  let position = { row: 0, col: 0 };
   let { line } = top;
   let row = text.rowOf(top);
   const cursorRow = text.rowOf(cursor);
@@ -75,7 +75,7 @@ export function drawCopyMode({ text, top, cursor, selection, search, label, prom
       }
     }
     canvas.putRow(y, shown);
-    if (line === cursor.line && row === cursorRow) at = { row: y, col: Math.min(cursor.col - begin, cols - 1) };
+    if (line === cursor.line && row === cursorRow) position = { row: y, col: Math.min(cursor.col - begin, cols - 1) };
     row++;
     if (row >= starts.length) {
       row = 0;
@@ -84,10 +84,10 @@ export function drawCopyMode({ text, top, cursor, selection, search, label, prom
   }
   const words = clusters(cleanText(label)).slice(0, cols);
   const width = words.reduce((sum, each) => sum + each.width, 0);
-  const y = at.row === 0 && prompt === null ? rows - 1 : 0;
+  const y = position.row === 0 && prompt === null ? rows - 1 : 0;
   if (rows > 1)
     canvas.text(y, Math.max(0, cols - width), words, look("message"), { row: y, col: 0, height: 1, width: cols });
-  let cursorAt = at;
+  let cursorAt = position;
   if (prompt !== null) {
     const box = { row: rows - 1, col: 0, height: 1, width: cols };
     canvas.fill(box, look("message"));

@@ -150,15 +150,15 @@ function boundsOf(box: PaneBox, before: FloatBounds, area: Size): FloatBounds {
 
 /** @param change cells of the pane itself, inside its frame */
 export function resizeFloat(state: Windows, pane: string, change: Resizing, area: Size): Windows {
-  const own = floatOf(windowWith(state, pane), pane);
-  if (own === null) return state;
+  const ownFloat = floatOf(windowWith(state, pane), pane);
+  if (ownFloat === null) return state;
   if (change.kind === "set") {
-    const frame = own.bare ? 0 : FRAME;
+    const frame = ownFloat.bare ? 0 : FRAME;
     const outer = (amount: Amount | undefined): Amount | undefined =>
       amount === undefined || "percent" in amount ? amount : { cells: amount.cells + frame };
     return changeFloat(state, pane, defined({ width: outer(change.cols), height: outer(change.rows) }));
   }
-  const box = outerBox(own, area);
+  const box = outerBox(ownFloat, area);
   const { isAcross, step } = stepOf(change.side, change.by);
   const grown = isAcross
     ? { ...box, cols: Math.min(area.cols - box.col, box.cols + step) }

@@ -173,9 +173,9 @@ export class LineReader {
         let color = 0;
         let wanted = 0;
         let params = 1;
-        let at = i + 2;
-        for (; at < limit; at++) {
-          const d = bytes[at] ?? 0;
+        let offset = i + 2;
+        for (; offset < limit; offset++) {
+          const d = bytes[offset] ?? 0;
           if (d >= ZERO && d <= NINE) {
             value = value * 10 + d - ZERO;
             if (value > MAX_PARAM) return false;
@@ -183,8 +183,8 @@ export class LineReader {
           }
           if (d === ERASE) {
             // Cells right of the cursor in a new row are already empty, unless the erasure would colour them.
-            if (value !== 0 || bytes[at - 1] === SEMICOLON || x === cols || (style & BG) !== 0) return false;
-            if (at > i + 3) return false;
+            if (value !== 0 || bytes[offset - 1] === SEMICOLON || x === cols || (style & BG) !== 0) return false;
+            if (offset > i + 3) return false;
             break;
           }
           if (color === 0) {
@@ -207,8 +207,8 @@ export class LineReader {
           if (d !== SGR || color !== 0) return false;
           break;
         }
-        if (at >= limit) break;
-        i = at;
+        if (offset >= limit) break;
+        i = offset;
       } else if (c === TAB) {
         const stop = tabStop(x, cols);
         cells += stop - x;
@@ -283,12 +283,12 @@ export class LineReader {
   }
 
   /** Applies the parameter at `at`; returns how many parameters it takes, including its colour. */
-  private style(params: readonly number[], at: number): number {
-    const p = params[at] ?? 0;
+  private style(params: readonly number[], offset: number): number {
+    const p = params[offset] ?? 0;
     if (p === 38 || p === 48) {
-      const byNumber = params[at + 1] === 5;
-      const first = params[at + 2] ?? 0;
-      const rgb = (first << 16) | ((params[at + 3] ?? 0) << 8) | (params[at + 4] ?? 0);
+      const byNumber = params[offset + 1] === 5;
+      const first = params[offset + 2] ?? 0;
+      const rgb = (first << 16) | ((params[offset + 3] ?? 0) << 8) | (params[offset + 4] ?? 0);
       const before = p === 38 ? this.fg : this.bg;
       const color = byNumber ? palette(before, COLOR_PALETTE_256, first) : (before & ~COLOR_VALUE) | COLOR_RGB | rgb;
       if (p === 38) this.fg = color;

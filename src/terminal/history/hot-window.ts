@@ -131,19 +131,19 @@ export class HotWindow {
     const target = buffer.baseY + y;
     // Rows above the screen no longer change, and the cells counted for a row depend on the next one.
     const last = buffer.baseY - 1;
-    const known = seen.row >= this.boundary && seen.row <= Math.min(last, target);
-    let at = known ? seen.row : this.boundary;
-    let line = known ? seen.line : this.lastId;
-    let cells = known ? seen.cells : this.lastCells;
-    let row = storedRow(buffer, at);
-    for (; at <= target; at++) {
-      if (at === last) this.seen = { row: at, line, cells };
+    const isKnown = seen.row >= this.boundary && seen.row <= Math.min(last, target);
+    let rowIndex = isKnown ? seen.row : this.boundary;
+    let line = isKnown ? seen.line : this.lastId;
+    let cells = isKnown ? seen.cells : this.lastCells;
+    let row = storedRow(buffer, rowIndex);
+    for (; rowIndex <= target; rowIndex++) {
+      if (rowIndex === last) this.seen = { row: rowIndex, line, cells };
       if (!row.isWrapped) {
         line++;
         cells = 0;
       }
-      if (at === target) break;
-      const next = storedRow(buffer, at + 1);
+      if (rowIndex === target) break;
+      const next = storedRow(buffer, rowIndex + 1);
       if (next.isWrapped) cells += wrappedCells(row, next);
       row = next;
     }
@@ -155,14 +155,14 @@ export class HotWindow {
     const { start, buffer } = this;
     let id = this.lastId;
     let cells = this.lastCells;
-    for (let at = this.boundary; at < buffer.baseY; at++) {
-      const row = storedRow(buffer, at);
+    for (let rowIndex = this.boundary; rowIndex < buffer.baseY; rowIndex++) {
+      const row = storedRow(buffer, rowIndex);
       if (!row.isWrapped) {
         id++;
         cells = 0;
       }
-      if (at >= start && (id > line || (id === line && cells >= col))) return at - start;
-      const next = storedRow(buffer, at + 1);
+      if (rowIndex >= start && (id > line || (id === line && cells >= col))) return rowIndex - start;
+      const next = storedRow(buffer, rowIndex + 1);
       if (next.isWrapped) cells += wrappedCells(row, next);
     }
     return buffer.baseY - start;
@@ -292,20 +292,20 @@ export class HotWindow {
     this.sync();
     const { buffer, seen } = this;
     const builder = new SegmentBuilder();
-    const known = seen.row >= this.boundary && seen.line < fromId;
-    let id = known ? seen.line : this.lastId;
-    let offset = known ? seen.cells : this.lastCells;
+    const isKnown = seen.row >= this.boundary && seen.line < fromId;
+    let id = isKnown ? seen.line : this.lastId;
+    let offset = isKnown ? seen.cells : this.lastCells;
     const { length } = buffer;
-    let next = storedRow(buffer, known ? seen.row : this.boundary);
-    for (let at = known ? seen.row : this.boundary; at < length; at++) {
+    let next = storedRow(buffer, isKnown ? seen.row : this.boundary);
+    for (let rowIndex = isKnown ? seen.row : this.boundary; rowIndex < length; rowIndex++) {
       const row = next;
       if (!row.isWrapped) {
         id++;
         offset = 0;
       }
       if (id > toId) return;
-      if (at + 1 < length) next = storedRow(buffer, at + 1);
-      const wraps = at + 1 < length && next.isWrapped;
+      if (rowIndex + 1 < length) next = storedRow(buffer, rowIndex + 1);
+      const wraps = rowIndex + 1 < length && next.isWrapped;
       const count = wraps ? wrappedCells(row, next) : usedCells(row);
       if (id >= fromId) {
         builder.add(row, count, this.links);

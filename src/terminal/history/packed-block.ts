@@ -122,16 +122,16 @@ class PackedPieces implements Pieces {
     return text.toString("latin1", start, textEnds[at] ?? 0);
   }
 
-  segment(at: number): Segment {
+  segment(index: number): Segment {
     const { packed } = this;
-    const special = packed.specials?.get(at);
-    const runStart = at === 0 ? 0 : (packed.runEnds?.[at - 1] ?? 0);
-    const runEnd = packed.runEnds?.[at] ?? 0;
+    const special = packed.specials?.get(index);
+    const runStart = index === 0 ? 0 : (packed.runEnds?.[index - 1] ?? 0);
+    const runEnd = packed.runEnds?.[index] ?? 0;
     return {
-      id: this.id(at),
-      offset: packed.offsets?.[at] ?? 0,
-      cells: packed.cells[at] ?? 0,
-      text: this.shownText(at),
+      id: this.id(index),
+      offset: packed.offsets?.[index] ?? 0,
+      cells: packed.cells[index] ?? 0,
+      text: this.shownText(index),
       units: special?.units ?? null,
       runs: runEnd > runStart ? packed.runs.slice(runStart, runEnd) : null,
       extras: special?.extras ?? null,

@@ -31,13 +31,13 @@ export function encodePng({ width, height, numbers, colors }: Drawn): Pixels {
   const isSmall = colors.length <= MAX_PALETTE;
   const size = isSmall ? 1 : 4;
   const raw = Buffer.alloc(height * (width * size + 1));
-  let at = 0;
+  let offset = 0;
   for (let y = 0; y < height; y++) {
-    at++;
-    for (let x = 0; x < width; x++, at += size) {
+    offset++;
+    for (let x = 0; x < width; x++, offset += size) {
       const number = numbers[y * width + x] ?? 0;
-      if (isSmall) raw[at] = number;
-      else if (number > 0) raw.writeUInt32BE((colors[number] ?? 0) * 256 + 255, at);
+      if (isSmall) raw[offset] = number;
+      else if (number > 0) raw.writeUInt32BE((colors[number] ?? 0) * 256 + 255, offset);
     }
   }
   const palette = Buffer.alloc(colors.length * 3);

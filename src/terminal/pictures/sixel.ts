@@ -46,8 +46,8 @@ export function decodeSixel(data: string, room: Room): Pixels | null {
   const drawing = new Drawing(room);
   let repeat = 1;
   // A loop over codes: a regular expression for the commands takes four times as long.
-  for (let at = 0; at < data.length && !drawing.isOver; ) {
-    const code = data.charCodeAt(at++);
+  for (let offset = 0; offset < data.length && !drawing.isOver; ) {
+    const code = data.charCodeAt(offset++);
     if (code >= FIRST_SIXEL && code <= LAST_SIXEL) {
       drawing.draw(code - FIRST_SIXEL, repeat);
       repeat = 1;
@@ -55,8 +55,8 @@ export function decodeSixel(data: string, room: Room): Pixels | null {
     else if (code === NEXT) drawing.nextBand();
     else if (code === REPEAT || code === COLOR || code === RASTER) {
       const numbers = [0];
-      for (; at < data.length; at++) {
-        const digit = data.charCodeAt(at) - 0x30;
+      for (; offset < data.length; offset++) {
+        const digit = data.charCodeAt(offset) - 0x30;
         if (digit >= 0 && digit <= 9)
           numbers[numbers.length - 1] = Math.min((numbers.at(-1) ?? 0) * 10 + digit, MAX_NUMBER);
         else if (digit === SEMICOLON && numbers.length < MAX_NUMBERS) numbers.push(0);

@@ -59,8 +59,8 @@ export function knownFor(
       .join(" ");
   };
   const mayCall = operations.filter((each) => may(by, each, each.scope === "server" ? null : (by.caller.only ?? null)));
-  const own = viewOperationNames.map((name) => ({ name, description: viewSays(name) }));
-  const all = [...own, ...mayCall.map(({ name, summary }) => ({ name, description: summary }))];
+  const ownEntries = viewOperationNames.map((name) => ({ name, description: viewSays(name) }));
+  const all = [...ownEntries, ...mayCall.map(({ name, summary }) => ({ name, description: summary }))];
   const parameters = new Map<string, readonly Parameter[] | null>();
   return {
     operations: all

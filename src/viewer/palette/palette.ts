@@ -256,10 +256,15 @@ export class Palette implements OwnDialog {
     );
     text(inputRow, 1, `: ${input.text}`, theme.dialog_strong);
     const { offer } = this;
-    const said = this.descriptionLines(offer, cols - 2, Math.min(MOST_SAID, height - (hasTitle ? 3 : 2)));
-    const room = rows - inputRow - 1 - said.length;
-    for (const [at, line] of said.entries())
-      text(rows - said.length + at, 1, sign(line), this.error === null ? theme.dialog_hint : theme.dialog_strong);
+    const descriptionRows = this.descriptionLines(offer, cols - 2, Math.min(MOST_SAID, height - (hasTitle ? 3 : 2)));
+    const room = rows - inputRow - 1 - descriptionRows.length;
+    for (const [at, line] of descriptionRows.entries())
+      text(
+        rows - descriptionRows.length + at,
+        1,
+        sign(line),
+        this.error === null ? theme.dialog_hint : theme.dialog_strong,
+      );
     const list: CanvasBox = { row: inputRow + 1, col: 0, height: room, width: cols };
     this.drawn = { row: list.row, first: 0, height: room };
     if (this.answer !== null) {

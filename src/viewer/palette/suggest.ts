@@ -65,21 +65,21 @@ const placeParameters: ReadonlySet<string> = new Set([
   ...[TARGET_PARAMETER, "with", "to", "view", "beside", "sessions", "last_session"],
 ]);
 
-export function suggest(line: string, caret: number, known: PaletteEntries): Offer {
+export function suggest(line: string, caret: number, entries: PaletteEntries): Offer {
   const { words } = wordsOf(line);
   const index = words.findIndex(({ from, to }) => from <= caret && caret <= to);
   const word: Word = words[index] ?? { text: "", from: caret, to: caret };
   const [first] = words;
-  if (first === undefined || index === 0) return operationsFor(first?.text ?? "", word, known);
+  if (first === undefined || index === 0) return operationsFor(first?.text ?? "", word, entries);
   const { from, to } = word;
-  const parameters = known.parameters(first.text);
+  const parameters = entries.parameters(first.text);
   if (parameters === null) {
     // Words that describe the operation: `close window`.
-    if (!line.includes("=")) return operationsFor(line.trim(), { from: 0, to: line.length }, known);
+    if (!line.includes("=")) return operationsFor(line.trim(), { from: 0, to: line.length }, entries);
     return { items: [], from, to, meansFirst: false, note: `no operation '${first.text}'` };
   }
   const position = word.text.indexOf("=");
-  if (position > 0) return values(word, position, parameters, known);
+  if (position > 0) return values(word, position, parameters, entries);
   const others = words.flatMap(({ text }, each) => (each === index ? [] : [text.split("=")[0]]));
   const left = parameters.filter(({ name }) => !others.includes(name));
   const items = ranked(left, word.text, ({ name }) => name).map(
@@ -91,13 +91,13 @@ export function suggest(line: string, caret: number, known: PaletteEntries): Off
       description: required ? `needed: ${description}` : description,
     }),
   );
-  const note = known.operations.find(({ name }) => name === first.text)?.description ?? "";
+  const note = entries.operations.find(({ name }) => name === first.text)?.description ?? "";
   return { items, from, to, meansFirst: word.text !== "" && items.length > 0, note };
 }
 
-function operationsFor(query: string, { from, to }: Pick<Word, "from" | "to">, known: PaletteEntries): Offer {
+function operationsFor(query: string, { from, to }: Pick<Word, "from" | "to">, entries: PaletteEntries): Offer {
   const matches = ranked(
-    known.operations,
+    entries.operations,
     query,
     ({ name }) => name,
     ({ name, description }) => `${name} ${description}`,
@@ -109,7 +109,7 @@ function operationsFor(query: string, { from, to }: Pick<Word, "from" | "to">, k
   const operations = inOrder.map(
     ({ name, description, keys }): Suggestion => ({ text: name, label: name, description, keys, kind: "operation" }),
   );
-  const recent = query === "" ? known.recent.slice(0, MOST_RECENT) : [];
+  const recent = query === "" ? entries.recent.slice(0, MOST_RECENT) : [];
   const past = recent.map(
     (each): Suggestion => ({ text: each, label: each, description: "", keys: "", kind: "recent" }),
   );
@@ -118,13 +118,13 @@ function operationsFor(query: string, { from, to }: Pick<Word, "from" | "to">, k
   return { items, from, to, meansFirst: query !== "", note };
 }
 
-function values(word: Word, at: number, parameters: readonly KnownParameter[], known: PaletteEntries): Offer {
-  const name = word.text.slice(0, at);
-  const typed = word.text.slice(at + 1);
+function values(word: Word, position: number, parameters: readonly KnownParameter[], entries: PaletteEntries): Offer {
+  const name = word.text.slice(0, position);
+  const typed = word.text.slice(position + 1);
   const { from, to } = word;
   const parameter = parameters.find((each) => each.name === name);
   if (parameter === undefined) return { items: [], from, to, meansFirst: false, note: `unknown parameter '${name}'` };
-  const { front, last, all } = valuesOf(parameter, typed, known);
+  const { front, last, all } = valuesOf(parameter, typed, entries);
   const items = ranked(
     all,
     last,

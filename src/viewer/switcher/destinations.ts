@@ -112,12 +112,12 @@ export async function places(instance: Instance, kind: SwitcherScope, { caller }
 }
 
 function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: string): SwitcherRow[] {
-  const own = { session: name, number: Number(id.slice(2)), socket };
+  const ownSession = { session: name, number: Number(id.slice(2)), socket };
   const active = (panes: readonly PaneInfo[]): string => (panes.find((pane) => pane.active) ?? panes[0])?.id ?? "";
   const shown = windows.find((window) => window.active) ?? windows[0];
   const count = windows.length === 1 ? state : `${windows.length} windows`;
   const session: SwitcherRow = {
-    ...own,
+    ...ownSession,
     kind: "session",
     target: id,
     pane: active(shown?.panes ?? []),
@@ -130,7 +130,7 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
     session,
     ...windows.flatMap((window): SwitcherRow[] => [
       {
-        ...own,
+        ...ownSession,
         kind: "window",
         target: window.id,
         pane: active(window.panes),
@@ -142,7 +142,7 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
       ...window.panes.map((pane): SwitcherRow => {
         const stateText = pane.agent === undefined ? pane.state : `${pane.agent.name} ${agentWords(pane.agent)}`;
         return {
-          ...own,
+          ...ownSession,
           kind: "pane",
           target: pane.id,
           pane: pane.id,

@@ -38,14 +38,14 @@ export async function refuseMirror(
 ): Promise<void> {
   const sessions = sessionsOf(instance);
   const wanted = sessions(target.socket);
-  const own = sessions(around);
-  if (own === wanted) {
+  const ownSessions = sessions(around);
+  if (ownSessions === wanted) {
     throw new WshError("nested_session", `this terminal is already in session '${target.name}'`, {
       hint: "Detach first, or attach from another terminal.",
     });
   }
-  const seen = new Set([own]);
-  let links: readonly MirrorLink[] = [{ socket: own, name: null, shows: null }];
+  const seen = new Set([ownSessions]);
+  let links: readonly MirrorLink[] = [{ socket: ownSessions, name: null, shows: null }];
   while (links.length > 0) {
     const answers = await Promise.all(links.map(async (link) => ({ link, answer: await ask(link.socket) })));
     const next: MirrorLink[] = [];

@@ -139,26 +139,26 @@ export class Pointer {
   private report(event: ReadMouse, offset: { readonly top: number; readonly left: number }): void {
     const { pointed, isOn, top } = this.port;
     const onScreen = { row: event.row - 1 + offset.top, col: event.col - 1 + offset.left };
-    const at = { row: onScreen.row - top, col: onScreen.col };
+    const windowCell = { row: onScreen.row - top, col: onScreen.col };
     const isWheel = event.button >= WHEEL && !event.motion;
     const isPress = !event.release && !event.motion && !isWheel;
-    if (this.moved(event, at)) return;
+    if (this.moved(event, windowCell)) return;
     // A button was released outside of the terminal.
     if (event.motion && !event.held) this.held = 0;
     if (isPress || this.held === 0) this.grabbed = null;
     // The button was pressed elsewhere: in a dialog that the press has closed.
     if (isOn && event.release && this.held === 0) return;
     if (isOn && this.grabbed === null && this.overStatus(event)) return;
-    const pane = (isWheel ? null : this.grabbed) ?? pointed.paneAt(at.row, at.col);
+    const pane = (isWheel ? null : this.grabbed) ?? pointed.paneAt(windowCell.row, windowCell.col);
     if (event.release) this.held = Math.max(0, this.held - 1);
     else if (isPress) {
       this.held++;
       this.pressed = null;
       this.grabbed = pane;
-      if (pane === null) this.grab(at);
+      if (pane === null) this.grab(windowCell);
       else if (isOn && pane !== pointed.active) pointed.select(pane);
     }
-    if (pane !== null) this.inPane(pane, event, at, isPress);
+    if (pane !== null) this.inPane(pane, event, windowCell, isPress);
   }
 
   /** A button was pressed on a border; a floating pane is brought to the front by its frame. */
@@ -176,15 +176,16 @@ export class Pointer {
     const program = pointed.modesOf(pane);
     if (box === null || program === null) return;
     const modes = isInCopyMode ? withMouse(program) : program;
-    const own = {
+    const ownCell = {
       row: Math.min(Math.max(position.row - box.row, 0), box.rows - 1),
       col: Math.min(Math.max(position.col - box.col, 0), box.cols - 1),
     };
-    const clicks = isPress && event.button === LEFT ? this.clicks.press(`${pane} ${own.row} ${own.col}`) : 1;
-    if (this.keepReport(pane, event, own)) return;
-    if (!wants(modes.mouse, event)) this.unasked(pane, modes, event, own, clicks);
+    const clicks = isPress && event.button === LEFT ? this.clicks.press(`${pane} ${ownCell.row} ${ownCell.col}`) : 1;
+    if (this.keepReport(pane, event, ownCell)) return;
+    if (!wants(modes.mouse, event)) this.unasked(pane, modes, event, ownCell, clicks);
     // Reports in pixels cannot be computed from cells.
-    else if (modes.mouseEncoding !== 1016) this.give(pane, own, { ...event, encoding: encodings[modes.mouseEncoding] });
+    else if (modes.mouseEncoding !== 1016)
+      this.give(pane, ownCell, { ...event, encoding: encodings[modes.mouseEncoding] });
   }
 
   /** Drags a border. @returns whether the report belonged to the drag */
@@ -207,7 +208,7 @@ export class Pointer {
   }
 
   /** Handles a report that the program did not request. */
-  private unasked(pane: string, modes: FrameModes, event: ReadMouse, own: CellPosition, clicks: number): void {
+  private unasked(pane: string, modes: FrameModes, event: ReadMouse, ownCell: CellPosition, clicks: number): void {
     if (!this.port.isOn) return;
     const { button, motion, release } = event;
     const wheel = motion || release ? 0 : button === WHEEL ? NOTCH : button === WHEEL + 1 ? -NOTCH : 0;
@@ -219,10 +220,10 @@ export class Pointer {
     else if (motion && this.pressed !== null) {
       const from = this.pressed;
       this.pressed = null;
-      this.begin(pane, { press: { ...from, clicks: 1 } }, own);
+      this.begin(pane, { press: { ...from, clicks: 1 } }, ownCell);
     } else if (!motion && button === LEFT) {
-      if (clicks > 1) this.begin(pane, { press: { ...own, clicks } });
-      else this.pressed = own;
+      if (clicks > 1) this.begin(pane, { press: { ...ownCell, clicks } });
+      else this.pressed = ownCell;
     } else if (!motion && button === RIGHT) this.port.offer(pane);
   }
 
@@ -240,14 +241,14 @@ export class Pointer {
   }
 
   /** @returns whether the report is stored until the pane is in copy mode */
-  private keepReport(pane: string, { button, motion, release }: ReadMouse, own: CellPosition): boolean {
+  private keepReport(pane: string, { button, motion, release }: ReadMouse, ownCell: CellPosition): boolean {
     const { beginning } = this;
     if (beginning === null || beginning.pane !== pane) return false;
     if (button === WHEEL || button === WHEEL + 1) {
       const wheel = beginning.wheel + (button === WHEEL ? NOTCH : -NOTCH);
       beginning.wheel = Math.min(MAX_WHEEL_ROWS, Math.max(0, wheel));
-    } else if (motion) beginning.dragged = own;
-    else if (release) beginning.up = own;
+    } else if (motion) beginning.dragged = ownCell;
+    else if (release) beginning.up = ownCell;
     return true;
   }
 

@@ -90,10 +90,10 @@ function read({ paths = {}, components }: Document): ServerOperation[] {
 
 function fieldOf(name: string, schema: Schema, required: boolean): FormField {
   const variants = Array.isArray(schema.anyOf) ? schema.anyOf.map(Object) : [schema];
-  const meant: Schema = variants.find((each: Schema) => each.type !== "null") ?? schema;
-  const description = String(schema.description ?? meant.description ?? "");
-  const choices = Array.isArray(meant.enum) ? meant.enum.map(String) : [];
-  const { type } = meant;
+  const variant: Schema = variants.find((each: Schema) => each.type !== "null") ?? schema;
+  const description = String(schema.description ?? variant.description ?? "");
+  const choices = Array.isArray(variant.enum) ? variant.enum.map(String) : [];
+  const { type } = variant;
   const kind =
     choices.length > 0
       ? "choice"

@@ -92,8 +92,8 @@ function walk(event: TargetedKeyboardEvent<HTMLElement>, workspace: Workspace): 
   if (!(target instanceof HTMLElement) || event.altKey || event.metaKey || event.shiftKey) return;
   const rows = Array.from(currentTarget.querySelectorAll(".session"));
   const row = rows.findIndex((each) => each.contains(target));
-  const own = buttonsOf(rows[row]);
-  const index = own.indexOf(target);
+  const buttons = buttonsOf(rows[row]);
+  const index = buttons.indexOf(target);
   const wanted = new Map<string, HTMLElement | undefined>(
     ctrlKey
       ? [
@@ -103,10 +103,10 @@ function walk(event: TargetedKeyboardEvent<HTMLElement>, workspace: Workspace): 
       : [
           ["ArrowDown", buttonsOf(rows[row + 1])[0]],
           ["ArrowUp", buttonsOf(rows[row - 1])[0]],
-          ["ArrowRight", own[index + 1]],
-          ["ArrowLeft", own[index - 1]],
-          ["Home", own[0]],
-          ["End", own.at(-1)],
+          ["ArrowRight", buttons[index + 1]],
+          ["ArrowLeft", buttons[index - 1]],
+          ["Home", buttons[0]],
+          ["End", buttons.at(-1)],
         ],
   );
   if (!wanted.has(key)) return;

@@ -193,16 +193,16 @@ function diagonal(code: number, width: number, height: number, light: number): s
 const shades = [0.25, 0.5, 0.75];
 
 function block(code: number, width: number, height: number): string {
-  const at = code - BLOCKS;
+  const blockIndex = code - BLOCKS;
   const part = (side: number, eighths: number): number => Math.round((side * eighths) / 8);
-  if (at === 0) return rect(0, 0, width, part(height, 4));
-  if (at <= 8) return rect(0, height - part(height, at), width, part(height, at));
-  if (at <= 15) return rect(0, 0, part(width, 16 - at), height);
-  if (at === 16) return rect(part(width, 4), 0, width - part(width, 4), height);
-  if (at <= 19) return `<rect width="${width}" height="${height}" opacity="${shades[at - 17] ?? 1}"/>`;
-  if (at === 20) return rect(0, 0, width, part(height, 1));
-  if (at === 21) return rect(width - part(width, 1), 0, part(width, 1), height);
-  const bits = quadrants[at - 22] ?? 0;
+  if (blockIndex === 0) return rect(0, 0, width, part(height, 4));
+  if (blockIndex <= 8) return rect(0, height - part(height, blockIndex), width, part(height, blockIndex));
+  if (blockIndex <= 15) return rect(0, 0, part(width, 16 - blockIndex), height);
+  if (blockIndex === 16) return rect(part(width, 4), 0, width - part(width, 4), height);
+  if (blockIndex <= 19) return `<rect width="${width}" height="${height}" opacity="${shades[blockIndex - 17] ?? 1}"/>`;
+  if (blockIndex === 20) return rect(0, 0, width, part(height, 1));
+  if (blockIndex === 21) return rect(width - part(width, 1), 0, part(width, 1), height);
+  const bits = quadrants[blockIndex - 22] ?? 0;
   const [halfX, halfY] = [part(width, 4), part(height, 4)];
   return [
     (bits & 0b1000) === 0 ? "" : rect(0, 0, halfX, halfY),

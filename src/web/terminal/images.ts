@@ -93,21 +93,21 @@ export function imageCells(row: Row, start: number, parts: (Node | string)[]): n
   const first = partAt(row[start]);
   if (first === null) return start;
   const [id, line, col] = first;
-  let at = start + 1;
-  for (; at < row.length; at++) {
-    const next = partAt(row[at]);
-    if (next === null || next[0] !== id || next[1] !== line || next[2] - col !== at - start) break;
+  let offset = start + 1;
+  for (; offset < row.length; offset++) {
+    const next = partAt(row[offset]);
+    if (next === null || next[0] !== id || next[1] !== line || next[2] - col !== offset - start) break;
   }
   const element = document.createElement("span");
   element.className = "g";
-  element.textContent = " ".repeat(at - start);
+  element.textContent = " ".repeat(offset - start);
   const length = (name: string, of: "width" | "height", less = 0): string =>
     `calc((var(--${name}${id}) - ${less})*var(--cell-${of}))`;
   element.style.background =
     `var(--i${id}) ${length("x", "width", col)} ${length("y", "height", line)}/` +
     `${length("w", "width")} ${length("h", "height")} no-repeat`;
   parts.push(element);
-  return at;
+  return offset;
 }
 
 /** The part in a cell: U+10EEEE, with image, row and column as digits. */

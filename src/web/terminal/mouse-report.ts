@@ -32,17 +32,17 @@ export interface PointerAt {
 }
 
 /** The report; null: the mode does not request it. */
-export function mouseBytes(at: PointerAt, modes: Pick<FrameModes, "mouse" | "mouseEncoding">): Uint8Array | null {
+export function mouseBytes(pointer: PointerAt, modes: Pick<FrameModes, "mouse" | "mouseEncoding">): Uint8Array | null {
   const { mouse } = modes;
   if (mouse === 0) return null;
-  if (mouse === 9 && at.kind !== "press") return null;
-  if (at.kind === "move" && (mouse === 1000 || (mouse === 1002 && at.button === null))) return null;
-  const held = (at.shiftKey ? SHIFT : 0) | (at.altKey ? ALT : 0) | (at.ctrlKey ? CTRL : 0);
+  if (mouse === 9 && pointer.kind !== "press") return null;
+  if (pointer.kind === "move" && (mouse === 1000 || (mouse === 1002 && pointer.button === null))) return null;
+  const held = (pointer.shiftKey ? SHIFT : 0) | (pointer.altKey ? ALT : 0) | (pointer.ctrlKey ? CTRL : 0);
   return encodeReport({
-    button: buttonOf(at) | (mouse === 9 ? 0 : held),
-    col: at.col + 1,
-    row: at.row + 1,
-    release: at.kind === "release",
+    button: buttonOf(pointer) | (mouse === 9 ? 0 : held),
+    col: pointer.col + 1,
+    row: pointer.row + 1,
+    release: pointer.kind === "release",
     encoding: encodings[modes.mouseEncoding],
   });
 }

@@ -293,13 +293,13 @@ export class PaneView {
     if (this.place.first_line === null || this.history.isComplete) return;
     const top = this.rows[0];
     const end = top?.line == null ? null : { line: top.line, col: top.col };
-    const at = ++this.loadsAt;
+    const loadNumber = ++this.loadsAt;
     const { scroller } = this;
     const mounted = this.history.count;
     const height = scroller.scrollHeight;
     const before = scroller.scrollTop;
     const came = await this.history.loadAbove(end).catch(() => false);
-    if (!came || at !== this.loadsAt || this.history.count === mounted) return;
+    if (!came || loadNumber !== this.loadsAt || this.history.count === mounted) return;
     // The browser's scroll anchoring keeps the view, except at the very top.
     const grown = scroller.scrollHeight - height;
     if (!this.isFollowing && Math.abs(scroller.scrollTop - before) < 1 && grown > 0)

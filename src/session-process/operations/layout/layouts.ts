@@ -97,11 +97,11 @@ async function setLayout(call: LayoutCall, wanted: WantedPanes) {
     const window = windowById(arrangement.state, call.place.window.id);
     const tree = wantedTree(wanted, panesOf(window.root));
     const inTree = panesOfTree(tree);
-    const kept = (window.floats ?? []).filter(
+    const keptFloats = (window.floats ?? []).filter(
       ({ pane, popup }) => popup || (wanted.floats === undefined && !inTree.includes(pane)),
     );
     const asked = wanted.floats ?? [];
-    const listed = [...inTree, ...asked.flatMap(({ pane }) => pane ?? []), ...kept.map(({ pane }) => pane)];
+    const listed = [...inTree, ...asked.flatMap(({ pane }) => pane ?? []), ...keptFloats.map(({ pane }) => pane)];
     for (const pane of listed) windowWith(arrangement.state, pane);
     if (new Set(listed).size < listed.length) throw new WshError("invalid_layout", "a pane is named more than once");
     const unlisted = panesIn(window).filter((pane) => !listed.includes(pane));
@@ -129,7 +129,7 @@ async function setLayout(call: LayoutCall, wanted: WantedPanes) {
         arranged(
           arrangement.state,
           window.id,
-          { root, floats: [...floats, ...kept].sort((a, b) => Number(a.popup) - Number(b.popup)) },
+          { root, floats: [...floats, ...keptFloats].sort((a, b) => Number(a.popup) - Number(b.popup)) },
           started.map(({ entry }) => entry),
           unlisted,
         ),
@@ -204,7 +204,7 @@ function arranged(
   const panes = { ...state.panes };
   for (const entry of started) panes[entry.id] = entry;
   let next: Windows = { ...state, panes };
-  const own = windowById(state, id);
+  const ownWindow = windowById(state, id);
   const order = [...panesOf(root), ...floats.map(({ pane }) => pane)];
   for (const pane of order) {
     const from = next.windows.find((window) => window.id !== id && panesIn(window).includes(pane));
@@ -214,13 +214,13 @@ function arranged(
     if (rest === null) continue;
     next = { ...rest, panes: { ...rest.panes, [pane]: entry } };
   }
-  const { panes: kept } = next;
-  const remaining = Object.fromEntries(Object.entries(kept).filter(([pane]) => !left.includes(pane)));
+  const { panes: keptFloats } = next;
+  const remaining = Object.fromEntries(Object.entries(keptFloats).filter(([pane]) => !left.includes(pane)));
   const recent = [
-    ...own.recent.filter((pane) => order.includes(pane)),
-    ...order.filter((pane) => !own.recent.includes(pane)),
+    ...ownWindow.recent.filter((pane) => order.includes(pane)),
+    ...order.filter((pane) => !ownWindow.recent.includes(pane)),
   ];
-  const { floats: _, ...rest } = own;
+  const { floats: _, ...rest } = ownWindow;
   const window = { ...rest, root, ...floatsField(floats), recent, zoomed: false };
   return putWindow({ ...next, panes: remaining }, refocused(window));
 }
