@@ -128,6 +128,11 @@ static void constants(void) {
 #else
   missing("RLIMIT_LOCKS");
 #endif
+#ifdef RLIMIT_RTTIME
+  NUMBER(RLIMIT_RTTIME);
+#else
+  missing("RLIMIT_RTTIME");
+#endif
   NUMBER(ENOENT);
   NUMBER(ECONNREFUSED);
   NUMBER(SIGURG);

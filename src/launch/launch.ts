@@ -33,9 +33,11 @@ export interface SpawnOptions {
   readonly command?: (args: readonly string[]) => string[];
 }
 
+/** Whether this is the executable, not its source. */
+const isCompiled = import.meta.dir.startsWith("/$bunfs/");
+
 /** Returns the command that runs this program with other arguments: the binary, or bun and main.ts in development. */
 export function selfCommand(args: readonly string[]): string[] {
-  const isCompiled = import.meta.dir.startsWith("/$bunfs/");
   const own = ownProgram();
   return isCompiled ? [own, ...args] : [own, resolve(import.meta.dir, "../main.ts"), ...args];
 }
@@ -44,8 +46,8 @@ export function selfCommand(args: readonly string[]): string[] {
 export function childEnv(instance: Instance, options: SpawnOptions): Record<string, string> {
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(options.env ?? process.env)) if (value !== undefined) env[name] = value;
-  // Others recognise our processes by their file, unless such variables give them other code.
-  for (const name of ["BUN_OPTIONS", "LD_PRELOAD", "LD_AUDIT"]) delete env[name];
+  // Others recognise our processes by their file, unless such variables give them other code, as tests of the source do.
+  if (isCompiled) for (const name of ["BUN_OPTIONS", "LD_PRELOAD", "LD_AUDIT"]) delete env[name];
   if (instance.configNamed) env.WSH_CONFIG = instance.configFile;
   return env;
 }
