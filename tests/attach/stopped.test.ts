@@ -95,7 +95,7 @@ describe.skipIf(!hasTmux || process.platform !== "linux")("a stopped client", ()
   });
 });
 
-test("a client that nobody could continue (its terminal's first process) is not stopped, and loses nothing", async () => {
+test("a client that no shell could continue (its terminal's first process) is not stopped, and loses nothing", async () => {
   await using wsh = new Wsh();
   await wsh.session("s");
   await using terminal = await EmulatorTerminal.attach(wsh, "s");

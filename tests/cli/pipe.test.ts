@@ -35,8 +35,8 @@ test("a file on standard input is passed to the command", async () => {
 
 test.each([
   ["a pipe", "printf 'a\\nb\\n' | $0 -c 'cat; echo end' | cat", "a\nb\nend\n"],
-  ["a pipe that comes late", "(sleep 0.3; echo late) | $0 -c cat | cat", "late\n"],
-  ["a pipe that is longer than what is read", "yes | $0 -c 'head -2' | cat", "y\ny\n"],
+  ["a late pipe", "(sleep 0.3; echo late) | $0 -c cat | cat", "late\n"],
+  ["a pipe of which only a part is read", "yes | $0 -c 'head -2' | cat", "y\ny\n"],
   ["an empty pipe", ": | $0 -c 'cat; echo end' | cat", "end\n"],
   ["nothing", "$0 -c 'cat; echo end' < /dev/null | cat", "end\n"],
 ])("%s on standard input is the command's", async (_, script, output) => {

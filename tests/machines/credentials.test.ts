@@ -36,7 +36,7 @@ test.each([
   ["another program's file", file().replace(/-+BEGIN WSH[\s\S]*/, ""), "the block WSH FLEET with"],
   ["no seed", file().replace(seed, "SAAB"), "seed is missing"],
   ["an account's JWT", file({}, { name: "m1", nats: { type: "account" } }), "does not belong to a user"],
-  ["a name that is no token of a subject", file({}, { name: "m1.>", nats: { type: "user" } }), 'name is "m1.>"'],
+  ["a name that is not one token of a subject", file({}, { name: "m1.>", nats: { type: "user" } }), 'name is "m1.>"'],
   ["a server in the clear", file({ servers: ["nats://n1.example.org:4222"] }), "cannot be read"],
   ["no server", file({ servers: [] }), "no server is named"],
   ["a role that there is not", file({ role: "root" as never }), "cannot be read"],

@@ -215,35 +215,32 @@ testFleet("the machine's audit log has each request with its caller, and refusal
   expect(results("peer.end")).toContain("unknown_method");
 });
 
-testFleet(
-  "a request that is sent again is done once, one that comes late not at all, and a huge one harms nobody",
-  async () => {
-    const nats = await rawClient("bob");
-    const boot = await bootOfM1();
-    const subject = requestSubject({ machine: "m1", user: "bob", access: "operate", operation: "exec" });
-    const runs = join(m1.dir, "replayed");
-    const body = {
-      op: "exec",
-      session: "dev",
-      input: { command: `echo run >>${runs}` },
-      caller: { kind: "cli", id: "x" },
-    };
-    const reply = (): string => `_INBOX.bob.m1.${crypto.randomUUID()}`;
-    const id = { "Wsh-Request": "replayed-1" };
-    const first = await asked(nats, subject, body, reply(), boot, id);
-    expect(first).toContain('"exit_code":0');
-    expect(await asked(nats, subject, body, reply(), boot, id)).toBe(first);
-    const other = { ...body, input: { command: `echo other >>${runs}` } };
-    expect(await asked(nats, subject, other, reply(), boot, id)).toContain("request_conflict");
-    expect(await asked(nats, subject, other, reply(), boot, { "Wsh-Deadline": "1000" })).toContain("deadline_passed");
-    for (const session of ["../x", "-oProxyCommand=touch", "a\u0000b", "m2/dev", "%2e%2e", "x".repeat(900_000)]) {
-      expect(await asked(nats, subject, { ...body, session }, reply(), boot)).toMatch(/"error"/);
-    }
-    expect(fs.readFileSync(runs, "utf8")).toBe("run\n");
-    expect((await bob.run("exec", "m1/dev", "--", "echo well")).stdout).toBe("well\n");
-    await nats.close();
-  },
-);
+testFleet("a repeated request runs once, a late one not at all, and a huge one harms no other", async () => {
+  const nats = await rawClient("bob");
+  const boot = await bootOfM1();
+  const subject = requestSubject({ machine: "m1", user: "bob", access: "operate", operation: "exec" });
+  const runs = join(m1.dir, "replayed");
+  const body = {
+    op: "exec",
+    session: "dev",
+    input: { command: `echo run >>${runs}` },
+    caller: { kind: "cli", id: "x" },
+  };
+  const reply = (): string => `_INBOX.bob.m1.${crypto.randomUUID()}`;
+  const id = { "Wsh-Request": "replayed-1" };
+  const first = await asked(nats, subject, body, reply(), boot, id);
+  expect(first).toContain('"exit_code":0');
+  expect(await asked(nats, subject, body, reply(), boot, id)).toBe(first);
+  const other = { ...body, input: { command: `echo other >>${runs}` } };
+  expect(await asked(nats, subject, other, reply(), boot, id)).toContain("request_conflict");
+  expect(await asked(nats, subject, other, reply(), boot, { "Wsh-Deadline": "1000" })).toContain("deadline_passed");
+  for (const session of ["../x", "-oProxyCommand=touch", "a\u0000b", "m2/dev", "%2e%2e", "x".repeat(900_000)]) {
+    expect(await asked(nats, subject, { ...body, session }, reply(), boot)).toMatch(/"error"/);
+  }
+  expect(fs.readFileSync(runs, "utf8")).toBe("run\n");
+  expect((await bob.run("exec", "m1/dev", "--", "echo well")).stdout).toBe("well\n");
+  await nats.close();
+});
 
 testFleet(
   "a command whose way is cut in the middle is answered by its own result, and one whose session is killed is not run again",

@@ -199,7 +199,7 @@ test("a revoked user is disconnected at once, and stays out after a restart of t
   expect((await maker.run("fleet", "revoke", "nobody", "--dir", fleet.dir)).stderr).toContain("has no member 'nobody'");
 });
 
-test("a user that is no longer admitted is told so, by the list and by doctor", async () => {
+test("the list and doctor tell a user who is no longer admitted", async () => {
   await using _m1 = await fleet.join("machine", "refused-m1");
   await using bob = await fleet.join("operate", "refused-bob");
   type Entry = { hostname: string; health: string; error?: string };

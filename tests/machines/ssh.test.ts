@@ -159,7 +159,7 @@ describe("obstacles on the remote machine", () => {
     "sshd",
     "ssh",
     "fish",
-  )("a login shell that is no POSIX shell", async () => {
+  )("a login shell other than POSIX shells", async () => {
     const fish = 'ForceCommand /usr/bin/env fish -c "$SSH_ORIGINAL_COMMAND"';
     await using machines = await (await TwoMachines.start({ sshd: [fish] })).add();
     await machines.local.ok("new", "m1/dev");

@@ -100,7 +100,7 @@ test("a person at a terminal is asked, not the client; a pending question is res
   }
 });
 
-test("a client without elicitation is told that nobody is attached", async () => {
+test("a client without elicitation learns that no terminal is attached", async () => {
   await using wsh = new McpInstance();
   const client = await wsh.client();
   await wsh.session("s");

@@ -126,7 +126,7 @@ describe("a session", () => {
 });
 
 test.each([
-  ["a session that nobody uses is dropped after a time", "mcp_idle_seconds = 1\n"],
+  ["an unused session is dropped after a time", "mcp_idle_seconds = 1\n"],
   ["a session past the limit takes the place of the oldest", "max_mcp_sessions = 2\n"],
 ])("%s", async (_, config) => {
   await using other = new McpInstance();

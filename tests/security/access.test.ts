@@ -61,8 +61,8 @@ describe("other pages and other host names", () => {
     ["a page elsewhere", { Origin: "https://evil.example" }, "origin_not_allowed"],
     ["a page on another port here", { Origin: "http://127.0.0.1:1" }, "origin_not_allowed"],
     ["a page from a file", { Origin: "null" }, "origin_not_allowed"],
-    ["what a browser calls cross-site", { "Sec-Fetch-Site": "cross-site" }, "origin_not_allowed"],
-    ["what a browser calls same-site", { "Sec-Fetch-Site": "same-site" }, "origin_not_allowed"],
+    ["a request that a browser marks cross-site", { "Sec-Fetch-Site": "cross-site" }, "origin_not_allowed"],
+    ["a request that a browser marks same-site", { "Sec-Fetch-Site": "same-site" }, "origin_not_allowed"],
   ] as const)("%s is refused on every route and method", async (_, headers, code) => {
     const answers = await Promise.all(
       routes.map(([method, path]) => raw(gateway.origin, method, path, { Host: host, ...headers })),
@@ -83,7 +83,7 @@ describe("other pages and other host names", () => {
     ["the same behind TLS", (own: string) => ({ Host: own, Origin: `https://${own}` })],
     ["a forwarded port", () => ({ Host: "localhost:9999", Origin: "http://localhost:9999" })],
     ["a program without an origin", (own: string) => ({ Host: own })],
-    ["what the person typed", (own: string) => ({ Host: own, "Sec-Fetch-Site": "none" })],
+    ["an address that the person typed", (own: string) => ({ Host: own, "Sec-Fetch-Site": "none" })],
   ] as const)("%s is let in", async (_, headers) => {
     expect((await raw(gateway.origin, "GET", "/sessions", headers(host))).status).toBe(200);
   });

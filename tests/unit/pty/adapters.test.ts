@@ -190,7 +190,7 @@ describe.each(adapters)("$adapter", ({ opened, can }) => {
     expect(complete).toBeGreaterThanOrEqual(can.throttle ? rounds : 1);
   });
 
-  test("output that nobody reads while the program ends is kept", async () => {
+  test("unread output of a program that ends is kept", async () => {
     const script = `stty -echo -opost; head -c ${QUANTUM_BYTES} /dev/zero; read go; printf '%01000d' 0; exit 3`;
     using program = await start(script, { hold: true });
     await until("a quantum was delivered", () => program.received === QUANTUM_BYTES);
@@ -294,7 +294,7 @@ describe.each(adapters)("$adapter", ({ opened, can }) => {
     await program.shows("130-still-here\r\n");
   });
 
-  test("Ctrl-C reaches a flood that nobody reads", async () => {
+  test("Ctrl-C reaches an unread flood", async () => {
     using program = await start("", { ...shell, hold: true });
     await program.shows("READY> ");
     await program.type("yes\r");

@@ -25,7 +25,7 @@ const corpus: Readonly<Record<string, string>> = {
   "erasing and inserting":
     "aaaaaaaaaa\r\nbbbbbbbbbb\r\ncccc\x1b[2;3H\x1b[2P\x1b[3@\x1b[L\x1b[4M\x1b[43m\x1b[K\x1b[1;3H\x1b[4X\x1b[5b\x1b[1J\x1b[2S\x1b[T",
   "scrolled lines": `${Array.from({ length: 20 }, (_, i) => `line ${i} \x1b[3${i % 8}mcolour\x1b[m`).join("\r\n")}\x1b[A`,
-  "bytes that are no UTF-8": "a\xff",
+  "bytes other than UTF-8": "a\xff",
 };
 
 const SHOW = { rows: 6, cols: 20 };
