@@ -15,7 +15,7 @@ import { Wsh } from "../support/wsh.ts";
 
 const full = process.env.WSH_TEST_FULL === "1";
 const seed = Number(process.env.WSH_RUN_SEED ?? (full ? Date.now() % 1_000_000 : 7));
-const rounds = full ? 400 : 15;
+const rounds = full ? 120 : 15;
 const ROWS = 24;
 const COLS = 60;
 const script = join(import.meta.dir, "../fixtures/print-lines.sh");
