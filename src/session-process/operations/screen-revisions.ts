@@ -1,7 +1,8 @@
 /**
  * The screens that a pane has shown since a caller began to follow it (`screen.get` with `each`), so that one which is
  * replaced before the caller looks again is seen too. Kept from the first such call until FOLLOWED_MS after the last,
- * and only the newest within MAX_SIZE: a pane that nobody follows pays nothing, one that floods forgets the oldest.
+ * and only the newest within MAX_SIZE and a share of the time: a pane that nobody follows pays nothing, one that floods
+ * forgets the oldest.
  */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
@@ -13,6 +14,9 @@ const FOLLOWED_MS = 5_000;
 /** Size of all kept screens of a pane, in characters; each span with a style counts SPAN_SIZE more. */
 const MAX_SIZE = 1_000_000;
 const SPAN_SIZE = 30;
+/** Work of keeping screens: at once, in ms, and its share of the time in a flood, which a large screen would slow down. */
+const BURST_MS = 400;
+const SHARE = 0.05;
 
 type Revision = NonNullable<OperationOutput<"screen.get">["earlier"]>[number];
 
@@ -22,6 +26,8 @@ class ScreenRevisions {
   private size = 0;
   private readonly ends: readonly (() => void)[];
   private timer: Timer | undefined;
+  private budget = BURST_MS;
+  private lastAt = performance.now();
 
   constructor(
     private readonly pane: Pane,
@@ -63,6 +69,15 @@ class ScreenRevisions {
   }
 
   private add(): void {
+    const began = performance.now();
+    this.budget = Math.min(BURST_MS, this.budget + (began - this.lastAt) * SHARE);
+    this.lastAt = began;
+    if (this.budget <= 0) return;
+    this.keep();
+    this.budget -= performance.now() - began;
+  }
+
+  private keep(): void {
     const { pane, format } = this;
     const { outputCursor: output_cursor, activity } = pane;
     const revision = { ...shownScreen(pane.terminal, format), output_cursor, generation: activity.generation };
