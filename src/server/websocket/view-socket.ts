@@ -157,7 +157,7 @@ export class ViewSocket implements WebSocketEndpoint {
     const { keys, context } = this.options;
     const { bindings, pageKeys, ...bound } = await keys(isTolerant);
     // The person's bindings reveal more than a caller with one session may know.
-    const own = context.caller.only === undefined ? defined({ bindings, told: pageKeys }) : {};
+    const own = context.caller.only === undefined ? defined({ bindings, pageKeys }) : {};
     return { ...bound, ...own, ...(prefix ? {} : { prefix: null }) };
   }
 
