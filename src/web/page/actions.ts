@@ -65,7 +65,7 @@ function paneActions(workspace: Workspace): PageAction[] {
       name,
       detail: "pane",
       isDestructive: true,
-      run: () => (workspace.open.value = wanted),
+      run: () => (workspace.open.value = { ...wanted }),
       ...defined({ key }),
     };
   };
@@ -73,7 +73,7 @@ function paneActions(workspace: Workspace): PageAction[] {
   const open = (name: string, what: OpenDialog): PageAction => ({
     name,
     detail: "session",
-    run: () => (workspace.open.value = what),
+    run: () => (workspace.open.value = { ...what }),
   });
   return [
     act("Split to the right", "split_pane", { direction: "right", focus: true }, "%"),

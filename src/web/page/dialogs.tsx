@@ -12,8 +12,11 @@ import type { Workspace } from "./workspace.ts";
 
 export function Dialogs({ workspace }: { readonly workspace: Workspace }) {
   const open = workspace.open.value;
-  // The kind is the key: a dialog that directly follows another needs a new element to be shown.
-  return open === null ? null : <Dialog key={open.kind} open={open} workspace={workspace} />;
+  const last = useRef({ open, count: 0 });
+  if (last.current.open !== open) last.current = { open, count: last.current.count + 1 };
+  // A dialog that directly follows another needs a new element to be shown, also one of the same kind: it is asked for
+  // before the browser reports that the other was closed.
+  return open === null ? null : <Dialog key={last.current.count} open={open} workspace={workspace} />;
 }
 
 function Dialog({ open, workspace }: { readonly open: OpenDialog; readonly workspace: Workspace }) {
