@@ -1,6 +1,7 @@
 /** Typical tmux calls of agent teams and scripts, through `wsh tmux` in one session. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { stopProcess } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -130,10 +131,14 @@ test("the calls of an agent team: panes beside the caller's, in place, with thei
   const ends = join(wsh.dir, "ends");
   await at("pipe-pane", "-t", piped, `sort -r >${ends}`, ";", "send-keys", "-t", piped, "1", "Enter");
   await until("the line", async () => (await at("capture-pane", "-p", "-t", piped)).includes("1\n1"));
+  // Also when its process learns of the new program after the end was asked for.
+  const carrier = wsh.processes().find(({ command }) => command.endsWith("tmux pipe-pane"))?.pid ?? 0;
+  await stopProcess(carrier);
   await at("respawn-pane", "-k", "-t", piped, "echo 2; exec cat");
   await until("the next program", async () => (await at("capture-pane", "-p", "-t", piped)).startsWith("2"));
   expect(await at("display-message", "-p", "-t", piped, "#{pane_pipe}")).toBe("1");
   await at("pipe-pane", "-t", piped);
+  process.kill(carrier, "SIGCONT");
   await until("what the command prints at its end", async () =>
     (await Bun.file(ends).text()).replace(/[^12]/g, "").startsWith("211"),
   );

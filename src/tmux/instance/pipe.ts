@@ -60,18 +60,25 @@ export async function carryPipe(
           opened.resume();
         });
       },
-      close: () => void follow(pane),
+      close() {
+        following = follow();
+      },
     });
     return opened;
   };
+  /** The id that tmux's callers know, and those that the pane has had. */
+  const known = state.read().panes[first] ?? first;
+  const followed = new Set([first]);
+  let following: Promise<void> | null = null;
   let connection = await open(first, false);
-  /** Follows a pane that is started again: it has a new id, to which the state moves the pipe. */
-  async function follow(ended: string): Promise<void> {
+  /** Follows a pane that is started again: it has a new id, which the state has, also after the pipe's end is asked for. */
+  async function follow(): Promise<void> {
     const until = Date.now() + FOLLOW_MS;
     do {
-      const next = Object.entries(state.read().pipes).find(([pane, pid]) => pid === process.pid && pane !== ended);
+      const next = Object.entries(state.read().panes).find(([pane, id]) => id === known && !followed.has(pane))?.[0];
       if (next !== undefined) {
-        connection = await open(next[0], true);
+        followed.add(next);
+        connection = await open(next, true);
         return;
       }
       await state.changed();
@@ -84,8 +91,15 @@ export async function carryPipe(
       for await (const bytes of child.stdout) connection.sendBytes(messageTypes.input, bytes);
     await child.exited;
   })();
-  // An answer arrives after everything that the pane printed before it.
-  const ended = once(process, "SIGTERM").then(() => connection.request("session.get", {}, sessions.context));
+  // An answer arrives after everything that the pane printed before it. Of one that was just started again it is the new
+  // program's.
+  const printed = (): Promise<unknown> => connection.request("session.get", {}, sessions.context);
+  const ended = once(process, "SIGTERM").then(() =>
+    printed().catch(async () => {
+      await following;
+      return printed();
+    }),
+  );
   // The starting process waits for this line.
   fs.writeSync(1, "\n");
   await Promise.race([carried, ended.catch(() => {})]);
