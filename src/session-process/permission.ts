@@ -23,7 +23,7 @@ import type { Settings } from "../settings/table.ts";
 
 /** Time for which a person is asked, in ms: an agent's host rarely lets a call run longer. */
 const ASKED_MS = 120_000;
-/** Characters of a call's input shown in the dialog: some screens, which the person can scroll. */
+/** Longest input of a call, in characters, about which a dialog asks: some screens, which the person can scroll. */
 const SHOWN_INPUT = 4_000;
 /** The same for a notice, which has one line. */
 const NOTICED_INPUT = 160;
@@ -34,11 +34,11 @@ const ALWAYS = "Always, everywhere";
 const REFUSE = "No";
 
 /**
- * Operations that an agent may use in any session: asking its person, offering a line that the person runs or deletes,
- * waiting, and reporting its own state. For a private session, the answer to `session.get` is only its name.
+ * Operations that an agent may use in any session: asking its person, cancelling its own questions, waiting, and
+ * reporting its own state. Not offering a line: it reaches what the person types, and its errors quote that. For a private session, the answer to `session.get` is only its name.
  */
 const free: ReadonlySet<string> = new Set([
-  ...["ask", "ask.cancel", "ask.person", "prompt.offer", "process.wait", "agent.report", "session.get"],
+  ...["ask", "ask.cancel", "ask.person", "process.wait", "agent.report", "session.get"],
 ]);
 
 export interface PermissionPort {
@@ -155,16 +155,21 @@ export class Permission {
     const began = performance.now();
     const whose = other === null ? "Its owner is unknown." : `It belongs to ${ownerText(other)}.`;
     const isAttached = session.questions.person().people > 0;
+    const canAnswer = isAttached || this.isNoticed();
+    const text = JSON.stringify(readable(input));
+    const most = isAttached ? SHOWN_INPUT : NOTICED_INPUT;
+    // Nobody allows what cannot be seen.
+    if (canAnswer && text.length > most) throw tooLong(session.name, agent, name, text.length, most);
+    const shown = text.slice(0, most);
     // A notice has room for three answers, and shows too little for the unlimited one.
     const choices = isAttached ? [ONCE, SESSION, ALWAYS, REFUSE] : [ONCE, SESSION, REFUSE];
-    const asker = { id: callerIdentity(caller), label: agent.name };
-    const canAnswer = isAttached || this.isNoticed();
+    const asker = { id: callerIdentity(caller), label: agent.name, agent: agent.name };
     if (canAnswer) waits?.({ session: session.name, until: Date.now() + ASKED_MS });
     const result = await session.questions.ask(
       {
         // A notice shows only the question.
-        question: `Let ${agent.name} act on '${session.name}'${isAttached ? "" : `: ${name} ${wanted(input, NOTICED_INPUT)}`}?`,
-        detail: `${summary}.\n${wanted(input)}\n${whose}`,
+        question: `Let ${agent.name} act on '${session.name}'${isAttached ? "" : `: ${name} ${shown}`}?`,
+        detail: `${summary}.\n${shown}\n${whose}`,
         kind: "choice",
         choices,
         multiple: false,
@@ -193,17 +198,18 @@ export class Permission {
   }
 }
 
-/** The call's input, as far as a dialog has room for it. */
-function wanted(input: unknown, most = SHOWN_INPUT): string {
-  const text = JSON.stringify(readable(input));
-  return text.length > most ? `${text.slice(0, most)} … (${text.length} characters)` : text;
-}
-
 /** Bytes that a call types, shown as text. */
 function readable(input: unknown): unknown {
   if (typeof input !== "object" || input === null) return input ?? {};
   const isBytes = "encoding" in input && input.encoding === "base64" && "data" in input;
   return isBytes ? Buffer.from(String(input.data), "base64").toString() : input;
+}
+
+function tooLong(session: string, agent: Owner, operation: string, length: number, most: number): WshError {
+  const why = `its input is too long to be shown to a person: ${length} characters, at most ${most}`;
+  return new WshError("access_denied", `${agent.name} may not ${operation} in '${session}': ${why}`, {
+    hint: "Use a session of your own, or send less at a time.",
+  });
 }
 
 function refusal(session: string, agent: Owner, operation: string, other: Owner | null, isAlone: boolean): WshError {

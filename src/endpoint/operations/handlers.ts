@@ -1,7 +1,7 @@
 /** Handlers of the operations on a session as a whole, whichever process serves it; a missing one does not compile. */
 import { requireAllSessions } from "../../operations/rights.ts";
 import { type Caller, callerIdentity, callerLabel, NOTICE_TOKEN } from "../../protocol/caller.ts";
-import { ownerOf } from "../../protocol/owner.ts";
+import { agentOfCaller, ownerOf } from "../../protocol/owner.ts";
 import type { Party } from "../../session/questions/types.ts";
 import type { SessionHandlers } from "./context.ts";
 import { elementHandlers } from "./drawing.ts";
@@ -52,7 +52,10 @@ export const sessionHandlers: SessionHandlers = {
     return { session: session.name, ...result };
   },
   "ask.list": ({ questions }) => questions.list(),
-  "ask.cancel": ({ name, questions }, { ask_id }) => ({ session: name, ...questions.cancel(ask_id) }),
+  "ask.cancel": ({ name, questions }, { ask_id }, { caller }) => ({
+    session: name,
+    ...questions.cancel(ask_id, agentOfCaller(caller)),
+  }),
   "ask.answer": ({ name, questions }, { ask_id, answer }, { caller }) => ({
     session: name,
     ...questions.answerBy(ask_id, answer, { ...partyOf(caller), isNotice: caller.via?.token === NOTICE_TOKEN }),
@@ -67,5 +70,6 @@ export const sessionHandlers: SessionHandlers = {
 };
 
 function partyOf(caller: Caller): Party {
-  return { id: callerIdentity(caller), label: callerLabel(caller) };
+  const agent = agentOfCaller(caller);
+  return { id: callerIdentity(caller), label: agent ?? callerLabel(caller), agent };
 }

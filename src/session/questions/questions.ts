@@ -31,6 +31,11 @@ const STATE_MS = 1_000;
  * notice it.
  */
 const GUARD_MS = 300;
+/**
+ * The same, for a dialog that follows another one which ended by itself while it was shown, in ms: what the person was
+ * about to press was meant for that one.
+ */
+const REPLACED_GUARD_MS = 1_000;
 
 export class Questions implements Answers {
   private readonly pending: PendingQuestions;
@@ -41,6 +46,8 @@ export class Questions implements Answers {
   /** A question being completed: a secret on its way to the program, or a returned hand-over. */
   private busy: OpenQuestion | null = null;
   private typedAt = Number.NEGATIVE_INFINITY;
+  /** Time at which a dialog that was shown ended by itself. */
+  private replacedAt = Number.NEGATIVE_INFINITY;
   /** Time of the last attach, key or click. */
   private actedAt = Number.NEGATIVE_INFINITY;
   private people = 0;
@@ -89,9 +96,16 @@ export class Questions implements Answers {
     return this.pending.answer(id, maxWaitMs, signal);
   }
 
-  /** @throws WshError question_not_found, also for an ended one */
-  cancel(id: string): QuestionResult {
-    return this.pending.close(this.pending.find(id), { state: "closed", decided_by: "cancelled" });
+  /**
+   * @param by the agent that cancels; null: a person or a program
+   * @throws WshError question_not_found, also for an ended one; access_denied for another's question
+   */
+  cancel(id: string, by: string | null = null): QuestionResult {
+    const entry = this.pending.find(id);
+    const { agent = null, label } = entry.asker;
+    if (by !== null && by !== agent)
+      throw new WshError("access_denied", `an agent cancels only its own questions: ${label} asked '${id}'`);
+    return this.pending.close(entry, { state: "closed", decided_by: "cancelled" });
   }
 
   /**
@@ -212,7 +226,10 @@ export class Questions implements Answers {
   /** A question has ended. */
   private ended(entry: OpenQuestion, end: AskEnd): void {
     this.happened(entry, end);
-    if (this.open?.entry === entry) this.shut();
+    if (this.open?.entry === entry) {
+      if (this.pressing === null) this.replacedAt = this.port.clock.now();
+      this.shut();
+    }
     if (this.given === entry) this.given = null;
     this.port.waiting(this.pending.all.length);
     this.next();
@@ -256,7 +273,7 @@ export class Questions implements Answers {
     if (this.open !== null || this.given !== null || this.opening !== null) return;
     const [entry] = this.pending.all;
     if (entry === undefined || this.port.people() === 0) return;
-    const rest = this.typedAt + PAUSE_MS - clock.now();
+    const rest = Math.max(this.typedAt, this.replacedAt) + PAUSE_MS - clock.now();
     if (rest > 0) {
       this.opening = clock.after(rest, () => {
         this.opening = null;
@@ -283,13 +300,15 @@ export class Questions implements Answers {
 
   private show(entry: OpenQuestion, secret: SecretPrompt | null): void {
     const state = dialogState(entry.question);
-    this.open = { entry, state, live: false, secret, timer: this.guard(entry) };
+    const isReplacing = this.port.clock.now() - this.replacedAt < PAUSE_MS + REPLACED_GUARD_MS;
+    const guardMs = isReplacing ? REPLACED_GUARD_MS : GUARD_MS;
+    this.open = { entry, state, live: false, secret, guardMs, timer: this.guard(entry, guardMs) };
     this.port.changed();
   }
 
   /** Ends the guard of a dialog after a pause. */
-  private guard(entry: OpenQuestion): Disposable {
-    return this.port.clock.after(GUARD_MS, () => {
+  private guard(entry: OpenQuestion, guardMs: number): Disposable {
+    return this.port.clock.after(guardMs, () => {
       if (this.open?.entry !== entry) return;
       this.open.live = true;
       this.port.changed();
@@ -309,7 +328,7 @@ export class Questions implements Answers {
     if (!open.live) {
       if (!typesOn(event)) return;
       open.timer[Symbol.dispose]();
-      open.timer = this.guard(open.entry);
+      open.timer = this.guard(open.entry, open.guardMs);
       return;
     }
     const step = act(open.entry.question, open.state, event, layoutDialog(content, this.size));

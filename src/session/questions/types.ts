@@ -31,6 +31,8 @@ export interface Party {
   /** Null: several programs share it and cannot be distinguished. */
   readonly id: string | null;
   readonly label: string;
+  /** The AI agent that it is or acts for, if any. */
+  readonly agent?: string | null;
 }
 
 /** A result without the session's name, which may change meanwhile. */
@@ -61,6 +63,8 @@ export interface ShownQuestion {
   state: DialogState;
   /** Whether keys answer. */
   live: boolean;
+  /** Time without a key until it is live, in ms. */
+  readonly guardMs: number;
   /** The reader of the secret. */
   readonly secret: SecretPrompt | null;
   /** Timer that ends the guard. */

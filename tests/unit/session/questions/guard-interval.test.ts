@@ -6,9 +6,10 @@ import { manualClock } from "../../../support/manual-clock.ts";
 
 function scene(kind: "confirm" | "text" = "confirm") {
   const clock = manualClock();
+  let asks = 0;
   const questions = new Questions({
     clock,
-    newId: () => "q",
+    newId: () => (asks++ === 0 ? "q" : `q${asks}`),
     people: () => 1,
     secrets: { prompt: async () => null, type: async () => false },
     programState: () => "running",
@@ -36,6 +37,32 @@ test("each key and paste restarts the guard, and one after it answers", async ()
   type("n");
   expect(await asked).toMatchObject({ answered_by: "terminal", answer: false });
   expect(clock.timers()).toBe(0);
+});
+
+test("what was meant for a dialog that ended by itself answers none that follows it, and an agent cancels only its own", async () => {
+  const { clock, questions, asked, type } = scene("text");
+  const robot = { id: null, label: "robot", agent: "robot" };
+  const ask = { question: "Allow it?", kind: "confirm", timeout_ms: 60_000, max_wait_ms: 30_000 } as Ask;
+  const second = questions.ask(ask, robot, "@1", new AbortController().signal);
+  const states = () => questions.list().map(({ state }) => state);
+  expect(() => questions.cancel("q", "robot")).toThrow("an agent cancels only its own questions");
+  clock.pass(300);
+  questions.cancel("q");
+  await asked;
+  clock.pass(599);
+  expect(states()).toEqual(["queued"]);
+  clock.pass(1);
+  expect(states()).toEqual(["open"]);
+  for (const typed of ["\x1b[A", "\r", "y", "\x1b[A", "\r"]) {
+    clock.pass(400);
+    type(typed);
+  }
+  clock.pass(999);
+  type("y");
+  expect(states()).toEqual(["open"]);
+  clock.pass(1_000);
+  type("n");
+  expect(await second).toMatchObject({ answered_by: "terminal", answer: false });
 });
 
 test("neither the mouse nor a dismissal restarts it", async () => {
