@@ -311,7 +311,7 @@ test("processes that an agent leaves behind, or has wsh run, count as the agent'
   const send = `${self} -L ${wsh.instance.name} send theirs`;
   fs.writeFileSync(
     leave,
-    `#!/bin/bash\nuntil [ "$(ps -o ppid= -p $$)" -eq 1 ]; do sleep 0.02; done\n${send} "$1" >$2.new 2>&1; mv $2.new $2\n`,
+    `#!/bin/bash\n>$2.begun\nuntil [ "$(ps -o ppid= -p $$)" -eq 1 ]; do sleep 0.02; done\n${send} "$1" >$2.new 2>&1; mv $2.new $2\n`,
     { mode: 0o700 },
   );
   const bare = `env -i PATH="$PATH" XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR" XDG_STATE_HOME="$XDG_STATE_HOME" HOME="$HOME"`;
@@ -328,7 +328,9 @@ test("processes that an agent leaves behind, or has wsh run, count as the agent'
     "Enter",
   );
   await wsh.ok("send", "plain", left("person", bare), "--keys", "Enter");
-  await byAgent("new", "ends", "--", "bash", "--norc", "-c", `${left("ended", bare)}; sleep 0.1`);
+  // Its program ends once the process that it leaves has a session of its own: the end of the pane would end it before.
+  const begun = `until [ -e ${at("ended")}.begun ]; do sleep 0.02; done`;
+  await byAgent("new", "ends", "--", "bash", "--norc", "-c", `${left("ended", bare)}; ${begun}`);
   // A program with the name of a server.
   fs.writeFileSync(join(wsh.dir, "wsh"), `#!/bin/bash\n${send} by-name >${at("name")} 2>&1\n`, {
     mode: 0o700,
@@ -347,7 +349,7 @@ test("processes that an agent leaves behind, or has wsh run, count as the agent'
   fs.writeFileSync(chosen, `[[on]]\nevent = "session_created"\nrun = ${JSON.stringify(run("config"))}\n`);
   await byAgentWith({ WSH_CONFIG: chosen }, "-L", "its", "new", "x");
   const names = ["variable", "beside", "ended", "name", "hook", "config"];
-  await until("all have been answered", () => [...names, "person"].every((name) => fs.existsSync(at(name))));
+  for (const name of [...names, "person"]) await until(`the answer to '${name}'`, () => fs.existsSync(at(name)));
   await byAgent("-L", "its", "kill", "x");
   const answers = Object.fromEntries(names.map((name) => [name, fs.readFileSync(at(name), "utf8")]));
   for (const [name, text] of Object.entries(answers))
