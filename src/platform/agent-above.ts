@@ -50,8 +50,8 @@ export function agentAbove(pid: number): string | null {
     if (agentMatch !== null) return agentMatch.name;
     const role = inPane === null ? ourRole(stat.pid, args) : null;
     if (role !== null) {
-      const [top, starter, named] = [below, stat.pid, owner];
-      inPane = () => (top === null ? null : agentOfPane(top, starter, named));
+      const [top, starter, paneOwner] = [below, stat.pid, owner];
+      inPane = () => (top === null ? null : agentOfPane(top, starter, paneOwner));
       if (role === "certain") return inPane();
     }
     const env = listeners?.environment(stat.pid) ?? [];
@@ -165,8 +165,9 @@ function isOurs(pid: number, args: readonly string[]): boolean {
 }
 
 /**
- * A session process or a server: the agent that started it does not own its panes and hooks. Of one that hides its
- * memory, as a signer of receipts does, the file cannot be read; another program can hide in the same way.
+ * Whether a process is a session process or a server: the agent that started it does not own its panes and hooks.
+ * `probable`: its file cannot be read, because it hides its memory, as a signer of receipts does. Another program can
+ * hide in the same way.
  */
 function ourRole(pid: number, args: readonly string[]): "certain" | "probable" | null {
   const index = args.findIndex((arg) => program.test(arg));

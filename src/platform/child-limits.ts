@@ -7,7 +7,7 @@
  *
  * File locks (`ulimit -x`), which Linux has not enforced since 2.4: the soft limit encodes the session's process, the
  * pane, and whether an AI agent owns the pane. A program keeps the value even if it leaves its parent, its terminal
- * and its environment. What it changes is told by the hard limits, which no program can raise again:
+ * and its environment. The hard limits, which no program can raise again, show what it has changed:
  * - All processes below one of ours have a hard limit of file locks of at most HIGHEST: one without a mark has removed it.
  * - The program of a pane has its mark in the hard limits of file locks and of realtime processor time (2^52 µs are 142
  *   years), whose sum is fixed: who lowers one for another pane's mark cannot raise the other. It is set on the running

@@ -121,7 +121,7 @@ function actFor(agent: string | null): void {
   else process.env.WSH_AGENT = agent;
 }
 
-/** What an agent starts is that agent's, whatever owners its specification names. */
+/** An agent owns all that it starts, regardless of the owners that the specification names. */
 function ownedBy(agent: string | null, spec: SessionSpec): SessionSpec {
   if (agent === null) return spec;
   const owner = { kind: "agent", name: agent } as const;

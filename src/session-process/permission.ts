@@ -35,7 +35,8 @@ const REFUSE = "No";
 
 /**
  * Operations that an agent may use in any session: asking its person, cancelling its own questions, waiting, and
- * reporting its own state. Not offering a line: it reaches what the person types, and its errors quote that. For a private session, the answer to `session.get` is only its name.
+ * reporting its own state. Offering a line is not among them: it changes what the person types, and its errors quote
+ * that. For a private session, the answer to `session.get` is only its name.
  */
 const free: ReadonlySet<string> = new Set([
   ...["ask", "ask.cancel", "ask.person", "process.wait", "agent.report", "session.get"],

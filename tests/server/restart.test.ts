@@ -144,7 +144,7 @@ test("a server whose first socket is deleted a moment before its second does not
   const { httpSocket } = wsh.instance;
   fs.rmSync(httpSocket.replace(/sock$/, "lock"));
   fs.rmSync(httpSocket);
-  await until("the server", async () => (await wsh.fetch("/health", { keepalive: false }).catch(() => null))?.ok);
+  await until("the server", () => wsh.isServing());
   expect(wsh.servers()).toEqual([pid]);
 });
 
@@ -168,10 +168,7 @@ test("the runtime directory is deleted under everything, and everything returns"
   for (const { name, id, pid } of made) expect(await http.session(name)).toMatchObject({ id, pid });
   await until("its screen", async () => (await wsh.run("screen", "one")).stdout.includes("kept"));
   // Its open connections have answered so far. Until it listens again, another one may take its place.
-  await until(
-    "the server to listen",
-    async () => (await wsh.fetch("/health", { keepalive: false }).catch(() => null))?.ok,
-  );
+  await until("the server to listen", () => wsh.isServing());
   expect(wsh.servers()).toHaveLength(1);
   expect((await wsh.run("server", "--bind", "none")).stderr).toContain("already");
   const third = await http.create({ name: "three" });

@@ -75,10 +75,7 @@ export class Gateway extends Wsh {
       return info.pid === child.pid ? (info.addresses?.[0] ?? "none") : null;
     });
     // It prints its address before it accepts connections. A kept connection may lead to an earlier server.
-    await until(
-      "the server to answer",
-      async () => (await this.fetch("/health", { keepalive: false }).catch(() => null))?.ok,
-    );
+    await until("the server to answer", () => this.isServing());
   }
 
   get logFile(): string {

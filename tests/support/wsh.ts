@@ -157,7 +157,7 @@ export class Wsh implements AsyncDisposable {
     const child = this.spawn(["server", "--bind", "none", ...args]);
     await until("the server to answer", async () => {
       if (child.exitCode !== null) throw new Error(`the server ended: ${await new Response(child.stderr).text()}`);
-      return (await this.fetch("/health", { keepalive: false }).catch(() => null))?.ok;
+      return this.isServing();
     });
     return {
       pid: child.pid,
@@ -166,6 +166,11 @@ export class Wsh implements AsyncDisposable {
         await child.exited;
       },
     };
+  }
+
+  /** Whether a server answers a new connection. */
+  async isServing(): Promise<boolean> {
+    return (await this.fetch("/health", { keepalive: false }).catch(() => null))?.ok === true;
   }
 
   /** Starts a server that listens on a free TCP port, and returns its address. */

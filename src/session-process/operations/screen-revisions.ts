@@ -1,15 +1,15 @@
 /**
- * The screens that a pane has shown since a caller began to follow it (`screen.get` with `each`), so that one which is
- * replaced before the caller looks again is seen too. Kept from the first such call until FOLLOWED_MS after the last,
- * and only the newest within MAX_SIZE and a share of the time: a pane that nobody follows pays nothing, one that floods
- * forgets the oldest.
+ * The screens that a pane has shown since a caller began to follow it (`screen.get` with `each`), so that the caller
+ * also sees those that are replaced before it looks again. They are kept from the first such call until FOLLOWED_MS
+ * after the last one, up to MAX_SIZE and for a share of the time: a flood drops the oldest, and a pane that nobody
+ * follows costs nothing.
  */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
 import type { Format } from "../../protocol/screen.ts";
 import { shownScreen } from "./shown-screen.ts";
 
-/** Time without a call after which screens are no longer kept, in ms. */
+/** How long screens are kept after the last call, in ms. */
 const FOLLOWED_MS = 5_000;
 /** Size of all kept screens of a pane, in characters; each span with a style counts SPAN_SIZE more. */
 const MAX_SIZE = 1_000_000;
