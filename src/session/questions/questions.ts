@@ -104,7 +104,9 @@ export class Questions implements Answers {
     const entry = this.pending.find(id);
     const { agent = null, label } = entry.asker;
     if (by !== null && by !== agent)
-      throw new WshError("access_denied", `an agent cancels only its own questions: ${label} asked '${id}'`);
+      throw new WshError("access_denied", `an agent cancels only its own questions: ${label} asked '${id}'`, {
+        hint: "Leave it to the person.",
+      });
     return this.pending.close(entry, { state: "closed", decided_by: "cancelled" });
   }
 
