@@ -260,6 +260,7 @@ export const checkpointOperations = [
     name: "checkpoint.forget",
     scope: "server",
     access: "admin",
+    ends: "data",
     summary: "Delete the checkpoints, labelled ones too, of a session that is not running, or of all such sessions",
     input: v.object({
       session: v.optional(TargetSchema),

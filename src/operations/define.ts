@@ -65,6 +65,14 @@ export interface Operation<
    */
   readonly forAgents?: "own" | "stored";
   /**
+   * Whose objects a `layout` or `session` operation changes, for the permission that an AI agent needs of their owners:
+   * the target's pane; all panes of its window; these and the session; all panes of the session and the session itself.
+   * Absent: the session.
+   */
+  readonly affects?: "pane" | "panes" | "window" | "session";
+  /** It ends programs of the session, or ends or deletes something else: a person's own line is confirmed first. */
+  readonly ends?: "programs" | "data";
+  /**
    * The right of `wsh grant` that permits it, within the grant (cli/grant/rules.ts). Without one, no grant permits it.
    */
   readonly grant?: GrantRight;

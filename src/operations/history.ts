@@ -107,6 +107,7 @@ export const historyOperations = [
     name: "history.delete",
     scope: "server",
     access: "admin",
+    ends: "data",
     machineIn: "session",
     summary: "Delete commands and their output from the history",
     input: HistoryDeleteSchema,

@@ -63,6 +63,8 @@ export const paneOperations = [
     name: "pane.close",
     scope: "layout",
     access: "operate",
+    affects: "pane",
+    ends: "programs",
     grant: "own-panes",
     summary: "End a pane's program and give its room to its neighbours; the last pane ends the session",
     input: NothingSchema,
@@ -91,6 +93,7 @@ export const paneOperations = [
     name: "pane.resize",
     scope: "layout",
     access: "operate",
+    affects: "window",
     summary: "Resize a pane",
     input: v.object({
       direction: optional(side, "move a border of the pane in this direction"),
@@ -110,6 +113,7 @@ export const paneOperations = [
     name: "pane.float",
     scope: "layout",
     access: "operate",
+    affects: "window",
     summary: "Make a pane float above the tiled ones, or tile it; move, hide or show a floating pane",
     input: v.object({
       on: optional(v.boolean(), "float or tile it; absent: toggle, or by the rest"),
@@ -127,6 +131,7 @@ export const paneOperations = [
     name: "popup.open",
     scope: "layout",
     access: "operate",
+    affects: "window",
     lasts: "program",
     summary: "Run a program in a popup above the target's window, which gets all keys and closes when it ends",
     input: v.object({
@@ -156,6 +161,7 @@ export const paneOperations = [
     name: "pane.zoom",
     scope: "layout",
     access: "operate",
+    affects: "window",
     summary: "Zoom the active pane, or unzoom it",
     input: v.object({ on: optional(v.boolean(), "absent: toggle") }),
     output: ArrangementSchema,
@@ -167,6 +173,7 @@ export const paneOperations = [
     name: "pane.swap",
     scope: "layout",
     access: "operate",
+    affects: "window",
     summary: "Swap two panes",
     input: v.object({
       with: described(v.string(), "the other pane as a target, or left, right, up, down, next, previous, last"),
@@ -197,6 +204,7 @@ export const paneOperations = [
     name: "pane.update",
     scope: "layout",
     access: "operate",
+    affects: "pane",
     grant: "own-panes",
     summary:
       "Change a pane's title, and whether it is kept after its program exits; a kept pane whose program has exited is closed",
@@ -210,6 +218,8 @@ export const paneOperations = [
     name: "pane.respawn",
     scope: "layout",
     access: "operate",
+    affects: "pane",
+    ends: "programs",
     summary: "Restart a pane's program, or start another one",
     input: v.object(ProgramFields),
     output: v.object({ ...ArrangementSchema.entries, ended: EndedField }),

@@ -11,49 +11,10 @@ import { type Access, type Acting, accessCovers, type Caller } from "../protocol
 import { WshError } from "../protocol/errors.ts";
 import { agentOfCaller } from "../protocol/owner.ts";
 import type { Operation } from "./define.ts";
+import { peerRequest, streamRequests } from "./peer-requests.ts";
 
 /** The requested operation, as the table of operations describes it. */
 type RequestedOperation = Pick<Operation, "name" | "access" | "scope" | "forOneSession" | "shared">;
-
-/**
- * Requests to a session's process besides operations, and the access that each requires, for callers outside this
- * account. All other requests are for processes of this account. A request that changes something also checks whether
- * the stream's terminal is read-only.
- */
-export const streamRequests: ReadonlyMap<string, Access> = new Map([
-  ...[
-    "peer.ping",
-    "peer.resolve",
-    "peer.attach",
-    "peer.client",
-    "peer.subscribe",
-    "peer.follow",
-    "peer.raw",
-    "peer.window",
-    "peer.written",
-    "peer.release",
-    "peer.give_back",
-    "peer.colors",
-    "peer.settings",
-    "peer.help",
-    "peer.look",
-    "peer.focus",
-    "peer.watched",
-    "peer.by_agent",
-  ].map((name) => [name, "observe"] as const),
-  ...["peer.command"].map((name) => [name, "operate"] as const),
-]);
-
-/** Requests besides operations that an AI agent's own programs make: those that read, and those that change something. */
-const readingRequests: ReadonlySet<string> = new Set([
-  ...["peer.subscribe", "peer.follow", "peer.window", "peer.terminal", "peer.checkpoint"],
-]);
-const changingRequests: ReadonlySet<string> = new Set(["peer.attach", "peer.raw", "peer.end", "peer.leave"]);
-/** Requests that neither show nor change others' data, or concern a stream that is already open. */
-const harmlessRequests: ReadonlySet<string> = new Set([
-  ...[...streamRequests.keys()].filter((name) => !readingRequests.has(name) && !changingRequests.has(name)),
-  ...["peer.shown_in", "peer.keys", "peer.watch", "peer.go"],
-]);
 
 /**
  * The permission that a request besides operations requires for an AI agent, which may read what is not private.
@@ -67,10 +28,11 @@ export function leaveFor({
   caller,
   access,
 }: Acting & { readonly op: string; readonly input: unknown }): "observe" | "operate" | null {
-  if (!op.startsWith("peer.") || agentOfCaller(caller) === null || harmlessRequests.has(op)) return null;
-  if (readingRequests.has(op)) return "observe";
+  const { forAgents } = peerRequest(op);
+  if (!op.startsWith("peer.") || agentOfCaller(caller) === null || forAgents === "free") return null;
+  if (forAgents === "read") return "observe";
   if (op === "peer.reload" && isSet(input, "ask")) return null;
-  if (!changingRequests.has(op)) throw new WshError("access_denied", `'${op}' is only for the processes of sessions`);
+  if (forAgents === undefined) throw new WshError("access_denied", `'${op}' is only for the processes of sessions`);
   const isStream = op === "peer.attach" || op === "peer.raw";
   return isStream && (access === "observe" || isSet(input, "read_only")) ? "observe" : "operate";
 }

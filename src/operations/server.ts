@@ -129,6 +129,7 @@ export const serverOperations = [
     name: "server.stop",
     scope: "server",
     access: "admin",
+    ends: "data",
     summary: "End every session and the server",
     input: NothingSchema,
     output: v.object({ sessions: v.number() }),

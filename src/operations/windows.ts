@@ -62,6 +62,8 @@ export const windowOperations = [
     name: "window.close",
     scope: "layout",
     access: "operate",
+    affects: "panes",
+    ends: "programs",
     summary: "End the programs of a window; the last window ends the session",
     input: NothingSchema,
     output: v.object({ closed: v.string(), ended: EndedField }),
@@ -105,6 +107,7 @@ export const windowOperations = [
     name: "window.move",
     scope: "layout",
     access: "operate",
+    affects: "window",
     summary: "Give a window another number, or move it to another session; a session's only window ends it",
     input: v.object({
       to: optional(v.nullable(v.string()), "a number, a session, or session:number; absent: this session"),
@@ -121,6 +124,7 @@ export const windowOperations = [
     name: "window.swap",
     scope: "layout",
     access: "operate",
+    affects: "window",
     summary: "Exchange the places of two windows, also of two sessions",
     input: v.object({
       with: described(v.string(), "the other window: its number, next, previous, last, @w5 or session:window"),
@@ -134,6 +138,7 @@ export const windowOperations = [
     name: "window.floats",
     scope: "layout",
     access: "operate",
+    affects: "window",
     summary: "Hide or show all floating panes of a window",
     input: v.object({
       shown: optional(v.boolean(), "absent: toggle"),
@@ -158,6 +163,8 @@ export const windowOperations = [
     name: "layout.set",
     scope: "layout",
     access: "operate",
+    affects: "session",
+    ends: "programs",
     summary: "Arrange a window: moves existing panes, starts new ones, closes none unless requested",
     input: v.object({
       tree: v.optional(LayoutTreeSchema),
@@ -175,6 +182,7 @@ export const windowOperations = [
     name: "layout.preset",
     scope: "layout",
     access: "operate",
+    affects: "session",
     summary: "Arrange the panes of a window by one of tmux's layouts",
     input: v.object({
       preset: described(v.picklist([...layoutPresetNames, "next"]), "next: the one after the current one"),
@@ -188,6 +196,7 @@ export const windowOperations = [
     name: "layout.equalise",
     scope: "layout",
     access: "operate",
+    affects: "window",
     summary: "Give the panes of a window equal shares",
     input: v.object({
       around: optional(v.boolean(), "only the row or column of the target", false),
@@ -201,6 +210,7 @@ export const windowOperations = [
     name: "layout.rotate",
     scope: "layout",
     access: "operate",
+    affects: "window",
     summary: "Move every pane of a window to the next place",
     input: v.object({ backwards: optional(v.boolean(), "in the other direction", false) }),
     output: ArrangementSchema,

@@ -9,6 +9,7 @@ import type { BoundHow, ClientStreams, Served, StreamedWindow, Watchers } from "
 import type { Instance } from "../instance/paths.ts";
 import type { Binding } from "../keys/bindings.ts";
 import type { AuditLog } from "../log/audit/audit-log.ts";
+import { peerRequest } from "../operations/peer-requests.ts";
 import { addressesPane } from "../operations/routing.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type LayoutEvent, layoutChanges } from "../protocol/layout-events.ts";
@@ -40,8 +41,6 @@ import { startedBy } from "./started-by.ts";
 
 /** Maximum views between a target and the pane that it finally names. */
 const MOST_VIEWS = 8;
-/** Streams that show the session, not one pane. */
-const ofSession: ReadonlySet<string> = new Set(["peer.attach", "peer.window"]);
 const ResolveSchema = v.object({ through: v.optional(v.number(), 0) });
 
 type OwnParts = "session" | "arrangement" | "content" | "instance" | "settings" | "processId" | "number";
@@ -131,7 +130,7 @@ export class SessionProcess implements SessionParts, Served {
   }
 
   owner({ op, target }: Pick<PeerRequest, "op" | "target">): () => string {
-    const isOfSession = ofSession.has(op) && !(target !== undefined && addressesPane(target));
+    const isOfSession = peerRequest(op).showsWindow === true && !(target !== undefined && addressesPane(target));
     const pane = isOfSession ? null : this.resolvePane(target);
     return () => sessionId((pane === null ? null : this.locals.get(pane)?.home?.number) ?? this.number);
   }

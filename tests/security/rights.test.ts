@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { HttpLink } from "../../src/cluster/http-link.ts";
 import { TcpTransport } from "../../src/cluster/tcp-transport.ts";
 import { viewOperationNames } from "../../src/keys/view-operations.ts";
-import { streamRequests } from "../../src/operations/rights.ts";
+import { streamRequests } from "../../src/operations/peer-requests.ts";
 import { findOperation, operations } from "../../src/operations/table.ts";
 import { type Access, accessCovers } from "../../src/protocol/caller.ts";
 import { WshError } from "../../src/protocol/errors.ts";

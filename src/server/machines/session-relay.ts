@@ -8,7 +8,8 @@
  */
 import * as v from "valibot";
 import { STREAM_ENDED } from "../../cluster/stream.ts";
-import { requireMay, streamRequests } from "../../operations/rights.ts";
+import { streamRequests } from "../../operations/peer-requests.ts";
+import { requireMay } from "../../operations/rights.ts";
 import { findOperation } from "../../operations/table.ts";
 import { type Access, type Acting, accessCovers, actingAt, callerLabel, lesserAccess } from "../../protocol/caller.ts";
 import { type Request, RequestSchema } from "../../protocol/control.ts";

@@ -8,6 +8,7 @@ import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import { sessionHandlers } from "../../endpoint/operations/handlers.ts";
 import { parseInput } from "../../operations/call.ts";
 import type { Operation } from "../../operations/define.ts";
+import { peerRequest } from "../../operations/peer-requests.ts";
 import { leaveFor, othersIn, requireMay, targetsIn } from "../../operations/rights.ts";
 import { addressesPane, isForPane } from "../../operations/routing.ts";
 import { findOperation, inputSchema, type OperationName } from "../../operations/table.ts";
@@ -72,24 +73,6 @@ const ofLayout: AnyHandlers<LayoutCall> = {
   ...layoutHandlers,
 };
 
-/** Changes of the layout that concern one pane. */
-const ofPanes: ReadonlySet<string> = new Set(["pane.close", "pane.respawn", "pane.update"]);
-/** Changes that may take cells from every pane of the window, or cover them. */
-const takesCells: ReadonlySet<string> = new Set([
-  ...["pane.float", "pane.resize", "pane.swap", "pane.zoom", "popup.open", "window.floats"],
-  ...["layout.equalise", "layout.rotate"],
-]);
-/** Streams that show a whole window. */
-const showing: ReadonlySet<string> = new Set(["peer.attach", "peer.window"]);
-const reading: ReadonlySet<string> = new Set(["buffer.list", "buffer.get"]);
-/** Requests between processes that affect the target's pane. */
-const ofTarget: ReadonlySet<string> = new Set(["peer.leave", "peer.raw"]);
-/** Requests that affect every pane of the session. */
-const touchesAll: ReadonlySet<string> = new Set([
-  ...["session.kill", "session.restart", "layout.set", "layout.preset"],
-  ...["peer.attach", "peer.end", "peer.leave"],
-]);
-
 /**
  * @param view view whose focus a person's key refers to, if not the session's
  * @throws WshError unknown_method, access_denied, invalid_request, moved, and the operation's own errors
@@ -98,7 +81,7 @@ export async function operate(parts: SessionParts, request: PeerRequest, view?: 
   const isAgents = agentOfCaller(request.caller) !== null;
   if (isAgents && leaveFor(request) !== null) {
     const { asked, operation, subject } = leaveOf(parts, request);
-    const requireSamePane = ofPaneAtStart(parts, request.target, ofTarget.has(request.op));
+    const requireSamePane = ofPaneAtStart(parts, request.target, peerRequest(request.op).concernsPane === true);
     await parts.permission.require(asked, operation, subject);
     requireSamePane();
     return;
@@ -223,17 +206,6 @@ async function requireOthers(parts: SessionParts, request: PeerRequest): Promise
 }
 
 const LeaveSchema = v.object({ op: v.string(), input: v.unknown() });
-/** Requests between processes that take part in a session, or end it, as described to the person. */
-const partSummaries: Readonly<Record<string, string>> = {
-  "peer.attach": "Attach a terminal, which types and has a part in the size",
-  "peer.raw": "Type by a stream of bytes",
-  "peer.end": "End the session",
-  "peer.subscribe": "Read what a private session does",
-  "peer.follow": "Read a command's output in a private session",
-  "peer.window": "Read the screen of a private session",
-  "peer.checkpoint": "Save what a private session shows",
-};
-
 /**
  * What an AI agent needs permission for when it makes a request besides the operations. @throws WshError unknown_method
  */
@@ -243,7 +215,7 @@ function leaveOf(parts: SessionParts, request: PeerRequest) {
     const operation = {
       name,
       access: leaveFor(request) ?? "observe",
-      summary: partSummaries[request.op] ?? "Take part",
+      summary: peerRequest(request.op).summary ?? "Take part",
     };
     return { asked: request, operation, subject: () => subjectOf(parts, request) };
   }
@@ -262,7 +234,7 @@ function subjectOf(parts: SessionParts, request: PeerRequest): Subject {
   const isPane = op.startsWith("peer.") ? target !== undefined && addressesPane(target) : isForPane(op, target);
   const local = isPane ? locals.get(pane) : undefined;
   // The picture of a window includes that of its views.
-  const shown = !isPane && showing.has(op) ? content.privateOwners : [];
+  const shown = !isPane && peerRequest(op).showsWindow === true ? content.privateOwners : [];
   const isPrivate = (local?.ownSession ?? session).isPrivate || shown.length > 0;
   return { owners: [...ownersIn(parts, request, pane, isPane), ...shown], pane, isPrivate };
 }
@@ -271,18 +243,19 @@ function subjectOf(parts: SessionParts, request: PeerRequest): Subject {
 function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane: string, isPane: boolean) {
   const { session, locals, arrangement } = parts;
   const ownersOf = (panes: readonly string[]) => panes.map((id) => locals.get(id)?.ownSession.owner ?? session.owner);
+  const { affects, access } = findOperation(op) ?? { affects: peerRequest(op).affects, access: "operate" };
   if (op.startsWith("buffer.")) {
     // A private session has its own; all others are everybody's, to read.
     const own = session.isPrivate ? [session.owner] : [];
-    if (reading.has(op)) return own;
+    if (access === "observe") return own;
     const typedInto = op === "buffer.paste" ? ownersOf([pane]) : [];
     return [...own, ...typedInto, ...bufferOwners(session.buffers, op, input)];
   }
-  if (isPane || op === "peer.raw" || ofPanes.has(op)) return ownersOf([pane]);
-  if (touchesAll.has(op)) return [session.owner, ...ownersOf([...locals.keys()])];
+  if (isPane || affects === "pane") return ownersOf([pane]);
+  if (affects === "session") return [session.owner, ...ownersOf([...locals.keys()])];
   const inWindow = ownersOf(panesIn(windowWith(arrangement.state, pane)));
-  if (op === "window.close") return inWindow;
-  if (op === "window.move" || op === "window.swap" || takesCells.has(op)) return [session.owner, ...inWindow];
+  if (affects === "panes") return inWindow;
+  if (affects === "window") return [session.owner, ...inWindow];
   const { focus, float, whole } = parse(AddingSchema, input);
   if (op === "pane.split" && (float === true || whole === true)) return [session.owner, ...inWindow];
   if (focus === true || (op !== "pane.split" && op !== "window.create")) return [session.owner];

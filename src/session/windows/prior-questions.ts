@@ -91,27 +91,10 @@ function endedWith(there: readonly RunningProgram[]): string {
 /** Operations that end programs of a session; `layout.set` does so only if it closes panes that it omits. */
 const endingPrograms = ["session.kill", "session.restart", "pane.close", "pane.respawn", "window.close", "layout.set"];
 
-/** The same, and operations that end or forget something else. */
-export const ending: ReadonlySet<string> = new Set([
-  ...endingPrograms,
-  ...["session.clear", "server.stop", "history.delete", "checkpoint.forget"],
-]);
-
 /** Whether a key's operation may ask something first. */
 export function mayAsk({ operation }: { readonly operation: string }, confirmsEnds: boolean): boolean {
   if (endingPrograms.includes(operation)) return confirmsEnds;
   return operation === "window.update" || operation === "session.clear";
-}
-
-/** Whether a call of the person needs a confirmation first. */
-export function endsSomething({
-  operation,
-  input,
-}: {
-  readonly operation: string;
-  readonly input: Readonly<Record<string, unknown>>;
-}): boolean {
-  return ending.has(operation) && (operation !== "layout.set" || input.close_others === true);
 }
 
 /** The confirmation before a call to something outside of the terminal's picture. */

@@ -6,6 +6,7 @@ import type { Instance } from "../../instance/paths.ts";
 import type { Binding } from "../../keys/bindings.ts";
 import { bindingOfLine } from "../../keys/configured.ts";
 import { TARGET_PARAMETER } from "../../keys/line.ts";
+import type { Operation } from "../../operations/define.ts";
 import { lineCall } from "../../operations/line-input.ts";
 import { requireMay } from "../../operations/rights.ts";
 import { findOperation, getOperation } from "../../operations/table.ts";
@@ -13,7 +14,7 @@ import type { Answer } from "../../protocol/ask-result.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Question } from "../../protocol/question.ts";
-import { endingQuestion, endsSomething } from "../../session/windows/prior-questions.ts";
+import { endingQuestion } from "../../session/windows/prior-questions.ts";
 import { askServerOperation, askTarget } from "../calls/ask-process.ts";
 import { findOwn } from "../calls/own-targets.ts";
 
@@ -56,9 +57,14 @@ export async function callElsewhere(
     target === undefined
       ? askServerOperation(instance, by, getOperation(operation.name).name, input, within)
       : askTarget(instance, by, target, { operation: operation.name, input }, within);
-  if (!endsSomething({ operation: name, input })) return call(signal);
+  if (!endsSomething(operation, input)) return call(signal);
   ask(endingQuestion(description, operation.summary), async (answer) => {
     if (answer === true) await call(new AbortController().signal);
   });
   return null;
+}
+
+/** `layout.set` ends something only if it closes the panes that it omits. */
+function endsSomething({ name, ends }: Operation, input: Binding["input"]): boolean {
+  return ends !== undefined && (name !== "layout.set" || input.close_others === true);
 }

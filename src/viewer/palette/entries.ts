@@ -7,7 +7,6 @@ import { type Parameter, parametersOf } from "../../operations/parameters.ts";
 import { may } from "../../operations/rights.ts";
 import { findOperation, operations } from "../../operations/table.ts";
 import type { Acting } from "../../protocol/caller.ts";
-import { ending } from "../../session/windows/prior-questions.ts";
 import type { SwitcherRow } from "../switcher/destinations.ts";
 import type { KnownOperation, NamedTarget, PaletteEntries } from "./suggest.ts";
 
@@ -59,14 +58,15 @@ export function knownFor(
       .join(" ");
   };
   const mayCall = operations.filter((each) => may(by, each, each.scope === "server" ? null : (by.caller.only ?? null)));
-  const ownEntries = viewOperationNames.map((name) => ({ name, description: viewSays(name) }));
-  const all = [...ownEntries, ...mayCall.map(({ name, summary }) => ({ name, description: summary }))];
+  const ownEntries = viewOperationNames.map((name) => ({ name, description: viewSays(name), ends: false }));
+  const all = [
+    ...ownEntries,
+    ...mayCall.map(({ name, summary, ends }) => ({ name, description: summary, ends: ends !== undefined })),
+  ];
   const parameters = new Map<string, readonly Parameter[] | null>();
   return {
     operations: all
-      .map(
-        ({ name, description }): KnownOperation => ({ name, description, keys: keysOf(name), ends: ending.has(name) }),
-      )
+      .map(({ name, description, ends }): KnownOperation => ({ name, description, keys: keysOf(name), ends }))
       .toSorted((a, b) => rank(a.name) - rank(b.name)),
     parameters(name) {
       if (!parameters.has(name)) parameters.set(name, parametersAt(name));

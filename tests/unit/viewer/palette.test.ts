@@ -3,9 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { defaultBindings } from "../../../src/keys/bindings.ts";
 import { wordsOf } from "../../../src/keys/line.ts";
 import { viewOperationNames } from "../../../src/keys/view-operations.ts";
-import { findOperation, operations } from "../../../src/operations/table.ts";
+import { operations } from "../../../src/operations/table.ts";
 import { byKeys } from "../../../src/protocol/caller.ts";
-import { ending } from "../../../src/session/windows/prior-questions.ts";
 import { bindingOfPaletteLine } from "../../../src/viewer/palette/calls.ts";
 import { knownFor, parametersAt } from "../../../src/viewer/palette/entries.ts";
 import { resultLines } from "../../../src/viewer/palette/result-text.ts";
@@ -87,10 +86,6 @@ test("only names, numbers and listed values are kept of a line", () => {
   expect(kept('exec command="curl -H token"')).toBe("exec command=");
   expect(kept("layout.preset preset=tiled session=dev")).toBe("layout.preset preset=tiled session=dev");
   expect(kept(`window.update name=${"x".repeat(600)}`)).toBe("window.update");
-});
-
-test("the destructive operations exist", () => {
-  for (const name of ending) expect(findOperation(name)?.name).toBe(name as never);
 });
 
 test("an answer has a field per line", () => {

@@ -1,0 +1,88 @@
+/**
+ * Requests to a session's process besides operations: streams, and what processes ask each other. Each is described
+ * here once: who may make it, and whose objects it affects. Without schemas, as rights.ts; a request that is missing
+ * here is only for the processes of sessions.
+ */
+import type { Access } from "../protocol/caller.ts";
+import type { Operation } from "./define.ts";
+
+interface PeerRequestKind {
+  /** Required access of a caller outside this account; absent: only processes of this account may make it. */
+  readonly access?: Access;
+  /**
+   * For an AI agent's own programs. `read`: needs a person's permission in a private session; `change`: in any session
+   * not its own; `free`: it neither shows nor changes others' data, or concerns a stream that is already open. Absent:
+   * refused.
+   */
+  readonly forAgents?: "read" | "change" | "free";
+  readonly affects?: Operation["affects"];
+  /** The stream shows the session's focused window, unless its target is one pane. */
+  readonly showsWindow?: true;
+  /** It is for the pane that the target names, not for the session. */
+  readonly concernsPane?: true;
+  /** What a person reads who is asked for permission. */
+  readonly summary?: string;
+}
+
+const free = { access: "observe", forAgents: "free" } as const;
+
+const kinds: Readonly<Record<string, PeerRequestKind>> = {
+  "peer.ping": free,
+  "peer.resolve": free,
+  "peer.client": free,
+  "peer.written": free,
+  "peer.release": free,
+  "peer.give_back": free,
+  "peer.colors": free,
+  "peer.settings": free,
+  "peer.help": free,
+  "peer.look": free,
+  "peer.focus": free,
+  "peer.watched": free,
+  "peer.by_agent": free,
+  "peer.command": { access: "operate", forAgents: "free" },
+  "peer.shown_in": { forAgents: "free" },
+  "peer.keys": { forAgents: "free" },
+  "peer.watch": { forAgents: "free" },
+  "peer.go": { forAgents: "free" },
+  "peer.subscribe": { access: "observe", forAgents: "read", summary: "Read what a private session does" },
+  "peer.follow": { access: "observe", forAgents: "read", summary: "Read a command's output in a private session" },
+  "peer.window": {
+    access: "observe",
+    forAgents: "read",
+    showsWindow: true,
+    summary: "Read the screen of a private session",
+  },
+  "peer.terminal": { forAgents: "read" },
+  "peer.checkpoint": { forAgents: "read", summary: "Save what a private session shows" },
+  "peer.attach": {
+    access: "observe",
+    forAgents: "change",
+    affects: "session",
+    showsWindow: true,
+    summary: "Attach a terminal, which types and has a part in the size",
+  },
+  "peer.raw": {
+    access: "observe",
+    forAgents: "change",
+    affects: "pane",
+    concernsPane: true,
+    summary: "Type by a stream of bytes",
+  },
+  "peer.end": { forAgents: "change", affects: "session", summary: "End the session" },
+  "peer.leave": { forAgents: "change", affects: "session", concernsPane: true },
+};
+
+const unlisted: PeerRequestKind = {};
+
+export function peerRequest(op: string): PeerRequestKind {
+  return kinds[op] ?? unlisted;
+}
+
+/**
+ * The requests of callers outside this account, with the access that each requires. One that changes something also
+ * checks whether the stream's terminal is read-only.
+ */
+export const streamRequests: ReadonlyMap<string, Access> = new Map(
+  Object.entries(kinds).flatMap(([op, { access }]) => (access === undefined ? [] : [[op, access] as const])),
+);
