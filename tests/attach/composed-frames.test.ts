@@ -82,6 +82,16 @@ function describe(lines: readonly Row[]): string[] {
 /** A program that prints its input, byte for byte. */
 const ECHO = "stty raw -echo; printf ready; exec cat";
 
+test("a look at a terminal sees no part of a synchronized update, as no person does", async () => {
+  await using wsh = new Wsh();
+  const script = "stty -echo; printf '\\033[?2026hhalf'; read line; printf ' whole\\033[?2026l'; read line";
+  await using terminal = EmulatorTerminal.run(wsh, [script], { wsh: ["sh", "-c"] });
+  await until("the update to begin", () => terminal.bytes.includes("half"));
+  const look = terminal.text();
+  terminal.type("\r");
+  expect(await look).toStartWith("half whole\n");
+});
+
 test.each(seeds)("random output, overlays, panels and sizes (seed %d)", async (seed) => {
   await using wsh = new Wsh();
   await Promise.all([wsh.session("s", "--", ECHO), wsh.server()]);

@@ -56,7 +56,7 @@ describe("an overlay", () => {
     const picture =
       "clear; for i in 1 2 3 4 5 6 7 8; do printf '\\e[3%dm\\e[4%dmrow %d \\e[1mbold\\e[0m \\e[38;2;1;2;%dmtrue\\e[0m 日本語 \\e[7minverse\\e[0m\\n' $i $((8-i)) $i $i; done; printf '\\e[?25l'; sleep 1000\r";
     terminal.type(picture);
-    await terminal.sees("row 8");
+    await terminal.sees("row 8 bold true 日本語 inverse\n");
     const before = await terminal.rows();
     const id = await canvas.overlay({
       x: 3,

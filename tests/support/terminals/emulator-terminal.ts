@@ -11,6 +11,8 @@ import { describeRows, OuterScreen } from "./outer-screen.ts";
 
 /** Longest wait for the end of a terminal whose program has ended, in ms: another process may keep it open. */
 const CLOSE_MS = 2_000;
+/** Longest synchronized update, in ms: after that terminals show it unfinished. */
+const UPDATE_MS = 1_000;
 
 export interface EmulatorOptions {
   readonly rows?: number;
@@ -114,12 +116,12 @@ export class EmulatorTerminal implements AsyncDisposable {
   }
 
   async text(): Promise<string> {
-    await this.shown;
+    await this.painted();
     return this.screen.text().join("\n");
   }
 
   async grid(): Promise<Grid> {
-    await this.shown;
+    await this.painted();
     return this.screen.grid();
   }
 
@@ -143,8 +145,18 @@ export class EmulatorTerminal implements AsyncDisposable {
 
   /** Lines above the screen. */
   async scrollback(): Promise<string[]> {
-    await this.shown;
+    await this.painted();
     return this.screen.scrollback();
+  }
+
+  /** Waits until what was received is displayed: of a synchronized update, a terminal shows nothing before its end. */
+  private async painted(): Promise<void> {
+    const deadline = performance.now() + UPDATE_MS;
+    await this.shown;
+    while (this.screen.terminal.modes.synchronizedOutputMode && performance.now() < deadline) {
+      await Bun.sleep(1);
+      await this.shown;
+    }
   }
 
   private receive(bytes: Uint8Array): void {
