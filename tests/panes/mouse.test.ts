@@ -44,7 +44,7 @@ describe("in panes whose programs did not ask for it", () => {
     const { row } = cellOf(await person.text(), "one two three");
     person.type(press(row, 4) + drag(row, 5) + drag(row, 70) + release(row, 70));
     await copies(person, "two three");
-    expect(await person.text()).not.toMatch(LABEL);
+    await person.sees((text) => !LABEL.test(text));
     person.type("echo typed\r");
     await until("the program", async () => /^typed/m.test(columns(await person.text(), 0, 40)));
     // A double click selects a word, a click clears it.
