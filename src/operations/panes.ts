@@ -1,6 +1,6 @@
 /**
  * Operations on the panes of a window (docs/protocol.md, Windows and panes). Their target is a pane: `@7`,
- * `name:window.pane`, `name:` the focused one; a bare name means the session's oldest pane.
+ * `name:window.pane`, `name:` the focused one; a bare name means the pane that has been in the session longest.
  */
 import * as v from "valibot";
 import { described, integerBetween, optional } from "../protocol/fields.ts";

@@ -115,6 +115,8 @@ export const AttachSchema = v.object({
    * already been interpreted.
    */
   composed: v.optional(v.boolean(), false),
+  /** Whether the session that attaches has the pane, and records its events. */
+  records: v.optional(v.boolean(), false),
   /** Variables that locate the person's agents and screens: SSH_AUTH_SOCK, DISPLAY, WAYLAND_DISPLAY. */
   environment: v.optional(v.record(v.picklist(personVariables), v.pipe(v.string(), v.maxLength(4096))), {}),
   /** The terminal's variables according to the setting update_environment; absent: it brings none. */

@@ -106,6 +106,12 @@ export type EventDetails = { readonly event: RecordedEventName } & {
   readonly [F in keyof typeof EventFields]?: RecordedEvent[F];
 };
 
+/** A guest's process reports an event of the pane to the session that has it, which records it. */
+export const ReportedEventSchema = v.object({
+  event: v.literal("recorded"),
+  details: v.object({ event: v.picklist(recordedEventNames), ...EventFields }),
+});
+
 const CursorField = described(v.pipe(text, v.maxLength(64)), "the place behind this event, for `since`");
 
 /** `a,b` in a query, or an array. */

@@ -14,7 +14,7 @@ import { takeInWhenMany } from "../history/start-worker.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { Logger } from "../log/log.ts";
 import type { Pane } from "../pane/pane.ts";
-import { defined } from "../protocol/defined.ts";
+import { defined, present } from "../protocol/defined.ts";
 import { paneId, windowId } from "../protocol/names.ts";
 import { Session } from "../session/session.ts";
 import { contains, type Windows, withoutPopups } from "../session/windows/state.ts";
@@ -71,8 +71,11 @@ export class PaneKeeper {
   private readonly waiters: (() => void)[] = [];
 
   constructor(private readonly port: PaneKeeperPort) {
-    const { arrangement } = port;
+    const { arrangement, recorder } = port;
     arrangement.events.on("changed", () => this.keepLayout());
+    arrangement.events.on("recorded", (details) =>
+      recorder.record({ ...details, ...present({ window: windowWith(arrangement.state, details.pane) }) }),
+    );
     // A pane that is still in the layout would keep its checkpoint, and the session would look like a crashed one.
     port.session.events.on("destroyed", ({ reason }) => {
       for (const { ownSession, home } of [...port.locals.values()])
@@ -136,7 +139,9 @@ export class PaneKeeper {
     const recording = recordPane({
       pane,
       settings,
-      recorder: { record: (details) => port.recorder.record(details, local.home) },
+      recorder: {
+        record: (details) => void (local.of.report(details) || port.recorder.record(details, local.of.owner)),
+      },
       window: () => windowWith(arrangement.state, id),
       isPrivate,
       looked: (state) => passwords.looked(state),

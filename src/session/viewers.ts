@@ -85,6 +85,8 @@ export interface Viewer {
   };
   /** Whether this is a session that shows this one as a view, and composes its pictures. */
   readonly composed: boolean;
+  /** Sends an event to the session that has the pane as a guest; null: another viewer. */
+  readonly report: ((event: object) => void) | null;
   /** Environment for programs started for the person: it locates their agents and screens. */
   readonly environment: Readonly<Record<string, string>>;
 }

@@ -42,7 +42,7 @@ const settings = {
   env: variables("Variables of new panes, over those of the caller."),
   base_index: integer(0, 0, MAX_WINDOW_INDEX, "Index of a session's first window."),
   pane_base_index: integer(0, 0, most, "Index of a window's first pane."),
-  renumber_windows: boolean(false, "Close gaps in the indexes of windows when one is closed."),
+  renumber_windows: boolean(false, "Close gaps in the indexes of windows when one is closed or moves away."),
   login_shell: boolean(true, "Start a session's shell as a login shell."),
   shell_integration: boolean(true, "Make shells report where commands begin and end.", {
     env: "WSH_SHELL_INTEGRATION",

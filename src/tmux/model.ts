@@ -84,11 +84,10 @@ export class Model {
   }
 }
 
-/** The first of its panes that still exists. */
-export function oldestPane({ windows, current }: Session): Pane {
-  const number = ({ target }: Pane): number => Number(target.slice(1));
+/** The one of its panes that has been in it longest. */
+export function oldestPane({ windows, current, info }: Session): Pane {
   const all = windows.flatMap(({ panes }) => panes);
-  return all.reduce((oldest, each) => (number(each) < number(oldest) ? each : oldest), current.active);
+  return all.find(({ target }) => target === info.pane_id) ?? current.active;
 }
 
 export function placeOf(session: Session, window = session.current, pane = window.active): Place {

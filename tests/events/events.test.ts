@@ -62,6 +62,29 @@ test("a session's life, commands, words and state", async () => {
   expect(parsed(await wsh.ok("events", "--since", third, "--no-follow"))).toEqual(events.slice(3));
 });
 
+test("a pane that came from another session has that session's window, tags, name and hooks in its events", async () => {
+  await wsh.session("from");
+  await wsh.session("to", "--tag", "moved");
+  const pane = (await wsh.ok("split", "from")).trim();
+  await wsh.ok("pane", "move", pane, "--to", "to");
+  await wsh.ok("exec", pane, "--", "echo a");
+  const before = await recorded("to", "--tag", "moved", "--type", "command_finished");
+  expect(before).toMatchObject([{ pane, tags: ["moved"], session: "to", window: expect.stringMatching(/^@w/) }]);
+  await wsh.ok("kill", "from");
+  await wsh.ok("rename", "to", "onto");
+  await wsh.ok("tag", "onto", "--add", "more");
+  await wsh.ok("exec", pane, "--", "echo b");
+  const since = before[0]?.cursor ?? "";
+  const after = await wsh.ok("events", "onto", "--since", since, "--no-follow", "--type", "command_finished");
+  expect(parsed(after)).toMatchObject([{ pane, tags: ["more", "moved"], session: "onto" }]);
+  await wsh.ok("private", "onto", "on");
+  await wsh.ok("exec", pane, "--", "echo secret");
+  const [, , last] = await recorded("onto", "to", "--type", "command_finished");
+  expect(last).toMatchObject({ pane, private: true, session: "onto" });
+  expect(last).not.toHaveProperty("command");
+  await wsh.ok("kill", "onto");
+});
+
 test("ports, long silence, and programs that only wait", async () => {
   await wsh.session("serves");
   const code = "import socket,time;s=socket.socket();s.bind(('127.0.0.1',0));s.listen();time.sleep(60)";

@@ -73,6 +73,42 @@ test("in its session: to a free number, between others, and in exchange", async 
   expect(await numbers(all, "dev")).toEqual([`0${third}`, `1${second}`, `2${first}*`]);
 });
 
+test("renumber_windows closes the gap of a window that has moved away or was joined to another", async () => {
+  await using all = await splitServer({ config: "renumber_windows = true\n" });
+  const { wsh } = all;
+  await wsh.session("dev");
+  await wsh.session("other");
+  const [first = ""] = (await numbers(all, "dev")).map((each) => each.slice(1, -1));
+  const made = [await post(all, "dev/windows"), await post(all, "dev/windows"), await post(all, "dev/windows")];
+  const [second, third, fourth] = made.map(({ window }) => window);
+  await wsh.ok("window", "move", second ?? "", "other");
+  expect(await numbers(all, "dev")).toEqual([`0${first}*`, `1${third}`, `2${fourth}`]);
+  await wsh.ok("pane", "move", made[1]?.pane ?? "", "--to", "dev:0");
+  expect(await numbers(all, "dev")).toEqual([`0${first}*`, `1${fourth}`]);
+  await wsh.ok("window", "move", fourth ?? "", "7");
+  await wsh.ok("window", "swap", fourth ?? "", "other:0");
+  expect((await numbers(all, "dev")).map((each) => each[0])).toEqual(["0", "7"]);
+});
+
+test("a bare name means the pane that has been in the session longest, wherever others came from", async () => {
+  await using all = await splitServer();
+  const { wsh } = all;
+  for (const name of ["one", "two"]) await wsh.session(name);
+  const [older = "", own = ""] = (await wsh.list()).map(({ pane_id }) => pane_id);
+  await post(all, "one/panes", { direction: "right" });
+  await wsh.ok("pane", "move", older, "--to", "two");
+  const named = async () => (await wsh.list()).find(({ name }) => name === "two")?.pane_id;
+  expect(await named()).toBe(own);
+  expect(await wsh.ok("exec", "two", "--", "echo $WSH_PANE")).toBe(`${own}\n`);
+  expect(await wsh.ok("tmux", "display-message", "-p", "-t", "two", "#{session_path}")).toBe(`${wsh.dir}\n`);
+  // Moves within the session count for nothing.
+  await post(all, `${own}/pane/move`, {});
+  expect(await named()).toBe(own);
+  await wsh.ok("pane", "close", own);
+  await post(all, "two/panes", { direction: "right" });
+  expect(await named()).toBe(older);
+});
+
 /** Two sessions, of which the first has a window of three panes beside its own. */
 async function twoSessions(): Promise<{ all: All; moved: Made; last: string }> {
   const all = await splitServer();

@@ -12,11 +12,13 @@ import type { Layout } from "../../compositor/panel-layout.ts";
 import type { AgentInfo } from "../../protocol/agent.ts";
 import type { OuterEffect } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
+import type { EventDetails } from "../../protocol/recorded-events.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Placement } from "../../session/layout/cells.ts";
 import { smallest } from "../../session/viewers.ts";
 import {
   activeWindow,
+  inOrderOfArrival,
   isSimple,
   placementOf,
   renumber,
@@ -60,6 +62,8 @@ interface ArrangementEvents {
   settled: undefined;
   /** The process of a pane of this session is gone, or the connection to it. */
   lost: string;
+  /** An event of a pane that another process runs. */
+  recorded: EventDetails & { readonly pane: string };
   /** The AI agent of a pane of this session has changed; null: it is gone. */
   agent: { readonly pane: string; readonly agent: AgentInfo | null };
   /** A caller that waited for a program's end was notified. */
@@ -199,11 +203,12 @@ export class Arrangement {
   commit(next: Windows): void {
     const { current: before, isSplit } = this;
     if (next === before) return;
-    this.current = next;
-    this.isSplit ||= !isSimple(next);
+    const after = inOrderOfArrival(before, this.numbered(next));
+    this.current = after;
+    this.isSplit ||= !isSimple(after);
     try {
       this.place();
-      this.events.emit("changed", { before, after: next });
+      this.events.emit("changed", { before, after });
     } catch (error) {
       this.current = before;
       this.isSplit = isSplit;
@@ -258,6 +263,7 @@ export class Arrangement {
       agent: (agent) => !isView && events.emit("agent", { pane, agent }),
       ended: (exit) => this.ends(pane, exit),
       lost: () => events.emit("lost", pane),
+      recorded: (details) => events.emit("recorded", { ...details, pane }),
     };
   }
 
@@ -286,15 +292,16 @@ export class Arrangement {
       this.over(exit);
       return;
     }
-    this.commit(this.numbered(rest));
+    this.commit(rest);
     this.forget(pane);
     this.events.emit("paneEnded", { pane, exit, isKept: false });
   }
 
-  /** Closes the gap in the indexes after panes have ended. */
+  /** Closes the gap in the indexes after a window has ended or left, other than at the end of an exchange. */
   private numbered(rest: Windows): Windows {
     const { renumberFrom } = this.port;
-    const isFewer = rest.windows.length < this.current.windows.length;
+    const { windows } = this.current;
+    const isFewer = rest.windows.length < windows.length && windows.every(({ replaces }) => replaces === undefined);
     return isFewer && renumberFrom !== null ? renumber(rest, renumberFrom) : rest;
   }
 
@@ -305,7 +312,7 @@ export class Arrangement {
       this.current,
     );
     if (rest === null) throw new WshError("invalid_layout", "the last pane of a session ends with it");
-    this.commit(this.numbered(rest));
+    this.commit(rest);
     for (const pane of panes) {
       void this.placed.get(pane)?.endProgram();
       this.forget(pane);

@@ -1,7 +1,10 @@
 /**
- * The session that has a pane of this process, and the pane's end if that session is lost: without a viewer for a
- * while, its last state is saved, so that it is restored with its session, and its program is ended.
+ * The session that has a pane of this process: it records the pane's events. The pane ends if that session is lost:
+ * without a viewer for a while, its last state is saved, so that it is restored with its session, and its program is
+ * ended.
  */
+import type { EventDetails } from "../../protocol/recorded-events.ts";
+import type { Viewers } from "../../session/viewers.ts";
 
 /** Time without a viewer after which a pane of another session ends with that session, in ms. */
 const ORPHAN_MS = 2_000;
@@ -19,8 +22,20 @@ export class Home {
   private isOffered = false;
   private timer: Timer | null = null;
 
-  /** @param port `end` ends the pane's program */
-  constructor(private readonly port: { readonly isShown: () => boolean; readonly end: () => Promise<void> }) {}
+  /** @param port `viewers` of the pane; `end` ends its program */
+  constructor(private readonly port: { viewers(): Pick<Viewers, "all" | "count">; end(): Promise<void> }) {}
+
+  /** The other session that has the pane, and not just the offer of it. */
+  get owner(): HomeSession | null {
+    return this.isOffered ? null : this.session;
+  }
+
+  /** @returns whether the session that has the pane records the event; else it is recorded here */
+  report(details: EventDetails): boolean {
+    const report = this.owner && this.port.viewers().all.find((viewer) => viewer.report !== null)?.report;
+    report?.({ event: "recorded", details });
+    return report != null;
+  }
 
   /** @param isOffered whether that session has not confirmed yet that it takes the pane */
   set(session: HomeSession | null, isOffered: boolean): void {
@@ -31,7 +46,7 @@ export class Home {
 
   look(): void {
     this.close();
-    if (this.session === null || this.isOffered || this.port.isShown()) return;
+    if (this.session === null || this.isOffered || this.port.viewers().count > 0) return;
     this.timer = setTimeout(() => void this.lost(), ORPHAN_MS);
   }
 

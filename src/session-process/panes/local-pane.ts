@@ -94,7 +94,7 @@ export class LocalPane implements PlacedPane {
   /** Whether the newest keys are an AI agent's: copy mode and the mouse pass keys on later. */
   private byAgent = false;
   private readonly ends: (() => void)[];
-  readonly of = new Home({ isShown: () => this.ownSession.viewers.count > 0, end: () => this.endProgram() });
+  readonly of = new Home({ viewers: () => this.ownSession.viewers, end: () => this.endProgram() });
 
   constructor(private readonly options: LocalPaneOptions) {
     const { ownSession, session } = options;

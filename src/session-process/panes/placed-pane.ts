@@ -3,6 +3,7 @@ import type { AgentInfo } from "../../protocol/agent.ts";
 import type { OuterEffect, TerminalColors } from "../../protocol/attach.ts";
 import type { CopyModeInput } from "../../protocol/copy-mode.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
+import type { EventDetails } from "../../protocol/recorded-events.ts";
 import type { PaneInfo, SessionInfo } from "../../protocol/session.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { PtyFlags } from "../../pty/port.ts";
@@ -89,6 +90,8 @@ export interface PlacedPaneEvents {
   ended(exit: PaneExit): void;
   /** The process that runs it is gone, or the connection to it. */
   lost(): void;
+  /** The process that runs it reports an event for the journal. */
+  recorded(details: EventDetails): void;
 }
 
 /** How a pane's program ended. */

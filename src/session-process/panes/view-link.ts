@@ -15,6 +15,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import { applyFrame, FrameUpdateSchema } from "../../protocol/frame-codec.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
+import { ReportedEventSchema } from "../../protocol/recorded-events.ts";
 import { type PaneInfo, PaneInfoSchema, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { PtyFlags } from "../../pty/port.ts";
@@ -114,7 +115,7 @@ export class ViewLink implements PlacedPane, PaneLink {
     try {
       // A view is a terminal in the session that owns it: sessions must not show themselves through others. It does not
       // affect the size that other viewers use.
-      const how = linked.isGuest ? {} : { around, observe: true };
+      const how = linked.isGuest ? { records: true } : { around, observe: true };
       const pictures = pictureTerminals.size > 0;
       if (pictures) picturesUsed.now = true;
       const attach = { ...size, ...composedAttach, ...how, pictures } satisfies Attach;
@@ -322,6 +323,11 @@ export class ViewLink implements PlacedPane, PaneLink {
     const did = v.safeParse(EffectEventSchema, value);
     if (did.success) {
       this.port.effect({ ...did.output, bytes: Buffer.from(did.output.bytes, "base64") });
+      return;
+    }
+    const recorded = v.safeParse(ReportedEventSchema, value);
+    if (recorded.success) {
+      this.port.recorded(recorded.output.details);
       return;
     }
     const event = v.safeParse(EventSchema, value);

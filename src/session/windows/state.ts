@@ -56,6 +56,7 @@ export interface Windows {
   readonly windows: readonly WindowEntry[];
   /** Ids of windows, most recently active first: the first one is active. */
   readonly recent: readonly number[];
+  /** In the order in which they came to the session. */
   readonly panes: Readonly<Record<string, PaneEntry>>;
 }
 
@@ -130,17 +131,26 @@ export function panesIn({ root, floats = [] }: WindowEntry): string[] {
   return [...panesOf(root), ...floats.map(({ pane }) => pane)];
 }
 
-/** All panes, oldest first: ids are issued in ascending order. */
-export function oldestFirst(state: Windows): string[] {
-  return Object.keys(state.panes).sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
+/** A changed value with the panes in the order in which they came to the session: moves within it do not count. */
+export function inOrderOfArrival(before: Windows, after: Windows): Windows {
+  const ids = [...new Set([...Object.keys(before.panes), ...Object.keys(after.panes)])];
+  return {
+    ...after,
+    panes: Object.fromEntries(
+      ids.flatMap((id) => {
+        const entry = after.panes[id];
+        return entry === undefined ? [] : [[id, entry]];
+      }),
+    ),
+  };
 }
 
 /**
- * The target of a session's bare name: the oldest of its own living panes. A view is chosen only without any other: a
- * command for this session must not run in the viewed one.
+ * The target of a session's bare name: the living pane that has been in it longest. A view is chosen only without any
+ * other: a command for this session must not run in the viewed one.
  */
 export function defaultPane(state: Windows, isLiving: (pane: string) => boolean): string | undefined {
-  const panes = oldestFirst(state);
+  const panes = Object.keys(state.panes);
   const own = panes.filter((pane) => state.panes[pane]?.view == null);
   const candidates = own.length > 0 ? own : panes;
   return candidates.find(isLiving) ?? candidates[0];

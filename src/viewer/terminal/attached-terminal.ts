@@ -74,6 +74,7 @@ export class TerminalStream implements Viewer {
   /** Whether its owner collects sizes and reads keys. */
   readonly composed: boolean;
   readonly environment: Readonly<Record<string, string>>;
+  readonly report: Viewer["report"];
   readonly notifies: AlertMode;
   readonly brought: Readonly<Record<string, string>> | null;
   readonly device: string | null;
@@ -112,11 +113,12 @@ export class TerminalStream implements Viewer {
     this.by = { caller, access: this.readOnly ? "observe" : access };
     this.brought =
       this.readOnly || caller.via !== undefined || caller.agent !== undefined ? null : (attach.brought ?? null);
-    this.observes = attach.observe;
-    this.around = attach.around;
+    ({ observe: this.observes, around: this.around } = attach);
     this.scrollback = attach.scrollback;
     ({ composed: this.composed, environment: this.environment, outer: this.outer } = attach);
     this.device = attach.terminal?.path ?? null;
+    const mayRecord = attach.records && caller.agent === undefined && caller.via === undefined;
+    this.report = mayRecord ? (event) => peer.send(messageTypes.event, event) : null;
     const { settings } = policy;
     this.mouse = new TakenMouse(settings, this, shown, session);
     this.copies = new Copies(session, peer, {
