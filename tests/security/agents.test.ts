@@ -311,7 +311,7 @@ test("processes that an agent leaves behind, or has wsh run, count as the agent'
   const send = `${self} -L ${wsh.instance.name} send theirs`;
   fs.writeFileSync(
     leave,
-    `#!/bin/bash\n>$2.begun\nuntil [ "$(ps -o ppid= -p $$)" -eq 1 ]; do sleep 0.02; done\n${send} "$1" >$2.new 2>&1; mv $2.new $2\n`,
+    `#!/bin/bash\n>$2.begun\nwhile [ "$(ps -o comm= -p "$(ps -o ppid= -p $$)")" = setsid ]; do sleep 0.02; done\n${send} "$1" >$2.new 2>&1; mv $2.new $2\n`,
     { mode: 0o700 },
   );
   const bare = `env -i PATH="$PATH" XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR" XDG_STATE_HOME="$XDG_STATE_HOME" HOME="$HOME"`;
@@ -365,8 +365,9 @@ test("a connection of a process that has ended has no owner; an agent's terminal
   const { socket } = findSession(wsh.instance, parseTarget("theirs"));
   const passed = `import json, os, socket, struct, time
 s = socket.socket(socket.AF_UNIX); s.connect('${socket}')
+parent = os.getpid()
 if os.fork(): os._exit(0)
-while os.getppid() != 1: time.sleep(0.02)
+while os.getppid() == parent: time.sleep(0.02)
 def send(kind, value): text = json.dumps(value).encode(); s.sendall(struct.pack('>BI', kind, len(text)) + text)
 send(1, {'wsh': 3, 'version': 'x', 'role': 'cli'})
 send(2, {'id': 1, 'op': 'input.send', 'input': {'data': 'passed-on'}, 'caller': {'kind': 'cli', 'id': 'x', 'connected': True}, 'access': 'admin'})

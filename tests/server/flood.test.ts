@@ -14,9 +14,9 @@ const FLOOD_BYTES = full ? 100_000_000 : 5_000_000;
 const FLOOD_LINES = FLOOD_BYTES / 100;
 /**
  * Permitted growth of a process under a flood, in bytes: a session's history of 10,000 lines, the emulator, a quantum, and
- * garbage that is not collected yet. A flood that is buffered exceeds it many times over.
+ * garbage that is not collected yet; 94 to 126 MiB were measured beside 100 MB. Such a flood that is buffered adds its size.
  */
-const MAX_GROWTH_BYTES = 120 * 1024 * 1024;
+const MAX_GROWTH_BYTES = 160 * 1024 * 1024;
 /** Permitted time of requests to another session beside a flood on a busy machine, in ms; they take a few. */
 const PATIENT_MS = 1_500;
 
