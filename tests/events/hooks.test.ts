@@ -150,6 +150,8 @@ test("each runs once, however often the server is killed", async () => {
   for (let at = 0; at < count; at++) {
     await wsh.ok("exec", "many", "--", `echo ${at}`);
     if (at % 8 !== 4) continue;
+    // The one that an event starts may still be starting.
+    await until("a server", () => wsh.isServing());
     const { pid } = (await (await wsh.fetch("/server/info", { keepalive: false })).json()) as { pid: number };
     process.kill(pid, "SIGKILL");
   }

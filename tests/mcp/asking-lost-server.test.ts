@@ -60,6 +60,6 @@ test("a host that ends meanwhile leaves no question and no call behind", async (
   await until("the question", () => bridge.messages.some(({ method }) => method === "elicitation/create"));
   bridge.child.kill("SIGKILL");
   await bridge.child.exited;
-  expect(await wsh.ok("ask", "--list", "--json")).toBe("[]\n");
+  await until("no question", async () => (await wsh.ok("ask", "--list", "--json")) === "[]\n");
   expect((await wsh.run("exec", "s", "--", "echo alive")).stdout).toBe("alive\n");
 });

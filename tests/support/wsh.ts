@@ -211,15 +211,17 @@ export class Wsh implements AsyncDisposable {
 
   /** Kills the session process that is the `at`th in age; -1 is the newest. Never 0, which is the tests' own group. */
   async killHost(at = 0): Promise<void> {
-    process.kill(await until("a host", () => this.hosts().at(at)), "SIGKILL");
+    const pid = await until("a host", () => this.hosts().at(at));
+    process.kill(pid, "SIGKILL");
+    await until("the host to be gone", () => isZombie(pid));
   }
 
   /** Kills the server. */
   async killServer(): Promise<void> {
     const pid = await until("a server", () => this.servers()[0]);
     process.kill(pid, "SIGKILL");
-    // Until the process is gone, its lock says that a server runs, and none is started.
-    await until("the server to be gone", () => !this.servers().includes(pid));
+    // Until the process is gone, its lock says that a server runs, and none is started. Its environment goes before that.
+    await until("the server to be gone", () => isZombie(pid));
   }
 
   /** The server processes. */
