@@ -4,12 +4,14 @@
  * the reader has received all output.
  */
 import { CommanderError } from "commander";
+import { resolveInstance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { UsageError } from "./arguments.ts";
 import { catalogEntries, findEntry } from "./catalog.ts";
 import { requireServed } from "./grant/sandbox-client.ts";
 import { rootHelp } from "./help.ts";
 import { fullProgram, openProgram } from "./parser.ts";
+import type { PrefixWords } from "./prefix-words.ts";
 import { complain, print } from "./print.ts";
 
 const FAILURE = 1;
@@ -27,7 +29,7 @@ async function run(args: readonly string[]): Promise<number> {
     const commandIndex = firstWord(args);
     const [word, next = "--help"] = args.slice(commandIndex);
     if (isHelp(word) || (word === "help" && isHelp(next))) {
-      await print(rootHelp());
+      await print((await wordsFor())(rootHelp()));
       return 0;
     }
     requireServed(word?.startsWith("-") === true ? undefined : word);
@@ -36,13 +38,16 @@ async function run(args: readonly string[]): Promise<number> {
       return await tmuxCommandLine(args.slice(commandIndex + 1), args.slice(0, commandIndex));
     }
     if (word === undefined || word.startsWith("-")) {
-      await (await openProgram()).parseAsync([...args], { from: "user" });
+      await (await openProgram(await helpWords(args))).parseAsync([...args], { from: "user" });
     } else {
       // An unknown command is refused by its name, whatever follows it, even --help.
       const isCommand = word === "help" || findEntry(word) !== undefined;
-      await (await fullProgram(word)).parseAsync(isCommand ? [...args] : args.slice(0, commandIndex + 1), {
-        from: "user",
-      });
+      await (await fullProgram(word, await helpWords(args))).parseAsync(
+        isCommand ? [...args] : args.slice(0, commandIndex + 1),
+        {
+          from: "user",
+        },
+      );
     }
     return typeof process.exitCode === "number" ? process.exitCode : 0;
   } catch (thrown) {
@@ -52,6 +57,23 @@ async function run(args: readonly string[]): Promise<number> {
 
 function isHelp(word: string | undefined): boolean {
   return word === "--help" || word === "-h";
+}
+
+/** Undefined: the command line does not ask for help. */
+function helpWords(args: readonly string[]): Promise<PrefixWords> | undefined {
+  const end = args.indexOf("--");
+  const own = end === -1 ? args : args.slice(0, end);
+  return args[firstWord(args)] === "help" || own.some(isHelp) ? wordsFor() : undefined;
+}
+
+/** Help is printed whatever is wrong with flags, environment or settings. */
+async function wordsFor(): Promise<PrefixWords> {
+  const { prefixWords } = await import("./prefix-words.ts");
+  try {
+    return await prefixWords(resolveInstance({ flags: {}, env: process.env }));
+  } catch {
+    return (text) => text;
+  }
 }
 
 /** Index of the first argument that is neither a global flag nor its value. */

@@ -6,20 +6,21 @@ import { Command, Help, Option } from "commander";
 import { VERSION } from "../protocol/version.ts";
 import { type CatalogEntry, catalogEntries, findEntry, loadCommand } from "./catalog.ts";
 import { rootHelp } from "./help.ts";
+import type { PrefixWords } from "./prefix-words.ts";
 import { takesColor } from "./print.ts";
 
 /** `wsh` without a subcommand. */
-export async function openProgram(): Promise<Command> {
+export async function openProgram(words?: PrefixWords): Promise<Command> {
   const { configureOpen } = await import("./commands/open.ts");
-  const program = addGlobalFlags(base());
+  const program = addGlobalFlags(base(words));
   configureOpen(program);
   return program;
 }
 
 /** The program with the subcommand `word`; with all of them when none has that name. */
-export async function fullProgram(word: string): Promise<Command> {
+export async function fullProgram(word: string, words?: PrefixWords): Promise<Command> {
   const entry = findEntry(word);
-  return entry === undefined ? wholeProgram() : programOf([entry]);
+  return programOf(entry === undefined ? catalogEntries : [entry], words);
 }
 
 /** The program with every subcommand: the source of completions and the manual. */
@@ -27,8 +28,8 @@ export function wholeProgram(): Promise<Command> {
   return programOf(catalogEntries);
 }
 
-async function programOf(entries: readonly CatalogEntry[]): Promise<Command> {
-  const program = addGlobalFlags(base()).enablePositionalOptions().usage("[options] [command]");
+async function programOf(entries: readonly CatalogEntry[], words?: PrefixWords): Promise<Command> {
+  const program = addGlobalFlags(base(words)).enablePositionalOptions().usage("[options] [command]");
   const registers = await Promise.all(entries.map(loadCommand));
   for (const register of registers) register(program, wholeProgram);
   for (const command of program.commands) {
@@ -40,7 +41,8 @@ async function programOf(entries: readonly CatalogEntry[]): Promise<Command> {
   return program;
 }
 
-function base(): Command {
+/** @param words names the prefix key in help */
+function base(words: PrefixWords = (text) => text): Command {
   return new Command("wsh")
     .version(`wsh ${VERSION}`, "-V, --version", "print the version")
     .helpOption("-h, --help", "show this help")
@@ -52,11 +54,16 @@ function base(): Command {
       showGlobalOptions: true,
       formatHelp: (command, helper) =>
         command.parent === null && command.commands.length > 0
-          ? rootHelp()
-          : Help.prototype.formatHelp.call(helper, command, helper),
+          ? words(rootHelp())
+          : Help.prototype.formatHelp.call(helper, named(command, words), helper),
       styleTitle: (title) => (takesColor(process.stdout) ? `\x1b[1m${title}\x1b[22m` : title),
     })
     .configureOutput({ writeErr: () => {} });
+}
+
+function named(command: Command, words: PrefixWords): Command {
+  for (const option of command.options) option.description = words(option.description);
+  return command.description(words(command.description()));
 }
 
 /** -L and --socket; `hidden` when the program's own are already shown. */

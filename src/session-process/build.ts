@@ -21,6 +21,7 @@ import { WshError } from "../protocol/errors.ts";
 import { type EventConsumer, isNotify } from "../protocol/event-consumers.ts";
 import type { Hook, OwnedHook } from "../protocol/hooks.ts";
 import { normalizeTags, paneId, paneNumber } from "../protocol/names.ts";
+import { takesQuestions } from "../protocol/notices.ts";
 import type { Owner } from "../protocol/owner.ts";
 import { PORT_VARIABLE } from "../protocol/port-variable.ts";
 import { requireInTime } from "../protocol/requests.ts";
@@ -205,7 +206,7 @@ async function assemble(
     const { id, session: number, window } = claim;
     return { id, session: number, window, name: session.name, hasMore: arrangement.isSplit };
   };
-  const session = new Session<Content>(
+  const session: Session<Content> = new Session<Content>(
     {
       id: claim.session,
       windowId: claim.window,
@@ -222,6 +223,8 @@ async function assemble(
       worktree: worktree ?? undefined,
       idleLimit: spec.create.idle_limit,
       hooks: spec.create.on,
+      isNoticed: () =>
+        options.wanted().some((way) => isNotify(way) && way.way !== "terminals" && takesQuestions(way, session)),
       ...(restored?.run === false ? { lost: { saved_at: restored.saved_at, why: restored.why } } : {}),
     },
     content,

@@ -9,6 +9,7 @@ import { WshError } from "../protocol/errors.ts";
 import type { Owner } from "../protocol/owner.ts";
 import { MAX_BUFFER_BYTES, MAX_BUFFERS, MAX_PASTE_BYTES, type PasteBuffer } from "../protocol/paste.ts";
 
+const NOTHING = "nothing has been copied yet";
 /** Characters of a buffer that lists show. */
 const SHOWN = 80;
 
@@ -45,6 +46,11 @@ export class PasteBuffers {
   get newest(): string | null {
     const newest = this.found();
     return newest === undefined ? null : this.textOf(newest);
+  }
+
+  /** Why there is no newest copy. */
+  get why(): string {
+    return this.entries().length === 0 ? NOTHING : "each paste buffer has been given a name: choose one by its name";
   }
 
   /** Stores a text; without a name, a text equal to the newest is not added. @throws WshError payload_too_large */
@@ -93,7 +99,7 @@ export class PasteBuffers {
   get(name?: string): PasteBuffer & { readonly text: string } {
     const buffer = this.find(name);
     const text = this.textOf(buffer);
-    if (text === null) throw notFound(name);
+    if (text === null) throw this.notFound(name);
     return { ...shown(buffer), text };
   }
 
@@ -114,7 +120,7 @@ export class PasteBuffers {
     const { bytes, at, owner } = buffer;
     const head: BufferHead = { name: to, bytes, at, owner };
     if (buffer.text === undefined) {
-      if (this.files?.describe(buffer.number, head) !== true) throw notFound(name);
+      if (this.files?.describe(buffer.number, head) !== true) throw this.notFound(name);
     } else this.privateBuffers = this.privateBuffers.map((each) => (each === buffer ? { ...each, ...head } : each));
     return shown({ ...buffer, ...head });
   }
@@ -129,7 +135,7 @@ export class PasteBuffers {
   /** @returns the newest @throws WshError buffer_not_found */
   clear(): PasteBuffer {
     const [newest, ...rest] = this.changeable();
-    if (newest === undefined) throw notFound(undefined);
+    if (newest === undefined) throw new WshError("buffer_not_found", NOTHING);
     for (const each of [newest, ...rest]) this.drop(each);
     return shown(newest);
   }
@@ -141,7 +147,7 @@ export class PasteBuffers {
   private find(name?: string): BufferEntry {
     const buffer = this.found(name);
     if (buffer !== undefined) return buffer;
-    throw notFound(name);
+    throw this.notFound(name);
   }
 
   /** @throws WshError buffer_not_found, also for a buffer that others share with a private session */
@@ -194,6 +200,10 @@ export class PasteBuffers {
     return text ?? this.files?.text(number) ?? null;
   }
 
+  private notFound(name: string | undefined): WshError {
+    return new WshError("buffer_not_found", name === undefined ? this.why : `no paste buffer '${name}'`);
+  }
+
   private drop(entry: BufferEntry): void {
     if (entry.text === undefined) this.files?.remove(entry.number);
     else this.privateBuffers = this.privateBuffers.filter((each) => !isSame(each, entry));
@@ -229,9 +239,4 @@ function nameOf({ name, number, text }: BufferEntry): string {
 function shown(entry: BufferEntry): PasteBuffer {
   const { bytes, at, begins } = entry;
   return { name: nameOf(entry), bytes, at, begins: begins.slice(0, SHOWN) };
-}
-
-function notFound(name: string | undefined): WshError {
-  const message = name === undefined ? "nothing has been copied yet" : `no paste buffer '${name}'`;
-  return new WshError("buffer_not_found", message);
 }

@@ -78,10 +78,10 @@ export class Session<P extends PaneRef = PaneRef> {
     readonly pane: P,
     private readonly registry: SessionRegistry,
   ) {
-    const clock = options.clock ?? systemClock;
+    const { clock = systemClock } = options;
     this.clock = clock;
-    this.isSized = options.isSized ?? false;
     const { events } = this;
+    this.isSized = options.isSized ?? false;
     this.viewers = new Viewers(options.settings, (change) => {
       if (change !== null) events.emit("viewer", change);
       if (change?.event === "client_resized") return;
@@ -157,16 +157,16 @@ export class Session<P extends PaneRef = PaneRef> {
   }
 
   private asking(clock: Clock): Questions {
-    const { pane } = this;
     return new Questions({
       clock,
       newId: () => crypto.randomUUID(),
       people: () => this.viewers.people,
-      secrets: pane.secrets,
-      programState: (id) => pane.stateIn?.(id) ?? pane.state(),
+      isNoticed: () => this.options.isNoticed?.() === true,
+      secrets: this.pane.secrets,
+      programState: (id) => this.pane.stateIn?.(id) ?? this.pane.state(),
       takenOver: (id) => {
         this.keyboard.release();
-        pane.reveal?.(id);
+        this.pane.reveal?.(id);
       },
       changed: () => this.events.emit("drawn", undefined),
       waiting: (count) => this.events.emit("questions", count),

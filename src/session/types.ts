@@ -55,6 +55,8 @@ export interface SessionOptions extends Size {
   readonly idleLimit?: string | undefined;
   /** Hooks given at its creation. */
   readonly hooks?: readonly Hook[] | undefined;
+  /** Whether a notice of a question in it reaches a person who is elsewhere. */
+  readonly isNoticed?: () => boolean;
   /** Whether the owning session decides its size, instead of viewers. */
   readonly isSized?: boolean;
   /** Set if its process crashed and this one shows its contents. */

@@ -28,6 +28,34 @@ test("--help fits a screen, and names every subcommand", async () => {
   for (const same of [["help"], ["-h"], ["help", "--help"], ["help", "-h"]]) expect(await wsh.ok(...same)).toBe(stdout);
 });
 
+test("help and settings name the prefix key in force, and how it detaches", async () => {
+  await using preset = new Wsh({ config: 'prefix_preset = "tmux"\n' });
+  await using own = new Wsh({ config: 'prefix_key = "C-a"\n' });
+  await using none = new Wsh({ config: 'prefix_key = "none"\n' });
+  const detaches = async ({ ok }: Pick<Wsh, "ok">) =>
+    (await Promise.all([ok("--help"), ok("attach", "--help"), ok("-c", "true", "--help")])).map(
+      (text) =>
+        /[^.:\n]*(detaches|o prefix key)/.exec(text.replace(/\s+/g, " ").replace(/^.*Everywhere/, ""))?.[0].trim() ??
+        text,
+    );
+  const of = (each: Wsh) => detaches({ ok: (...args) => each.ok(...args) });
+  expect(await of(wsh)).toEqual([
+    "Ctrl+\\ twice detaches",
+    "The prefix key (Ctrl+\\) twice detaches",
+    "The prefix key (Ctrl+\\) twice detaches",
+  ]);
+  const before = "The prefix key (Ctrl+B) then d detaches";
+  expect(await of(preset)).toEqual(["Ctrl+B then d detaches", before, before]);
+  const custom = "The prefix key (Ctrl+A) twice detaches";
+  expect(await of(own)).toEqual(["Ctrl+A twice detaches", custom, custom]);
+  expect(await of(none)).toEqual(["No prefix key", "There is no prefix key", "There is no prefix key"]);
+  const listed = JSON.parse(await preset.ok("config", "--json")) as { name: string; value: unknown; origin: string }[];
+  expect(listed.find(({ name }) => name === "prefix_key")).toMatchObject({
+    value: "C-b",
+    origin: expect.stringContaining("config.toml:1"),
+  });
+});
+
 test("each subcommand's help fits a screen too, and no description runs into the left column", async () => {
   const overview = await wsh.ok("--help");
   const lines = [...overview.matchAll(/^ {2}([a-z-]+) .* {2}/gm)].map((match) => match[1] ?? "");

@@ -85,6 +85,21 @@ test("a pane that came from another session has that session's window, tags, nam
   await wsh.ok("kill", "onto");
 });
 
+test("a session that never was is refused, one that has ended is not", async () => {
+  await wsh.server();
+  for (const args of [["nosess"], ["nosess", "--since", "start", "--no-follow"], ["@s9999"]]) {
+    const { code, stderr } = await wsh.run("events", ...args);
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("no session '") });
+    expect(stderr).toContain("Without a name, the events of all sessions are read");
+  }
+  expect((await wsh.fetch("/events?session=nosess&wait_ms=60000")).status).toBe(404);
+  await wsh.session("over");
+  await wsh.ok("rename", "over", "was");
+  await wsh.ok("kill", "was");
+  for (const name of ["over", "was"]) expect(await recorded(name)).not.toEqual([]);
+  expect((await wsh.fetch("/events?session=over&since=start")).status).toBe(200);
+});
+
 test("ports, long silence, and programs that only wait", async () => {
   await wsh.session("serves");
   const code = "import socket,time;s=socket.socket();s.bind(('127.0.0.1',0));s.listen();time.sleep(60)";

@@ -100,7 +100,7 @@ test("a question reaches ntfy with its answers as buttons, of which one counts, 
     body: JSON.stringify({
       question: "Deploy?",
       choices: ["now", "später"],
-      wait_for_person: true,
+      // Nobody is attached: it waits, since the notice reaches a person.
       max_wait_ms: 20_000,
     }),
   });

@@ -54,7 +54,7 @@ export function register(program: Command): void {
     .option("--default <answer>", "preselected answer (confirm: yes or no), repeatable", collect)
     .option("--timeout <seconds>", "lifetime of the question (default: 600)", seconds)
     .option("--wait <seconds>", "wait only this long; the question stays open", seconds)
-    .option("--wait-for-person", "ask even if no terminal is attached (needs --session)")
+    .option("--wait-for-person", "ask even if no terminal is attached (outside of sessions, with --session)")
     .option("--list", "show the open questions")
     .option("--cancel <ask-id>", "close a question without an answer")
     .option(
@@ -116,11 +116,13 @@ async function ask(instance: Instance, input: OperationInput<"ask">, options: As
   return result;
 }
 
-/** Returns null if nobody is attached anywhere. @throws UsageError, WshError session_not_found */
+/** The session to ask in; null: nobody is attached anywhere, and no session is around this command. @throws UsageError, WshError session_not_found */
 async function sessionOf(instance: Instance, options: AskOptions, isSecret: boolean): Promise<SessionClient | null> {
   if (grantSocket() !== null) return SessionClient.open(instance, GRANTED_PANE);
   if (options.session !== undefined) return SessionClient.open(instance, options.session);
-  if (isSecret || options.waitForPerson === true) throw new UsageError("name the session with --session");
+  const around = process.env.WSH_PANE;
+  if (isSecret || (options.waitForPerson === true && around === undefined))
+    throw new UsageError("name the session with --session");
   let best: { readonly session: SessionClient; readonly acted: number } | null = null;
   for (const session of await openSessions(instance)) {
     const { people, acted_ms } = await session.call("ask.person", {}).catch(() => ({ people: 0, acted_ms: null }));
@@ -131,7 +133,9 @@ async function sessionOf(instance: Instance, options: AskOptions, isSecret: bool
       best = { session, acted };
     }
   }
-  return best?.session ?? null;
+  if (best !== null) return best.session;
+  // Notices may reach a person, or the question waits for one.
+  return around === undefined ? null : SessionClient.open(instance, around);
 }
 
 /** The session processes that answer; the caller closes the connections. */

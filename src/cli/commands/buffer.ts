@@ -111,7 +111,9 @@ export function register(program: Command): void {
 async function stored(command: Command, flags: Flags, input: OperationInput<"buffer.set">): Promise<void> {
   if (input.text === "") throw new UsageError("the text is empty");
   const made = await withCall(command, flags, (call) => call("buffer.set", input));
-  return flags.json === true ? printJson(made) : say(`Paste buffer '${made.name}' has ${made.bytes} bytes.\n`);
+  return flags.json === true
+    ? printJson(made)
+    : say(`Paste buffer '${made.name}' has ${made.bytes} byte${made.bytes === 1 ? "" : "s"}.\n`);
 }
 
 async function withCall<T>(command: Command, flags: Flags, use: (call: Call) => Promise<T>): Promise<T> {

@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { visible } from "../../protocol/harmless-text.ts";
 import { themeRoleNames, themeRoles } from "../../protocol/theme.ts";
+import { prefixKeyOf } from "../../settings/prefix-key.ts";
 import { formatOrigin, type LoadedSettings } from "../../settings/settings.ts";
 import { settingNames, settingOf } from "../../settings/table.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
@@ -35,7 +36,11 @@ export function register(program: Command): void {
       const settings = await settingsOf(instance);
       if (settings.isWrong) process.exitCode = 1;
       const rows = settingNames
-        .map((name) => ({ name, value: settings.values[name], origin: settings.originOf(name) }))
+        .map((name) => {
+          const isPreset = name === "prefix_key" && prefixKeyOf(settings) !== settings.values.prefix_key;
+          const value = isPreset ? prefixKeyOf(settings) : settings.values[name];
+          return { name, value, origin: settings.originOf(isPreset ? "prefix_preset" : name) };
+        })
         .filter(({ origin }) => changed !== true || origin.from !== "default");
       const changedLooks = new Map(settings.theme.map((entry) => [entry.role, entry]));
       const looks = themeRoleNames

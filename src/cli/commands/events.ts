@@ -17,6 +17,7 @@ import {
   type RecordedEventName,
   recordedEventNames,
 } from "../../protocol/recorded-events.ts";
+import { requireKnownSessions } from "../../registry/known-sessions.ts";
 import type { WantedInFile } from "../../settings/hooks.ts";
 import { collect, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
@@ -85,7 +86,8 @@ async function sourcesOf(instance: Instance, names: readonly string[], options: 
   }
   if (wanted.size > 1 && !/^(now|start)$/.test(options.since))
     throw new UsageError("--since CURSOR belongs to one machine", "Follow each machine by a command of its own.");
-  const signal = new AbortController().signal;
+  const { signal } = new AbortController();
+  requireKnownSessions(instance, wanted.get(null) ?? []);
   return [...wanted].map(([machine, session]) => ({
     machine,
     session,
@@ -130,7 +132,8 @@ async function follow(source: EventSource, options: EventsOptions, printer: Prin
       if (!options.follow && page.events.length === 0) return;
     } catch (thrown) {
       const error = WshError.from(thrown);
-      if (source.machine === null || error.code === "invalid_request" || !options.follow) throw thrown;
+      const isFinal = error.code === "invalid_request" || error.code === "session_not_found";
+      if (source.machine === null || isFinal || !options.follow) throw thrown;
       if (!complained) complain(`machine '${source.machine}' is asked again: ${error.message}`);
       complained = true;
       await Bun.sleep(AGAIN_MS);

@@ -12,7 +12,8 @@ const ends: Readonly<Record<NonNullable<AskResult["decided_by"]>, string>> = {
   dismissed: "the person dismissed the question",
   timeout: "the question timed out",
   cancelled: "the question was cancelled",
-  nobody_attached: "no terminal is attached; --wait-for-person asks anyway",
+  nobody_attached:
+    "no terminal is attached: with --session NAME, --wait-for-person asks anyway, and so does a way of notices that takes questions ([[notify]])",
   secret_not_taken: "the secret was not typed",
   session_ended: "the session has ended",
 };

@@ -71,7 +71,8 @@ export class Questions implements Answers {
     if (question.kind === "secret" && (await this.port.secrets.prompt(pane)) === null) {
       throw await this.noPrompt(pane);
     }
-    if (this.port.people() === 0 && !ask.wait_for_person) return { state: "closed", decided_by: "nobody_attached" };
+    const waits = ask.wait_for_person || this.port.people() > 0 || this.port.isNoticed();
+    if (!waits) return { state: "closed", decided_by: "nobody_attached" };
     this.pending.requireRoom();
     const { clock } = this.port;
     const entry: OpenQuestion = {

@@ -13,6 +13,8 @@ export interface QuestionsPort {
   readonly newId: () => string;
   /** Number of terminals at which a person can answer. */
   people(): number;
+  /** Whether a notice of a question reaches a person who is elsewhere. */
+  isNoticed(): boolean;
   readonly secrets: PaneRef["secrets"];
   /** State of the program in a pane. */
   programState(pane: string): SessionState | Promise<SessionState>;

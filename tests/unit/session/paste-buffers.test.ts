@@ -23,6 +23,17 @@ function shared() {
   return { open, files, names, env, [Symbol.dispose]: () => place[Symbol.dispose]() };
 }
 
+test("where each one has been given a name, there is no newest copy, and the reason says so", () => {
+  using place = shared();
+  const buffers = place.open();
+  buffers.set({ text: "a" });
+  buffers.rename(undefined, "mine");
+  expect(() => buffers.get()).toThrow("each paste buffer has been given a name");
+  expect(() => buffers.remove()).toThrow("each paste buffer has been given a name");
+  buffers.remove("mine");
+  expect(() => buffers.get()).toThrow("nothing has been copied yet");
+});
+
 test("copies have numbers, given names replace, and a number is not assigned twice", () => {
   using place = shared();
   const { open, names } = place;

@@ -11,6 +11,7 @@ function scene(kind: "confirm" | "text" = "confirm") {
     clock,
     newId: () => (asks++ === 0 ? "q" : `q${asks}`),
     people: () => 1,
+    isNoticed: () => false,
     secrets: { prompt: async () => null, type: async () => false },
     programState: () => "running",
     takenOver: () => undefined,
