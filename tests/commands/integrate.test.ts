@@ -181,11 +181,12 @@ describe("bash", () => {
     const shell = (await api.status()).foreground?.pid ?? 0;
     const runs = join(wsh.dir, "runs");
     // Between Enter and the mark of the command.
-    await api.exec(`PS0='$(touch ${runs}; sleep 0.5)'`, { integrate: "bash" });
+    await api.exec(`PS0='$(touch ${runs}; until [ -e ${runs}.on ]; do sleep 0.05; done)'`, { integrate: "bash" });
     const host = hostOf((await http.session(api.name)).pid);
     const exited = api.exec("exit 7");
     await until("Enter to be read", () => fs.existsSync(runs));
     await stopProcess(host);
+    fs.writeFileSync(`${runs}.on`, "");
     await until("the shell to be gone", () => hasEnded(shell));
     // Longer than the process waits for a command to begin before it checks the shell.
     await Bun.sleep(STUCK_MS + 100);

@@ -160,7 +160,7 @@ describe("copy mode", () => {
     person.type("seq 1 100\r");
     await person.sees(/^100$/m);
     person.type("printf '\\033[?1049h\\033[Hfull screen here'; read x; printf '\\033[?1049l'\r");
-    await person.sees("full screen here");
+    await person.sees(/^full screen here/m);
     person.type(`${LOOK}\x1b<`);
     await person.sees(/^2$/m);
     person.type("\x1b>");

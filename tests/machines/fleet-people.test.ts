@@ -306,7 +306,7 @@ testFleet("a stopped reader holds one credit of a stream", async () => {
   ]) {
     nats.publish(up, encodeStreamMessage({ kind: "bytes", bytes: message }, number++), { headers: own });
   }
-  await m1.ok("send", "dev", "--enter", "seq 300000; echo flood-over");
+  await m1.ok("send", "dev", "--enter", "seq 300000; echo flood''-over");
   await until("the credit to be used", () => bytes === 256 * 1024);
   await m1.shows("dev", "flood-over");
   expect(bytes).toBe(256 * 1024);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { connect } from "../../src/client/client.ts";
 import { WshError } from "../../src/protocol/errors.ts";
+import { Gate } from "../support/gate.ts";
 import { type Answer, call, McpInstance } from "../support/mcp-instance.ts";
 import { parentOf } from "../support/processes.ts";
 import { until } from "../support/until.ts";
@@ -117,14 +118,14 @@ test("after its time a program reports its position, continues, and can be stopp
   expect((await run({ resume: endless.value.script_id, stop: true })).value).toEqual({ state: "stopped" });
   // The call is cancelled: so is its program, but not its commands in the session.
   const given = new AbortController();
-  const params = {
-    name: "wsh_script",
-    arguments: { session: "dev", code: 'await t.exec("sleep 0.4; echo kept"); await t.exec("echo never")' },
-  };
+  const gate = new Gate(it.dir);
+  const code = `await t.exec("echo be''gun; ${gate.wait}; echo kept"); await t.exec("echo never")`;
+  const params = { name: "wsh_script", arguments: { session: "dev", code } };
   const lost = client.callTool(params, { signal: given.signal }).catch(() => "cancelled");
-  await until("the command", async () => (await it.screen("dev")).includes("echo kept"));
+  await it.shows("dev", /^begun$/m);
   given.abort();
   expect(await lost).toBe("cancelled");
+  gate.open();
   expect(await it.shows("dev", /^kept$/m)).not.toContain("never\n$ echo never");
 });
 
