@@ -11,7 +11,8 @@ import { WshError } from "../protocol/errors.ts";
 import { isRecord } from "../protocol/json.ts";
 import { type Binding, type BoundCall, callInWords, callsOf, keyName, viewCall } from "./bindings.ts";
 import { type CommandLine, parseCommandLine, TARGET_PARAMETER } from "./line.ts";
-import { ALT, CTRL, type Key, parseKeyName, SHIFT } from "./names.ts";
+import { ALT, CTRL, type Key, SHIFT } from "./names.ts";
+import { parseKeyName } from "./parse-name.ts";
 import { copyModeActionOf, flatKey, type KeyChanges } from "./tables.ts";
 import { isViewOperation } from "./view-operations.ts";
 

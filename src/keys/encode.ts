@@ -2,11 +2,10 @@
  * Keys to bytes, as a terminal would send them to the program that runs in it.
  *
  * Owns the encodings: xterm's (as the terminfo entry xterm-256color names them), application cursor and keypad,
- * modifyOtherKeys 1 and 2, and the kitty keyboard flags. Pure. Invariant: all names of a request are read before the
- * first byte is made, so a wrong name sends nothing. Sources: terminfo(5) xterm-256color; XTerm Control Sequences, "Alt
- * and Meta Keys" and "modifyOtherKeys"; the kitty keyboard protocol.
+ * modifyOtherKeys 1 and 2, and the kitty keyboard flags. Pure. Sources: terminfo(5) xterm-256color; XTerm Control
+ * Sequences, "Alt and Meta Keys" and "modifyOtherKeys"; the kitty keyboard protocol.
  */
-import { ALT, CTRL, type Key, type NamedKey, parseKeyName, SHIFT } from "./names.ts";
+import { ALT, CTRL, type Key, type NamedKey, SHIFT } from "./names.ts";
 
 /** The keyboard modes that the program has set. */
 export interface KeyModes {
@@ -94,12 +93,8 @@ const controlSigns: Readonly<Record<string, number>> = {
 
 const utf8 = new TextEncoder();
 
-/**
- * The bytes of several keys in a row.
- * @throws WshError `unknown_key` for the first unknown name; send nothing then
- */
-export function encodeKeys(names: readonly string[], modes: KeyModes): Uint8Array {
-  const keys = names.map(parseKeyName);
+/** The bytes of several keys in a row. */
+export function encodeKeys(keys: readonly Key[], modes: KeyModes): Uint8Array {
   return utf8.encode(keys.map((key) => encodeKey(key, modes)).join(""));
 }
 

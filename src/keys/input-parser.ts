@@ -4,6 +4,7 @@
  */
 import { WshError } from "../protocol/errors.ts";
 import { encodeKeys, type KeyModes } from "./encode.ts";
+import { parseKeyName } from "./parse-name.ts";
 
 /** Longest decoded input (docs/protocol.md, Limits). */
 const MAX_INPUT_BYTES = 1024 * 1024;
@@ -49,8 +50,8 @@ export function decodeInput(typing: Typing, modes: InputModes): DecodedInput {
   const isPaste =
     bytes.length > 0 && modes.bracketedPaste && (paste || (submit && modes.takesLines && hasSeveralLines(bytes)));
   return {
-    text: new Uint8Array(Buffer.concat([isPaste ? bracket(bytes) : bytes, encodeKeys(keys, modes)])),
-    enter: submit ? encodeKeys(["Enter"], modes) : null,
+    text: new Uint8Array(Buffer.concat([isPaste ? bracket(bytes) : bytes, encodeKeys(keys.map(parseKeyName), modes)])),
+    enter: submit ? encodeKeys([parseKeyName("Enter")], modes) : null,
   };
 }
 

@@ -2,11 +2,8 @@
  * Names of keys as people and agents write them: `Ctrl+C`, `M-x`, `Shift+Tab`, `PgUp`, `F5`, `KPEnter`, `é`.
  *
  * Owns the table of names and synonyms, and the parsing of one name into a `Key`. Invariants: every key name that the
- * decoder reports can be parsed here; a name is parsed completely or refused with similar names, never guessed. Case is
- * ignored in names and in a letter after Ctrl; a lone character, or one after Alt, is that very character.
+ * decoder reports can be parsed here; a name is parsed completely or not at all, never guessed. Case is ignored in names and in a letter after Ctrl; a lone character, or one after Alt, is that very character.
  */
-import { editDistance } from "../protocol/edit-distance.ts";
-import { WshError } from "../protocol/errors.ts";
 
 export const SHIFT = 1;
 export const ALT = 2;
@@ -39,12 +36,8 @@ export interface Key {
 
 /** Highest function key that terminals send. */
 const LAST_FUNCTION_KEY = 24;
-/** Maximum similar names in an error: enough to contain the intended one, few enough to read. */
-const NEAR_NAMES = 5;
-/** A name differing in more than this many letters is not similar. */
-const NEAR_DISTANCE = 3;
 /** Longest name in bytes; a longer one is quoted shortened, and compared with nothing. */
-const LONGEST_NAME = 40;
+export const LONGEST_NAME = 40;
 
 const functionKeys = Array.from({ length: LAST_FUNCTION_KEY }, (_, i): NamedKey => `F${i + 1}`);
 const keypadKeys: readonly NamedKey[] = [
@@ -59,7 +52,7 @@ const keypadKeys: readonly NamedKey[] = [
 ];
 
 /** Name in lower case → its spelling, as errors offer it, and its key. */
-const named = new Map<string, { readonly spelling: string; readonly key: Key }>();
+export const named = new Map<string, { readonly spelling: string; readonly key: Key }>();
 
 function define(key: Key, ...spellings: readonly string[]): void {
   for (const spelling of spellings) named.set(spelling.toLowerCase(), { spelling, key });
@@ -104,7 +97,7 @@ export function keyNames(): readonly (readonly string[])[] {
   return [...names.values()];
 }
 
-const modifierNames: ReadonlyMap<string, number> = new Map([
+export const modifierNames: ReadonlyMap<string, number> = new Map([
   ["ctrl", CTRL],
   ["control", CTRL],
   ["ctl", CTRL],
@@ -122,7 +115,7 @@ const modifierNames: ReadonlyMap<string, number> = new Map([
 /** Made at its first use: it loads tables of ICU. */
 let graphemes: Intl.Segmenter | null = null;
 
-function isOneCharacter(text: string): boolean {
+export function isOneCharacter(text: string): boolean {
   if (text.length === 1) return text >= " " && !/[\x7f-\x9f\ud800-\udfff]/.test(text);
   graphemes ??= new Intl.Segmenter();
   const [first, second] = graphemes.segment(text.slice(0, LONGEST_NAME));
@@ -144,16 +137,13 @@ function splitModifiers(name: string): { modifiers: number; rest: string } {
   return { modifiers, rest };
 }
 
-/**
- * Reads one key name.
- * @throws WshError `unknown_key` with `key` and `near` (similar names)
- */
-export function parseKeyName(name: string): Key {
+/** Reads one key name; null: there is no such key. */
+export function findKey(name: string): Key | null {
   const { modifiers, rest } = splitModifiers(name);
   const known = named.get(rest.toLowerCase());
   if (known !== undefined) return { key: known.key.key, modifiers: known.key.modifiers | modifiers };
   if (isOneCharacter(rest)) return character(rest, modifiers);
-  throw unknownKey(name);
+  return null;
 }
 
 function character(char: string, modifiers: number): Key {
@@ -164,41 +154,4 @@ function character(char: string, modifiers: number): Key {
     return { key: { char: char.toUpperCase() }, modifiers: modifiers & ~SHIFT };
   }
   return { key: { char }, modifiers };
-}
-
-function unknownKey(name: string): WshError {
-  const shown = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
-  const near = nearNames(name);
-  const offer = near.length === 0 ? "" : `; near: ${near.join(", ")}`;
-  return new WshError("unknown_key", `unknown key ${JSON.stringify(shown)}${offer}`, { key: shown, near });
-}
-
-function nearNames(name: string): string[] {
-  if (name.length === 0 || name.length > LONGEST_NAME) return [];
-  const cut = Math.max(name.lastIndexOf("+", name.length - 2), name.lastIndexOf("-", name.length - 2));
-  const front = cut < 0 ? "" : correctModifiers(name.slice(0, cut + 1));
-  const last = name.slice(cut + 1);
-  const whole = named.get(last.toLowerCase());
-  if (whole !== undefined || isOneCharacter(last)) return front === "" ? [] : [front + (whole?.spelling ?? last)];
-  const wanted = last.toLowerCase();
-  const scored = [...named].map(([lower, { spelling }]) => ({ spelling, distance: editDistance(wanted, lower) }));
-  // A short name is similar to every other short name: allow a third of its letters, at least one.
-  const allowed = Math.min(NEAR_DISTANCE, Math.max(1, Math.floor(last.length / 2)));
-  return scored
-    .filter(({ distance }) => distance <= allowed)
-    .sort((a, b) => a.distance - b.distance)
-    .slice(0, NEAR_NAMES)
-    .map(({ spelling }) => front + spelling);
-}
-
-/** `Crtl+Atl+` → `Ctrl+Alt+`; an unreadable modifier is left out. */
-function correctModifiers(front: string): string {
-  const parts = front.split(/[+-]/).filter((part) => part !== "");
-  const long = ["Ctrl", "Alt", "Shift"];
-  const corrected = parts.flatMap((part) => {
-    const bit = modifierNames.get(part.toLowerCase());
-    if (bit !== undefined) return [bit === CTRL ? "Ctrl" : bit === ALT ? "Alt" : "Shift"];
-    return long.filter((candidate) => editDistance(part.toLowerCase(), candidate.toLowerCase()) <= 2).slice(0, 1);
-  });
-  return [...new Set(corrected)].map((part) => `${part}+`).join("");
 }

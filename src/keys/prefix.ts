@@ -9,7 +9,8 @@
  */
 import { WshError } from "../protocol/errors.ts";
 import { type Binding, type BoundCall, callsOf, keyName, pressedName } from "./bindings.ts";
-import { ALT, CTRL, parseKeyName, SHIFT } from "./names.ts";
+import { ALT, CTRL, SHIFT } from "./names.ts";
+import { parseKeyName } from "./parse-name.ts";
 import type { KeyTables } from "./tables.ts";
 import type { InputEvent, ParsedKey } from "./types.ts";
 

@@ -6,7 +6,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { generated, withGenerated } from "../../scripts/docs.ts";
 import { defaultBindings } from "../../src/keys/bindings.ts";
 import { configuredBindings } from "../../src/keys/configured.ts";
-import { parseKeyName } from "../../src/keys/names.ts";
+import { parseKeyName } from "../../src/keys/parse-name.ts";
 import { defaultPrefix, parsePrefix, prefixKey } from "../../src/keys/prefix.ts";
 import { KeyTables } from "../../src/keys/tables.ts";
 import type { InputEvent } from "../../src/keys/types.ts";

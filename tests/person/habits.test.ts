@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { nameOf } from "../../src/keys/configured.ts";
-import { parseKeyName } from "../../src/keys/names.ts";
+import { parseKeyName } from "../../src/keys/parse-name.ts";
 import { KeyTables } from "../../src/keys/tables.ts";
 import { tmuxPreset } from "../../src/keys/tmux-preset.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";

@@ -100,6 +100,46 @@ async function ownedKeys(page: Page, name: string, paletteKey: string): Promise<
   expect(faults).toEqual([]);
 });
 
+(hasDisplay ? browserTest : browserTest.skip)("an image becomes a file, whichever way it is pasted", async () => {
+  await using browser = await TestBrowser.start(1, display.name);
+  const { page, faults } = await browser.page();
+  const file = `${gateway.dir}/images.bytes`;
+  await gateway.create({ name: "images", command: `/bin/sh -c 'stty raw -echo; printf ready; exec cat > ${file}'` });
+  await page
+    .browserContext()
+    .setPermission(
+      gateway.origin,
+      { permission: { name: "clipboard-read" }, state: "granted" },
+      { permission: { name: "clipboard-write" }, state: "granted" },
+    );
+  await page.goto(`${gateway.origin}/#t=${TOKEN}&session=images`);
+  await page.waitForSelector(".terminal.focused");
+  await page.waitForFunction(() => document.querySelector(".screen")?.textContent?.includes("ready"));
+  await display.focus("wsh");
+  const copy = (type: string) =>
+    page.evaluate(async (wanted) => {
+      const canvas = document.createElement("canvas");
+      const image = await new Promise<Blob | null>((made) => canvas.toBlob(made));
+      const item = wanted === "image/png" && image !== null ? image : new Blob(["copied"], { type: wanted });
+      await navigator.clipboard.write([new ClipboardItem({ [wanted]: item })]);
+    }, type);
+  const pasted = async (): Promise<string> => (await Bun.file(file).text()).replace(/\S*?\/images\/\w+\.png/g, "IMAGE");
+  const press = () => page.evaluate(() => document.querySelector<HTMLElement>("[aria-label=Paste]")?.click());
+  let expected = "";
+  for (const [type, text] of [
+    ["image/png", "IMAGE"],
+    ["text/plain", "copied"],
+  ] as const) {
+    await copy(type);
+    for (const paste of [() => display.press("ctrl+shift+v"), () => display.press("shift+Insert"), press]) {
+      await paste();
+      expected += text;
+      await until(expected, async () => (await pasted()).replaceAll(" ", "") === expected, PAGE_MS);
+    }
+  }
+  expect(faults).toEqual([]);
+});
+
 (firefox !== null ? test : test.skip)("Firefox's keys at a keyboard", async () => {
   const browser = await launch({
     ...{ browser: "firefox", executablePath: firefox ?? "", protocolTimeout: 4 * PAGE_MS, headless: false },

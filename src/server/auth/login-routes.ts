@@ -168,8 +168,20 @@ async function jsonOf(c: AppContext): Promise<unknown> {
   }
 }
 
+/**
+ * What browsers call themselves, the most specific first: all name Safari or Chrome too, for pages that look for these.
+ * On iOS each has a name of its own for the same engine.
+ */
+const browserNames: readonly (readonly [name: string, pattern: RegExp])[] = [
+  ["edge", /\b(?:Headless)?Edg(?:A|iOS)?\//],
+  ["opera", /\bOP(?:R|T|X)\//],
+  ["samsung", /\bSamsungBrowser\//],
+  ["firefox", /\b(?:Firefox|FxiOS)\//],
+  ["chrome", /\b(?:Headless)?(?:Chrome|Chromium|CriOS)\//],
+  ["safari", /\bSafari\//],
+];
+
 /** The browser's name in one word. */
 export function browserKind(agent: string): string {
-  const browser = /\b(Firefox|Edg|Chrome|Safari)\//.exec(agent)?.[1];
-  return (browser === "Edg" ? "edge" : (browser ?? "browser")).toLowerCase();
+  return browserNames.find(([, pattern]) => pattern.test(agent))?.[0] ?? "browser";
 }

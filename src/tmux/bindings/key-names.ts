@@ -1,6 +1,6 @@
 /** Converts key names between tmux and wsh's key tables. Pure. */
 import { nameOf } from "../../keys/configured.ts";
-import { parseKeyName } from "../../keys/names.ts";
+import { parseKeyName } from "../../keys/parse-name.ts";
 import { parsePrefix } from "../../keys/prefix.ts";
 import { TmuxError } from "../error.ts";
 import { keyNamed } from "../keys.ts";

@@ -1,7 +1,7 @@
 /** Commands on key bindings: bind, unbind, list. Attached terminals use these bindings in preference to wsh's own. */
 import { defaultBindings } from "../../keys/bindings.ts";
 import { nameOf } from "../../keys/configured.ts";
-import { parseKeyName } from "../../keys/names.ts";
+import { parseKeyName } from "../../keys/parse-name.ts";
 import { tmuxPreset } from "../../keys/tmux-preset.ts";
 import { defined } from "../../protocol/defined.ts";
 import { isCopyTable, printedCommands, requireTableName } from "../bindings/changes.ts";

@@ -99,7 +99,8 @@ export class OwnOperations {
         return (await import("./run.ts")).run(input, { ...port, say: (text) => this.overlayLayer.say(text) });
       case "view.send_prefix": {
         const { encodeKeys } = await import("../../keys/encode.ts");
-        return port.typed(encodeKeys([port.person.prefix], { ...port.shown.modes }));
+        const { parseKeyName } = await import("../../keys/parse-name.ts");
+        return port.typed(encodeKeys([parseKeyName(port.person.prefix)], { ...port.shown.modes }));
       }
     }
   }

@@ -5,6 +5,7 @@
  * resulting bearer is valid for minutes and kept in memory. For a reload, a guest's address names the device of its
  * link instead.
  */
+import { addressField, takeFromAddress } from "./address.ts";
 import { type DeviceHolder, forget, keep, keptDevice, type StoredDevice } from "./device-store.ts";
 import { Refusal, type Server } from "./server.ts";
 
@@ -17,24 +18,12 @@ const algorithm = { name: "ECDSA", namedCurve: "P-256" } as const;
 
 /** The device of the link that opened this tab; null: there was none. */
 export function guestDevice(): string | null {
-  return new URLSearchParams(location.hash.slice(1)).get(GUEST);
-}
-
-/** Reads a field of the fragment and removes it from the address. */
-function takeFromAddress(name: string): string | null {
-  const fields = new URLSearchParams(location.hash.slice(1));
-  const value = fields.get(name);
-  if (value === null) return null;
-  fields.delete(name);
-  const rest = fields.toString();
-  history.replaceState(null, "", rest === "" ? location.pathname : `#${rest}`);
-  return value;
+  return addressField(GUEST);
 }
 
 /** Reloads when a login address is entered in a tab with the page: only the fragment changes then. */
 export function enterAnew(event: HashChangeEvent): void {
-  const fields = new URLSearchParams(location.hash.slice(1));
-  if (!["t", "s", "c", GUEST].some((name) => fields.has(name))) return;
+  if (["t", "s", "c", GUEST].every((name) => addressField(name) === null)) return;
   // No other listener may change the address before it is read.
   event.stopImmediatePropagation();
   location.reload();

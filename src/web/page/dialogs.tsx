@@ -19,115 +19,82 @@ export function Dialogs({ workspace }: { readonly workspace: Workspace }) {
   return open === null ? null : <Dialog key={last.current.count} open={open} workspace={workspace} />;
 }
 
-function Dialog({ open, workspace }: { readonly open: OpenDialog; readonly workspace: Workspace }) {
-  switch (open.kind) {
-    case "palette":
-      return (
-        <Modal label="Palette" workspace={workspace} wide>
-          <Palette workspace={workspace} query={open.query} />
-        </Modal>
-      );
-    case "settings":
-      return (
-        <Modal label="Settings" workspace={workspace}>
-          <SettingsForm workspace={workspace} />
-        </Modal>
-      );
-    case "keys":
-      return (
-        <Modal label="Keys" workspace={workspace}>
-          <Keys />
-        </Modal>
-      );
-    case "new":
-      return (
-        <Modal label="New session" workspace={workspace}>
-          <NewSession workspace={workspace} />
-        </Modal>
-      );
-    case "rename":
-      return (
-        <Modal label="Rename" workspace={workspace}>
-          <OneLine
-            label={`New name of ${open.session.name}`}
-            value={open.session.name}
-            action="Rename"
-            run={(name) => update(workspace, open.session, { name })}
-          />
-        </Modal>
-      );
-    case "tags":
-      return (
-        <Modal label="Tags" workspace={workspace}>
-          <OneLine
-            label={`Tags of ${open.session.name}, separated by blanks`}
-            value={open.session.tags.join(" ")}
-            action="Save"
-            run={(text) => {
-              const wanted = text.split(/\s+/).filter((tag) => tag !== "");
-              const { tags } = open.session;
-              return update(workspace, open.session, {
-                add_tags: wanted.filter((tag) => !tags.includes(tag)),
-                remove_tags: tags.filter((tag) => !wanted.includes(tag)),
-              });
-            }}
-          />
-        </Modal>
-      );
-    case "paste":
-      return (
-        <Modal label="Paste" workspace={workspace} closed={() => open.decide(false)}>
-          <Paste text={open.text} decide={open.decide} workspace={workspace} />
-        </Modal>
-      );
-    case "confirm":
-      return (
-        <Modal label="Confirm" workspace={workspace}>
-          <Confirm {...open} workspace={workspace} />
-        </Modal>
-      );
-    case "operation":
-      return (
-        <Modal label="Operation" workspace={workspace} wide>
-          <OperationForm name={open.name} workspace={workspace} />
-        </Modal>
-      );
-  }
-}
+const labels: Readonly<Record<OpenDialog["kind"], string>> = {
+  palette: "Palette",
+  settings: "Settings",
+  keys: "Keys",
+  new: "New session",
+  rename: "Rename",
+  tags: "Tags",
+  paste: "Paste",
+  confirm: "Confirm",
+  operation: "Operation",
+};
 
-function Modal({
-  label,
-  workspace,
-  children,
-  wide = false,
-  closed,
-}: {
-  readonly label: string;
-  readonly workspace: Workspace;
-  readonly children: ComponentChildren;
-  readonly wide?: boolean;
-  readonly closed?: () => void;
-}) {
+function Dialog({ open, workspace }: { readonly open: OpenDialog; readonly workspace: Workspace }) {
   const element = useRef<HTMLDialogElement>(null);
   // Runs before the browser handles anything else: a key typed now goes to the dialog, not to the program below.
   useLayoutEffect(() => element.current?.showModal(), []);
-  const [opened] = useState(workspace.open.peek());
   return (
     // A press beside the dialog closes it; keys do the same by Escape, which the element itself handles.
     // biome-ignore lint/a11y/useKeyWithClickEvents: see above
     <dialog
       ref={element}
-      class={wide ? "wide" : ""}
-      aria-label={label}
+      class={open.kind === "palette" || open.kind === "operation" ? "wide" : ""}
+      aria-label={labels[open.kind]}
       onClose={() => {
-        closed?.();
-        if (workspace.open.peek() === opened) workspace.close();
+        if (open.kind === "paste") open.decide(false);
+        if (workspace.open.peek() === open) workspace.close();
       }}
       onClick={({ target }) => target === element.current && element.current?.close()}
     >
-      {children}
+      {contentOf(open, workspace)}
     </dialog>
   );
+}
+
+function contentOf(open: OpenDialog, workspace: Workspace): ComponentChildren {
+  switch (open.kind) {
+    case "palette":
+      return <Palette workspace={workspace} query={open.query} />;
+    case "settings":
+      return <SettingsForm workspace={workspace} />;
+    case "keys":
+      return <Keys />;
+    case "new":
+      return <NewSession workspace={workspace} />;
+    case "rename":
+      return (
+        <OneLine
+          label={`New name of ${open.session.name}`}
+          value={open.session.name}
+          action="Rename"
+          run={(name) => update(workspace, open.session, { name })}
+        />
+      );
+    case "tags":
+      return (
+        <OneLine
+          label={`Tags of ${open.session.name}, separated by blanks`}
+          value={open.session.tags.join(" ")}
+          action="Save"
+          run={(text) => {
+            const wanted = text.split(/\s+/).filter((tag) => tag !== "");
+            const { tags } = open.session;
+            return update(workspace, open.session, {
+              add_tags: wanted.filter((tag) => !tags.includes(tag)),
+              remove_tags: tags.filter((tag) => !wanted.includes(tag)),
+            });
+          }}
+        />
+      );
+    case "paste":
+      return <Paste text={open.text} decide={open.decide} workspace={workspace} />;
+    case "confirm":
+      return <Confirm {...open} workspace={workspace} />;
+    case "operation":
+      return <OperationForm name={open.name} workspace={workspace} />;
+  }
 }
 
 async function update(workspace: Workspace, { id }: SessionInfo, changes: object): Promise<void> {

@@ -47,17 +47,7 @@ export function KeyBar({ workspace }: { readonly workspace: Workspace }) {
           {label}
         </button>
       ))}
-      <button
-        type="button"
-        onPointerDown={keep}
-        aria-label="Paste"
-        onClick={() =>
-          void navigator.clipboard
-            .readText()
-            .then((text) => terminal.paste(text))
-            .catch(() => undefined)
-        }
-      >
+      <button type="button" onPointerDown={keep} aria-label="Paste" onClick={() => void terminal.input.paste()}>
         Paste
       </button>
       <button type="button" onPointerDown={keep} aria-label="Prefix" onClick={() => terminal.type("\x1c")}>

@@ -9,7 +9,7 @@ const MOST = (MAX_IMAGE_DATA / 4) * 3;
 const SCALES = [1, 0.75, 0.5, 0.33, 0.2, 0.1];
 const QUALITY = 0.9;
 
-export async function pasteImage(file: File, control: ControlSocket, pane: string): Promise<void> {
+export async function pasteImage(file: Blob, control: ControlSocket, pane: string): Promise<void> {
   try {
     const { blob, format } = await fitting(file);
     const data = await base64(blob);
@@ -21,7 +21,7 @@ export async function pasteImage(file: File, control: ControlSocket, pane: strin
 }
 
 /** The file itself if one message can carry it, else a smaller version of the image. */
-async function fitting(file: File): Promise<{ readonly blob: Blob; readonly format: ImageFormat }> {
+async function fitting(file: Blob): Promise<{ readonly blob: Blob; readonly format: ImageFormat }> {
   const format = imageFormats.find((each) => file.type === `image/${each}`);
   if (format !== undefined && file.size <= MOST) return { blob: file, format };
   const image = await createImageBitmap(file);

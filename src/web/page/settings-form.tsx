@@ -53,35 +53,13 @@ export function SettingsForm({ workspace }: { readonly workspace: Workspace }) {
           <option value="follow">follow the sessions' size</option>
         </select>
       </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={now.miniatures}
-          onChange={({ currentTarget }) => change({ miniatures: currentTarget.checked })}
-        />
-        Live rows in the list
-      </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={now.cursorBlinks}
-          onChange={({ currentTarget }) => change({ cursorBlinks: currentTarget.checked })}
-        />
-        Cursors blink where programs want it
-      </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={now.notices}
-          onChange={async ({ currentTarget }) => {
-            const wanted = currentTarget.checked;
-            const may = !wanted || (await workspace.notices.allow());
-            if (!may) toast("The browser does not allow notifications for this page.", { kind: "error" });
-            change({ notices: wanted && may });
-          }}
-        />
-        Notices when an agent needs you, or a command has ended
-      </label>
+      {check("Live rows in the list", now.miniatures, (miniatures) => change({ miniatures }))}
+      {check("Cursors blink where programs want it", now.cursorBlinks, (cursorBlinks) => change({ cursorBlinks }))}
+      {check("Notices when an agent needs you, or a command has ended", now.notices, async (wanted) => {
+        const may = !wanted || (await workspace.notices.allow());
+        if (!may) toast("The browser does not allow notifications for this page.", { kind: "error" });
+        change({ notices: wanted && may });
+      })}
       <label>
         …that took longer than, in seconds
         <input
@@ -97,5 +75,14 @@ export function SettingsForm({ workspace }: { readonly workspace: Workspace }) {
         Done
       </button>
     </form>
+  );
+}
+
+function check(label: string, checked: boolean, changed: (checked: boolean) => void) {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={checked} onChange={({ currentTarget }) => changed(currentTarget.checked)} />
+      {label}
+    </label>
   );
 }

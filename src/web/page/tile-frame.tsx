@@ -18,12 +18,12 @@ export function TileFrame({ tile, workspace }: { readonly tile: Tile; readonly w
     if (workspace.active.peek() === tile) workspace.focus(tile);
   }, [tile, workspace]);
   return (
-    <section class={`tile${isActive ? " active" : ""}`} aria-label={`Session ${info?.name ?? tile.session}`}>
+    <section class={`tile${isActive ? " active" : ""}`} aria-label={`Session ${tile.name}`}>
       <header>
         <button type="button" class="icon menu" aria-label="Sessions" onClick={() => (workspace.drawer.value = true)}>
           ☰
         </button>
-        <b class="name">{info?.name ?? tile.session}</b>
+        <b class="name">{tile.name}</b>
         {info !== undefined && <span class={`state ${stateOf(info).tone}`}>{stateOf(info).words}</span>}
         {info !== undefined && <Windows windows={info.windows} tile={tile} workspace={workspace} />}
         <span class="title">{tile.title.value}</span>
@@ -71,7 +71,7 @@ function Windows({
             void workspace.act("select_window", {}, id, tile);
             tile.terminal.input.focus();
           }}
-          title={`Window ${index} of ${tile.session}`}
+          title={`Window ${index} of ${tile.name}`}
         >
           {index} {name}
         </button>

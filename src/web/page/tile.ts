@@ -17,6 +17,7 @@ import { Terminal } from "../terminal/terminal.ts";
 import type { CommandMark } from "../terminal/types.ts";
 import { keysChanged } from "./keys-dialog.tsx";
 import { pasteImage } from "./pasted-image.ts";
+import { sessions } from "./sessions.ts";
 import { settings } from "./settings.ts";
 import { tellError, toast } from "./toasts.ts";
 
@@ -63,6 +64,7 @@ export class Tile {
   private size = { rows: 24, cols: 80 };
 
   private readonly place: Signal<string>;
+  private lastName: string;
 
   /** @param named id of the session, or its name while the id is unknown */
   constructor(
@@ -70,6 +72,7 @@ export class Tile {
     private readonly port: TilePort,
   ) {
     this.place = signal(named);
+    this.lastName = named;
     this.terminal = new Terminal(port, historyOver(port.control), {
       input: (bytes) => this.typed(bytes),
       size: (rows, cols) => this.sized(rows, cols),
@@ -81,6 +84,7 @@ export class Tile {
       mayPaste: (text) => port.mayPaste(text),
       clipboard: (text) => this.clipboard(text),
       image: (file) => void pasteImage(file, port.control, this.terminal.activePane?.place.id ?? this.session),
+      unreadable: () => toast("The browser does not allow reading the clipboard here.", { kind: "error" }),
       bell: () => this.bell(),
       title: (title) => {
         this.title.value = title;
@@ -105,6 +109,12 @@ export class Tile {
   /** Id of the session; its name until the session answers. */
   get session(): string {
     return this.place.value;
+  }
+
+  /** The session's name in the newest list that has it; before, the given one. */
+  get name(): string {
+    this.lastName = sessions.value.find(({ id }) => id === this.session)?.name ?? this.lastName;
+    return this.lastName;
   }
 
   /** Called once the element is in the document. */

@@ -4,6 +4,7 @@
  */
 import { effect, signal } from "@preact/signals";
 import type { CreatedSession, SessionInfo } from "../../protocol/session.ts";
+import { addressField, decoded } from "../connection/address.ts";
 import { ControlSocket, type ControlState } from "../connection/control-socket.ts";
 import { guestDevice } from "../connection/login.ts";
 import type { Server } from "../connection/server.ts";
@@ -70,6 +71,7 @@ export class Workspace {
     // Sessions in the address are opened at once, by name: their ids arrive with their first pictures.
     for (const name of addressed().slice(0, MAX_TILES)) this.show(name, true);
     effect(() => this.reconcile());
+    effect(() => this.remember());
     effect(() => {
       const waiting = needing.value;
       document.title = waiting === 0 ? "wsh" : `(${waiting}) wsh`;
@@ -121,12 +123,10 @@ export class Workspace {
     this.tiles.value = left;
     tile.dispose();
     if (this.active.peek() === tile) this.focus(left.at(-1) ?? null);
-    this.remember();
   }
 
   focus(tile: Tile | null): void {
     this.active.value = tile;
-    this.remember();
     const take = (): void => {
       if (this.open.peek() === null && this.active.peek() === tile) tile?.terminal.input.focus();
     };
@@ -241,10 +241,7 @@ export class Workspace {
         (sessions.peek().find(({ id, name }) => id === session || name === session)?.attached ?? 0) > 1,
       isReachable: () => this.notices.isOn,
       focused: (tile) => {
-        if (this.active.peek() !== tile) {
-          this.active.value = tile;
-          this.remember();
-        }
+        this.active.value = tile;
       },
     });
   }
@@ -359,15 +356,17 @@ export class Workspace {
     if (newest !== undefined) this.show(newest.id);
   }
 
-  /** The address names the shown sessions, so that a reload shows them again. */
+  /** The address names the shown sessions by their present names, so that a reload shows them again. */
   private remember(): void {
-    const names = this.tiles.peek().map(nameOf);
+    const names = this.tiles.value.map(({ name }) => encodeURIComponent(name));
     const guest = guestDevice();
     const fields = [
       ...(guest === null ? [] : [`guest=${guest}`]),
-      ...(names.length === 0 ? [] : [`session=${names.map(encodeURIComponent).join(",")}`]),
+      ...(names.length === 0 ? [] : [`session=${names.join(",")}`]),
     ];
-    history.replaceState(null, "", `#${fields.join("&")}`);
+    const text = fields.join("&");
+    // Browsers limit how often an address changes.
+    if (text !== location.hash.slice(1)) history.replaceState(null, "", `#${text}`);
   }
 
   /** A link, an edited address, or Back leads to other sessions in this tab. */
@@ -375,7 +374,8 @@ export class Workspace {
     const wanted = addressed().slice(0, MAX_TILES);
     const listed = sessions.peek();
     const found = wanted.flatMap((name) => {
-      const id = listed.find((each) => each.name === name)?.id ?? (name.includes("/") ? name : undefined);
+      const id =
+        listed.find((each) => each.name === name || each.id === name)?.id ?? (name.includes("/") ? name : undefined);
       if (id === undefined) tellMissing(name);
       return id ?? [];
     });
@@ -398,16 +398,12 @@ export class Workspace {
   }
 }
 
-function nameOf({ session }: Tile): string {
-  return sessions.peek().find(({ id }) => id === session)?.name ?? session;
-}
-
 function tellMissing(name: string): void {
   toast(`No session is named '${name}'.`, { kind: "error" });
 }
 
 /** Names of sessions in the page's address: `#session=dev,build`. */
 function addressed(): string[] {
-  const names = new URLSearchParams(location.hash.slice(1)).get("session");
-  return names === null || names === "" ? [] : names.split(",").map(decodeURIComponent);
+  const names = (addressField("session") ?? "").split(",").filter(Boolean);
+  return names.map((name) => decoded(name).normalize());
 }

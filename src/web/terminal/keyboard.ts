@@ -3,6 +3,7 @@
  * (dead keys, AltGr, an input method) are left to the text input (text-input.ts). Pure.
  */
 import { encodeKeys, type KeyModes } from "../../keys/encode.ts";
+import { findKey } from "../../keys/names.ts";
 
 /** The properties of a key event that are used. */
 export interface Pressed {
@@ -132,5 +133,13 @@ function modified(name: string, { ctrlKey, altKey, shiftKey, altGraph }: Pressed
 /** The bytes of a key; null: the text input types it. */
 export function keyBytes(event: Pressed, modes: KeyModes): Uint8Array | null {
   const name = keyNameOf(event, modes);
-  return name === null ? null : encodeKeys([name], modes);
+  return name === null ? null : namedBytes([name], modes);
+}
+
+/** The bytes of keys that exist. */
+export function namedBytes(names: readonly string[], modes: KeyModes): Uint8Array {
+  return encodeKeys(
+    names.flatMap((name) => findKey(name) ?? []),
+    modes,
+  );
 }

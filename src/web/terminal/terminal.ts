@@ -5,7 +5,6 @@
  * Invariants: the panes show exactly the newest applied picture, unless a person is scrolled up in one; input is bytes
  * as a terminal would send them, from any source.
  */
-import { encodeKeys } from "../../keys/encode.ts";
 import { type Frame, initialFrameModes } from "../../protocol/frame.ts";
 import { applyFrame, type FrameUpdate } from "../../protocol/frame-codec.ts";
 import type { Row } from "../../protocol/grid.ts";
@@ -15,7 +14,7 @@ import { type BoxGlyphs, cellClass } from "./box-glyphs.ts";
 import type { CellMeasure } from "./cell-size.ts";
 import { decodeBase64, joinRows, selectedParts } from "./copy.ts";
 import { CursorView } from "./cursor.ts";
-import { keyBytes } from "./keyboard.ts";
+import { keyBytes, namedBytes } from "./keyboard.ts";
 import { Layers } from "./layers.ts";
 import { PaneView, rowsByElement } from "./pane-view.ts";
 import { Pointer } from "./pointer.ts";
@@ -32,7 +31,8 @@ interface TerminalEvents {
   /** Whether several lines may be typed into a program that cannot recognise a paste. */
   mayPaste(text: string): Promise<boolean>;
   clipboard(text: string): void;
-  image(file: File): void;
+  image(file: Blob): void;
+  unreadable(): void;
   bell(): void;
   title(title: string): void;
   borderMoved: BorderDrag["moved"];
@@ -94,6 +94,7 @@ export class Terminal {
       named: (name) => this.sendKey(name),
       paste: (text) => void this.paste(text),
       image: (file) => events.image(file),
+      unreadable: events.unreadable,
       focus: (on) => {
         this.element.classList.toggle("focused", on);
         events.focus(on);
@@ -110,7 +111,7 @@ export class Terminal {
       arrows: (count) => {
         const name = count < 0 ? "Up" : "Down";
         this.send(
-          encodeKeys(
+          namedBytes(
             Array.from({ length: Math.abs(count) }, () => name),
             this.modes,
           ),
@@ -195,7 +196,7 @@ export class Terminal {
   sendKey(name: string): void {
     const { ctrl, alt } = this.held;
     this.letGo();
-    this.send(encodeKeys([`${ctrl ? "Ctrl+" : ""}${alt ? "Alt+" : ""}${name}`], this.modes));
+    this.send(namedBytes([`${ctrl ? "Ctrl+" : ""}${alt ? "Alt+" : ""}${name}`], this.modes));
   }
 
   async paste(text: string): Promise<void> {

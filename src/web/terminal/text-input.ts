@@ -13,7 +13,9 @@ interface TextInputEvents {
   named(name: "Backspace" | "Delete" | "Enter"): void;
   paste(text: string): void;
   /** An image was pasted. */
-  image(file: File): void;
+  image(file: Blob): void;
+  /** The browser does not let the page read the clipboard. */
+  unreadable(): void;
   focus(on: boolean): void;
   composing(on: boolean): void;
 }
@@ -61,8 +63,10 @@ export class TextInput {
       event.preventDefault();
       const text = event.clipboardData?.getData("text/plain") ?? "";
       const image = [...(event.clipboardData?.files ?? [])].find(({ type }) => type.startsWith("image/"));
-      if (text === "" && image !== undefined) events.image(image);
-      else events.paste(text);
+      if (text !== "") events.paste(text);
+      else if (image !== undefined) events.image(image);
+      // A paste of plain text (Ctrl+Shift+V) withholds an image.
+      else if (event.clipboardData?.types.length === 0) void this.paste();
     });
     element.addEventListener("focus", () => events.focus(true));
     element.addEventListener("blur", () => {
@@ -78,6 +82,18 @@ export class TextInput {
     // Chromium types nothing into an element that was beneath a dialog and regained its focus, until its content is
     // selected.
     this.reset();
+  }
+
+  /** Pastes the clipboard's text, or else its image. */
+  async paste(): Promise<void> {
+    try {
+      const [item] = await navigator.clipboard.read();
+      const content = await item?.getType(item.types.find((type) => /^(text\/plain|image\/)/.test(type)) ?? "");
+      if (content?.type.startsWith("image/") === true) this.events.image(content);
+      else this.events.paste((await content?.text()) ?? "");
+    } catch {
+      this.events.unreadable();
+    }
   }
 
   private compose(on: boolean): void {
