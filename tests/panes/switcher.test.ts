@@ -1,6 +1,6 @@
 /** The switcher: a person finds a session, window or pane by a few letters and switches to it in the same terminal. */
 import { describe, expect, test } from "bun:test";
-import { fuzzyCost, fuzzyFilter } from "../../src/viewer/switcher/fuzzy.ts";
+import { fuzzyCost, fuzzyRanked } from "../../src/protocol/fuzzy.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -204,11 +204,21 @@ test("before it opens another one, wsh prints how many sessions there are; wsh a
 describe("letters", () => {
   test("match in their order; beginnings of words and neighbours come first", () => {
     expect(fuzzyCost("build server", "xs")).toBeNull();
-    expect(fuzzyFilter(["obscure", "build server", "bs"], "bs", (text) => text)).toEqual([
+    expect(fuzzyRanked(["obscure", "build server", "bs"], "bs", (text) => text)).toEqual([
       "bs",
       "build server",
       "obscure",
     ]);
-    expect(fuzzyFilter(["b", "a"], "  ", (text) => text)).toEqual(["b", "a"]);
+    expect(fuzzyRanked(["b", "a"], "  ", (text) => text)).toEqual(["b", "a"]);
+    // Words in any order, whole ones before scattered letters; the second text last.
+    expect(fuzzyCost("build server", "server build")).toBe(0);
+    const places = [{ name: "x", about: "the build" }, { name: "b-u-i-l-d" }, { name: "rebuild" }, { name: "s build" }];
+    const found = fuzzyRanked(
+      places,
+      "build",
+      ({ name }) => name,
+      ({ about = "" }) => about,
+    );
+    expect(found.map(({ name }) => name)).toEqual(["s build", "rebuild", "b-u-i-l-d", "x"]);
   });
 });

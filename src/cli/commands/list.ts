@@ -1,11 +1,12 @@
 /** `wsh list`: shows the sessions of the instance, and the programs in them. */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
+import { activePane } from "../../protocol/active-pane.ts";
 import { agentWords } from "../../protocol/agent.ts";
 import { isRefusal, type WshError } from "../../protocol/errors.ts";
 import { visibleCell } from "../../protocol/harmless-text.ts";
 import { paneId } from "../../protocol/names.ts";
-import { type CrashInfo, commandNow, type PaneInfo, type SessionInfo } from "../../protocol/session.ts";
+import { type CrashInfo, commandNow, type SessionInfo } from "../../protocol/session.ts";
 import { listSessions } from "../../registry/registry.ts";
 import { collect } from "../arguments.ts";
 import { ago, took } from "../history/words.ts";
@@ -110,11 +111,13 @@ function asRow(one: ListedAnywhere): string[] {
   return rowOf(one.info);
 }
 
+/** A row about one pane: the active one, as the page lists it. */
 function rowOf(info: SessionInfo): string[] {
+  const pane = (info.running ? activePane(info) : undefined) ?? info;
   return [
     info.running || info.crashed !== undefined ? info.name : `${info.name} (${info.id})`,
-    info.pid === null ? "-" : String(info.pid),
-    shorten(commandNow(paneOf(info)), COMMAND_CELLS),
+    pane.pid === null ? "-" : String(pane.pid),
+    shorten(commandNow(pane), COMMAND_CELLS),
     `${info.cols}x${info.rows}`,
     String(info.clients),
     info.as_of !== undefined
@@ -122,7 +125,7 @@ function rowOf(info: SessionInfo): string[] {
       : info.crashed !== undefined
         ? crashWords(info.crashed)
         : info.running
-          ? info.state
+          ? pane.state
           : `exited: ${info.signal ?? info.exit_code ?? "?"}`,
     agentCell(info),
     (info.viewers ?? []).map(({ name }) => visibleCell(name)).join(", ") || "-",
@@ -130,11 +133,6 @@ function rowOf(info: SessionInfo): string[] {
     info.ends === undefined ? "-" : `in ${took(info.ends.at - Date.now())}: ${info.ends.why}`,
     info.tags.join(", "),
   ];
-}
-
-/** The pane that the session's name refers to. */
-function paneOf({ windows, pane_id, command }: SessionInfo): Pick<PaneInfo, "command" | "program"> {
-  return windows.flatMap(({ panes }) => panes).find(({ id }) => id === pane_id) ?? { command };
 }
 
 /** The time of the last checkpoint, and the crash's reason. */

@@ -3,7 +3,7 @@
  * then their parameters, then values. Pure.
  */
 import { quoted, TARGET_PARAMETER, type Word, wordsOf } from "../../keys/line.ts";
-import { fuzzyCost } from "../switcher/fuzzy.ts";
+import { fuzzyRanked } from "../../protocol/fuzzy.ts";
 
 export interface KnownOperation {
   readonly name: string;
@@ -58,8 +58,6 @@ export interface Offer {
 
 /** Past lines that are offered before anything is typed. */
 const MOST_RECENT = 5;
-/** Cost that ranks a match in an operation's description behind one in its name. */
-const BEHIND = 100;
 /** Parameters that name a session, window or pane. */
 const placeParameters: ReadonlySet<string> = new Set([
   ...[TARGET_PARAMETER, "with", "to", "view", "beside", "sessions", "last_session"],
@@ -82,7 +80,7 @@ export function suggest(line: string, caret: number, entries: PaletteEntries): O
   if (position > 0) return values(word, position, parameters, entries);
   const others = words.flatMap(({ text }, each) => (each === index ? [] : [text.split("=")[0]]));
   const left = parameters.filter(({ name }) => !others.includes(name));
-  const items = ranked(left, word.text, ({ name }) => name).map(
+  const items = fuzzyRanked(left, word.text, ({ name }) => name).map(
     ({ name, description, required }): Suggestion => ({
       text: `${name}=`,
       label: `${name}=`,
@@ -96,7 +94,7 @@ export function suggest(line: string, caret: number, entries: PaletteEntries): O
 }
 
 function operationsFor(query: string, { from, to }: Pick<Word, "from" | "to">, entries: PaletteEntries): Offer {
-  const matches = ranked(
+  const matches = fuzzyRanked(
     entries.operations,
     query,
     ({ name }) => name,
@@ -125,7 +123,7 @@ function values(word: Word, position: number, parameters: readonly KnownParamete
   const parameter = parameters.find((each) => each.name === name);
   if (parameter === undefined) return { items: [], from, to, meansFirst: false, note: `unknown parameter '${name}'` };
   const { front, last, all } = valuesOf(parameter, typed, entries);
-  const items = ranked(
+  const items = fuzzyRanked(
     all,
     last,
     ({ text }) => text,
@@ -152,23 +150,4 @@ function valuesOf({ name, values }: KnownParameter, typed: string, { places, key
     return { front: typed.slice(0, index), last: typed.slice(index), all };
   }
   return { front: "", last: typed, all: placeParameters.has(name) ? [...listed, ...places] : listed };
-}
-
-/** The matches of a few letters, best first; matches only in a second text come last. */
-function ranked<T>(
-  items: readonly T[],
-  query: string,
-  textOf: (item: T) => string,
-  secondOf: (item: T) => string = () => "",
-): readonly T[] {
-  if (query === "") return items;
-  const words = query.toLowerCase().split(/\s+/);
-  const costs = items.flatMap((item, index) => {
-    const text = textOf(item);
-    const own = text === query ? -1 : fuzzyCost(text, query);
-    const second = secondOf(item).toLowerCase();
-    const cost = own ?? (words.every((word) => second.includes(word)) ? BEHIND : null);
-    return cost === null ? [] : [{ item, cost, index }];
-  });
-  return costs.toSorted((a, b) => a.cost - b.cost || a.index - b.index).map(({ item }) => item);
 }

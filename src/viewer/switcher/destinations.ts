@@ -5,6 +5,7 @@
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
 import { requireMay } from "../../operations/rights.ts";
+import { activePane } from "../../protocol/active-pane.ts";
 import { agentWords, urgencyOf } from "../../protocol/agent.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import { asSeenBy } from "../../protocol/concealed.ts";
@@ -12,7 +13,7 @@ import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, parseTarget, sessionId, type Target } from "../../protocol/names.ts";
 import { agentOfCaller, ownerOf } from "../../protocol/owner.ts";
-import { commandNow, type PaneInfo, requirePane, type SessionInfo } from "../../protocol/session.ts";
+import { commandNow, requirePane, type SessionInfo } from "../../protocol/session.ts";
 import { meantWindow } from "../../protocol/window-target.ts";
 import { processState } from "../../registry/liveness.ts";
 import { listSessions } from "../../registry/registry.ts";
@@ -113,14 +114,13 @@ export async function places(instance: Instance, kind: SwitcherScope, { caller }
 
 function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: string): SwitcherRow[] {
   const ownSession = { session: name, number: Number(id.slice(2)), socket };
-  const active = (panes: readonly PaneInfo[]): string => (panes.find((pane) => pane.active) ?? panes[0])?.id ?? "";
-  const shown = windows.find((window) => window.active) ?? windows[0];
+  const active = (own: typeof windows): string => activePane({ windows: own })?.id ?? "";
   const count = windows.length === 1 ? state : `${windows.length} windows`;
   const session: SwitcherRow = {
     ...ownSession,
     kind: "session",
     target: id,
-    pane: active(shown?.panes ?? []),
+    pane: active(windows),
     name,
     depth: 0,
     urgency: null,
@@ -133,7 +133,7 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
         ...ownSession,
         kind: "window",
         target: window.id,
-        pane: active(window.panes),
+        pane: active([window]),
         depth: 1,
         urgency: null,
         name: `${window.index}: ${window.name}`,

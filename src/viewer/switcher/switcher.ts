@@ -13,10 +13,10 @@ import { type MouseReport, parseMouse } from "../../keys/mouse.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Frame } from "../../protocol/frame.ts";
+import { fuzzyRanked } from "../../protocol/fuzzy.ts";
 import { insertText, lineOf, pastedText, textOfLine } from "../../session/line-editor.ts";
 import type { OwnDialog } from "../terminal/overlay-layer.ts";
 import type { SwitcherRow, SwitcherSource } from "./destinations.ts";
-import { fuzzyFilter } from "./fuzzy.ts";
 
 /** Interval between refreshes of the list and the preview, in ms. */
 const RENEW_MS = 1_000;
@@ -237,7 +237,7 @@ export class Switcher implements OwnDialog {
 
   private matchingRows(): SwitcherRow[] {
     const query = this.mode === "filter" ? this.typed : "";
-    return fuzzyFilter(this.all, query, ({ session, name, description }) => `${session} ${name} ${description}`);
+    return fuzzyRanked(this.all, query, ({ session, name, description }) => `${session} ${name} ${description}`);
   }
 
   private place(): SwitcherRow | undefined {

@@ -1,8 +1,8 @@
 /** The palette: finds any action by a few letters. */
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { fuzzyRanked, hasWords } from "../../protocol/fuzzy.ts";
 import { actionsOf, type PageAction } from "./actions.ts";
 import { bufferActions, loadBuffers } from "./buffers.ts";
-import { score } from "./fuzzy.ts";
 import { loadOperations, operations } from "./operations.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -91,23 +91,15 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
  * entries that end or discard something come last, unless their own first word is typed.
  */
 function matching(all: readonly PageAction[], query: string): PageAction[] {
-  if (query.trim() === "") {
-    const own = all.filter(({ isOperation }) => isOperation !== true);
-    return own.toSorted((a, b) => Number(a.isDestructive === true) - Number(b.isDestructive === true)).slice(0, LISTED);
-  }
-  const words = query.trim().toLowerCase().split(/\s+/);
-  const isMeant = ({ name }: PageAction): boolean => name.toLowerCase().startsWith(words[0] ?? "");
-  const scored = all.flatMap((action) => {
-    const text = `${action.name} ${action.detail}`;
-    if (action.isOperation === true && !words.every((word) => text.toLowerCase().includes(word))) return [];
-    const own = score(query, text);
-    const byName = score(query, action.name);
-    const sum = (own ?? 0) + (byName ?? 0);
-    const isBehind = action.isDestructive === true && !isMeant(action);
-    return own === null ? [] : [{ action, isBehind, score: action.isOperation === true ? sum / 4 : sum }];
-  });
-  return scored
-    .sort((a, b) => Number(a.isBehind) - Number(b.isBehind) || b.score - a.score)
-    .slice(0, LISTED)
-    .map(({ action }) => action);
+  const [first = ""] = query.trim().toLowerCase().split(/\s+/);
+  const textOf = ({ name, detail }: PageAction): string => `${name} ${detail}`;
+  const candidates = all.filter(
+    (action) => action.isOperation !== true || (first !== "" && hasWords(textOf(action), query)),
+  );
+  const isMeant = ({ name }: PageAction): boolean => first !== "" && name.toLowerCase().startsWith(first);
+  const placeOf = (action: PageAction): number =>
+    action.isDestructive === true && !isMeant(action) ? 2 : action.isOperation === true ? 1 : 0;
+  return fuzzyRanked(candidates, query, ({ name }) => name, textOf)
+    .sort((a, b) => placeOf(a) - placeOf(b))
+    .slice(0, LISTED);
 }

@@ -1,4 +1,5 @@
 /** A session's state in a few words for the list. Pure. */
+import { activePane } from "../../protocol/active-pane.ts";
 import { type AgentInfo, evidenceOf } from "../../protocol/agent.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 
@@ -23,16 +24,18 @@ const agentStates: Readonly<Record<AgentInfo["state"], readonly [words: string, 
   working: ["works", "busy"],
 };
 
-export function stateOf({ state, agent }: Pick<SessionInfo, "state" | "agent">): {
+/** The state of its agent, or of its active pane. */
+export function stateOf(session: Pick<SessionInfo, "state" | "agent" | "windows" | "running">): {
   readonly words: string;
   readonly tone: Tone;
 } {
+  const { agent } = session;
   if (agent !== undefined) {
     const [words, tone] = agentStates[agent.state];
     const doing = agent.busy === undefined ? words : `is busy: ${agent.busy}`;
     return { words: `${agent.name} ${doing} (${evidenceOf(agent)})`, tone };
   }
-  const [words, tone] = states[state];
+  const [words, tone] = states[(session.running ? activePane(session)?.state : undefined) ?? session.state];
   return { words, tone };
 }
 

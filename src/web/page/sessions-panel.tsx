@@ -1,6 +1,7 @@
 /** All sessions: state, agent, newest command, a live miniature, and their actions. */
 import type { TargetedFocusEvent, TargetedKeyboardEvent } from "preact";
 import { useState } from "preact/hooks";
+import { activePane } from "../../protocol/active-pane.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { IconButton } from "./icon-button.tsx";
 import { Miniature } from "./miniature.tsx";
@@ -140,9 +141,10 @@ function SessionItem({
   /** The button that is the Tab stop; null: none. */
   readonly stop: number | null;
 }) {
-  const { id, name, tags, cwd, attached } = session;
+  const { id, name, tags, attached } = session;
+  const pane = activePane(session);
   const { words, tone } = stateOf(session);
-  const command = lastCommands.value.get(id);
+  const command = lastCommands.value.get(pane?.id ?? "");
   const asked = questions.value.get(id) ?? [];
   const isShown = workspace.tiles.value.some((tile) => tile.session === id);
   const isActive = workspace.active.value?.session === id;
@@ -177,7 +179,7 @@ function SessionItem({
         </span>
         <span class="second">
           <span class={`state ${tone}`}>{words}</span>
-          <span class="path">{shortPath(cwd)}</span>
+          <span class="path">{shortPath(pane?.cwd ?? session.cwd)}</span>
         </span>
         {command?.command != null && (
           <span class="command">

@@ -3,6 +3,7 @@
  * the list is requested again after changes, at most as often as a person can see.
  */
 import { computed, signal } from "@preact/signals";
+import { activePane } from "../../protocol/active-pane.ts";
 import type { PendingQuestion } from "../../protocol/asking.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
@@ -21,7 +22,7 @@ const MAX_FAILURES = 5;
 export const sessions = signal<readonly SessionInfo[]>([]);
 /** False until the first list has come. */
 export const isListed = signal(false);
-/** Newest command by session id. */
+/** Newest command by pane. */
 export const lastCommands = signal<ReadonlyMap<string, CommandRecord>>(new Map());
 /** Pending questions, by session id. */
 export const questions = signal<ReadonlyMap<string, readonly PendingQuestion[]>>(new Map());
@@ -49,7 +50,8 @@ export type SessionUpdate =
 export class SessionList {
   private timer: ReturnType<typeof setTimeout> | null = null;
   private refresh: ReturnType<typeof setInterval> | null = null;
-  private readonly followed = new Set<string>();
+  /** The pane by session whose commands are followed: its active one, which the list shows. */
+  private readonly followed = new Map<string, string>();
   private isAsking = false;
   /** Whether something changed while the list was requested: its answer may be older. */
   private isStale = false;
@@ -158,10 +160,11 @@ export class SessionList {
   /** Subscribes to a session's events, and requests its current state. */
   private async follow(session: SessionInfo): Promise<void> {
     const { id } = session;
-    if (this.followed.has(id)) return;
-    this.followed.add(id);
+    const pane = activePane(session)?.id ?? session.pane_id;
+    if (this.followed.get(id) === pane) return;
+    this.followed.set(id, pane);
     try {
-      await Promise.all([this.followCommands(session), this.askQuestions(session)]);
+      await Promise.all([this.followCommands(pane), this.askQuestions(session)]);
       this.failures.delete(id);
     } catch (thrown) {
       this.again(session, thrown);
@@ -171,12 +174,12 @@ export class SessionList {
     this.notify({ kind: "followed", session });
   }
 
-  private async followCommands({ id, pane_id }: SessionInfo): Promise<void> {
-    const known = lastCommands.peek().get(id);
-    await this.control.call("subscribe", { events: ["commands"] }, pane_id);
-    const [newest] = await this.control.call<readonly CommandRecord[]>("list_commands", { limit: 1 }, pane_id);
+  private async followCommands(pane: string): Promise<void> {
+    const known = lastCommands.peek().get(pane);
+    await this.control.call("subscribe", { events: ["commands"] }, pane);
+    const [newest] = await this.control.call<readonly CommandRecord[]>("list_commands", { limit: 1 }, pane);
     // Events take another way than answers: after one, the answer may be older.
-    if (newest !== undefined && lastCommands.peek().get(id) === known) this.newest(id, newest);
+    if (newest !== undefined && lastCommands.peek().get(pane) === known) this.newest(pane, newest);
   }
 
   /** Requests a session's pending questions and reports the new ones. */
@@ -212,19 +215,19 @@ export class SessionList {
     if (left.length < questions.peek().size) questions.value = new Map(left);
   }
 
-  private commandEvent({ event, session: name, command }: ControlEvent): void {
+  private commandEvent({ event, session: name, pane, command }: ControlEvent): void {
     if (event !== "command_started" && event !== "command_finished") return;
     const session = sessions.peek().find((each) => each.name === name);
     if (session === undefined) return;
     // The server's own record, which matches its schema.
     const record = command as CommandRecord;
-    this.newest(session.id, record);
+    this.newest(String(pane), record);
     this.notify({ kind: "command", session, command: record, started: event === "command_started" });
     if (!document.hidden) this.soon();
   }
 
-  private newest(id: string, command: CommandRecord): void {
-    lastCommands.value = new Map(lastCommands.value).set(id, command);
+  private newest(pane: string, command: CommandRecord): void {
+    lastCommands.value = new Map(lastCommands.value).set(pane, command);
   }
 }
 

@@ -81,7 +81,8 @@ class Asked {
   }
 }
 
-const sessionOf = (name: string): SessionInfo => ({ id: name, name, pane_id: name }) as SessionInfo;
+const sessionOf = (name: string): SessionInfo =>
+  ({ id: name, name, pane_id: name, windows: [] as const }) as unknown as SessionInfo;
 const question = (text: string) => ({ ask_id: text, question: text });
 const changed = (name: string): ControlEvent => ({
   event: "questions_changed",
@@ -138,7 +139,7 @@ test("a command's end that comes before an older answer stays, and a refused sub
   jest.advanceTimersByTime(5_000);
   await page.of("list_sessions").answer([sessionOf("dev")]);
   await page.of("subscribe").answer({});
-  page.list.event({ event: "command_finished", session: "dev", command: command("finished") });
+  page.list.event({ event: "command_finished", session: "dev", pane: "dev", command: command("finished") });
   await page.of("list_commands").answer([command("running")]);
   expect(lastCommands.value.get("dev")?.state).toBe("finished");
 });
