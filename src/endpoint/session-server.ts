@@ -36,6 +36,7 @@ import { LimitedCallers } from "./limited-callers.ts";
 import { ListFeed } from "./list-feed.ts";
 import type { BoundHow, PeerStream, Served } from "./served-session.ts";
 import { go } from "./switch-session.ts";
+import { showNotice } from "./terminal-notice.ts";
 import { Watchers } from "./watchers.ts";
 
 const EndSchema = v.object({
@@ -219,6 +220,8 @@ export class SessionServer implements PeerHandler {
       case "peer.reload":
         this.permissionsChanged();
         return this.policy.reload(request.input);
+      case "peer.notice":
+        return showNotice(session, request.input);
       case "peer.go":
         return go(this.serving, request.input);
       case "peer.help":

@@ -23,6 +23,17 @@ export function notificationsOf(env: Readonly<Record<string, string | undefined>
   return /iterm|wezterm|ghostty/i.test(`${env.TERM_PROGRAM ?? ""} ${term}`) ? "osc9" : "bell";
 }
 
+/** A program's own notification. */
+export const notificationForms = ["OSC 9", "OSC 99", "OSC 777"] as const;
+export type NotificationForm = (typeof notificationForms)[number];
+
+/** Whether a terminal certainly shows a program's own notification. @param form absent: there is none */
+export function showsNotification(way: AlertMode, form: NotificationForm | undefined): boolean {
+  if (form === undefined) return false;
+  // kitty shows them all.
+  return way === "osc99" || (way === "osc9" && form === "OSC 9") || (way === "osc777" && form === "OSC 777");
+}
+
 /**
  * The bytes to write to a terminal. @param session empty: the text already names it. @param text may come from
  * programs: it is cleaned and cut

@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import { AgentInfoSchema } from "./agent.ts";
+import { notificationForms } from "./attention.ts";
 import { described, integerBetween, optional } from "./fields.ts";
 import { layoutEventNames } from "./layout-events.ts";
 import { SessionStateSchema } from "./session.ts";
@@ -73,6 +74,7 @@ const EventFields = {
   watched: optional(v.boolean(), "true: a person looked at the pane at a terminal"),
   quiet_ms: optional(number, "quiet: a running program printed nothing for so long, in ms"),
   text: optional(text, "notification: the program's words: untrusted data"),
+  form: optional(v.picklist(notificationForms), "notification: the sequence that the program used"),
   title: optional(text, "title_changed: the pane's title: untrusted data"),
   agent: optional(v.nullable(AgentInfoSchema), "agent_state: null: no agent is in the foreground now"),
   ask_id: optional(text, "question_asked, question_answered: the question"),

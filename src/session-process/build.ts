@@ -40,7 +40,7 @@ import { claimFor, claimRequest, type PaneRequest, type PlannedPane, planPane } 
 import { HookWaker } from "./events/hook-waker.ts";
 import { Recorder } from "./events/recorder.ts";
 import { recordSession } from "./events/session-events.ts";
-import { notifyTerminals } from "./events/terminal-notices.ts";
+import { TerminalNotices } from "./events/terminal-notices.ts";
 import { PaneKeeper, type PaneKeeperPort } from "./pane-keeper.ts";
 import { Arrangement } from "./panes/arrangement.ts";
 import { Content } from "./panes/content.ts";
@@ -244,9 +244,13 @@ async function assemble(
     logger.warn("events are not recorded: the journal cannot be written", { error }),
   );
   const hooks = new HookWaker({ instance, logger, settings: options.wanted, own: hooksOf(spec) });
-  const recorder = new Recorder(session, journal, hooks, (event) =>
-    notifyTerminals(event, { session, settings, notices: () => options.wanted().filter(isNotify) }),
-  );
+  const notices = new TerminalNotices({
+    instance,
+    session,
+    settings,
+    notices: () => options.wanted().filter(isNotify),
+  });
+  const recorder = new Recorder(session, journal, hooks, (event) => notices.happened(event));
   const made = { byAgent: ownerIn(spec)?.kind === "agent", id: claim.id, session: claim.session };
   const tmux = new TmuxSocket({ instance, settings, logger, ...made });
   const personFiles = new PersonFiles({ session, instance, settings, logger });

@@ -8,6 +8,7 @@
  */
 
 import type { AlertMode } from "../protocol/attention.ts";
+import type { Acting } from "../protocol/caller.ts";
 import type { CopyModeInput } from "../protocol/copy-mode.ts";
 import type { Size } from "../protocol/size.ts";
 
@@ -60,6 +61,8 @@ export interface Viewer {
   /** Time at which it attached, in ms since 1970. */
   readonly since: number;
   readonly readOnly: boolean;
+  /** The person there, with their rights. */
+  readonly by: Acting;
   /** Called when the session's size has changed. */
   sizeChanged(): void;
   /** The settings have changed: the client reads its settings again. */

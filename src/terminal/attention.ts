@@ -6,11 +6,13 @@
  * and other subcommands with a number first), kitty's "Desktop notifications" (OSC 99 ; key=value:… ; payload).
  */
 
+import type { NotificationForm } from "../protocol/attention.ts";
+
 /** Maximum characters of a notification. */
 const MAX_TEXT = 512;
 
 export type Attention =
-  | { readonly kind: "notification"; readonly by: "OSC 9" | "OSC 99" | "OSC 777"; readonly text: string }
+  | { readonly kind: "notification"; readonly by: NotificationForm; readonly text: string }
   /** cleared: progress is no longer shown. stopped: it shows an error, or a pause. */
   | { readonly kind: "progress"; readonly state: "active" | "cleared" | "stopped" };
 

@@ -3,13 +3,14 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
-import { notificationsOf } from "../../src/protocol/attention.ts";
+import { type AlertMode, notificationForms, notificationsOf, showsNotification } from "../../src/protocol/attention.ts";
 import { bareNotice, type Notify, NotifySchema, noticeFor } from "../../src/protocol/notices.ts";
 import type { RecordedEvent } from "../../src/protocol/recorded-events.ts";
 import { deliver } from "../../src/server/hooks/deliver.ts";
 import { Authority } from "../support/certificates.ts";
 import { personAt } from "../support/person.ts";
 import { isMissing } from "../support/programs.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -177,6 +178,27 @@ test("an attached terminal without focus gets it in its own form; a person in vi
   });
 });
 
+test("a program's own notification is shown once where it is shown; the person's terminals at other sessions learn of it, too", async () => {
+  const config = '[[notify]]\nway = "terminals"\nfor = ["notification", "command"]\nmin_seconds = 0\n';
+  await using all = await personAt({ config, env: { TERM: "xterm-kitty" } });
+  const { person, wsh: own } = all;
+  await own.session("other");
+  await using elsewhere = await EmulatorTerminal.attach(own, "other", { env: { TERM: "xterm-kitty" } });
+  // Both have lost the focus.
+  for (const terminal of [person, elsewhere]) terminal.type("\x1b[O");
+  const count = ({ bytes }: EmulatorTerminal, text: string) => bytes.split(text).length - 1;
+  // Its arrival is not visible: an earlier command reaches nobody, and a later one does.
+  await until("the focus to be lost", async () => {
+    await own.ok("exec", "dev", "--", "true focus");
+    return count(person, "dev: done: true focus") > 0 && count(elsewhere, "dev: done: true focus") > 0;
+  });
+  await own.ok("exec", "dev", "--", "printf '\\033]9;look %s\\033\\\\' here");
+  await own.ok("exec", "dev", "--", "true after");
+  for (const terminal of [person, elsewhere]) await until("what follows", () => count(terminal, "done: true after") > 0);
+  expect([count(person, "]9;look here"), count(person, "dev: look here")]).toEqual([1, 0]);
+  expect([count(elsewhere, "]9;look here"), count(elsewhere, "\x1b]99;;wsh dev: look here")]).toEqual([0, 1]);
+});
+
 const notify = (fields: object): Notify => v.parse(NotifySchema, { way: "ntfy", url: "https://ntfy.sh/x", ...fields });
 const bare = { kind: "question", title: "dev", text: "Deploy?", answers: [] } as const;
 const event = (fields: Partial<RecordedEvent>): RecordedEvent => ({
@@ -204,6 +226,15 @@ test("selection, time and text of notices", () => {
   expect(JSON.stringify(whole === null ? null : bareNotice(whole))).not.toContain("s3cret");
   for (const wrong of [{ url: "http://ntfy.sh/x" }, { way: "command" }, { quiet: "22-7" }, { run: ["x"] }])
     expect(() => notify(wrong)).toThrow();
+});
+
+test("a terminal shows programs' notifications of its own form, kitty every one", () => {
+  const shown = (way: AlertMode) => notificationForms.filter((form) => showsNotification(way, form));
+  expect(shown("osc99")).toEqual([...notificationForms]);
+  expect(shown("osc9")).toEqual(["OSC 9"]);
+  expect(shown("osc777")).toEqual(["OSC 777"]);
+  expect(shown("bell")).toEqual([]);
+  expect(showsNotification("osc99", undefined)).toBe(false);
 });
 
 test("terminals are recognised by their environment", () => {

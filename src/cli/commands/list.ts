@@ -119,7 +119,7 @@ function rowOf(info: SessionInfo): string[] {
     pane.pid === null ? "-" : String(pane.pid),
     shorten(commandNow(pane), COMMAND_CELLS),
     `${info.cols}x${info.rows}`,
-    String(info.clients),
+    String(info.attached),
     info.as_of !== undefined
       ? `unreachable: seen ${ago(info.as_of, Date.now())}`
       : info.crashed !== undefined

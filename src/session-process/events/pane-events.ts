@@ -70,7 +70,8 @@ export function recordPane(options: PaneEventsOptions): Disposable {
     events.on("bell", () => record({ event: "bell" })),
     events.on("title", (title) => record({ event: "title_changed", title })),
     events.on("attention", (attention) => {
-      if (attention.kind === "notification") record({ event: "notification", text: attention.text });
+      if (attention.kind !== "notification") return;
+      record({ event: "notification", text: attention.text, form: attention.by });
     }),
     events.on("agent", (agent) => record({ event: "agent_state", agent })),
     events.on("listed", () => still.changed()),

@@ -1,28 +1,86 @@
 /**
- * Notifies attached terminals, each in the form that it supports (OSC 9, 777 or 99), according to `[[notify]]` tables
- * with the channel `terminals`. Events that the older settings `alert` and `agent_alert` report are not reported twice.
+ * Notifies the person's terminals, attached to this session or to another one of the instance, each in the form that it
+ * supports (OSC 9, 777 or 99), according to `[[notify]]` tables with the channel `terminals`. What a terminal of this
+ * session learns otherwise is not reported there again: by the older settings `alert` and `agent_alert`, or by the
+ * program's own sequence, which every one of them gets.
  */
-import { attentionFor } from "../../protocol/attention.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { attentionFor, showsNotification } from "../../protocol/attention.ts";
 import { bareNotice, type Notice, type Notify, noticeFor } from "../../protocol/notices.ts";
 import type { RecordedEvent } from "../../protocol/recorded-events.ts";
+import { listSessions } from "../../registry/registry.ts";
 import type { Session } from "../../session/session.ts";
 import type { Settings } from "../../settings/table.ts";
+import { Connection } from "../../wire/connection.ts";
+
+const MINUTE_MS = 60_000;
+/** Longest wait for another session's process, in ms. */
+const ANSWER_MS = 2_000;
+/** Maximum notices on their way to other sessions: further ones are dropped. */
+const MAX_PENDING = 16;
+
+const context = { caller: { kind: "cli", id: `notice:${process.pid}`, connected: true }, access: "admin" } as const;
 
 interface TerminalNoticesPort {
-  readonly session: Pick<Session, "viewers">;
+  readonly instance: Instance;
+  readonly session: Pick<Session, "viewers" | "id">;
   readonly settings: Pick<Settings, "alert" | "alert_for" | "agent_alert" | "notify_text">;
   notices(): readonly Notify[];
 }
 
-export function notifyTerminals(event: RecordedEvent, { session, settings, notices }: TerminalNoticesPort): void {
-  for (const notify of notices()) {
-    const notice = notify.way === "terminals" ? noticeFor(notify, event) : null;
-    if (notice === null || isTold(notice, settings)) continue;
-    const { title, text } = settings.notify_text === "none" ? bareNotice(notice) : notice;
-    const words = text === "" ? title : `${title}: ${text}`;
-    for (const viewer of session.viewers.all)
-      if (!viewer.focus.looksAt(event.pane ?? "")) viewer.alert(attentionFor(viewer.notifies, "", words));
-    return;
+export class TerminalNotices {
+  /** Times of the notices of the last minute, by table, in ms. */
+  private readonly sent = new WeakMap<Notify, number[]>();
+  private pending = 0;
+
+  constructor(private readonly port: TerminalNoticesPort) {}
+
+  happened(event: RecordedEvent): void {
+    const { settings, session, notices } = this.port;
+    for (const notify of notices()) {
+      const notice = notify.way === "terminals" ? noticeFor(notify, event) : null;
+      if (notice === null) continue;
+      if (!this.spend(notify)) return;
+      const { title, text } = settings.notify_text === "none" ? bareNotice(notice) : notice;
+      const words = text === "" ? title : `${title}: ${text}`;
+      for (const viewer of isTold(notice, settings) ? [] : session.viewers.all) {
+        const { focus, notifies } = viewer;
+        if (!(focus.looksAt(event.pane ?? "") || showsNotification(notifies, event.form)))
+          viewer.alert(attentionFor(notifies, "", words));
+      }
+      void this.tellOthers(words);
+      return;
+    }
+  }
+
+  /** @returns whether the table allows another notice now */
+  private spend(notify: Notify): boolean {
+    const now = performance.now();
+    const times = (this.sent.get(notify) ?? []).filter((at) => at > now - MINUTE_MS);
+    const isFree = times.length < notify.a_minute;
+    this.sent.set(notify, isFree ? [...times, now] : times);
+    return isFree;
+  }
+
+  /** Never rejects: a session that does not answer, or of another version, shows nothing. */
+  private async tellOthers(text: string): Promise<void> {
+    if (this.pending >= MAX_PENDING) return;
+    this.pending++;
+    const { instance, session } = this.port;
+    const others = listSessions(instance).filter((each) => !each.ended && `@s${each.session}` !== session.id);
+    await Promise.all(others.map(({ socket }) => tell(socket, text).catch(() => {})));
+    this.pending--;
+  }
+}
+
+async function tell(socket: string, text: string): Promise<void> {
+  const { connection, hello } = await Connection.open(socket, "cli", {}, ANSWER_MS);
+  const timer = setTimeout(() => connection.close(), ANSWER_MS);
+  try {
+    if ((hello.info?.attached ?? 0) > 0) await connection.request("peer.notice", { text }, context);
+  } finally {
+    clearTimeout(timer);
+    connection.close();
   }
 }
 
