@@ -13,7 +13,7 @@ export const eventOperations = [
     summary: "Events of the sessions since a cursor: none is lost or repeated when the server dies",
     input: ReadEventsSchema,
     output: EventsPageSchema,
-    errors: ["server_not_found", "machine_unreachable"],
+    errors: ["session_not_found", "server_not_found", "machine_unreachable"],
     http: [{ method: "GET", path: "/events" }],
     ws: ["read_events"],
   }),

@@ -194,7 +194,8 @@ test("a program's own notification is shown once where it is shown; the person's
   });
   await own.ok("exec", "dev", "--", "printf '\\033]9;look %s\\033\\\\' here");
   await own.ok("exec", "dev", "--", "true after");
-  for (const terminal of [person, elsewhere]) await until("what follows", () => count(terminal, "done: true after") > 0);
+  for (const terminal of [person, elsewhere])
+    await until("what follows", () => count(terminal, "done: true after") > 0);
   expect([count(person, "]9;look here"), count(person, "dev: look here")]).toEqual([1, 0]);
   expect([count(elsewhere, "]9;look here"), count(elsewhere, "\x1b]99;;wsh dev: look here")]).toEqual([0, 1]);
 });

@@ -22,6 +22,8 @@ interface NoticedPage extends TestPage {
 /** Values that the tests have put into the page. */
 interface Watched {
   notices: string[];
+  /** Answers to the page from the journal of events. */
+  read: string[];
   /** Ends the page's connections, and refuses new ones until it is called again. */
   cut(isCut: boolean): void;
 }
@@ -40,6 +42,7 @@ async function noticed(session: string, wanted = true): Promise<NoticedPage> {
       localStorage.setItem("wsh.settings", JSON.stringify({ notices, noticeAfterS: 0 }));
       const watched = globalThis as unknown as Watched & typeof globalThis;
       watched.notices = [];
+      watched.read = [];
       // Not read from the browser: `getNotifications` forgets a notice that is about to be shown.
       const { prototype } = ServiceWorkerRegistration;
       const { showNotification } = prototype;
@@ -57,6 +60,9 @@ async function noticed(session: string, wanted = true): Promise<NoticedPage> {
           if (isOff) throw new Error("no network");
           super(url);
           sockets.add(this);
+          this.addEventListener("message", ({ data }) => {
+            if (typeof data === "string" && data.includes('"result":{"events":[')) watched.read.push(data);
+          });
         }
       };
       watched.cut = (isCut) => {
@@ -95,9 +101,11 @@ browserTest("a command that took long is told once to who is elsewhere, and not 
     const answer = await (await gateway.unix("/sessions/slow/exec", { json: { command } })).json();
     expect(answer).toMatchObject({ state: "finished", exit_code: 0 });
   };
+  await page.waitForFunction(() => (globalThis as unknown as Watched).read.length > 0);
   await run("echo seen");
   // The page has received its end, too: later events belong to the next command.
   await page.waitForFunction(() => document.querySelector(".session .command")?.textContent === "✓ echo seen");
+  await page.waitForFunction(() => (globalThis as unknown as Watched).read.some((text) => text.includes("echo seen")));
   expect(await notices()).toEqual([]);
   await leave();
   await run("echo unseen");
@@ -105,6 +113,38 @@ browserTest("a command that took long is told once to who is elsewhere, and not 
   expect(await notices()).toEqual(["wsh: slow echo unseen has ended"]);
   expect(faults).toEqual([]);
 });
+
+browserTest(
+  "commands and notifications of every pane are told, also of one that came from another session",
+  async () => {
+    for (const name of ["panes-a", "panes-b"]) await gateway.create({ name, shell: undefined });
+    const post = async (path: string, json: object) => {
+      const response = await gateway.unix(`/sessions/${path}`, { json });
+      expect(response.ok).toBe(true);
+      return response.status === 204 ? null : await response.json();
+    };
+    const { pane: beside } = await post("panes-a/panes", { direction: "right" });
+    const { pane: hidden } = await post("panes-a/windows", { focus: false });
+    const { page, faults, notices, leave } = await noticed("panes-a");
+    // A window that is not shown concerns the person while they look at the other.
+    await page.waitForFunction(() => document.hasFocus());
+    const run = (pane: string, command: string) => post(`${encodeURIComponent(pane)}/exec`, { command });
+    await until("the page to follow the events", async () => {
+      await run(hidden, "echo hidden");
+      return (await notices()).length > 0;
+    });
+    expect((await notices())[0]).toBe("wsh: panes-a echo hidden has ended");
+    await leave();
+    const seen = async (text: string) => (await notices()).includes(`wsh: ${text}`);
+    await run(beside, "echo beside");
+    await until("the pane beside", () => seen("panes-a echo beside has ended"));
+    await post(`${encodeURIComponent(beside)}/pane/move`, { to: "panes-b" });
+    await run(beside, "printf '\\033]9;from %s\\033\\\\' inside");
+    await until("its notification, with its session", () => seen("panes-b from inside"));
+    for (const name of ["panes-a", "panes-b"]) await gateway.unix(`/sessions/${name}`, { method: "DELETE" });
+    expect(faults).toEqual([]);
+  },
+);
 
 /** The text of notices of questions, without the asker. */
 const questionsOf = (notices: readonly string[]): string[] =>

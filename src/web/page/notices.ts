@@ -1,8 +1,11 @@
 /**
- * Notifies a person who is elsewhere: an agent that needs them, a question, a long command that has ended. Uses the
+ * Notifies a person who is elsewhere: an agent that needs them, a question, a long command that has ended in any pane, a
+ * program's own notification. Uses the
  * browser's notifications, through the service worker if there is one, and only while the page lives.
  */
 
+import type { SessionInfo } from "../../protocol/session.ts";
+import type { JournalEvent } from "./event-feed.ts";
 import type { SessionUpdate } from "./sessions.ts";
 import { settings } from "./settings.ts";
 
@@ -33,10 +36,18 @@ export class Notices {
 
   /** @param isLookedAt the session is visible to the person, who needs no notice */
   tell(what: SessionUpdate, isLookedAt: boolean): void {
-    const text = this.textOf(what);
-    if (text === null || isLookedAt || !this.isOn) return;
-    const { id, name } = what.session;
-    void this.present(id, `wsh: ${name}`, { body: text, tag: tagOf(what), icon: "icon.svg", data: id });
+    this.notify(what.session, this.textOf(what), tagOf(what), isLookedAt);
+  }
+
+  /** A command has ended in a pane, or its program notifies. */
+  happened(event: JournalEvent, session: SessionInfo, isLookedAt: boolean): void {
+    const tag = `${session.id} ${event.event} ${event.pane}`;
+    this.notify(session, textOf(event), tag, isLookedAt);
+  }
+
+  private notify({ id, name }: SessionInfo, body: string | null, tag: string, isLookedAt: boolean): void {
+    if (body !== null && !isLookedAt && this.isOn)
+      void this.present(id, `wsh: ${name}`, { body, tag, icon: "icon.svg", data: id });
   }
 
   private async present(session: string, title: string, options: NotificationOptions): Promise<void> {
@@ -62,12 +73,6 @@ export class Notices {
 
   private textOf(what: SessionUpdate): string | null {
     switch (what.kind) {
-      case "command": {
-        const { command, duration_ms, exit_code } = what.command;
-        if (what.started || duration_ms === null || duration_ms < settings.peek().noticeAfterS * 1000) return null;
-        const how = exit_code === 0 ? "has ended" : exit_code === null ? "is over" : `has failed (${exit_code})`;
-        return `${command ?? "The command"} ${how}`;
-      }
       case "agent": {
         const { agent, id } = what.session;
         const before = this.agents.get(id);
@@ -105,6 +110,13 @@ export class Notices {
     });
     await Promise.race([ready, new Promise((resolve) => setTimeout(resolve, WORKER_MS))]);
   }
+}
+
+function textOf({ event, text, command, duration_ms, exit_code }: JournalEvent): string | null {
+  if (event === "notification") return text ?? "A program notifies you";
+  if ((duration_ms ?? 0) < settings.peek().noticeAfterS * 1000) return null;
+  const how = exit_code === 0 ? "has ended" : exit_code == null ? "is over" : `has failed (${exit_code})`;
+  return `${command ?? "The command"} ${how}`;
 }
 
 /** A notice replaces one with the same tag; a question remains until it is answered, whichever others follow. */

@@ -11,6 +11,7 @@ import type { Server } from "../connection/server.ts";
 import { BoxGlyphs } from "../terminal/box-glyphs.ts";
 import { CellMeasure, onDensity } from "../terminal/cell-size.ts";
 import { highlightSheet } from "../terminal/finder.ts";
+import { EventFeed } from "./event-feed.ts";
 import { Miniatures } from "./miniatures.ts";
 import { Notices } from "./notices.ts";
 import { type OpenDialog, paletteQueries } from "./open.ts";
@@ -59,6 +60,11 @@ export class Workspace {
     });
     this.miniatures = new Miniatures(this.control);
     this.list = new SessionList(this.control, (what) => this.onUpdate(what));
+    new EventFeed(this.control, (event, session) => {
+      const shown = session.windows.find(({ active }) => active)?.id;
+      const isShown = event.window === undefined || event.window === shown;
+      this.notices.happened(event, session, isShown && this.isLookedAt(session));
+    });
     effect(() => {
       const { fontSize, fontFamily } = settings.value;
       void [fontSize, fontFamily];

@@ -1,0 +1,61 @@
+/**
+ * Events for notices, of every pane of every session: read from each machine's journal, from the cursor of the last
+ * answer on, so that none is missed while the page is not connected.
+ */
+import { defined } from "../../protocol/defined.ts";
+import type { EventsPage } from "../../protocol/recorded-events.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
+import type { ControlSocket } from "../connection/control-socket.ts";
+import { Refusal } from "../connection/server.ts";
+import { sessions } from "./sessions.ts";
+
+/** Longest wait of one request, in ms: shorter than proxies allow. */
+const WAIT_MS = 25_000;
+/** Time before a machine that did not answer is asked again, in ms. */
+const AGAIN_MS = 5_000;
+
+export type JournalEvent = EventsPage["events"][number];
+
+export class EventFeed {
+  /** Cursors, by machine; this machine's is undefined. */
+  private readonly since = new Map<string | undefined, string>();
+  private readonly asking = new Set<string | undefined>();
+
+  constructor(
+    private readonly control: ControlSocket,
+    private readonly happened: (event: JournalEvent, session: SessionInfo) => void,
+  ) {
+    sessions.subscribe((listed) => {
+      for (const { id } of listed) void this.follow(machineOf(id));
+    });
+  }
+
+  /** One loop for each machine, while the page is connected. */
+  private async follow(server: string | undefined): Promise<void> {
+    if (this.asking.has(server)) return;
+    this.asking.add(server);
+    for (;;) {
+      try {
+        const since = this.since.get(server) ?? "now";
+        const wait_ms = this.since.has(server) ? WAIT_MS : 0;
+        const wanted = { since, wait_ms, type: ["command_finished", "notification"], ...defined({ server }) };
+        const { events, cursor } = await this.control.call<EventsPage>("read_events", wanted);
+        this.since.set(server, cursor);
+        for (const event of events) this.tell(event, server);
+      } catch (thrown) {
+        if (!(thrown instanceof Refusal)) throw thrown;
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      }
+    }
+  }
+
+  private tell(event: JournalEvent, server: string | undefined): void {
+    const ids = [event.session_id, `${server}/${event.session_id}`];
+    const session = sessions.peek().find(({ id }) => ids.includes(id) && machineOf(id) === server);
+    if (session !== undefined) this.happened(event, session);
+  }
+}
+
+function machineOf(id: string): string | undefined {
+  return id.includes("/") ? id.slice(0, id.lastIndexOf("/")) : undefined;
+}
