@@ -4,17 +4,20 @@ import { eventsDir } from "../events/segments.ts";
 import { isSelected } from "../events/selected.ts";
 import type { Instance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
-import { normalName, parseTarget } from "../protocol/names.ts";
+import { normalName, parseTarget, sessionId } from "../protocol/names.ts";
 import { findSession } from "./registry.ts";
 
 /**
- * The journal is searched only for a name that no session has.
+ * The names, and the ids of the sessions that have them now: events are selected by both, also after a session is
+ * renamed. The journal is searched only for a name that no session has.
  * @throws WshError session_not_found for a name or id that no session has or had in the kept events
  */
-export function requireKnownSessions(instance: Instance, names: readonly string[]): void {
+export function knownSessions(instance: Instance, names: readonly string[]): string[] {
+  const ids: string[] = [];
   for (const name of names) {
     try {
-      findSession(instance, parseTarget(name));
+      const { session } = findSession(instance, parseTarget(name));
+      if (session !== null) ids.push(sessionId(session));
     } catch (thrown) {
       if (!wasThere(instance, normalName(name)))
         throw new WshError("session_not_found", WshError.from(thrown).message, {
@@ -22,6 +25,7 @@ export function requireKnownSessions(instance: Instance, names: readonly string[
         });
     }
   }
+  return [...new Set([...names, ...ids])];
 }
 
 function wasThere(instance: Instance, name: string): boolean {

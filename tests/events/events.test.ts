@@ -100,6 +100,23 @@ test("a session that never was is refused, one that has ended is not", async () 
   expect((await wsh.fetch("/events?session=over&since=start")).status).toBe(200);
 });
 
+test("a session that is renamed while its events are followed is followed on", async () => {
+  await wsh.session("before");
+  const since = (await recorded("before")).at(-1)?.cursor ?? "";
+  const wanted = ["before", "--since", since, "--type", "command_finished", "--count", "2"];
+  const following = wsh.spawn(["events", ...wanted]);
+  await wsh.ok("exec", "before", "--", "true");
+  const reader = following.stdout.getReader();
+  const first = await reader.read();
+  await wsh.ok("rename", "before", "after");
+  await wsh.ok("exec", "after", "--", "true");
+  const second = await reader.read();
+  const printed = [first, second].map(({ value }) => new TextDecoder().decode(value)).join("");
+  expect(parsed(printed).map(({ session }) => session)).toEqual(["before", "after"]);
+  expect(await following.exited).toBe(0);
+  await wsh.ok("kill", "after");
+});
+
 test("ports, long silence, and programs that only wait", async () => {
   await wsh.session("serves");
   const code = "import socket,time;s=socket.socket();s.bind(('127.0.0.1',0));s.listen();time.sleep(60)";

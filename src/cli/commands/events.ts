@@ -17,7 +17,7 @@ import {
   type RecordedEventName,
   recordedEventNames,
 } from "../../protocol/recorded-events.ts";
-import { requireKnownSessions } from "../../registry/known-sessions.ts";
+import { knownSessions } from "../../registry/known-sessions.ts";
 import type { WantedInFile } from "../../settings/hooks.ts";
 import { collect, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
@@ -87,7 +87,8 @@ async function sourcesOf(instance: Instance, names: readonly string[], options: 
   if (wanted.size > 1 && !/^(now|start)$/.test(options.since))
     throw new UsageError("--since CURSOR belongs to one machine", "Follow each machine by a command of its own.");
   const { signal } = new AbortController();
-  requireKnownSessions(instance, wanted.get(null) ?? []);
+  const here = wanted.get(null);
+  if (here !== undefined) wanted.set(null, knownSessions(instance, here));
   return [...wanted].map(([machine, session]) => ({
     machine,
     session,

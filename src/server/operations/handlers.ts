@@ -15,7 +15,7 @@ import type { Caller } from "../../protocol/caller.ts";
 import { asSeenBy, type Concealment, concealmentOf } from "../../protocol/concealed.ts";
 import type { CreatedSession, SessionInfo } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
-import { requireKnownSessions } from "../../registry/known-sessions.ts";
+import { knownSessions } from "../../registry/known-sessions.ts";
 import { portsAnswer } from "../../registry/ports.ts";
 import { rememberedPrivate } from "../../secrets/private-sessions.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
@@ -78,9 +78,9 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, remo
     "server.stop": async () => ({ sessions: await state.stop() }),
     "events.read": (input, { caller, signal }) => {
       // To a caller of one session, others look the same whether they exist or not.
-      if (caller.only === undefined) requireKnownSessions(state.instance, input.session);
+      const session = caller.only === undefined ? knownSessions(state.instance, input.session) : input.session;
       const limits = { only: caller.only, concealment: concealment(caller) };
-      return readEvents(eventsDir(state.instance), { ...input, ...limits }, signal);
+      return readEvents(eventsDir(state.instance), { ...input, ...limits, session }, signal);
     },
     "ports.list": async (input, { caller }) =>
       portsAnswer(state.instance, { ...input, only: caller.only }, concealment(caller)),
