@@ -245,9 +245,13 @@ async function wrongly({ TMUX = "" }: Record<string, string>): Promise<void> {
 
 /** A reader behind the binary that does not read for a while gets a pause. */
 async function slowly(wsh: Wsh, around: Record<string, string>): Promise<void> {
+  const [begun, over] = [join(wsh.dir, "flood-begun"), join(wsh.dir, "pause-seen")];
   // A shell's pipe: Bun gives a child a socket.
-  const reads = "(sleep 2.5; grep --line-buffered -a -m1 -o '^%pause %[0-9]*')";
-  const line = `(echo 'refresh-client -f pause-after=1'; echo 'send-keys -t dev C-u "seq 300000" Enter'; sleep 5) | tmux -C attach -t dev`;
+  const pause = "grep --line-buffered -a -m1 -o '^%pause %[0-9]*'";
+  const reads = `(until [ -e ${begun} ]; do sleep 0.05; done; sleep 1.5; ${pause}; touch ${over})`;
+  const flood = `send-keys -t dev C-u "touch ${begun}; seq 300000" Enter`;
+  const asks = `(echo 'refresh-client -f pause-after=1'; echo '${flood}'; until [ -e ${over} ]; do sleep 0.05; done)`;
+  const line = `${asks} | tmux -C attach -t dev`;
   const child = Bun.spawn(["sh", "-c", `${line} | ${reads}`], { env: { ...wsh.env, ...around }, stdout: "pipe" });
   expect(await new Response(child.stdout).text()).toMatch(/^%pause %\d+\n$/);
 }
