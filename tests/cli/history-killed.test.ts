@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { readText } from "../../src/platform/readable.ts";
 import { isMissing } from "../support/programs.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -79,7 +80,7 @@ describe("a session process that is killed", () => {
       await runs(wsh, "one", line);
       const directory = join(wsh.instance.stateDir, "t.history");
       for (const name of fs.readdirSync(directory)) {
-        expect(fs.readFileSync(join(directory, name)).includes("tulip")).toBe(false);
+        expect(readText(join(directory, name)) ?? "").not.toContain("tulip");
       }
       // Before that, the interrupt would reach the shell.
       await until("sleep to run", async () => (await wsh.list())[0]?.windows[0]?.panes[0]?.program === "sleep");

@@ -3,6 +3,7 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { readText } from "../../src/platform/readable.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
 import { isMissing, testWith } from "../support/programs.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
@@ -132,7 +133,7 @@ describe("a command", () => {
     expect(await texts(wsh)).toEqual([": rose"]);
     const directory = join(wsh.instance.stateDir, "t.history");
     for (const name of fs.readdirSync(directory)) {
-      expect(fs.readFileSync(join(directory, name)).includes("tulip")).toBe(false);
+      expect(readText(join(directory, name)) ?? "").not.toContain("tulip");
     }
     expect(await wsh.ok("history", "delete", "--all", "--yes")).toBe("Deleted 1 command.\n");
   });

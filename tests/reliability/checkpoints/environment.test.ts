@@ -9,13 +9,21 @@ import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
 import { folderOf, kill, written } from "./crashed-sessions.ts";
 
+/** Null when it is no file, or is gone: newer states of a pane replace older ones. */
+function contentsOf(path: string): Buffer | null {
+  try {
+    return fs.readFileSync(path);
+  } catch {
+    return null;
+  }
+}
+
 /** Every text in a folder: raw files, and their blocks unpacked. */
 function textsIn(directory: string): [name: string, text: string][] {
   const names = fs.readdirSync(directory, { recursive: true, encoding: "utf8" });
   return names.flatMap((name) => {
-    const path = join(directory, name);
-    if (!fs.lstatSync(path).isFile()) return [];
-    const bytes = fs.readFileSync(path);
+    const bytes = contentsOf(join(directory, name));
+    if (bytes === null) return [];
     const blocks = readBlocks(bytes).blocks.map(({ text }) => text);
     return [[name, [bytes.toString("latin1"), ...blocks].join("\n")]];
   });

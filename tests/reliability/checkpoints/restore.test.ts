@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { packBlock } from "../../../src/checkpoints/files/blocks.ts";
+import { readText } from "../../../src/platform/readable.ts";
 import { firstCommandId } from "../../../src/protocol/pane-numbers.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
@@ -287,7 +288,7 @@ test("nothing is kept of a private session, or during a password prompt", async 
   await wsh.ok("send", "open", "--enter", "hunter2");
   await written(wsh, "done", 2, 2);
   for (const name of fs.readdirSync(folderOf(wsh, 2))) {
-    expect(fs.readFileSync(join(folderOf(wsh, 2), name), "latin1")).not.toContain("hunter2");
+    expect(readText(join(folderOf(wsh, 2), name)) ?? "").not.toContain("hunter2");
   }
   expect(textOf(wsh, 2, 2)).not.toContain("hunter2");
   await wsh.ok("private", "open", "on");
