@@ -101,10 +101,14 @@ export class SessionServer implements PeerHandler {
       (event) => this.watchers.tell(event),
     );
     this.feed = feed;
-    const tell = (event: string, fields: object = {}): void => {
+    const tell = (
+      event: string,
+      fields: object = {},
+      read = (): ReturnType<Session["info"]> => session.info(),
+    ): void => {
       if (this.watchers.size === 0) return;
       feed.changed();
-      this.watchers.tell({ event, ...fields, info: session.info(), listing: feed.passing });
+      this.watchers.tell({ event, ...fields, info: read(), listing: feed.passing });
     };
     for (const change of ["listed", "drawn"] as const) session.events.on(change, () => feed.changed());
     const alerts = new AgentAlerts({
@@ -126,7 +130,17 @@ export class SessionServer implements PeerHandler {
     session.events.on("renamed", (change) => tell("session_renamed", change));
     session.events.on("tagged", (change) => tell("session_tags_changed", change));
     session.events.on("questions", (waiting) => tell("questions_changed", { waiting }));
-    session.events.on("layout", ({ event, ...fields }) => tell(event, fields));
+    // Events of one change have the same facts: to read them, every program is checked.
+    let facts: ReturnType<Session["info"]> | null = null;
+    const once = (): ReturnType<Session["info"]> => {
+      if (facts !== null) return facts;
+      queueMicrotask(() => {
+        facts = null;
+      });
+      facts = session.info();
+      return facts;
+    };
+    session.events.on("layout", ({ event, ...fields }) => tell(event, fields, once));
     session.events.on("exited", ({ code, signal }) => tell("session_exited", { exit_code: code, signal }));
     session.events.on("ending", () => tell("session_ending"));
     session.events.on("destroyed", (end) => {

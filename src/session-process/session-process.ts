@@ -12,9 +12,7 @@ import type { AuditLog } from "../log/audit/audit-log.ts";
 import { peerRequest } from "../operations/peer-requests.ts";
 import { addressesPane } from "../operations/routing.ts";
 import { WshError } from "../protocol/errors.ts";
-import { type LayoutEvent, layoutChanges } from "../protocol/layout-events.ts";
 import { formatTarget, parseTarget, sessionId, type Target, windowId } from "../protocol/names.ts";
-import type { WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import { meantWindow } from "../protocol/window-target.ts";
 import { claimPane, linkWindow, releasePane } from "../registry/panes.ts";
@@ -26,6 +24,7 @@ import type { Settings } from "../settings/table.ts";
 import type { Shown } from "../viewer/terminal/shown.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
 import { type MadePane, type PaneHome, planPane } from "./create.ts";
+import { LayoutReport } from "./events/layout-report.ts";
 import { FloodPace } from "./fairness/pacing.ts";
 import { FloodPriority } from "./fairness/priority.ts";
 import type { PaneKeeper } from "./pane-keeper.ts";
@@ -73,8 +72,7 @@ export class SessionProcess implements SessionParts, Served {
   /** Panes whose process, another session's, is gone: their calls wait until they are shown or started again. */
   readonly recovering = new Map<string, Promise<void>>();
   private readonly shared: WindowView;
-  /** Windows and panes as last reported. */
-  private windows: readonly WindowInfo[] = [];
+  private readonly report: LayoutReport;
   private operations: Promise<typeof import("./operations/dispatch.ts")> | null = null;
   private readonly priority: FloodPriority;
 
@@ -95,16 +93,11 @@ export class SessionProcess implements SessionParts, Served {
       () => void this.load(),
       new FloodPace(() => this.hold()),
     );
-    for (const change of ["settled", "placed"] as const)
-      arrangement.events.on(change, () => this.compare(change === "placed"));
     arrangement.events.on("placed", () => this.resize());
     arrangement.events.on("placed", () => this.tellViews());
     session.events.on("listed", () => this.tellViews());
     arrangement.events.on("listed", () => arrangement.isSplit && session.events.emit("listed", undefined));
     arrangement.events.on("changed", ({ before, after }) => this.changed(before, after));
-    arrangement.events.on("paneEnded", ({ pane, exit, isKept }) => {
-      this.tell({ event: "pane_exited", pane, exit_code: exit.code, signal: exit.signal, kept: isKept });
-    });
     arrangement.events.on("copied", ({ base64 }) => session.buffers.copied(base64));
     session.events.on("renamed", ({ new_name }) => {
       for (const { ownSession, home } of this.locals.values()) if (home === null) ownSession.renamedTo(new_name);
@@ -113,7 +106,7 @@ export class SessionProcess implements SessionParts, Served {
       }
     });
     followPrivacy(this);
-    this.windows = this.content.windows();
+    this.report = new LayoutReport(this);
   }
 
   /** Runs per chunk of any pane. */
@@ -166,7 +159,7 @@ export class SessionProcess implements SessionParts, Served {
     const link = this.arrangement.placed.get(target)?.link;
     if (link !== undefined && isForPane(op, target)) return link.request(op, input, { ...by, signal: request.signal });
     const { operate } = await this.load();
-    return operate(this, request, shown instanceof WindowView ? shown : undefined);
+    return operate(this, request, shown instanceof WindowView ? shown : null);
   }
 
   startedBy(pid: number): SubmittedBy | null {
@@ -196,7 +189,7 @@ export class SessionProcess implements SessionParts, Served {
       return {};
     }
     const { betweenSessions } = await import("./panes/moving-windows.ts");
-    return betweenSessions(this, request);
+    return betweenSessions(this, request).finally(() => this.report.now());
   }
 
   restoreUndone(): void {
@@ -213,6 +206,7 @@ export class SessionProcess implements SessionParts, Served {
       if (this.recovering.size > 0) await this.recovered(request.target);
       return await (await this.load()).operate(this, request);
     } finally {
+      this.report.now();
       answered();
     }
   }
@@ -415,19 +409,7 @@ export class SessionProcess implements SessionParts, Served {
       void linkWindow(instance, { id, session, window }, false).catch(() => {});
   }
 
-  /** Reports changes of windows and panes since the last report. @param asKnown skip checking every program */
-  private compare(asKnown: boolean): void {
-    if (!this.arrangement.isSplit) return;
-    const before = this.windows;
-    this.windows = this.content.windows(asKnown);
-    for (const event of layoutChanges(before, this.windows)) this.tell(event);
-  }
-
   isPrivate = (): boolean => this.session.isPrivate || this.content.privateOwners.length > 0;
 
   lacksLeave = async (request: PeerRequest) => (await this.load()).lacksLeave(this, request);
-
-  private tell(event: LayoutEvent): void {
-    this.session.events.emit("layout", event);
-  }
 }

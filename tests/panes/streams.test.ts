@@ -84,6 +84,30 @@ describe("events", () => {
     expect(told("session_destroyed")).toHaveLength(0);
   });
 
+  test("a pane that is closed at once is reported as created, and as closed", async () => {
+    await using all = await connected();
+    const { wsh, http, client } = all;
+    await wsh.session("dev");
+    const told: LifecycleEvent[] = [];
+    using _life = client.onLifecycle((event) => void told.push(event));
+    const split = async (command: string): Promise<string> =>
+      ((await http.post("/sessions/dev/panes", { command })).body as { pane: string }).pane;
+    const about = (pane: string): string[] =>
+      told.flatMap(({ event, params }) => ("pane" in params && params.pane === pane ? [event] : []));
+    const lasting = await split("sleep 1000");
+    await until("the watching server", () => about(lasting).includes("pane_created"));
+    for (const command of ["true", "sleep 1000"]) {
+      const pane = await split(command);
+      if (command !== "true") await http.send("DELETE", `/sessions/${pane}/pane`);
+      await until(`the end of ${command}`, () => about(pane).includes("pane_exited"));
+      expect(about(pane).filter((event) => event !== "focus_changed")).toEqual([
+        "pane_created",
+        "pane_closed",
+        "pane_exited",
+      ]);
+    }
+  });
+
   test("a window is named after the foreground program until it is given a name", async () => {
     await using all = await connected();
     const { wsh, http } = all;

@@ -74,10 +74,10 @@ const ofLayout: AnyHandlers<LayoutCall> = {
 };
 
 /**
- * @param view view whose focus a person's key refers to, if not the session's
+ * @param view of a person's key, whose answer nobody reads: the view whose focus it refers to; null: the session's
  * @throws WshError unknown_method, access_denied, invalid_request, moved, and the operation's own errors
  */
-export async function operate(parts: SessionParts, request: PeerRequest, view?: WindowView): Promise<unknown> {
+export async function operate(parts: SessionParts, request: PeerRequest, view?: WindowView | null): Promise<unknown> {
   const isAgents = agentOfCaller(request.caller) !== null;
   if (isAgents && leaveFor(request) !== null) {
     const { asked, operation, subject } = leaveOf(parts, request);
@@ -154,7 +154,7 @@ async function handled(
   parts: SessionParts,
   request: PeerRequest,
   operation: Operation<OperationName>,
-  view: WindowView | undefined,
+  view: WindowView | null | undefined,
 ): Promise<unknown> {
   const { session } = parts;
   const { target } = request;
@@ -179,7 +179,8 @@ async function handled(
   }
   const { caller } = request;
   const byPerson = caller.kind === "cli" && agentOfCaller(caller) === null;
-  const call: LayoutCall = { parts, place: parts.place(target), byPerson, owner: ownerOf(caller) };
+  const isAnswered = view === undefined;
+  const call: LayoutCall = { parts, place: parts.place(target), byPerson, owner: ownerOf(caller), isAnswered };
   if (view?.ownFocus != null && ownFocusHandlers(call, view, request.op, input)) return {};
   const handler = handlerOf(ofLayout, request.op);
   return view?.ownFocus == null ? handler(call, input, context) : withOwnFocus(view, handler, call, input, context);

@@ -30,8 +30,11 @@ import {
 import { LocalPane } from "./local-pane.ts";
 import type { PaneExit, PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 
-/** Changes of panes within this time are handled together, in ms: with twenty panes, each would check all of them. */
-const LISTED_MS = 20;
+/**
+ * Changes of panes within this time are handled together, in ms: with twenty panes, each would check all of them. A new
+ * program has usually printed by then: the checks and reports of a split took twice as long as the rest of it (m).
+ */
+const LISTED_MS = 100;
 /** Time after a key in one pane during which the others leave the processor to its echo, in ms. */
 const TYPED_MS = 250;
 
@@ -58,8 +61,10 @@ interface ArrangementEvents {
   placed: undefined;
   /** Lists may show a change. Runs for every changed pane. */
   listed: undefined;
-  /** The same, once for all changes within LISTED_MS: for readers of all panes. */
+  /** The same, and after changes of positions, once for all within LISTED_MS: for readers of all panes. */
   settled: undefined;
+  /** The layout is about to change. */
+  changing: undefined;
   /** The process of a pane of this session is gone, or the connection to it. */
   lost: string;
   /** An event of a pane that another process runs. */
@@ -122,7 +127,7 @@ export class Arrangement {
   ) {
     this.current = state;
     this.isSplit = port.wasSplit || !isSimple(state);
-    this.events.on("listed", () => this.settleSoon());
+    for (const change of ["listed", "placed"] as const) this.events.on(change, () => this.settleSoon());
   }
 
   /** Cells of a displayed window. */
@@ -203,6 +208,7 @@ export class Arrangement {
   commit(next: Windows): void {
     const { current: before, isSplit } = this;
     if (next === before) return;
+    this.events.emit("changing", undefined);
     const after = inOrderOfArrival(before, this.numbered(next));
     this.current = after;
     this.isSplit ||= !isSimple(after);

@@ -210,9 +210,9 @@ export class Content implements PaneRef {
     return window.name ?? automaticName(this.paneInfo(lastingActive(window), asKnown));
   }
 
-  /** The text of the line above a pane; null: none. */
-  labelOf(pane: string): PaneLabel | null {
-    return this.isTitled() ? paneLabel(this.paneInfo(pane)) : null;
+  /** The text of the line above a pane; null: none. @param asKnown as of the last check */
+  labelOf(pane: string, asKnown = false): PaneLabel | null {
+    return this.isTitled() ? paneLabel(this.paneInfo(pane, asKnown)) : null;
   }
 
   /** The text about its program's end in a pane that stays, if no line above it has it; null: none. */

@@ -255,14 +255,14 @@ export class LocalPane implements PlacedPane {
     const { lastInfo: known } = this;
     // Outdated facts are checked later if there are other panes.
     const isDue = this.isStale && !(this.options.hasOthers() && performance.now() - this.knownAt < INFO_MS);
-    if (known === null || (!asKnown && (this.isForgotten || isDue))) return this.lookNow();
-    const { cwd, terminal } = this.pane;
-    return { ...known, cwd, title: terminal.title, rows: terminal.rows, cols: terminal.cols };
+    if (!asKnown && (known === null || this.isForgotten || isDue)) return this.lookNow();
+    const { cwd, pid } = this.pane;
+    const { title, rows, cols } = this.pane.terminal;
+    return { ...(known ?? this.pane.info("running")), pid, cwd, title, rows, cols };
   }
 
-  refresh(): Promise<void> {
+  async refresh(): Promise<void> {
     if (this.isStale || this.pane.exit === null) this.forgetInfo();
-    return Promise.resolve();
   }
 
   /** The next `paneInfo` is current. */

@@ -10,7 +10,11 @@ import { panesIn, type WindowEntry } from "../../session/windows/state.ts";
 import type { Arrangement } from "./arrangement.ts";
 
 /** Texts about a pane: in the line above it, or in the pane itself without such a line; null: none. */
-export type PaneTexts = Record<"labelOf" | "endOf", (pane: string) => PaneLabel | null>;
+export interface PaneTexts {
+  /** @param asKnown as of the last check of its program */
+  labelOf(pane: string, asKnown?: boolean): PaneLabel | null;
+  endOf(pane: string): PaneLabel | null;
+}
 
 interface PlacedWindow {
   readonly arrangement: Arrangement;
@@ -19,13 +23,14 @@ interface PlacedWindow {
   readonly placement: Placement;
 }
 
-export function windowPlacesOf(self: PlacedWindow): WindowPlaces {
+/** @param asKnown with texts as of the last checks of the programs */
+export function windowPlacesOf(self: PlacedWindow, asKnown = false): WindowPlaces {
   const { placement, window } = self;
   const panes = panesIn(window).flatMap((id): PlacedPane[] => {
     const box = placement.boxes.get(id);
     if (box === undefined) return [];
     const float = placement.floats.find(({ pane }) => pane === id);
-    return [{ id, box, ...textsOf(self, id, box, float?.framed), ...defined({ float }) }];
+    return [{ id, box, ...textsOf(self, id, box, float?.framed, asKnown), ...defined({ float }) }];
   });
   const size = { rows: placement.size.rows, cols: placement.size.cols };
   return { size, panes, lines: borderCells(placement), active: window.active, synchronized: window.synchronized };
@@ -37,8 +42,9 @@ function textsOf(
   id: string,
   { row }: PaneBox,
   framed = false,
+  asKnown = false,
 ): Pick<PlacedPane, "label" | "end"> {
-  const label = row > 0 || framed ? content.labelOf(id) : null;
+  const label = row > 0 || framed ? content.labelOf(id, asKnown) : null;
   const end = label === null ? content.endOf(id) : null;
   return label !== null ? { label } : end !== null ? { end } : {};
 }

@@ -294,7 +294,8 @@ export class WindowView implements Shown {
     if (this.watched !== null || this.ownFocus !== null) this.area = this.arrangement.sizeOf(window);
     if (this.ownFocus !== null) this.layout = this.arrangement.layoutOf(window.id);
     this.placement = placementOf(window, this.area);
-    this.places = this.placesOf();
+    // Programs that have just got a size are checked after their pictures.
+    this.places = windowPlacesOf(this, true);
     this.isAlone = this.single !== null;
     this.epoch++;
     this.hold();

@@ -181,7 +181,7 @@ export async function openPane(
   const window = windowWith(made, PROVISIONAL);
   const { entry, undo } = await startPane(call, program, window.id, cellsOf(made, PROVISIONAL, area), as);
   commitOrUndo(() => arrangement.commit(split(arrangement.state, entry, change, area)), undo);
-  return answer(call.parts, entry.id);
+  return answer(call.parts, entry.id, call.isAnswered);
 }
 
 /**

@@ -32,6 +32,8 @@ export interface LayoutCall {
   readonly byPerson: boolean;
   /** The owner of new windows and panes. */
   readonly owner: Owner;
+  /** Whether somebody reads the answer: nobody reads that to a key. */
+  readonly isAnswered: boolean;
 }
 
 /** A view runs no program of its own. */
@@ -40,8 +42,8 @@ const contentRules = [{ option: "view", excludes: ["command", "shell", "stdin"] 
 /** Placeholder for a new pane in a layout that is computed in advance. */
 export const PROVISIONAL = "@0";
 
-/** The answer to a change of this pane. */
-export function answer({ session, arrangement, content }: SessionParts, pane: string): Answer {
+/** The answer to a change of this pane. @param isRead whether somebody reads it: its facts are read from the system */
+export function answer({ session, arrangement, content }: SessionParts, pane: string, isRead = true): Answer {
   const { state } = arrangement;
   const window = state.panes[pane] === undefined ? state.windows[0] : windowWith(state, pane);
   return {
@@ -49,13 +51,13 @@ export function answer({ session, arrangement, content }: SessionParts, pane: st
     session_id: session.id,
     window: windowId(window?.id ?? 0),
     pane,
-    windows: content.windows(),
+    windows: isRead ? content.windows() : [],
   };
 }
 
 /** Runs a change that starts nothing, and returns its result. */
 export function change(
-  { parts, place }: LayoutCall,
+  { parts, place, isAnswered }: LayoutCall,
   make: (state: Windows, area: Size) => Windows,
   about: string = place.pane,
 ): Promise<Answer> {
@@ -63,7 +65,7 @@ export function change(
   return arrangement.change(() => {
     const window = arrangement.state.windows.find(({ id }) => id === place.window.id);
     arrangement.commit(make(arrangement.state, arrangement.sizeOf(window ?? place.window)));
-    return answer(parts, about);
+    return answer(parts, about, isAnswered);
   });
 }
 
@@ -141,7 +143,7 @@ export async function startPane(
   const program = there ?? given;
   const { title = null, keep_after_exit: keep = null } = program;
   if (program.view != null) return viewPane(parts, program.view, { title, keep }, size);
-  const source = arrangement.placed.get(place.pane)?.paneInfo();
+  const source = arrangement.placed.get(place.pane)?.paneInfo(true);
   const { command = null, cwd = null, shell = null, env = null, stdin } = program;
   const create = { command, cwd, shell, env, ...defined({ stdin }) };
   // The directory of the neighbouring pane: its program's current one, otherwise the reported one.

@@ -39,7 +39,7 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
       const id = await takeWindowId(instance);
       const { entry, undo } = await startPane(call, program, id, arrangement.area);
       commitOrUndo(() => arrangement.commit(addWindow(roomy(), id, entry, options)), undo);
-      return answer(call.parts, entry.id);
+      return answer(call.parts, entry.id, call.isAnswered);
     });
   },
   "window.close": async ({ parts, place: { window } }, _, { target }) => {

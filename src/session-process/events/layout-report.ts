@@ -1,0 +1,58 @@
+/**
+ * Reports changes of windows and panes. Other processes read each report, and the checks of programs and the writes take
+ * as long as the start of a shell (m): a person's pictures come first. What a call has changed is reported before its
+ * answer, and each change before the next one, also one that does not last.
+ */
+import { layoutChanges } from "../../protocol/layout-events.ts";
+import type { WindowInfo } from "../../protocol/session.ts";
+import type { Session } from "../../session/session.ts";
+import type { Arrangement } from "../panes/arrangement.ts";
+import type { Content } from "../panes/content.ts";
+
+interface LayoutReportPort {
+  readonly session: Session<Content>;
+  readonly arrangement: Arrangement;
+  readonly content: Content;
+}
+
+export class LayoutReport {
+  /** Windows and panes as last reported. */
+  private windows: readonly WindowInfo[];
+  /** Whether positions may have changed since. */
+  private isDue = false;
+
+  constructor(private readonly port: LayoutReportPort) {
+    const { events } = port.arrangement;
+    this.windows = port.content.windows();
+    events.on("placed", () => {
+      this.isDue = true;
+    });
+    events.on("settled", () => this.compare(false));
+    for (const change of ["changing", "over"] as const) events.on(change, () => this.now());
+    events.on("paneEnded", ({ pane, exit, isKept }) => {
+      this.now();
+      port.session.events.emit("layout", {
+        event: "pane_exited",
+        pane,
+        exit_code: exit.code,
+        signal: exit.signal,
+        kept: isKept,
+      });
+    });
+  }
+
+  /** Reports what is due. */
+  now(): void {
+    if (this.isDue) this.compare(true);
+  }
+
+  /** @param asKnown skip checking every program */
+  private compare(asKnown: boolean): void {
+    const { session, arrangement, content } = this.port;
+    this.isDue = false;
+    if (!arrangement.isSplit) return;
+    const before = this.windows;
+    this.windows = content.windows(asKnown);
+    for (const event of layoutChanges(before, this.windows)) session.events.emit("layout", event);
+  }
+}
