@@ -25,6 +25,7 @@ import { DEFAULT_WAIT_MS } from "../protocol/wait-times.ts";
 import { askClient, askedState, clientAnswer, mayElicit } from "./elicitation.ts";
 import { instructionsFor } from "./instructions.ts";
 import { speakClearly } from "./parameter-errors.ts";
+import { statedName } from "./resources/listen-events.ts";
 import { registerResources } from "./resources/resources.ts";
 import { type Skill, skills } from "./skills/skills.ts";
 import { askUser } from "./tools/asking.ts";
@@ -111,7 +112,12 @@ export function createMcpServer(settings: McpSettings, caller: McpCaller): McpSe
   const connect = server.server.connect.bind(server.server);
   server.server.connect = (transport) => connect(speakClearly(transport));
   for (const tool of served) registerTool(server, settings, caller, tool);
-  registerResources(server, asker(server, settings, caller, new AbortController().signal));
+  registerResources(server, async (context, use) => {
+    const leave: PendingLeave = { text: null };
+    const signal = context?.mcpReq.signal ?? new AbortController().signal;
+    using _progress = context === undefined ? null : progressOf({}, null, leave, context, settings);
+    return use(asker(callerAt(server, caller, context), settings, caller, signal, undefined, waitingIn(leave)));
+  });
   for (const skill of skills) {
     const { name, description } = skill;
     server.registerPrompt(`wsh:${name}`, { title: `wsh: ${name}`, description }, () => promptOf(skill));
@@ -134,16 +140,23 @@ function promptOf({ description, text }: Skill) {
   return { description, messages: [{ role: "user" as const, content: { type: "text" as const, text } }] };
 }
 
-function callerAt(server: McpServer, { id, connected, agent, via, only }: McpCaller): Caller {
+/** The caller, by the name that the client stated at its connection or, in the era without sessions, in the request. */
+export function callerAt(server: McpServer, caller: McpCaller, context?: ServerContext): Caller {
+  const stated = statedName({ _meta: context?.mcpReq.envelope });
+  return callerNamed(stated ?? server.server.getClientVersion()?.name, caller);
+}
+
+/** @param client the name that the client states */
+export function callerNamed(client: string | undefined, { id, connected, agent, via, only }: McpCaller): Caller {
   // It is shown to people, who must be able to read it.
-  const given = visibleCell(server.server.getClientVersion()?.name ?? "").trim();
+  const given = visibleCell(client ?? "").trim();
   const name = given === "" ? undefined : Array.from(given).slice(0, LONGEST_NAME).join("");
   return { kind: "mcp", id, connected, ...defined({ name, agent, via, only }) };
 }
 
 /** Calls operations on behalf of the caller until the signal reports that the answer is no longer needed. */
 function asker(
-  server: McpServer,
+  by: Caller,
   settings: McpSettings,
   caller: McpCaller,
   signal: AbortSignal,
@@ -153,7 +166,7 @@ function asker(
   const context: CallContext = {
     signal,
     access: caller.access,
-    caller: callerAt(server, caller),
+    caller: by,
     ...defined({ ended: caller.ended, cwd: caller.cwd, env: caller.env, process: caller.process, machine, waits }),
   };
   return (name, input, session) =>
@@ -175,29 +188,34 @@ function registerTool(server: McpServer, settings: McpSettings, caller: McpCalle
     },
     (args: unknown, context: ServerContext) => {
       const leave: PendingLeave = { text: null };
-      const waits = (waiting: WaitsForPerson): void => {
-        leave.text = waiting.until === 0 ? null : waitingText(waiting);
-      };
+      const by = callerAt(server, caller, context);
       return callTool(
         tool,
         args,
-        asker(server, settings, caller, context.mcpReq.signal, machineOf(tool, args), waits),
+        asker(by, settings, caller, context.mcpReq.signal, machineOf(tool, args), waitingIn(leave)),
         leave,
         context,
         settings,
         caller,
-        ownerOf(callerAt(server, caller)),
+        ownerOf(by),
         () => mayElicit(context, server.server.getClientCapabilities()),
         () => ({
           // A program belongs to its agent and has the agent's rights: no other agent and no other token can resume it.
           owner: JSON.stringify([caller.id, caller.only ?? null, caller.access]),
-          asker: (signal) => asker(server, settings, caller, signal, machineOf(tool, args)),
+          asker: (signal) => asker(by, settings, caller, signal, machineOf(tool, args)),
           ended: caller.ended,
           signal: context.mcpReq.signal,
         }),
       );
     },
   );
+}
+
+/** Keeps the text of the permission that a call waits for. */
+function waitingIn(leave: PendingLeave): (waiting: WaitsForPerson) => void {
+  return (waiting) => {
+    leave.text = waiting.until === 0 ? null : waitingText(waiting);
+  };
 }
 
 /** The session has a default here, so a model need not name it. */
@@ -225,7 +243,7 @@ async function callTool(
     parameters.session = caller.session;
   }
   if (tool.waits) parameters.max_wait_ms ??= settings.maxWaitMs ?? DEFAULT_WAIT_MS;
-  using _progress = progressOf(tool, parameters, ask, leave, context, settings);
+  using _progress = progressOf(parameters, tool.waits ? ask : null, leave, context, settings);
   try {
     const warnings = unknownParameterWarnings(unknown);
     if (tool === script) return goodResult(await callScript(parameters, scripted()), warnings);
@@ -277,10 +295,10 @@ function sortParameters(tool: Tool, args: unknown): { parameters: Record<string,
   };
 }
 
+/** @param ask null: the call does not wait for its session, and only waiting for a person is reported */
 function progressOf(
-  tool: Tool,
   parameters: Readonly<Record<string, unknown>>,
-  ask: Ask,
+  ask: Ask | null,
   leave: PendingLeave,
   context: ServerContext,
   settings: McpSettings,
@@ -291,7 +309,6 @@ function progressOf(
   return reportProgress(context, ask, {
     token,
     leave,
-    describes: tool.waits,
     session: typeof session === "string" ? session : undefined,
     total: typeof max_wait_ms === "number" ? max_wait_ms : DEFAULT_WAIT_MS,
     intervalMs: settings.progressMs ?? DEFAULT_PROGRESS_MS,

@@ -41,6 +41,11 @@ export function isConcealed(
   return owner === undefined || !isSameOwner(owner, agent);
 }
 
+/** Whether the caller that got this answer may learn only the session's name. */
+export function isConcealedFrom({ private: isPrivate, windows }: Pick<SessionInfo, "private" | "windows">): boolean {
+  return isPrivate === true && windows.length === 0;
+}
+
 /** A session in the form that an agent may see. @param agent null: another caller, who sees everything */
 export function asSeenBy(info: SessionInfo, agent: Owner | null): SessionInfo {
   if (agent === null) return info;

@@ -610,6 +610,42 @@ test("an agent's open streams end when the session becomes private; a person's c
   for (const name of ["opened", "watcher"]) await wsh.ok("kill", name);
 });
 
+test("resources have the rights of tools: an agent's own private session is read and followed, another's is neither", async () => {
+  for (const [mode, where] of [
+    ["legacy", "stdio"],
+    ["auto", "stdio"],
+    ["legacy", "HTTP"],
+    ["auto", "HTTP"],
+  ] as const) {
+    const named = where === "stdio" ? await wsh.client({ mode, name: "Robo" }) : await wsh.httpClient(null, mode);
+    const own = `own-${mode}-${where}`.toLowerCase();
+    const shown = `wsh://sessions/${own}/screen`;
+    await named.callTool({ name: "wsh_create_session", arguments: { name: own } });
+    await wsh.ok("private", own, "on");
+    await named.readResource({ uri: shown });
+    const refused = await named.readResource({ uri: "wsh://sessions/hidden/screen" }).catch(String);
+    expect([mode, where, refused]).toEqual([
+      mode,
+      where,
+      expect.stringContaining(`${where === "stdio" ? "Robo" : "test"} may not`),
+    ]);
+    const heard: string[] = [];
+    named.setNotificationHandler("notifications/resources/updated", ({ params }) => void heard.push(params.uri));
+    const follow = async (uri: string): Promise<unknown> =>
+      mode === "legacy" ? named.subscribeResource({ uri }) : named.listen({ resourceSubscriptions: [uri] });
+    await follow(shown);
+    // The first output may precede the watch.
+    await until(`an update, ${mode} over ${where}`, async () => {
+      await named.callTool({ name: "wsh_send_input", arguments: { session: own, input: "x" } });
+      return heard.includes(shown);
+    });
+    // Over stdio the SDK answers a listener by itself; it is told nothing.
+    if (mode === "legacy" || where === "HTTP")
+      expect(await follow("wsh://sessions/hidden/screen").catch(String)).toContain("is private");
+    await wsh.ok("kill", own);
+  }
+});
+
 test("every stream and request between processes that changes something is refused", async () => {
   const caller = { kind: "cli", id: "cli:1", name: "wsh", agent: "claude", connected: true } as const;
   const { connection } = await Connection.open(findSession(wsh.instance, parseTarget("theirs")).socket, "cli");

@@ -5,12 +5,14 @@
  * authenticates and limits bodies before this.
  */
 import { createMcpHandler, isJsonContentType, isLegacyRequest } from "@modelcontextprotocol/server";
+import type { Caller } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseJson } from "../../protocol/json.ts";
 import { requireRoom, type Share } from "../../protocol/shares.ts";
 import { idOf } from "../../wire/lines.ts";
-import { createMcpServer, type McpCaller } from "../caller-server.ts";
-import { EventTap, listenedResources } from "../resources/listen-events.ts";
+import { callerNamed, createMcpServer, type McpCaller } from "../caller-server.ts";
+import { rightsOf } from "../resources/changes.ts";
+import { EventTap, listenedResources, statedName } from "../resources/listen-events.ts";
 import { mayWatch } from "../resources/resources.ts";
 import { callerFor, type HttpIdentity, type McpHttpOptions, shareOfIdentity } from "./caller.ts";
 import { collectJson, jsonRpcError, onEnd } from "./responses.ts";
@@ -21,14 +23,13 @@ export interface McpHttp {
   stop(): Promise<void>;
 }
 
-/** Maximum sessions with separate scopes in use at once; equal to the limit of tokens. */
-const MAX_SCOPES = 100;
 /** Streams of `subscriptions/listen` at once; the other eras have one for each of their sessions. */
 const MAX_LISTENING = 256;
 
-interface ConnectionScope {
+interface ListenerScope {
   readonly taps: EventTap;
   readonly modern: ReturnType<typeof createMcpHandler>;
+  close(): Promise<void>;
 }
 
 const METHODS = "GET, POST, DELETE";
@@ -42,7 +43,8 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     if (caller === undefined) throw new Error("a request came without its caller");
     return createMcpServer(options, caller);
   };
-  const scopes = new Map<string, ConnectionScope>();
+  const scopes = new Map<string, ListenerScope>();
+  const requests = createMcpHandler(factory, { legacy: "reject" });
   const listening = new Map<Disposable, Share>();
   /** Why the caller may not open another stream. */
   const refusalOf = (identity: HttpIdentity): string | null => {
@@ -54,18 +56,19 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     }
   };
 
-  /** State shared by listeners of one kind: a token for one session receives nothing about others. */
-  function scopeOf(only = ""): ConnectionScope {
-    const cached = scopes.get(only);
-    if (cached !== undefined) return cached;
-    if (scopes.size >= MAX_SCOPES) {
-      const [oldest] = [...scopes.keys()].filter((key) => key !== "");
-      if (oldest !== undefined) void scopes.get(oldest)?.modern.close();
-      scopes.delete(oldest ?? "");
-    }
-    const taps = new EventTap(options.changes, only === "" ? undefined : only);
-    const scope = { taps, modern: createMcpHandler(factory, { legacy: "reject", bus: taps.bus }) };
-    scopes.set(only, scope);
+  /** State shared by listeners with the same rights: nobody receives what only another may read. */
+  function listenerScope(caller: Caller): ListenerScope {
+    const key = rightsOf(caller);
+    const open = scopes.get(key);
+    if (open !== undefined) return open;
+    const taps = new EventTap(options.changes, caller);
+    const modern = createMcpHandler(factory, { legacy: "reject", bus: taps.bus });
+    const close = async (): Promise<void> => {
+      scopes.delete(key);
+      await modern.close();
+    };
+    const scope = { taps, modern, close };
+    scopes.set(key, scope);
     return scope;
   }
 
@@ -91,18 +94,21 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     if (await isLegacyRequest(forwarded, body)) {
       return inForm(form, await sessions.post(forwarded, body, identity), body, signal);
     }
-    callers.set(forwarded, callerFor(`mcp:${identity.via.id}`, false, url, identity));
+    const mcpCaller = callerFor(`mcp:${identity.via.id}`, false, url, identity);
+    callers.set(forwarded, mcpCaller);
+    const caller = callerNamed(statedName(paramsOf(body)), mcpCaller);
     const uris = methodOf(body) === "subscriptions/listen" ? listenedResources(paramsOf(body)) : null;
     for (const uri of uris ?? []) {
-      if (await mayWatch(uri, options.call, identity.only)) continue;
-      return jsonRpcError(404, -32602, `Resource not found: ${uri}`, idOf(body));
+      const refusal = await mayWatch(uri, options.call, caller).then(
+        (isThere) => (isThere ? null : jsonRpcError(404, -32602, `Resource not found: ${uri}`, idOf(body))),
+        (thrown) => jsonRpcError(403, -32000, WshError.from(thrown).message, idOf(body)),
+      );
+      if (refusal !== null) return refusal;
     }
-    const { taps, modern } = scopeOf(identity.only);
-    const refusal = uris === null ? null : refusalOf(identity);
+    if (uris === null) return inForm(form, await requests.fetch(forwarded, { parsedBody: body }), body, signal);
+    const refusal = refusalOf(identity);
     if (refusal !== null) return jsonRpcError(429, -32000, refusal, idOf(body));
-    const watched = uris === null ? null : taps.watch(uris);
-    if (watched !== null && form === "json") {
-      watched[Symbol.dispose]();
+    if (form === "json") {
       return jsonRpcError(
         406,
         -32000,
@@ -110,12 +116,13 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
         idOf(body),
       );
     }
-    const response = await modern.fetch(forwarded, { parsedBody: body });
-    if (watched === null) return inForm(form, response, body, signal);
+    const scope = listenerScope(caller);
+    const watched = scope.taps.watch(uris);
     listening.set(watched, shareOfIdentity(identity));
-    return onEnd(response, () => {
+    return onEnd(await scope.modern.fetch(forwarded, { parsedBody: body }), () => {
       listening.delete(watched);
       watched[Symbol.dispose]();
+      if (scope.taps.isIdle) void scope.close();
     });
   }
 
@@ -132,7 +139,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       }
     },
     async stop() {
-      await Promise.all([...[...scopes.values()].map(({ modern }) => modern.close()), sessions.stop()]);
+      await Promise.all([requests.close(), ...[...scopes.values()].map((scope) => scope.close()), sessions.stop()]);
     },
   };
 }

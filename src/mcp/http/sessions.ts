@@ -8,7 +8,7 @@ import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { requireRoom, type Share } from "../../protocol/shares.ts";
 import { idOf, isRequestId } from "../../wire/lines.ts";
-import { createMcpServer } from "../caller-server.ts";
+import { callerAt, createMcpServer } from "../caller-server.ts";
 import { registerSubscriptions } from "../resources/resources.ts";
 import { isLookingTool } from "../tools/tools.ts";
 import { callerFor, type HttpIdentity, type McpHttpOptions, shareOfIdentity } from "./caller.ts";
@@ -99,8 +99,9 @@ export class HttpSessions {
   private async initialize(request: Request, body: unknown, identity: HttpIdentity): Promise<Response> {
     const id = crypto.randomUUID();
     const caller = callerFor(`mcp:${id}`, true, request.url, identity);
+    const { changes, call } = this.options;
     const server = createMcpServer(this.options, caller);
-    const subscriptions = registerSubscriptions(server, this.options.changes, this.options.call, identity.only);
+    const subscriptions = registerSubscriptions(server, changes, call, () => callerAt(server, caller));
     const events = new RecentEvents();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,

@@ -1,12 +1,15 @@
 /**
  * Watches subscribed resources for changes. One long poll watches a session's output for all its subscribers, and only
  * while there are any; the gateway's own feed reports changes of the session list. Subscribers are notified of a change
- * at most a few times a second, and read again. Every watch ends with its last subscriber.
+ * at most a few times a second, and read again. Every watch ends with its last subscriber, or when its owner may no
+ * longer read the session: nobody is asked for a subscription.
  */
 import { pause } from "../../base/deadline.ts";
 import type { Call, CallContext } from "../../operations/call.ts";
-import { defined } from "../../protocol/defined.ts";
+import type { Caller } from "../../protocol/caller.ts";
+import { isConcealedFrom } from "../../protocol/concealed.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { ownerOf } from "../../protocol/owner.ts";
 
 /** Pause between two updates of one session, in ms: "at most a few a second". */
 const UPDATE_PAUSE_MS = 300;
@@ -62,15 +65,12 @@ export class Changes {
     });
   }
 
-  /**
-   * The URI's resource changed. An unknown URI never does.
-   * @param only id of the only session that the listener may see
-   */
-  onResource(uri: string, changed: () => void, only?: string): Disposable {
+  /** The URI's resource changed. An unknown URI never does. @param caller the listener */
+  onResource(uri: string, changed: () => void, caller: Caller): Disposable {
     const session = sessionOf(uri);
     if (uri !== SESSIONS_URI && session === undefined) return { [Symbol.dispose]() {} };
-    const key = `${only ?? ""} ${uri}`;
-    const watch = this.watches.get(key) ?? this.begin(key, session, only);
+    const key = `${rightsOf(caller)} ${uri}`;
+    const watch = this.watches.get(key) ?? this.begin(key, session, caller);
     watch.listeners.add(changed);
     return {
       [Symbol.dispose]: () => {
@@ -82,38 +82,47 @@ export class Changes {
     };
   }
 
-  private begin(key: string, session: string | undefined, only: string | undefined): Watch {
+  private begin(key: string, session: string | undefined, caller: Caller): Watch {
     const listeners = new Set<() => void>();
     const tell = () => {
       for (const listener of listeners) listener();
     };
-    const stop = session === undefined ? this.onSessions(tell, only) : this.followOutput(session, tell, only);
+    const last = (): void => {
+      if (this.watches.get(key) === watch) this.watches.delete(key);
+      tell();
+    };
+    const stop =
+      session === undefined ? this.onSessions(tell, caller.only) : this.followOutput(session, tell, last, caller);
     const watch = { listeners, stop };
     this.watches.set(key, watch);
     return watch;
   }
 
-  private followOutput(session: string, tell: () => void, only: string | undefined): Disposable {
+  /** @param last reports the last change: the session cannot be read any longer */
+  private followOutput(session: string, tell: () => void, last: () => void, caller: Caller): Disposable {
     const ended = new AbortController();
-    void this.poll(session, tell, only, ended.signal);
+    void this.poll(session, tell, last, caller, ended.signal);
     return { [Symbol.dispose]: () => ended.abort() };
   }
 
-  private async poll(session: string, tell: () => void, only: string | undefined, signal: AbortSignal): Promise<void> {
+  private async poll(
+    session: string,
+    tell: () => void,
+    last: () => void,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<void> {
     const context: CallContext & { session: string } = {
       signal,
       session,
       access: "observe",
-      caller: {
-        kind: "mcp",
-        id: "mcp:subscriptions",
-        connected: true,
-        ...defined({ only }),
-      },
+      caller: { ...caller, id: "mcp:subscriptions", connected: true },
     };
     let since: number | undefined;
     while (!signal.aborted) {
       try {
+        // Reading a private session would ask the person.
+        if (since === undefined && isConcealedFrom(await this.call("session.get", {}, context))) return last();
         since ??= (await this.call("status.get", {}, context)).output_cursor;
         const result = await this.call("output.get", { since, wait_ms: POLL_MS, max_bytes: 0 }, context);
         if (signal.aborted) return;
@@ -124,7 +133,7 @@ export class Changes {
         if (signal.aborted) return;
         // Permanently gone: reported once, so that a reader notices.
         const { code } = WshError.from(thrown);
-        if (isNotThere(code)) return tell();
+        if (isNotThere(code)) return last();
         // The name now belongs to another pane.
         if (code === "invalid_cursor") tell();
         since = undefined;
@@ -132,4 +141,9 @@ export class Changes {
       }
     }
   }
+}
+
+/** Equal for callers that may read the same sessions. */
+export function rightsOf(caller: Caller): string {
+  return JSON.stringify([ownerOf(caller).name, caller.only ?? ""]);
 }

@@ -2,8 +2,9 @@
  * Events for `subscriptions/listen` over HTTP: the SDK forwards to each stream its requested events. A resource is
  * watched while a stream that names it is open, the list of sessions while any stream is.
  */
-import { InMemoryServerEventBus } from "@modelcontextprotocol/server";
+import { CLIENT_INFO_META_KEY, InMemoryServerEventBus } from "@modelcontextprotocol/server";
 import * as v from "valibot";
+import type { Caller } from "../../protocol/caller.ts";
 import type { Changes } from "./changes.ts";
 
 export class EventTap {
@@ -12,16 +13,23 @@ export class EventTap {
   private listens = 0;
   private sessions: Disposable | null = null;
 
-  /** @param only id of the only session that the listeners may see */
+  /** @param caller the listeners' rights */
   constructor(
     private readonly changes: Changes,
-    private readonly only?: string,
+    private readonly caller: Caller,
   ) {}
+
+  get isIdle(): boolean {
+    return this.listens === 0;
+  }
 
   /** One stream's subscriptions; dispose when it ends. */
   watch(uris: readonly string[]): Disposable {
     this.listens++;
-    this.sessions ??= this.changes.onSessions(() => this.bus.publish({ kind: "resources_list_changed" }), this.only);
+    this.sessions ??= this.changes.onSessions(
+      () => this.bus.publish({ kind: "resources_list_changed" }),
+      this.caller.only,
+    );
     for (const uri of uris) this.use(uri);
     let isOpen = true;
     return {
@@ -43,7 +51,7 @@ export class EventTap {
       return;
     }
     const publish = () => void this.bus.publish({ kind: "resource_updated", uri });
-    const watch = this.changes.onResource(uri, publish, this.only);
+    const watch = this.changes.onResource(uri, publish, this.caller);
     this.watched.set(uri, { users: 1, watch });
   }
 
@@ -62,4 +70,12 @@ export function listenedResources(params: unknown): string[] {
     params,
   );
   return filter.success ? [...new Set(filter.output.notifications.resourceSubscriptions)] : [];
+}
+
+const StatedSchema = v.object({ _meta: v.object({ [CLIENT_INFO_META_KEY]: v.object({ name: v.string() }) }) });
+
+/** The client's name in a request of the era without sessions. */
+export function statedName(params: unknown): string | undefined {
+  const stated = v.safeParse(StatedSchema, params);
+  return stated.success ? stated.output._meta[CLIENT_INFO_META_KEY].name : undefined;
 }

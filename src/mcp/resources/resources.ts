@@ -2,8 +2,15 @@
  * Resources: the sessions, and each session's screen and newest history. Reading one is the operation of the same name;
  * the SDK turns a missing one into a protocol error.
  */
-import { type McpServer, ResourceNotFoundError, ResourceTemplate } from "@modelcontextprotocol/server";
+import {
+  type McpServer,
+  ResourceNotFoundError,
+  ResourceTemplate,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
 import type { Call } from "../../operations/call.ts";
+import type { Caller } from "../../protocol/caller.ts";
+import { isConcealedFrom } from "../../protocol/concealed.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { listedSession } from "../tools/shown-session.ts";
 import type { Ask } from "../tools/tool.ts";
@@ -31,18 +38,23 @@ const kinds = [
   },
 ] as const;
 
-export function registerResources(server: McpServer, ask: Ask): void {
-  const names = async (): Promise<string[]> => (await ask("sessions.list", {})).map((session) => session.name);
+/** Calls operations for the caller of a request, with its rights. */
+type WithAsk = <T>(context: ServerContext | undefined, use: (ask: Ask) => Promise<T>) => Promise<T>;
+
+export function registerResources(server: McpServer, withAsk: WithAsk): void {
+  const names = (context?: ServerContext): Promise<string[]> =>
+    withAsk(context, async (ask) => (await ask("sessions.list", {})).map(({ name }) => name));
   server.registerResource(
     "Active Sessions",
     SESSIONS_URI,
     { title: "Active Sessions", description: "The sessions that exist", mimeType: MIME_TYPE },
-    async (uri) => read(uri.href, async () => (await ask("sessions.list", {})).map(listedSession)),
+    async (uri, context) =>
+      read(uri.href, () => withAsk(context, async (ask) => (await ask("sessions.list", {})).map(listedSession))),
   );
   for (const kind of kinds) {
     const template = new ResourceTemplate(`${SESSIONS_URI}/{name}/${kind.part}`, {
-      list: async () => ({
-        resources: (await names()).map((name) => ({
+      list: async (context) => ({
+        resources: (await names(context)).map((name) => ({
           uri: `${SESSIONS_URI}/${encodeURIComponent(name)}/${kind.part}`,
           name: `${kind.described}: ${name}`,
           title: `${kind.described}: ${name}`,
@@ -55,10 +67,10 @@ export function registerResources(server: McpServer, ask: Ask): void {
       kind.title,
       template,
       { title: kind.title, description: kind.description, mimeType: MIME_TYPE },
-      async (uri, { name }) => {
+      async (uri, { name }, context) => {
         const session = decoded(String(name));
         if (session === undefined) throw new ResourceNotFoundError(uri.href);
-        return read(uri.href, () => kind.read(ask, session));
+        return read(uri.href, () => withAsk(context, (ask) => kind.read(ask, session)));
       },
     );
   }
@@ -76,18 +88,26 @@ async function read(uri: string, value: () => Promise<unknown>) {
 /**
  * Updates for one connection of the eras with sessions: `resources/subscribe` and `unsubscribe` are served here, and
  * list changes are sent unasked. (Later clients listen, which the SDK routes; see http.ts and socket.ts.)
- * The result ends every subscription.
+ * The result ends every subscription. @param callerNow the client, by the name that it has stated so far
  */
-export function registerSubscriptions(server: McpServer, changes: Changes, call: Call, only?: string): Disposable {
+export function registerSubscriptions(
+  server: McpServer,
+  changes: Changes,
+  call: Call,
+  callerNow: () => Caller,
+): Disposable {
   const subscribed = new Map<string, Disposable>();
   const { server: protocol } = server;
   let isOver = false;
   protocol.setRequestHandler("resources/subscribe", async ({ params: { uri } }) => {
-    if (!(await mayWatch(uri, call, only))) throw new ResourceNotFoundError(uri);
-    if (!subscribed.has(uri) && !isOver) {
-      const tell = () => void protocol.sendResourceUpdated({ uri }).catch(() => {});
-      subscribed.set(uri, changes.onResource(uri, tell, only));
-    }
+    const caller = callerNow();
+    if (!(await mayWatch(uri, call, caller))) throw new ResourceNotFoundError(uri);
+    if (isOver) return {};
+    const tell = () => void protocol.sendResourceUpdated({ uri }).catch(() => {});
+    // An earlier subscription may have ended with its session.
+    const earlier = subscribed.get(uri);
+    subscribed.set(uri, changes.onResource(uri, tell, caller));
+    earlier?.[Symbol.dispose]();
     return {};
   });
   protocol.setRequestHandler("resources/unsubscribe", ({ params }) => {
@@ -95,7 +115,7 @@ export function registerSubscriptions(server: McpServer, changes: Changes, call:
     subscribed.delete(params.uri);
     return {};
   });
-  const sessions = changes.onSessions(() => void protocol.sendResourceListChanged().catch(() => {}), only);
+  const sessions = changes.onSessions(() => void protocol.sendResourceListChanged().catch(() => {}), callerNow().only);
   return {
     [Symbol.dispose]() {
       isOver = true;
@@ -106,17 +126,22 @@ export function registerSubscriptions(server: McpServer, changes: Changes, call:
   };
 }
 
-/** Whether a caller limited to one session may see this resource; if not, it behaves as if it did not exist. */
-export async function mayWatch(uri: string, call: Call, only: string | undefined): Promise<boolean> {
+/**
+ * Whether a caller limited to one session may see this resource; if not, it behaves as if it did not exist.
+ * @throws WshError access_denied for an agent, if the session is private
+ */
+export async function mayWatch(uri: string, call: Call, caller: Caller): Promise<boolean> {
   const session = sessionOf(uri);
-  if (only === undefined || session === undefined) return true;
+  if (session === undefined) return true;
   const { signal } = new AbortController();
-  const caller = { kind: "mcp", id: "mcp:subscriptions", connected: true, only } as const;
   try {
-    await call("session.get", {}, { signal, session, access: "observe", caller });
-    return true;
+    const info = await call("session.get", {}, { signal, session, access: "observe", caller });
+    if (!isConcealedFrom(info)) return true;
   } catch (thrown) {
-    if (isNotThere(WshError.from(thrown).code)) return false;
+    if (isNotThere(WshError.from(thrown).code)) return caller.only === undefined;
     throw thrown;
   }
+  throw new WshError("access_denied", `session '${session}' is private: agents may not follow it`, {
+    hint: "Ask the person about its contents.",
+  });
 }

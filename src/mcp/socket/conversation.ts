@@ -1,9 +1,9 @@
 /** One bridge's JSON-RPC over its connection, served by the SDK for both eras, until the connection ends. */
 import type { JSONRPCMessage, McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { createMcpServer, type McpCaller, type McpSettings } from "../caller-server.ts";
+import { callerAt, callerNamed, createMcpServer, type McpCaller, type McpSettings } from "../caller-server.ts";
 import type { Changes } from "../resources/changes.ts";
-import { listenedResources } from "../resources/listen-events.ts";
+import { listenedResources, statedName } from "../resources/listen-events.ts";
 import { registerSubscriptions } from "../resources/resources.ts";
 import { type LineSocket, LineTransport } from "./line-transport.ts";
 
@@ -40,7 +40,7 @@ export class Conversation {
     const { changes, call } = this.options;
     const server = createMcpServer(this.options, this.caller);
     if (era === "legacy") {
-      this.owned.push(registerSubscriptions(server, changes, call));
+      this.owned.push(registerSubscriptions(server, changes, call, () => callerAt(server, this.caller)));
     } else {
       // The SDK forwards only the events that a listen requested.
       this.modern = server;
@@ -57,12 +57,11 @@ export class Conversation {
       const id = params?.requestId;
       if (typeof id === "string" || typeof id === "number") this.endListen(id);
     } else if (message.method === "subscriptions/listen" && "id" in message) {
-      const watches = listenedResources(params).map((uri) =>
-        this.options.changes.onResource(
-          uri,
-          () => void this.modern?.server.sendResourceUpdated({ uri }).catch(() => {}),
-        ),
-      );
+      const caller = callerNamed(statedName(params), this.caller);
+      const watches = listenedResources(params).map((uri) => {
+        const tell = () => void this.modern?.server.sendResourceUpdated({ uri }).catch(() => {});
+        return this.options.changes.onResource(uri, tell, caller);
+      });
       this.endListen(message.id);
       this.listens.set(message.id, watches);
     }

@@ -4,6 +4,7 @@
  * not fail the call.
  */
 import type { ServerContext } from "@modelcontextprotocol/server";
+import { isConcealedFrom } from "../../protocol/concealed.ts";
 import type { Ask } from "./tool.ts";
 
 /** Delay of the first report and interval between reports, in ms: often enough to look alive, cheap enough. */
@@ -20,8 +21,6 @@ export interface PendingLeave {
 
 interface ProgressRequest {
   readonly leave: PendingLeave;
-  /** Whether the call waits for its session; other calls report only that they wait for a person. */
-  readonly describes: boolean;
   readonly token: string | number;
   readonly session: string | undefined;
   /** The final value of `progress`, in ms. */
@@ -29,13 +28,13 @@ interface ProgressRequest {
   readonly intervalMs: number;
 }
 
-/** Reports until disposed. */
-export function reportProgress(context: ServerContext, ask: Ask, request: ProgressRequest): Disposable {
+/** Reports until disposed. @param ask reads the session for which the call waits; null: there is none */
+export function reportProgress(context: ServerContext, ask: Ask | null, request: ProgressRequest): Disposable {
   const started = performance.now();
   let last = 0;
   let isDone = false;
   const timer = setInterval(async () => {
-    const message = request.leave.text ?? (request.describes ? await describe(ask, request.session) : null);
+    const message = request.leave.text ?? (ask === null ? null : await describe(ask, request.session));
     if (isDone || message === null) return;
     last = Math.max(last + 1, Math.round(performance.now() - started));
     const params = { progressToken: request.token, progress: last, total: Math.max(request.total, last), message };
@@ -53,7 +52,7 @@ async function describe(ask: Ask, session: string | undefined): Promise<string> 
   if (session === undefined) return "running";
   try {
     // Reading a private session would ask the person.
-    if (isConcealed(await ask("session.get", {}, session))) return "running";
+    if (isConcealedFrom(await ask("session.get", {}, session))) return "running";
     const [status, newest] = await Promise.all([
       ask("status.get", {}, session),
       ask("output.get", { lines: NEWEST_LINES, format: "plain" }, session),
@@ -67,10 +66,6 @@ async function describe(ask: Ask, session: string | undefined): Promise<string> 
   } catch {
     return "running";
   }
-}
-
-function isConcealed(info: { readonly private?: boolean | undefined; readonly windows: readonly unknown[] }): boolean {
-  return info.private === true && info.windows.length === 0;
 }
 
 /** One line without control characters. */

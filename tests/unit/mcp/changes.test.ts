@@ -27,7 +27,11 @@ test("finished polls leave no listener at the signal of the watch", async () => 
     return { output_cursor: cursor };
   };
   const changes = new Changes(answer as Call, () => ({ [Symbol.dispose]() {} }));
-  const watch = changes.onResource("wsh://sessions/dev/screen", () => told++);
+  const watch = changes.onResource("wsh://sessions/dev/screen", () => told++, {
+    kind: "mcp",
+    id: "a",
+    connected: true,
+  });
   await until("four updates", () => told >= 4);
   expect(signals.size).toBe(1);
   // The present pause has one.
