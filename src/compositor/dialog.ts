@@ -25,8 +25,8 @@ const BORDERS = 2;
 const FRAMED: Size = { rows: 10, cols: NARROWEST + BESIDE };
 /** Lines of one fact; the rest of a longer one is cut, so that nothing pushes the others away. */
 const FACT_LINES = 2;
-/** Least rows for choices beside a long text. */
-const LEAST_ITEMS = 3;
+/** Rows for choices beside a long text, which is scrolled: all choices of a permission are seen together. */
+const LEAST_ITEMS = 5;
 
 export interface DialogContent {
   /** The asking party. */
@@ -103,16 +103,17 @@ function share(
   parts: { title: number; body: number; facts: number; items: number; input: number; buttons: number; hint: number },
 ) {
   const rows = { ...parts };
+  const shown = Math.min(LEAST_ITEMS, rows.items);
   const used = (): number =>
-    rows.title + rows.facts + rows.input + rows.buttons + rows.hint + Math.min(1, rows.body) + Math.min(1, rows.items);
-  if (used() > height) rows.hint = 0;
+    rows.title + rows.facts + rows.input + rows.buttons + rows.hint + Math.min(1, rows.body) + shown;
+  if (used() > height && rows.input + shown > 0) rows.buttons = 0;
   if (used() > height) rows.title = 0;
-  if (used() > height && rows.input + Math.min(1, rows.items) > 0) rows.buttons = 0;
+  if (used() > height) rows.hint = 0;
   while (used() > height && rows.facts > 0) rows.facts--;
-  if (used() > height) rows.body = 0;
-  const free = Math.max(0, height - (used() - Math.min(1, rows.body) - Math.min(1, rows.items)));
+  if (used() - shown + Math.min(1, shown) > height) rows.body = 0;
+  const free = Math.max(0, height - (used() - Math.min(1, rows.body) - shown));
   if (rows.body + rows.items > free) {
-    const least = Math.min(rows.items, LEAST_ITEMS, Math.max(1, free - 1));
+    const least = Math.min(shown, Math.max(1, free - 1));
     const body = Math.min(rows.body, Math.max(Math.min(1, rows.body), free - least));
     rows.items = Math.min(rows.items, free - body);
     rows.body = Math.min(rows.body, free - rows.items);

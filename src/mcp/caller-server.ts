@@ -14,10 +14,10 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Call, CallContext } from "../operations/call.ts";
 import type { AskResult } from "../protocol/ask-result.ts";
-import type { Access, Admission, Caller } from "../protocol/caller.ts";
+import { type Access, type Admission, type Caller, isNameless } from "../protocol/caller.ts";
 import { type WaitsForPerson, waitingText } from "../protocol/control.ts";
 import { defined } from "../protocol/defined.ts";
-import { visibleCell } from "../protocol/harmless-text.ts";
+import { plain } from "../protocol/harmless-text.ts";
 import { isRecord } from "../protocol/json.ts";
 import { type Owner, type OwnerProcess, ownerOf } from "../protocol/owner.ts";
 import { VERSION } from "../protocol/version.ts";
@@ -149,8 +149,8 @@ export function callerAt(server: McpServer, caller: McpCaller, context?: ServerC
 /** @param client the name that the client states */
 export function callerNamed(client: string | undefined, { id, connected, agent, via, only }: McpCaller): Caller {
   // It is shown to people, who must be able to read it.
-  const given = visibleCell(client ?? "").trim();
-  const name = given === "" ? undefined : Array.from(given).slice(0, LONGEST_NAME).join("");
+  const given = plain(client ?? "").trim();
+  const name = given === "" || isNameless(given) ? undefined : Array.from(given).slice(0, LONGEST_NAME).join("");
   return { kind: "mcp", id, connected, ...defined({ name, agent, via, only }) };
 }
 
@@ -169,8 +169,7 @@ function asker(
     caller: by,
     ...defined({ ended: caller.ended, cwd: caller.cwd, env: caller.env, process: caller.process, machine, waits }),
   };
-  return (name, input, session) =>
-    settings.call(name, input, session === undefined ? context : { ...context, session });
+  return (name, input, session, ahead) => settings.call(name, input, { ...context, ...defined({ session, ahead }) });
 }
 
 function registerTool(server: McpServer, settings: McpSettings, caller: McpCaller, tool: Tool): void {

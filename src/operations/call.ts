@@ -31,6 +31,8 @@ export interface CallContext extends Acting {
   readonly once?: RequestKey;
   /** Latest start of the call, as Unix time in ms by this machine's clock. */
   readonly deadline?: number;
+  /** Whether to get only a person's permission for the same call, which follows. */
+  readonly ahead?: boolean;
   /** Set for a call from another machine's server, which may start sessions here only if `accept` permits it. */
   readonly fromMachine?: true;
   /**

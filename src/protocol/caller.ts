@@ -1,5 +1,6 @@
 /** The caller of an operation and its rights, in the form of every transport. */
 import { defined } from "./defined.ts";
+import { quoted } from "./harmless-text.ts";
 
 /** A caller's access: read, act, administer. Each level includes the previous ones. */
 export type Access = "observe" | "operate" | "admin";
@@ -84,6 +85,16 @@ const nameless: Readonly<Record<Caller["kind"], string>> = {
   mcp: "an MCP client",
   cli: "wsh",
 };
+
+/** Whether a name is wsh's own word for a caller without one. */
+export function isNameless(name: string): boolean {
+  return Object.values(nameless).includes(name);
+}
+
+/** A caller's label in a sentence: a name that a client has chosen cannot be read as wsh's own words. */
+export function callerText(label: string): string {
+  return isNameless(label) ? label : quoted(label);
+}
 
 /** Tokens that several programs share: the Unix socket's callers, the instance's own token, no token. */
 const sharedTokens = ["socket", "own", "none"];

@@ -7,12 +7,33 @@
 /** C0, DEL, C1; soft direction and separator characters (Unicode Bidi_Control, Zl, Zp); the byte order mark. */
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
+/**
+ * Also what has no shape of its own, which would hide in a name or a command: format characters (soft hyphen, zero width,
+ * tags), fillers, unassigned and private characters, unpaired surrogates, and blanks besides the usual one.
+ */
+const SHAPELESS =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|[\u{e0100}-\u{e01ef}]|(?! )\p{Zs}/gu;
+
+/** One line about which a person decides: nothing in it is invisible or reads like something else. */
+export function plain(text: string): string {
+  return text.replace(SHAPELESS, escaped);
+}
+
+/** A foreign name within a sentence: it cannot be read as a part of the sentence. */
+export function quoted(name: string): string {
+  return `"${plain(name).replaceAll('"', "'")}"`;
+}
+
 /** On one line: `\x1b` for ESC, `\u202e` for a character that is not one byte. */
 export function visible(text: string): string {
-  return text.replace(CONTROLS, (char) => {
-    const code = char.charCodeAt(0);
-    return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
-  });
+  return text.replace(CONTROLS, escaped);
+}
+
+function escaped(char: string): string {
+  const code = char.codePointAt(0) ?? 0;
+  const digits = code.toString(16);
+  if (code > 0xffff) return `\\u{${digits}}`;
+  return code < 0x100 ? `\\x${digits.padStart(2, "0")}` : `\\u${digits.padStart(4, "0")}`;
 }
 
 /** The same for text with newlines: each line separately; tabs become blanks. */

@@ -2,8 +2,10 @@
  * Notices: messages to a person who is elsewhere, over the channels in `[[notify]]` tables of the settings
  * (docs/notices.md). Decides which events are worth one, and its text. Pure.
  */
+
 import * as v from "valibot";
 import { agentMessage } from "./agent.ts";
+import { callerText } from "./caller.ts";
 import { integerBetween } from "./fields.ts";
 import { globMatches } from "./glob.ts";
 import type { RecordedEvent } from "./recorded-events.ts";
@@ -104,7 +106,10 @@ function noticeOf(event: RecordedEvent, minSeconds: number): Notice | null {
       const { kind, choices = [], question = "", asked_by = "a program" } = event;
       const answers = kind === "confirm" ? [true, false] : choices.slice(0, MAX_ACTIONS);
       const isWhole = kind === "confirm" || (choices.length > 0 && choices.length <= MAX_ACTIONS);
-      return { ...notice("question", `${session}: ${asked_by} asks`, question), answers: isWhole ? answers : [] };
+      return {
+        ...notice("question", `${session}: ${callerText(asked_by)} asks`, question),
+        answers: isWhole ? answers : [],
+      };
     }
     case "state_changed":
       if (event.state !== "password" || event.driven !== true) return null;

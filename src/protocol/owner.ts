@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { type Caller, callerLabel, ownToken } from "./caller.ts";
 import { WshError } from "./errors.ts";
 import { described } from "./fields.ts";
+import { quoted } from "./harmless-text.ts";
 
 export const OwnerSchema = v.object({
   kind: described(
@@ -38,9 +39,9 @@ export function isSameOwner(a: Owner, b: Owner): boolean {
   return a.kind === b.kind && a.name === b.name;
 }
 
-/** An owner in messages: "the agent Claude Code", "a person". */
+/** An owner in messages: `the agent "Claude Code"`, `a person`. */
 export function ownerText({ kind, name }: Owner): string {
-  return kind === "person" ? "a person" : `the ${kind} ${name}`;
+  return kind === "person" ? "a person" : `the ${kind} ${quoted(name)}`;
 }
 
 /** For operations that affect more than one session, such as ending all. @throws WshError access_denied */

@@ -15,11 +15,13 @@ import { type Caller, callerIdentity } from "../protocol/caller.ts";
 import type { WaitsForPerson } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type EventConsumer, isNotify } from "../protocol/event-consumers.ts";
+import { plain, quoted, visibleJson } from "../protocol/harmless-text.ts";
 import { takesQuestions } from "../protocol/notices.ts";
 import { agentOfCaller, isSameOwner, type Owner, ownerOf, ownerText } from "../protocol/owner.ts";
 import type { Questions } from "../session/questions/questions.ts";
 import type { Session } from "../session/session.ts";
 import type { Settings } from "../settings/table.ts";
+import { Refusals } from "./refusals.ts";
 
 /** Time for which a person is asked, in ms: an agent's host rarely lets a call run longer. */
 const ASKED_MS = 120_000;
@@ -27,6 +29,9 @@ const ASKED_MS = 120_000;
 const SHOWN_INPUT = 4_000;
 /** The same for a notice, which has one line. */
 const NOTICED_INPUT = 160;
+
+/** Calls allowed ahead that have not begun: more than one command names. */
+const MOST_PASSES = 64;
 
 const ONCE = "Once";
 const SESSION = "In this session";
@@ -60,6 +65,10 @@ export interface Subject {
   readonly pane: string;
   /** Whether the session is private, or shows something private. */
   readonly isPrivate: boolean;
+  /** The affected objects in words, one a line. */
+  about(): readonly string[];
+  /** What the permission is for: it ends if this changes while the person decides. */
+  state(): string;
 }
 
 type Asked = Pick<Operation, "name" | "access" | "summary">;
@@ -68,7 +77,7 @@ type Asked = Pick<Operation, "name" | "access" | "summary">;
 interface Lacking {
   readonly agent: Owner;
   readonly other: Owner | null;
-  readonly pane: string;
+  readonly subject: Subject;
 }
 
 interface Request {
@@ -80,12 +89,29 @@ interface Request {
 }
 
 export class Permission {
+  /** Calls that a person has allowed ahead, once, and the time until which they may begin. */
+  private readonly passes = new Map<string, number>();
+  private readonly refusals = new Refusals();
+
   constructor(private readonly port: PermissionPort) {}
 
-  /** @param subject evaluated only for agents @throws WshError access_denied with the way to get permission */
-  async require(request: Request, operation: Asked, subject: () => Subject): Promise<void> {
+  /**
+   * @param subject evaluated only for agents
+   * @param ahead whether the same call follows
+   * @throws WshError access_denied with the way to get permission
+   */
+  async require(request: Request, operation: Asked, subject: () => Subject, ahead = false): Promise<void> {
     const lacking = await this.lacking(request, operation, subject);
-    if (lacking !== null) await this.ask(request, lacking.agent, operation, lacking.other, lacking.pane);
+    if (lacking === null) return;
+    const pass = passOf(lacking, operation, request.input);
+    const until = this.passes.get(pass) ?? 0;
+    this.passes.delete(pass);
+    if (until > performance.now()) return;
+    const before = lacking.subject.state();
+    const answer = await this.ask(request, lacking, operation);
+    if (answer !== ONCE) return;
+    if (subject().state() !== before) throw changed(this.port.session.name, operation.name);
+    if (ahead && this.passes.size < MOST_PASSES) this.passes.set(pass, performance.now() + ASKED_MS);
   }
 
   /**
@@ -94,12 +120,13 @@ export class Permission {
    */
   async lacking({ caller }: Request, { name, access }: Asked, subject: () => Subject): Promise<Lacking | null> {
     if (agentOfCaller(caller) === null || free.has(name)) return null;
-    const { owners, pane, isPrivate } = subject();
+    const found = subject();
+    const { owners, isPrivate } = found;
     if (access === "observe" && !isPrivate) return null;
     const agent = ownerOf(caller);
     const others = owners.filter((owner) => owner === null || !isSameOwner(owner, agent));
     if (others.length === 0 || (await this.isAllowed(agent.name))) return null;
-    return { agent, other: others.find((owner) => owner !== null) ?? null, pane };
+    return { agent, other: others.find((owner) => owner !== null) ?? null, subject: found };
   }
 
   /** Whether a person has allowed the agent everything here. @param name the agent's name as an owner */
@@ -115,15 +142,9 @@ export class Permission {
     return () => settings.agents_may === "everything" || session.isAllowed(name) || allowed.isAllowed(instance, name);
   }
 
-  /** Every call asks a question of its own: a person allows the call that they have read, once. */
-  private async ask(
-    request: Request,
-    agent: Owner,
-    operation: Pick<Operation, "name" | "summary">,
-    other: Owner | null,
-    pane: string,
-  ): Promise<void> {
-    const pending = this.decide(request, agent, operation, other, pane);
+  /** Every call asks a question of its own: a person allows the call that they have read, once. @returns the answer */
+  private async ask(request: Request, lacking: Lacking, operation: Asked): Promise<string> {
+    const pending = this.decide(request, lacking, operation);
     // The caller may have left before the decision.
     pending.catch(() => {});
     const gone = Promise.withResolvers<never>();
@@ -131,7 +152,7 @@ export class Permission {
     if (request.signal.aborted) abort();
     request.signal.addEventListener("abort", abort, { once: true });
     try {
-      await Promise.race([pending, gone.promise]);
+      return await Promise.race([pending, gone.promise]);
     } finally {
       request.signal.removeEventListener("abort", abort);
     }
@@ -145,32 +166,34 @@ export class Permission {
     return ways.some((way) => way.way !== "terminals" && way.way !== "command" && takesQuestions(way, session));
   }
 
-  private async decide(
-    { op, input, caller, waits }: Request,
-    agent: Owner,
-    { name, summary }: Pick<Operation, "name" | "summary">,
-    other: Owner | null,
-    pane: string,
-  ): Promise<void> {
+  private async decide({ op, input, caller, waits }: Request, lacking: Lacking, operation: Asked): Promise<string> {
+    const { agent, other, subject } = lacking;
     const { session, instance } = this.port;
+    const { name } = operation;
     const began = performance.now();
-    const whose = other === null ? "Its owner is unknown." : `It belongs to ${ownerText(other)}.`;
     const isAttached = session.questions.person().people > 0;
     const canAnswer = isAttached || this.isNoticed();
-    const text = JSON.stringify(readable(input));
+    const text = visibleJson(readable(input));
+    const words = [summaryOf(operation), ...subject.about(), ...(text === "{}" ? [] : [text])];
+    const length = words.join("").length;
     const most = isAttached ? SHOWN_INPUT : NOTICED_INPUT;
     // Nobody allows what cannot be seen.
-    if (canAnswer && text.length > most) throw tooLong(session.name, agent, name, text.length, most);
-    const shown = text.slice(0, most);
+    if (canAnswer && length > most) throw tooLong(session.name, agent, name, length, most);
+    const thing = passOf(lacking, operation, input);
+    const again = this.refusals.of(agent.name, thing);
+    if (canAnswer && again !== null) throw refusedAgain(session.name, agent, name, again);
+    const whose = other === null ? "Its owner is unknown." : `It belongs to ${ownerText(other)}.`;
+    const shown = plain(words.slice(1).join("; ")).slice(0, most);
     // A notice has room for three answers, and shows too little for the unlimited one.
     const choices = isAttached ? [ONCE, SESSION, ALWAYS, REFUSE] : [ONCE, SESSION, REFUSE];
+    const who = `the agent ${quoted(agent.name)}`;
     const asker = { id: callerIdentity(caller), label: agent.name, agent: agent.name };
     if (canAnswer) waits?.({ session: session.name, until: Date.now() + ASKED_MS });
     const result = await session.questions.ask(
       {
         // A notice shows only the question.
-        question: `Let ${agent.name} act on '${session.name}'${isAttached ? "" : `: ${name} ${shown}`}?`,
-        detail: `${summary}.\n${shown}\n${whose}`,
+        question: `Let ${who} act on session '${session.name}'${isAttached ? "" : `: ${name} ${shown}`}?`,
+        detail: [...words.map(plain), whose].join("\n"),
         kind: "choice",
         choices,
         multiple: false,
@@ -180,7 +203,7 @@ export class Permission {
         wait_for_person: !isAttached && canAnswer,
       },
       asker,
-      pane,
+      subject.pane,
       new AbortController().signal,
     );
     const isPersons = result.answered_by === "terminal" || result.answered_by === "notice";
@@ -192,11 +215,23 @@ export class Permission {
     this.port
       .audit()
       ?.write({ operation: `leave:${op}`, input, context: { caller, session: session.name }, result: decided, ms });
-    if (answer === ONCE) return;
+    if (isPersons && answer === REFUSE) this.refusals.add(agent.name, thing);
     if (answer === SESSION) session.allow(agent.name);
     else if (answer === ALWAYS) await (await import("../secrets/allowed-agents.ts")).allowAgent(instance, agent.name);
-    else throw refusal(session.name, agent, name, other, result.decided_by === "nobody_attached");
+    else if (answer !== ONCE) throw refusal(session.name, agent, name, other, result.decided_by === "nobody_attached");
+    return answer;
   }
+}
+
+/** A call as a person decides about it. */
+function passOf({ agent, subject }: Lacking, { name }: Asked, input: unknown): string {
+  return JSON.stringify([agent.name, name, subject.state(), input ?? {}]);
+}
+
+/** An operation in words. Reading needs permission only in a private session. */
+function summaryOf({ access, summary }: Asked): string {
+  const [first = "", ...rest] = summary;
+  return access === "observe" ? `Read from a private session: ${first.toLowerCase()}${rest.join("")}.` : `${summary}.`;
 }
 
 /** Bytes that a call types, shown as text. */
@@ -210,6 +245,17 @@ function tooLong(session: string, agent: Owner, operation: string, length: numbe
   const why = `its input is too long to be shown to a person: ${length} characters, at most ${most}`;
   return new WshError("access_denied", `${agent.name} may not ${operation} in '${session}': ${why}`, {
     hint: "Use a session of your own, or send less at a time.",
+  });
+}
+
+function changed(session: string, operation: string): WshError {
+  const message = `what '${operation}' would affect in '${session}' has changed while the person was asked`;
+  return new WshError("access_denied", message, { hint: "Look at it, and ask again." });
+}
+
+function refusedAgain(session: string, agent: Owner, operation: string, again: string): WshError {
+  return new WshError("access_denied", `${agent.name} may not ${operation} in '${session}': ${again}`, {
+    hint: "Use a session of your own. Do not try another way.",
   });
 }
 

@@ -53,6 +53,12 @@ export class PasteBuffers {
     return this.entries().length === 0 ? NOTHING : "each paste buffer has been given a name: choose one by its name";
   }
 
+  /** The name of that copy. */
+  get newestName(): string | undefined {
+    const newest = this.found();
+    return newest === undefined ? undefined : nameOf(newest);
+  }
+
   /** Stores a text; without a name, a text equal to the newest is not added. @throws WshError payload_too_large */
   set({ text: added, name, append, owner }: NewBuffer): PasteBuffer {
     const before = this.entries();

@@ -114,6 +114,15 @@ export interface Backend {
   requireOwnSessions(command: string): Promise<void>;
   /** Checks that an AI agent may change a session, window or pane. @throws WshError access_denied */
   requireOwn(target: string, command: string): Promise<void>;
+  /**
+   * Before the same call on several targets: an AI agent gets every permission before the first of them changes.
+   * @throws WshError access_denied
+   */
+  requireAll<N extends CalledOperation>(
+    operation: N | "session.kill",
+    input: OperationInput<N>,
+    targets: readonly string[],
+  ): Promise<void>;
   /** Tells attached terminals to read the key bindings again. */
   keysChanged(): Promise<void>;
   /** The prefix key of the settings, and the keys that the settings bind. */

@@ -247,11 +247,11 @@ describe("a question", () => {
 });
 
 describe("a dialog", () => {
-  test("fits a terminal of 20 by 5", async () => {
-    await using the = await scene([{ rows: 5, cols: 20 }]);
+  test("fits a terminal of 20 by 6, with all choices", async () => {
+    await using the = await scene([{ rows: 6, cols: 20 }]);
     const { terminal } = the;
     const asked = the.ask({ question: "Which of these long things?", choices: ["one", "two", "three", "four"] });
-    await terminal.sees("1 > one");
+    await terminal.sees(/1 > one[\s\S]*4 {3}four/);
     await until("the guard", async () => (await terminal.text()).includes("Enter"));
     terminal.type("\x1b[B\x1b[B\x1b[B");
     await terminal.sees("4 > four");

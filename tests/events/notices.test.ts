@@ -123,14 +123,14 @@ test("a question reaches ntfy with its answers as buttons, of which one counts, 
 
   // For an agent that wants to act on it: while nobody is attached, the notice's button is the person's permission.
   const headers = { "Wsh-Agent": "claude" };
-  const asNotice = ({ body }: Posted) => body.title === "asks: claude asks";
+  const asNotice = ({ body }: Posted) => body.title === 'asks: "claude" asks';
   const sent = wsh.fetch("/sessions/asks/input", {
     method: "POST",
     headers,
     body: "# by leave",
   });
   const wanted = await until("the leave's notice", () => posted.find(asNotice)?.body);
-  expect(wanted.message).toMatch(/^Let claude act on 'asks': input\.send .*# by leave/);
+  expect(wanted.message).toMatch(/^Let the agent "claude" act on session 'asks': input\.send .*# by leave/);
   const [once] = wanted.actions as { label: string; url: string }[];
   expect(once?.label).toBe("Once");
   await wsh.fetch(`${once?.url}`.replace("https://box.example", ""), { method: "POST" });

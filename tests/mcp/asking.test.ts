@@ -87,7 +87,7 @@ test("a person at a terminal is asked, not the client; a pending question is res
     await using terminal = await EmulatorTerminal.attach(wsh, "s", { seen: "$" });
     const pending = (await call(client, "wsh_ask_user", { question: "Which branch?", max_wait_ms: 0 })).value;
     expect(pending).toMatchObject({ session: "s", state: "pending" });
-    await terminal.sees(/test asks[\s\S]*Which branch\?[\s\S]*Esc dismisses/);
+    await terminal.sees(/"test" asks[\s\S]*Which branch\?[\s\S]*Esc dismisses/);
     const waited = call(client, "wsh_wait", {
       any_of: [{ type: "answer", ask_id: pending.ask_id }],
       max_wait_ms: 20_000,

@@ -245,7 +245,7 @@ test("of several targets nothing is done once one is refused", async () => {
   expect((await byAgent("kill", "own", "theirs")).error).toContain("claude may not");
   await tool("wsh_create_session", { name: "own-2" });
   const ended = await tool("wsh_manage_session", { session: ["own-2", "theirs"], action: "kill" });
-  expect(ended.text).toContain("nothing more is ended, since 'theirs' was refused");
+  expect(ended.text).toContain("nothing is ended, since 'theirs' was refused");
   expect(await wsh.ok("buffer", "list")).toContain("its");
   expect((await wsh.list()).map(({ name }) => name)).toEqual(expect.arrayContaining(["own", "own-2"]));
   await wsh.ok("kill", "own-2");
@@ -851,7 +851,7 @@ test("an idle limit outlives a crash; an agent has a limited number of sessions,
 test("the person decides: once, for the session, or not; a call cannot answer", async () => {
   await using terminal = await EmulatorTerminal.attach(wsh, "theirs", { seen: "$", rows: 24, cols: 100 });
   const asked = async (): Promise<void> => {
-    await terminal.sees(/act on 'theirs'/);
+    await terminal.sees(/act on session 'theirs'/);
     await terminal.sees(/Enter answers/);
   };
   const choose = async (ups: number): Promise<void> => {
@@ -859,7 +859,7 @@ test("the person decides: once, for the session, or not; a call cannot answer", 
     for (let at = 0; at < ups; at++) terminal.type("\x1b[A");
     await terminal.sees(ups === 3 ? /> Once/ : ups === 2 ? /> In this session/ : /> No/);
     terminal.type("\r");
-    await terminal.sees((text) => !text.includes("act on 'theirs'"));
+    await terminal.sees((text) => !text.includes("act on session 'theirs'"));
   };
   const refused = byAgent("send", "theirs", "echo n-1", "--keys", "Enter");
   await choose(0);
@@ -871,7 +871,7 @@ test("the person decides: once, for the session, or not; a call cannot answer", 
   await wsh.ok("ask", "--answer", ask_id, "--choice", "Once", "--session", "theirs");
   expect((await call).code).toBe(1);
   // Its dialog is gone: keys for the next one would be discarded as too late.
-  await terminal.sees((text) => !text.includes("act on 'theirs'"));
+  await terminal.sees((text) => !text.includes("act on session 'theirs'"));
 
   const progress: string[] = [];
   const byMcp = client.callTool(
@@ -897,4 +897,86 @@ test("the person decides: once, for the session, or not; a call cannot answer", 
   expect((await byAgent("send", "theirs", "echo n-$((3 + 2))", "--keys", "Enter")).code).toBe(0);
   await terminal.sees(/n-5/);
   expect(await terminal.text()).not.toContain("act on");
+});
+
+/** A session of a person at a terminal, whose answers are chosen by their numbers. */
+async function asking(name: string) {
+  await wsh.session(name);
+  const terminal = await EmulatorTerminal.attach(wsh, name, { seen: "$", rows: 24, cols: 100 });
+  return {
+    terminal,
+    async answer(key: string, about: string | RegExp): Promise<string> {
+      const shown = await terminal.sees((text) => text.search(about) >= 0 && text.includes("Enter answers"));
+      terminal.type(key);
+      await terminal.sees(new RegExp(`${key} >`));
+      terminal.type("\r");
+      await terminal.sees((text) => !text.includes("Enter answers"));
+      return shown;
+    },
+    [Symbol.asyncDispose]: () => terminal[Symbol.asyncDispose](),
+  };
+}
+
+test("a dialog names the agent in quotes, the pane and the text; what is refused is not asked again, and no more is heard after three", async () => {
+  await using person = await asking("asked");
+  const named = await wsh.client({ name: 'wsh" \u200bsays' });
+  const send = (input: string) =>
+    named
+      .callTool({ name: "wsh_send_input", arguments: { session: "asked", input } })
+      .then((result) => JSON.stringify(result));
+  const first = send("echo a\u200bb");
+  const shown = await person.answer("4", "act on session 'asked'");
+  expect(shown).toContain(`the agent "wsh' \\u200bsays"`);
+  expect(shown).toMatch(/pane @\d+, which runs "bash", in window 0 "bash"/);
+  expect(shown).toContain("echo a\\u200bb");
+  expect(await first).toContain("the person has not allowed it");
+  expect(await send("echo a\u200bb")).toContain("has just refused it");
+  for (const text of ["two", "three"]) {
+    const sent = send(text);
+    await person.answer("4", text);
+    await sent;
+  }
+  expect(await send("four")).toContain("has refused it often");
+  // Other agents are heard.
+  const other = byAgent("send", "asked", "echo b-$((6 * 7))", "--keys", "Enter");
+  await person.answer("1", /the agent "claude"/);
+  expect((await other).code).toBe(0);
+  await person.terminal.sees("b-42");
+});
+
+test("input that is too long to be shown is refused before the person is asked", async () => {
+  await using person = await asking("long");
+  const { code, error } = await byAgent("send", "long", "x".repeat(4_100));
+  expect([code, error]).toEqual([
+    1,
+    expect.stringMatching(/too long to be shown to a person: \d{4} characters, at most 4000/),
+  ]);
+  expect(await person.terminal.text()).not.toContain("asks");
+});
+
+test("a permission is for what was shown: not for a buffer that changes meanwhile", async () => {
+  await using person = await asking("baited");
+  await byAgent("buffer", "set", "-n", "bait", "echo good");
+  const pasted = byAgent("buffer", "paste", "-n", "bait", "--session", "baited");
+  await person.terminal.sees(/buffer "bait", which contains "echo good"/);
+  await byAgent("buffer", "set", "-n", "bait", "echo evil");
+  await person.answer("1", "bait");
+  expect((await pasted).error).toContain("has changed while the person was asked");
+  expect(await person.terminal.text()).not.toContain("evil");
+});
+
+test("nothing ends before every permission is given, also by tmux's commands", async () => {
+  await using one = await asking("one");
+  await using two = await asking("two");
+  await byAgent("new", "agents-own");
+  for (const command of [
+    ["kill", "agents-own", "one", "two"],
+    ["tmux", "kill-session", "-a", "-t", "hidden"],
+  ]) {
+    const ended = byAgent(...command);
+    await one.answer("1", "End the session");
+    await two.answer("4", "End the session");
+    expect((await ended).code).not.toBe(0);
+    expect((await wsh.list()).map(({ name }) => name)).toEqual(expect.arrayContaining(["agents-own", "one", "two"]));
+  }
 });

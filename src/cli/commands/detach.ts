@@ -15,11 +15,16 @@ export function register(program: Command): void {
     .action(async (names: string[], { client }: { readonly client?: number }, command: Command) => {
       if (client !== undefined && names.length > 1) throw new UsageError("--client is of one session");
       const instance = instanceOf(command);
-      await forEachSession(instance, names, async (name) => {
-        using session = await SessionClient.open(instance, name);
-        await session.call("session.detach", defined({ client }));
-        const what = client === undefined ? `Session '${session.name}'` : `Terminal ${client} of '${session.name}'`;
-        await say(`${what} detached.\n`);
-      });
+      await forEachSession(
+        instance,
+        names,
+        { operation: "session.detach", input: defined({ client }) },
+        async (name) => {
+          using session = await SessionClient.open(instance, name);
+          await session.call("session.detach", defined({ client }));
+          const what = client === undefined ? `Session '${session.name}'` : `Terminal ${client} of '${session.name}'`;
+          await say(`${what} detached.\n`);
+        },
+      );
     });
 }

@@ -16,9 +16,14 @@ export function register(program: Command): void {
     )
     .action(async (names: string[], _options, command: Command) => {
       const instance = instanceOf(command);
-      await forEachSession(instance, names, async (named) => {
-        const { name, ended } = await endSession(instance, named);
-        say(`Session '${name}' killed${endedText(ended)}.\n`);
-      });
+      await forEachSession(
+        instance,
+        names,
+        { operation: "session.kill", input: { reason: "killed" } },
+        async (named) => {
+          const { name, ended } = await endSession(instance, named);
+          say(`Session '${name}' killed${endedText(ended)}.\n`);
+        },
+      );
     });
 }

@@ -152,9 +152,7 @@ export class SessionClient implements Disposable {
       access: "admin",
       target: isForOne ? pane : target,
       ...defined({ signal }),
-      waits: (waiting: WaitsForPerson) => {
-        if (waiting.until > 0) complain(waitingText(waiting));
-      },
+      waits: reportWaiting,
     } as const;
     const ask = async (asked: RequestMeta = {}, sent: unknown = input): Promise<unknown> => {
       const connection = isForOne ? this.connection : this.whole;
@@ -169,6 +167,14 @@ export class SessionClient implements Disposable {
     const result = await this.askThere(this.remote, operation, input, signal, ask);
     const { addressedAnswer } = await import("../../cluster/checked-answer.ts");
     return addressedAnswer(machine, operation, result) as OperationOutput<N>;
+  }
+
+  /** Gets a person's permission for a call of this AI agent that follows. @throws WshError access_denied */
+  async requireAhead<N extends OperationNameOf<"session">>(op: N, input: OperationInput<N>): Promise<void> {
+    if (this.remote !== null) return;
+    const waits = reportWaiting;
+    const context = { caller: cliCaller, access: "admin", target: this.target, waits } as const;
+    await this.whole.request("peer.leave", { op, input, ahead: true }, context);
   }
 
   /** Reconnects after a lost connection, and repeats the request under its id, so that it is performed once. */
@@ -323,4 +329,8 @@ export function connectFailure(thrown: unknown, socket: string): WshError {
   const error = WshError.from(thrown);
   if (error.code !== "session_not_found" || processState(socket) !== "alive") return error;
   return new WshError("session_unavailable", `the session process at ${socket} does not answer`, {}, { cause: thrown });
+}
+
+function reportWaiting(waiting: WaitsForPerson): void {
+  if (waiting.until > 0) complain(waitingText(waiting));
 }

@@ -1,27 +1,27 @@
 /** Runs a command on several sessions: one failure does not stop the rest. */
 import type { Instance } from "../../instance/paths.ts";
+import type { OperationInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { agentOfCaller, isSameOwner, ownerOf } from "../../protocol/owner.ts";
+import { agentOfCaller } from "../../protocol/owner.ts";
 import { cliCaller, SessionClient } from "./client.ts";
 
 /**
- * An AI agent stops at the first refusal: sessions that are not its own come first.
+ * An AI agent gets every permission before the first session changes. @param input of the operation that `act` calls
  * @throws WshError of the first failure, with the messages of all, after every session's turn
  */
-export async function forEachSession(
+export async function forEachSession<N extends "session.kill" | "session.detach">(
   instance: Instance,
   names: readonly string[],
+  { operation, input }: { readonly operation: N; readonly input: OperationInput<N> },
   act: (name: string) => Promise<void>,
 ): Promise<void> {
-  const isAgent = agentOfCaller(cliCaller) !== null;
+  if (agentOfCaller(cliCaller) !== null && names.length > 1) await requireAll(instance, names, operation, input);
   const failed: WshError[] = [];
-  for (const name of isAgent && names.length > 1 ? await othersFirst(instance, names) : names) {
+  for (const name of names) {
     try {
       await act(name);
     } catch (thrown) {
-      const error = WshError.from(thrown);
-      failed.push(error);
-      if (isAgent && error.code === "access_denied") break;
+      failed.push(WshError.from(thrown));
     }
   }
   const [first] = failed;
@@ -30,15 +30,19 @@ export async function forEachSession(
   throw new WshError(first.code, messages, first.details, { cause: first });
 }
 
-async function othersFirst(instance: Instance, names: readonly string[]): Promise<string[]> {
-  const own = ownerOf(cliCaller);
-  const clients = await Promise.all(
-    names.map(async (name) => {
-      const session = await SessionClient.open(instance, name).catch(() => null);
-      session?.[Symbol.dispose]();
-      const owner = session?.info?.owner;
-      return { name, isOwn: owner !== undefined && isSameOwner(owner, own) };
-    }),
-  );
-  return clients.toSorted((a, b) => Number(a.isOwn) - Number(b.isOwn)).map(({ name }) => name);
+async function requireAll<N extends "session.kill" | "session.detach">(
+  instance: Instance,
+  names: readonly string[],
+  operation: N,
+  input: OperationInput<N>,
+): Promise<void> {
+  for (const name of names) {
+    try {
+      using session = await SessionClient.open(instance, name);
+      await session.requireAhead(operation, input);
+    } catch (thrown) {
+      // The call itself reports a missing session.
+      if (WshError.from(thrown).code === "access_denied") throw thrown;
+    }
+  }
 }

@@ -3,7 +3,6 @@ import * as v from "valibot";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { described, optional } from "../../protocol/fields.ts";
-import { isSameOwner, type Owner } from "../../protocol/owner.ts";
 import { CreateSessionSchema } from "../../protocol/session.ts";
 import { sideFrom } from "../../protocol/size.ts";
 import { listedSession, shownSession } from "./shown-session.ts";
@@ -160,8 +159,8 @@ export const manageSession = tool({
     session: v.optional(v.string()),
     sessions: v.optional(v.array(v.looseObject({}))),
   }),
-  run: async ({ session: given, action, new_name, tags, rows, cols, force, signal, buffer, text }, ask, caller) => {
-    if (typeof given !== "string") return killAll(given, action, ask, caller);
+  run: async ({ session: given, action, new_name, tags, rows, cols, force, signal, buffer, text }, ask) => {
+    if (typeof given !== "string") return killAll(given, action, ask);
     const session = given;
     switch (action) {
       case "rename": {
@@ -194,34 +193,24 @@ export const manageSession = tool({
   },
 });
 
-/**
- * Each result is reported separately: a missing session does not prevent the end of the others; a refusal does.
- * Sessions of others come first.
- */
-async function killAll(names: readonly string[], action: string, ask: Ask, caller: Owner): Promise<object> {
+/** Each result is reported separately; nothing is ended before every permission has been given. */
+async function killAll(names: readonly string[], action: string, ask: Ask): Promise<object> {
   if (action !== "kill") throw new WshError("invalid_request", `'${action}' takes one session`);
-  const kill = (session: string) => actions.kill(session, ask).catch((thrown: unknown) => failedKill(session, thrown));
-  const ownership = await Promise.all(names.map((session) => isOwn(session, ask, caller)));
-  const results = new Map<string, object>();
   let refused: string | null = null;
-  for (const session of names.filter((_, index) => ownership[index] !== true)) {
-    const result = refused === null ? await kill(session) : leftAfter(session, refused);
-    results.set(session, result);
-    if ("code" in result && result.code === "access_denied") refused ??= session;
+  const results = new Map<string, object>();
+  for (const session of names.length > 1 ? names : []) {
+    const error = await ask("session.kill", {}, session, true).then(() => null, WshError.from);
+    // The call itself reports a missing session.
+    if (error?.code !== "access_denied") continue;
+    refused = session;
+    results.set(session, failedKill(session, error));
+    break;
   }
-  const rest = names.filter((session) => !results.has(session));
-  await Promise.all(
-    rest.map(async (session) => {
-      results.set(session, refused === null ? await kill(session) : leftAfter(session, refused));
-    }),
+  const kill = (session: string) => actions.kill(session, ask).catch((thrown: unknown) => failedKill(session, thrown));
+  const sessions = await Promise.all(
+    names.map((session) => results.get(session) ?? (refused === null ? kill(session) : leftAfter(session, refused))),
   );
-  const sessions = names.map((session) => results.get(session) ?? {});
   return { success: sessions.every((result) => !("code" in result)), sessions };
-}
-
-async function isOwn(session: string, ask: Ask, caller: Owner): Promise<boolean> {
-  const info = await ask("session.get", {}, session).catch(() => null);
-  return info?.owner != null && isSameOwner(info.owner, caller);
 }
 
 function failedKill(session: string, thrown: unknown) {
@@ -230,7 +219,7 @@ function failedKill(session: string, thrown: unknown) {
 }
 
 function leftAfter(session: string, refused: string) {
-  return failedKill(session, new WshError("access_denied", `nothing more is ended, since '${refused}' was refused`));
+  return failedKill(session, new WshError("access_denied", `nothing is ended, since '${refused}' was refused`));
 }
 
 function someTags(tags: string[] | undefined, action: string): string[] {

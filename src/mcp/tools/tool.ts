@@ -14,11 +14,12 @@ import type { Owner } from "../../protocol/owner.ts";
 import { parse } from "../../protocol/parse.ts";
 import { describeInput, describeOutput } from "./json-schema.ts";
 
-/** Calls an operation for the caller of the tool. */
+/** Calls an operation for the caller of the tool. @param ahead only gets the permission for the same call, which follows */
 export type Ask = <N extends OperationName>(
   name: N,
   input: OperationInput<N>,
   session?: string,
+  ahead?: boolean,
 ) => Promise<OperationOutput<N>>;
 
 type Parameters = v.ObjectSchema<v.ObjectEntries, undefined>;

@@ -52,6 +52,7 @@ export function createCall(
       return (await remote.create(place, input as never, context)) as never;
     }
     if (machine !== null) {
+      if (context.ahead === true) return {} as never;
       requireAllSessions(context, `${name} on another machine`);
       requireUsable(input);
       return remote.call(machine, name, input, context);
@@ -80,6 +81,10 @@ export function createCall(
     const { access, caller, signal, once, deadline, waits } = context;
     const requestOptions = { ...defined({ once, deadline, waits }) };
     const from = { access, caller, signal, target, ...requestOptions };
+    if (context.ahead === true) {
+      await proxies.ask(proxy, "peer.leave", { op: name, input, ahead: true }, { ...from, access: "admin" });
+      return {} as never;
+    }
     if (made !== null) return (await inMade(proxy, name, made, from)) as never;
     const result = await proxies.ask(proxy, name, input, from);
     if (name === "input.capture") proxies.keyboards.captured(context, proxy);

@@ -5,9 +5,11 @@
  * Invariant: one question each time the program reads one, at most MOST_TRIES until it stops; none beside another
  * question for a secret of that pane, and none after a person types there.
  */
+
 import type { Pane } from "../../pane/pane.ts";
 import { intervals } from "../../platform/intervals.ts";
 import type { Ask } from "../../protocol/asking.ts";
+import { quoted } from "../../protocol/harmless-text.ts";
 import type { SessionState } from "../../protocol/session.ts";
 import type { Questions } from "../../session/questions/questions.ts";
 
@@ -73,8 +75,8 @@ export class PasswordAsk {
     const program = pane.secrets.prompt()?.program ?? "A program";
     this.isPending = true;
     const asked: Ask = {
-      question: `${program} reads a password`,
-      detail: `${agent} has started it. Only this program receives what you type.`,
+      question: `${quoted(program)} reads a password`,
+      detail: `The agent ${quoted(agent)} has started it. Only this program receives what you type.`,
       kind: "secret",
       multiple: false,
       timeout_ms: LIFE_MS,

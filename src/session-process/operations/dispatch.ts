@@ -25,37 +25,23 @@ import type { PortHolder } from "../../protocol/ports.ts";
 import { SessionInfoSchema } from "../../protocol/session.ts";
 import { listPorts } from "../../registry/ports.ts";
 import { findSession } from "../../registry/registry.ts";
-import type { PasteBuffers } from "../../session/paste-buffers.ts";
 import { waitForAnswer } from "../../session/questions/wait-answer.ts";
 import type { Session } from "../../session/session.ts";
-import { panesIn, windowWith } from "../../session/windows/state.ts";
 import { findOwn } from "../../viewer/calls/own-targets.ts";
 import { Connection } from "../../wire/connection.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
 import { type PasswordAsk, passwordAsks } from "../events/password-ask.ts";
-import type { LocalPane } from "../panes/local-pane.ts";
 import type { WindowView } from "../panes/window-view.ts";
 import type { SessionParts } from "../parts.ts";
-import type { Subject } from "../permission.ts";
 import { paneHandlers } from "./handlers.ts";
 import { layoutHandlers } from "./layout/layouts.ts";
 import { layoutPaneHandlers } from "./layout/panes.ts";
 import { popupHandlers } from "./layout/popups.ts";
 import { type LayoutCall, ownFocusHandlers } from "./layout/subject.ts";
 import { windowHandlers } from "./layout/windows.ts";
+import { leaveOf, subjectOf } from "./subjects.ts";
 
 const FocusingSchema = v.looseObject({ focus: v.optional(v.boolean()) });
-const AddingSchema = v.looseObject({
-  focus: v.optional(v.unknown()),
-  float: v.optional(v.unknown()),
-  whole: v.optional(v.unknown()),
-});
-const BufferSchema = v.looseObject({
-  buffer: v.optional(v.string()),
-  new_name: v.optional(v.string()),
-  delete: v.optional(v.boolean()),
-  all: v.optional(v.boolean()),
-});
 const WaitingSchema = v.looseObject({ waits_for: v.literal("password"), warnings: v.optional(v.array(v.string())) });
 const AboutSchema = v.looseObject({ pane: v.string() });
 
@@ -80,9 +66,9 @@ const ofLayout: AnyHandlers<LayoutCall> = {
 export async function operate(parts: SessionParts, request: PeerRequest, view?: WindowView | null): Promise<unknown> {
   const isAgents = agentOfCaller(request.caller) !== null;
   if (isAgents && leaveFor(request) !== null) {
-    const { asked, operation, subject } = leaveOf(parts, request);
+    const { asked, operation, subject, ahead } = leaveOf(parts, request);
     const requireSamePane = ofPaneAtStart(parts, request.target, peerRequest(request.op).concernsPane === true);
-    await parts.permission.require(asked, operation, subject);
+    await parts.permission.require(asked, operation, subject, ahead);
     requireSamePane();
     return;
   }
@@ -204,76 +190,6 @@ async function requireOthers(parts: SessionParts, request: PeerRequest): Promise
       connection.close();
     }
   }
-}
-
-const LeaveSchema = v.object({ op: v.string(), input: v.unknown() });
-/**
- * What an AI agent needs permission for when it makes a request besides the operations. @throws WshError unknown_method
- */
-function leaveOf(parts: SessionParts, request: PeerRequest) {
-  const name = request.op.replace("peer.", "");
-  if (request.op !== "peer.leave") {
-    const operation = {
-      name,
-      access: leaveFor(request) ?? "observe",
-      summary: peerRequest(request.op).summary ?? "Take part",
-    };
-    return { asked: request, operation, subject: () => subjectOf(parts, request) };
-  }
-  const { op, input } = v.parse(LeaveSchema, request.input);
-  const operation = findOperation(op);
-  if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
-  const asked = { ...request, op, input };
-  return { asked, operation, subject: () => subjectOf(parts, { ...asked, op: "peer.leave" }) };
-}
-
-/** What a request touches, for the leave that an agent needs. */
-function subjectOf(parts: SessionParts, request: PeerRequest): Subject {
-  const { op, target } = request;
-  const { session, locals, content } = parts;
-  const pane = parts.paneFor(target);
-  const isPane = op.startsWith("peer.") ? target !== undefined && addressesPane(target) : isForPane(op, target);
-  const local = isPane ? locals.get(pane) : undefined;
-  // The picture of a window includes that of its views.
-  const shown = !isPane && peerRequest(op).showsWindow === true ? content.privateOwners : [];
-  const isPrivate = (local?.ownSession ?? session).isPrivate || shown.length > 0;
-  return { owners: [...ownersIn(parts, request, pane, isPane), ...shown], pane, isPrivate };
-}
-
-/** The owners of everything that a request affects. */
-function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane: string, isPane: boolean) {
-  const { session, locals, arrangement } = parts;
-  const ownersOf = (panes: readonly string[]) => panes.map((id) => locals.get(id)?.ownSession.owner ?? session.owner);
-  const { affects, access } = findOperation(op) ?? { affects: peerRequest(op).affects, access: "operate" };
-  if (op.startsWith("buffer.")) {
-    // A private session has its own; all others are everybody's, to read.
-    const own = session.isPrivate ? [session.owner] : [];
-    if (access === "observe") return own;
-    const typedInto = op === "buffer.paste" ? ownersOf([pane]) : [];
-    return [...own, ...typedInto, ...bufferOwners(session.buffers, op, input)];
-  }
-  if (isPane || affects === "pane") return ownersOf([pane]);
-  if (affects === "session") return [session.owner, ...ownersOf([...locals.keys()])];
-  const inWindow = ownersOf(panesIn(windowWith(arrangement.state, pane)));
-  if (affects === "panes") return inWindow;
-  if (affects === "window") return [session.owner, ...inWindow];
-  const { focus, float, whole } = parse(AddingSchema, input);
-  if (op === "pane.split" && (float === true || whole === true)) return [session.owner, ...inWindow];
-  if (focus === true || (op !== "pane.split" && op !== "window.create")) return [session.owner];
-  // An agent of this session may add windows to it, and divide the pane that it runs in or owns.
-  const runs = (local: LocalPane | undefined): boolean =>
-    caller.agent !== undefined && local?.pane.agent.info?.name === caller.agent;
-  if (op === "pane.split") return runs(locals.get(pane)) ? [] : ownersOf([pane]);
-  return [...locals.values()].some(runs) ? [] : [session.owner];
-}
-
-/** Owners of the paste buffers that are changed or deleted: a person's copies have no recorded owner. */
-function bufferOwners(buffers: PasteBuffers, op: string, input: unknown): (Owner | null)[] {
-  const { buffer, new_name, delete: deletes, all } = parse(BufferSchema, input);
-  if (all === true) return buffers.list().map(({ name }) => buffers.ownerOf(name) ?? null);
-  const changes = op === "buffer.paste" ? deletes === true : op !== "buffer.set" || buffer !== undefined;
-  const named = [...(changes ? [buffer] : []), ...(new_name === undefined ? [] : [new_name])];
-  return named.map((name) => buffers.ownerOf(name)).filter((owner) => owner !== undefined);
 }
 
 async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unknown> {

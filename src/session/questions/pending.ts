@@ -6,10 +6,14 @@ import type { Clock } from "../../base/clock.ts";
 import { Wait } from "../../base/deadline.ts";
 import type { AskEnd } from "../../protocol/ask-result.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { Answers, OpenQuestion, QuestionResult } from "./types.ts";
+import type { Answers, OpenQuestion, Party, QuestionResult } from "./types.ts";
 
 /** Maximum open questions: more than a person can handle. */
 const MAX_PENDING = 32;
+/** Those of one agent, which waits for their answers: more at once are an error or a flood. */
+const MAX_OF_AGENT = 4;
+/** Those of all agents together, so that people's programs always find room: names of agents cost nothing. */
+const MAX_OF_AGENTS = 24;
 /** Results stored for callers that ask again. */
 const MAX_KEPT = 64;
 /** Maximum concurrent waits for answers. */
@@ -37,9 +41,13 @@ export class PendingQuestions implements Answers {
   }
 
   /** @throws WshError resource_limit_reached */
-  requireRoom(): void {
-    if (this.entries.length < MAX_PENDING) return;
-    throw new WshError("resource_limit_reached", `${MAX_PENDING} questions are already pending`);
+  requireRoom({ agent = null }: Pick<Party, "agent">): void {
+    if (this.entries.length >= MAX_PENDING) throw full(`${MAX_PENDING} questions`);
+    if (agent === null) return;
+    const agents = this.entries.flatMap(({ asker }) => asker.agent ?? []);
+    if (agents.filter((each) => each === agent).length >= MAX_OF_AGENT)
+      throw full(`${MAX_OF_AGENT} questions of ${agent}`);
+    if (agents.length >= MAX_OF_AGENTS) throw full(`${MAX_OF_AGENTS} questions of agents`);
   }
 
   /** Adds a question, which ends at its deadline. */
@@ -108,4 +116,10 @@ export class PendingQuestions implements Answers {
     });
     return wait.promise;
   }
+}
+
+function full(what: string): WshError {
+  return new WshError("resource_limit_reached", `${what} are already pending`, {
+    hint: "Wait for an answer, or cancel a question.",
+  });
 }

@@ -12,6 +12,7 @@ import { type DialogContent, layoutDialog } from "../../compositor/dialog.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import type { Answer, AskEnd } from "../../protocol/ask-result.ts";
 import type { Ask, PendingQuestion } from "../../protocol/asking.ts";
+import { callerText } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { fittingAnswer, questionOf, shownOf } from "../../protocol/question.ts";
 import type { SecretPrompt } from "../../protocol/secret.ts";
@@ -73,7 +74,7 @@ export class Questions implements Answers {
     }
     const waits = ask.wait_for_person || this.port.people() > 0 || this.port.isNoticed();
     if (!waits) return { state: "closed", decided_by: "nobody_attached" };
-    this.pending.requireRoom();
+    this.pending.requireRoom(asker);
     const { clock } = this.port;
     const entry: OpenQuestion = {
       id: this.port.newId(),
@@ -149,7 +150,11 @@ export class Questions implements Answers {
     const { entry, state, live, secret } = open;
     const count = this.pending.all.length;
     const more = count > 1 ? ` (1 of ${count})` : "";
-    return dialogContent(entry.question, state, { title: `${entry.asker.label} asks${more}`, live, secret });
+    return dialogContent(entry.question, state, {
+      title: `${callerText(entry.asker.label)} asks${more}`,
+      live,
+      secret,
+    });
   }
 
   /** Whether terminals show a part of questions. */

@@ -27,7 +27,9 @@ export const paneCommands: readonly Command[] = [
   command("kill-pane killp", "at:", [0, 0], "[-a] [-t target-pane]", async (run, args) => {
     const { window, pane } = await run.place(args, "pane");
     const closed = args.has("a") ? window.panes.filter((each) => each !== pane) : [pane];
-    for (const { target } of closed) await run.backend.call("pane.close", {}, target);
+    const targets = closed.map(({ target }) => target);
+    await run.backend.requireAll("pane.close", {}, targets);
+    for (const target of targets) await run.backend.call("pane.close", {}, target);
   }),
   command(
     "respawn-pane respawnp",

@@ -40,11 +40,11 @@ export const sessionCommands: readonly Command[] = [
     if (args.has("C")) return;
     const { model } = await run.load();
     const ended = args.has("a") ? model.sessions.filter((each) => each.id !== session.id) : [session];
-    await Promise.all(ended.map(({ target }) => run.backend.kill(target)));
+    await killAll(run, ended);
   }),
   command("kill-server", "", [0, 0], "", async (run) => {
     const { model } = await run.load();
-    await Promise.all(model.sessions.map(({ target }) => run.backend.kill(target)));
+    await killAll(run, model.sessions);
   }),
   { ...command("start-server start", "", [0, 0], "", async () => {}), starts: true },
   command("rename-session rename", "t:", [1, 1], "[-t target-session] new-name", async (run, args) => {
@@ -62,6 +62,12 @@ export const sessionCommands: readonly Command[] = [
     await keepName(run, place.session.target, own, shown);
   }),
 ];
+
+async function killAll(run: Run, sessions: readonly Session[]): Promise<void> {
+  const targets = sessions.map(({ target }) => target);
+  await run.backend.requireAll("session.kill", {}, targets);
+  await Promise.all(targets.map((target) => run.backend.kill(target)));
+}
 
 /** tmux reserves `:` and `.` for targets. */
 function sessionName(name: string): string {

@@ -23,7 +23,9 @@ export const windowCommands: readonly Command[] = [
   command("kill-window killw", "at:", [0, 0], "[-a] [-t target-window]", async (run, args) => {
     const { session, window } = await run.place(args, "window");
     const closed = args.has("a") ? session.windows.filter((each) => each !== window) : [window];
-    for (const { target } of closed) await run.backend.call("window.close", {}, target);
+    const targets = closed.map(({ target }) => target);
+    await run.backend.requireAll("window.close", {}, targets);
+    for (const target of targets) await run.backend.call("window.close", {}, target);
   }),
   command("rename-window renamew", "t:", [1, 1], "[-t target-window] new-name", async (run, args) => {
     const place = await run.place(args, "window");

@@ -162,6 +162,10 @@ export function backendOf(
       const op = /^@[sw]/.test(target) ? (target.startsWith("@s") ? "session.update" : "window.update") : "pane.update";
       if (agent !== null) await sessions.call("peer.leave", { op, input: { tmux: command } }, target);
     },
+    async requireAll(op, input, targets) {
+      if (agent === null || targets.length < 2) return;
+      for (const target of targets) await sessions.call("peer.leave", { op, input, ahead: true }, target);
+    },
     async keysChanged() {
       const { infos } = await sessions.list();
       await Promise.all(infos.map(({ id }) => sessions.call("peer.reload", {}, id).catch(() => {})));

@@ -52,6 +52,21 @@ test("a terminal without UTF-8 gets ASCII signs in the same places", () => {
   expect(ascii.join("\n")).toContain("^ v - Enter answers");
 });
 
+test("all answers to a permission are shown beside a text of any length", () => {
+  const what = content({ body: "a long line of text ".repeat(200), items: items(4), buttons: ["Dismiss"], focus: 3 });
+  for (const [rows, cols] of [
+    [5, 20],
+    [6, 20],
+    [6, 100],
+    [10, 38],
+    [24, 80],
+  ] as const) {
+    const shown = drawn(what, rows, cols).join("\n");
+    for (const { mark, text } of what.items) expect(shown).toContain(mark + text.trimEnd());
+    expect(shown).toMatch(/[↓↕]/);
+  }
+});
+
 test("it fits every size, and the answers are displayed as long as there is a row for them", () => {
   const wide = "漢字".repeat(200);
   const all = [

@@ -103,3 +103,20 @@ test("input of the person who closed a dialog reaches the program, and so does t
   expect(type("ls")).toBe(false);
   expect(questions.type(2, new TextEncoder().encode("ls"), { rows: 24, cols: 80 })).toBe(false);
 });
+
+test("an agent and all agents have a share of the open questions, and others always find room", async () => {
+  const { questions } = scene();
+  const ask = (agent: string | null) =>
+    questions.ask(
+      { question: "Now?", kind: "confirm", timeout_ms: 60_000, max_wait_ms: 0 } as Ask,
+      { id: null, label: agent ?? "wsh", agent },
+      "@1",
+      new AbortController().signal,
+    );
+  for (let n = 0; n < 4; n++) await ask("robot");
+  expect(String(await ask("robot").catch(String))).toContain("4 questions of robot are already pending");
+  for (let n = 0; n < 20; n++) await ask(`robot-${n % 5}`);
+  expect(String(await ask("another").catch(String))).toContain("24 questions of agents are already pending");
+  for (let n = 0; n < 7; n++) await ask(null);
+  expect(String(await ask(null).catch(String))).toContain("32 questions are already pending");
+});

@@ -1,0 +1,200 @@
+/**
+ * What a request of an AI agent affects, and how a dialog describes it to the person: the operation in words, and the
+ * pane, window, session or buffer that it is about. Everything shown is computed when the person is asked.
+ */
+import * as v from "valibot";
+import type { Operation } from "../../operations/define.ts";
+import { peerRequest } from "../../operations/peer-requests.ts";
+import { leaveFor } from "../../operations/rights.ts";
+import { addressesPane, isForPane } from "../../operations/routing.ts";
+import { findOperation, type OperationName } from "../../operations/table.ts";
+import { foregroundName } from "../../platform/foreground.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { quoted, visibleJson } from "../../protocol/harmless-text.ts";
+import type { Owner } from "../../protocol/owner.ts";
+import { parse } from "../../protocol/parse.ts";
+import type { PasteBuffers } from "../../session/paste-buffers.ts";
+import { panesIn, windowWith } from "../../session/windows/state.ts";
+import type { PeerRequest } from "../../wire/peer.ts";
+import type { LocalPane } from "../panes/local-pane.ts";
+import type { SessionParts } from "../parts.ts";
+import type { Subject } from "../permission.ts";
+
+const AddingSchema = v.looseObject({
+  focus: v.optional(v.unknown()),
+  float: v.optional(v.unknown()),
+  whole: v.optional(v.unknown()),
+});
+const BufferSchema = v.looseObject({
+  buffer: v.optional(v.string()),
+  new_name: v.optional(v.string()),
+  delete: v.optional(v.boolean()),
+  all: v.optional(v.boolean()),
+});
+const LeaveSchema = v.object({
+  op: v.string(),
+  input: v.unknown(),
+  /** Whether the same call follows: an answer "once" then counts for it. */
+  ahead: v.optional(v.boolean(), false),
+});
+const TmuxSchema = v.object({ tmux: v.string() });
+/** What commands of tmux do that change nothing by an operation, by their first word, as described to the person. */
+const tmuxSummaries: Readonly<Record<string, string>> = {
+  "pipe-pane": "Connect the pane's output or input with a command",
+  "set-environment": "Change a variable for programs that start in the session",
+  "set-option": "Change an option of tmux's that can run commands",
+  "detach-client": "Disconnect a client",
+};
+
+/**
+ * What an AI agent needs permission for when it makes a request besides the operations. @throws WshError unknown_method
+ */
+export function leaveOf(parts: SessionParts, request: PeerRequest) {
+  const name = request.op.replace("peer.", "");
+  if (request.op !== "peer.leave") {
+    const operation = {
+      name,
+      access: leaveFor(request) ?? "observe",
+      summary: peerRequest(request.op).summary ?? "Take part",
+    };
+    return { asked: request, operation, subject: () => subjectOf(parts, request), ahead: false };
+  }
+  const { op, input, ahead } = v.parse(LeaveSchema, request.input);
+  const operation = findOperation(op);
+  if (operation === undefined) throw new WshError("unknown_method", `no operation '${op}'`);
+  const asked = { ...request, op, input };
+  const subject = (): Subject => subjectOf(parts, ahead ? asked : { ...asked, op: "peer.leave" });
+  return { asked, operation: { ...operation, summary: summaryHere(operation, input) }, subject, ahead };
+}
+
+/** An operation as it concerns another session than the one that it is called in, or a command of tmux. */
+function summaryHere({ name, summary }: Operation<OperationName>, input: unknown): string {
+  const tmux = v.safeParse(TmuxSchema, input);
+  if (tmux.success) {
+    const [command = ""] = tmux.output.tmux.split(" ");
+    return tmuxSummaries[command] ?? `Run tmux's ${command} here`;
+  }
+  if (name === "pane.move" || name === "window.move") return "Move a pane or window of another session into this one";
+  if (name === "window.swap") return "Exchange a window of this session with one of another session";
+  return /^(pane|popup|window|layout)\./.test(name)
+    ? "Show this in another session, where it can be typed into"
+    : summary;
+}
+
+/** What a request touches, for the leave that an agent needs. */
+export function subjectOf(parts: SessionParts, request: PeerRequest): Subject {
+  const { op, target } = request;
+  const { session, locals, content } = parts;
+  const pane = parts.paneFor(target);
+  const isPane = op.startsWith("peer.") ? target !== undefined && addressesPane(target) : isForPane(op, target);
+  const local = isPane ? locals.get(pane) : undefined;
+  // The picture of a window includes that of its views.
+  const shown = !isPane && peerRequest(op).showsWindow === true ? content.privateOwners : [];
+  const isPrivate = (local?.ownSession ?? session).isPrivate || shown.length > 0;
+  const owners = [...ownersIn(parts, request, pane, isPane), ...shown];
+  return {
+    owners,
+    pane,
+    isPrivate,
+    about: () => aboutOf(parts, request, pane, isPane),
+    state: () => stateOf(parts, request, pane),
+  };
+}
+
+/** The owners of everything that a request affects. */
+function ownersIn(parts: SessionParts, { op, caller, input }: PeerRequest, pane: string, isPane: boolean) {
+  const { session, locals, arrangement } = parts;
+  const { affects, access } = affected(op);
+  const ownersOf = (panes: readonly string[]) => panes.map((id) => locals.get(id)?.ownSession.owner ?? session.owner);
+  if (op.startsWith("buffer.")) {
+    // A private session has its own; all others are everybody's, to read.
+    const own = session.isPrivate ? [session.owner] : [];
+    if (access === "observe") return own;
+    const typedInto = op === "buffer.paste" ? ownersOf([pane]) : [];
+    return [...own, ...typedInto, ...bufferOwners(session.buffers, op, input)];
+  }
+  if (isPane || affects === "pane") return ownersOf([pane]);
+  if (affects === "session") return [session.owner, ...ownersOf([...locals.keys()])];
+  const inWindow = ownersOf(panesIn(windowWith(arrangement.state, pane)));
+  if (affects === "panes") return inWindow;
+  if (affects === "window") return [session.owner, ...inWindow];
+  const { focus, float, whole } = parse(AddingSchema, input);
+  if (op === "pane.split" && (float === true || whole === true)) return [session.owner, ...inWindow];
+  if (focus === true || (op !== "pane.split" && op !== "window.create")) return [session.owner];
+  // An agent of this session may add windows to it, and divide the pane that it runs in or owns.
+  const runs = (local: LocalPane | undefined): boolean =>
+    caller.agent !== undefined && local?.pane.agent.info?.name === caller.agent;
+  if (op === "pane.split") return runs(locals.get(pane)) ? [] : ownersOf([pane]);
+  return [...locals.values()].some(runs) ? [] : [session.owner];
+}
+
+function affected(op: string): Pick<Operation, "access"> & { readonly affects?: Operation["affects"] | undefined } {
+  return findOperation(op) ?? { affects: peerRequest(op).affects, access: "operate" };
+}
+
+/** Owners of the paste buffers that are changed or deleted: a person's copies have no recorded owner. */
+function bufferOwners(buffers: PasteBuffers, op: string, input: unknown): (Owner | null)[] {
+  const { buffer, new_name, delete: deletes, all } = parse(BufferSchema, input);
+  if (all === true) return buffers.list().map(({ name }) => buffers.ownerOf(name) ?? null);
+  const changes = op === "buffer.paste" ? deletes === true : op !== "buffer.set" || buffer !== undefined;
+  const named = [...(changes ? [buffer] : []), ...(new_name === undefined ? [] : [new_name])];
+  return named.map((name) => buffers.ownerOf(name)).filter((owner) => owner !== undefined);
+}
+
+/**
+ * The objects of a request in words: where it acts, and the buffers that it names. Not the text that the call itself
+ * contains.
+ */
+function aboutOf(parts: SessionParts, { op, input }: PeerRequest, id: string, isPane: boolean): string[] {
+  const { session, locals, arrangement, content } = parts;
+  const { windows, panes } = arrangement.state;
+  const isBuffers = op.startsWith("buffer.");
+  const buffers = isBuffers ? buffersIn(session.buffers, op, input) : [];
+  if (isBuffers && op !== "buffer.paste") return buffers;
+  const isLayout = /^(pane|popup|window|layout)\./.test(op);
+  if (!isPane && (affected(op).affects === "session" || !isLayout)) {
+    const all = Object.keys(panes).length;
+    return [`the whole session, with ${count(windows.length, "window")} and ${count(all, "pane")}`];
+  }
+  const local = locals.get(id);
+  const program = local === undefined ? null : foregroundName(local.pane.foreground);
+  const pane = `pane ${id}${program === null ? "" : `, which runs ${quoted(program)}`}`;
+  if (panes[id] === undefined) return [pane, ...buffers];
+  const window = windowWith(arrangement.state, id);
+  const inWindow = `window ${window.index} ${quoted(content.nameOf(window))}`;
+  const isWindow = op.startsWith("window.") || op.startsWith("layout.");
+  return [
+    isWindow ? `${inWindow}, with ${count(panesIn(window).length, "pane")}` : `${pane}, in ${inWindow}`,
+    ...buffers,
+  ];
+}
+
+/** What a permission given once depends on: it must be the same when the call begins. */
+function stateOf({ session, arrangement }: SessionParts, { op, input }: PeerRequest, pane: string): string {
+  const { state } = arrangement;
+  const buffers = op.startsWith("buffer.") ? buffersIn(session.buffers, op, input) : [];
+  const isIn = /^(pane|popup|window|layout)\./.test(op) && state.panes[pane] !== undefined;
+  const window = isIn ? windowWith(state, pane) : null;
+  const { affects } = affected(op);
+  const isOne = window === null || affects === "pane";
+  const panes = affects === "session" ? Object.keys(state.panes) : isOne ? [] : panesIn(window);
+  return JSON.stringify([pane, window?.id ?? null, panes.toSorted(), buffers]);
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
+
+/** The buffers that a request reads, changes or deletes; of a pasted one the whole text. */
+function buffersIn(buffers: PasteBuffers, op: string, input: unknown): string[] {
+  const { buffer, new_name, all } = parse(BufferSchema, input);
+  const listed = buffers.list();
+  if (all === true) return [`all ${count(listed.length, "paste buffer")}`];
+  const named = buffer ?? (op === "buffer.set" || op === "buffer.list" ? undefined : buffers.newestName);
+  return [named, new_name].flatMap((name) => {
+    const found = listed.find((each) => each.name === name);
+    if (found === undefined) return [];
+    const text = op === "buffer.paste" ? buffers.get(found.name).text : found.begins;
+    return [`buffer ${quoted(found.name)}, which contains ${visibleJson(text)}`];
+  });
+}
