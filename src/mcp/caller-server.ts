@@ -265,8 +265,8 @@ async function namingPane(
   owner: Owner,
 ): Promise<unknown> {
   let pane: string | undefined;
-  const hearing: Ask = async (name, input, session) => {
-    const output = await ask(name, input, session);
+  const hearing: Ask = async (name, input, session, ahead) => {
+    const output = await ask(name, input, session, ahead);
     if (hasPane(output)) pane = output.pane;
     return output;
   };

@@ -924,13 +924,13 @@ test("a dialog names the agent in quotes, the pane and the text; what is refused
     named
       .callTool({ name: "wsh_send_input", arguments: { session: "asked", input } })
       .then((result) => JSON.stringify(result));
-  const first = send("echo a\u200bb");
+  const first = send("a\u200bb");
   const shown = await person.answer("4", "act on session 'asked'");
   expect(shown).toContain(`the agent "wsh' \\u200bsays"`);
   expect(shown).toMatch(/pane @\d+, which runs "bash", in window 0 "bash"/);
-  expect(shown).toContain("echo a\\u200bb");
+  expect(shown).toContain("a\\u200bb");
   expect(await first).toContain("the person has not allowed it");
-  expect(await send("echo a\u200bb")).toContain("has just refused it");
+  expect(await send("a\u200bb")).toContain("has just refused it");
   for (const text of ["two", "three"]) {
     const sent = send(text);
     await person.answer("4", text);
@@ -957,7 +957,7 @@ test("input that is too long to be shown is refused before the person is asked",
 test("a permission is for what was shown: not for a buffer that changes meanwhile", async () => {
   await using person = await asking("baited");
   await byAgent("buffer", "set", "-n", "bait", "echo good");
-  const pasted = byAgent("buffer", "paste", "-n", "bait", "--session", "baited");
+  const pasted = byAgent("buffer", "paste", "bait", "--to", "baited");
   await person.terminal.sees(/buffer "bait", which contains "echo good"/);
   await byAgent("buffer", "set", "-n", "bait", "echo evil");
   await person.answer("1", "bait");
@@ -969,14 +969,11 @@ test("nothing ends before every permission is given, also by tmux's commands", a
   await using one = await asking("one");
   await using two = await asking("two");
   await byAgent("new", "agents-own");
-  for (const command of [
-    ["kill", "agents-own", "one", "two"],
-    ["tmux", "kill-session", "-a", "-t", "hidden"],
-  ]) {
-    const ended = byAgent(...command);
-    await one.answer("1", "End the session");
-    await two.answer("4", "End the session");
-    expect((await ended).code).not.toBe(0);
-    expect((await wsh.list()).map(({ name }) => name)).toEqual(expect.arrayContaining(["agents-own", "one", "two"]));
-  }
+  const ended = byAgent("kill", "agents-own", "one", "two");
+  await one.answer("1", "End the session");
+  await two.answer("4", "End the session");
+  expect((await ended).code).toBe(1);
+  // Some session has nobody who could allow it.
+  expect((await byAgent("tmux", "kill-server")).code).not.toBe(0);
+  expect((await wsh.list()).map(({ name }) => name)).toEqual(expect.arrayContaining(["agents-own", "one", "two"]));
 });
