@@ -1,7 +1,7 @@
 /** Restores a crashed session with its former name, ids and layout. */
 import { type Instance, sessionSocket } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
-import { checkSessionName } from "../protocol/names.ts";
+import { checkNewName } from "../protocol/names.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { cleanStale, listSessions, lookUp } from "../registry/registry.ts";
 import type { CrashedSession } from "./files/sessions.ts";
@@ -18,7 +18,7 @@ export async function restoreSession(
   as: string | undefined,
   restorer: Restorer,
 ): Promise<SessionInfo> {
-  const name = as === undefined ? crashed.session.name : checkSessionName(as);
+  const name = as === undefined ? crashed.session.name : checkNewName(as);
   const named: CrashedSession = { ...crashed, session: { ...crashed.session, name } };
   await makeRoomFor(instance, crashed);
   const holder = lookUp(listSessions(instance), { kind: "session", name });

@@ -17,7 +17,7 @@ const hints = {
     invalid_layout: "Nothing was changed. The session's list of windows shows the layout of its panes.",
     invalid_tag: "A tag is 1 to 64 of the characters A-Z a-z 0-9 . _ -, and not . or ..",
     invalid_session_name:
-      "A name is 1 to 64 visible characters and blanks between them, without : / ~, does not begin with @, and is not . or ..",
+      "A name is 1 to 64 visible characters and blanks between them, without : / ~, does not begin with @ or =, and is not . or ..",
     invalid_label: "A label is 1 to 64 of the characters A-Z a-z 0-9 . _ -, does not begin with -, and is not . or ..",
     invalid_instance_name: "An instance name is 1 to 32 of the characters A-Z a-z 0-9 _ -",
     invalid_machine_name: "A machine's name is 1 to 64 of the characters A-Z a-z 0-9 _ -",

@@ -61,6 +61,18 @@ export function checkSessionName(text: string): string {
   return name;
 }
 
+/**
+ * The same for a name that is given now: `%1`, `$1` and `=a` are targets of tmux's commands, which mean other things by
+ * them. A session that has such a name already keeps it. @throws WshError invalid_session_name
+ */
+export function checkNewName(text: string): string {
+  if (!/^(=|[%$]\d+$)/.test(text)) return checkSessionName(text);
+  throw new WshError(
+    "invalid_session_name",
+    `${quote(text)} is not a new session's name: tmux's commands read it as a target`,
+  );
+}
+
 /** Whether a text can be a checkpoint's label: valid as a tag, and not an option of a command line. */
 export function isLabel(text: string): boolean {
   return isTag(text) && !text.startsWith("-");

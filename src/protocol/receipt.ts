@@ -29,6 +29,8 @@ const PredicateSchema = v.strictObject({
   signal: v.nullable(v.string()),
   /** The writer of the command. */
   by: OwnerSchema,
+  /** The agent that put the line at the prompt, where `by` ran it. */
+  offered_by: v.optional(OwnerSchema),
   /** Whether the shell reported all of it in time, by marks that programs cannot forge. */
   verified: v.boolean(),
   warnings: v.optional(v.array(v.string())),

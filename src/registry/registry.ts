@@ -18,7 +18,15 @@ import { withDirectoryLock } from "../instance/lock.ts";
 import { checkRuntimeDir, type Instance, sessionSocket, tmuxPlaces } from "../instance/paths.ts";
 import { refused } from "../instance/system-refusal.ts";
 import { WshError } from "../protocol/errors.ts";
-import { checkSessionName, notFound, paneId, parseTarget, sessionId, type Target } from "../protocol/names.ts";
+import {
+  checkNewName,
+  checkSessionName,
+  notFound,
+  paneId,
+  parseTarget,
+  sessionId,
+  type Target,
+} from "../protocol/names.ts";
 import type { RecordedEvent } from "../protocol/recorded-events.ts";
 import {
   idsFile,
@@ -99,6 +107,7 @@ export async function renameSession(instance: Instance, id: number, given: strin
   await withDirectoryLock(instance.sessionsDir, () => {
     const { nameLinks, entry } = ownLinks(instance, id);
     if (entry.name === name) return;
+    checkNewName(name);
     linkName(instance, entry, name, entry.ended);
     for (const link of nameLinks) unlinkName(instance, link.file);
   });

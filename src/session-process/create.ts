@@ -28,7 +28,7 @@ import {
   wantsIntegration,
 } from "../pane/spawn-plan.ts";
 import type { PaneOptions } from "../pane/types.ts";
-import { checkSessionName, paneId } from "../protocol/names.ts";
+import { checkNewName, checkSessionName, paneId } from "../protocol/names.ts";
 import type { Owner } from "../protocol/owner.ts";
 import type { Size } from "../protocol/size.ts";
 import { VERSION } from "../protocol/version.ts";
@@ -280,8 +280,10 @@ function paneSettings(settings: Settings) {
 }
 
 /** @throws WshError invalid_session_name */
-function nameRule({ create, naming }: SessionSpec): NameRule {
-  if (typeof create.name === "string") return { kind: "exact", name: checkSessionName(create.name) };
+function nameRule({ create, naming, restored }: SessionSpec): NameRule {
+  // A restored session keeps the name that it had.
+  const check = restored === undefined ? checkNewName : checkSessionName;
+  if (typeof create.name === "string") return { kind: "exact", name: check(create.name) };
   if (create.name_prefix !== undefined) return { kind: "prefix", prefix: create.name_prefix };
   return { kind: naming };
 }

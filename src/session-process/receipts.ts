@@ -35,6 +35,7 @@ const TYPED = "the tree before a command is recorded only if exec sends it";
 
 interface SeenInput {
   readonly by: Owner;
+  readonly offeredBy: Owner | undefined;
   readonly before: Tree;
   after: Tree;
   output: Pick<Predicate, "output" | "no_output"> | null;
@@ -60,6 +61,8 @@ export class Witness implements Disposable {
   private readonly listener: Disposable;
   /** The command that exec is about to type. */
   private next: { readonly by: Owner; readonly before: Tree } | null = null;
+  /** The line that an agent has put at the prompt since the last command. */
+  private offer: { readonly line: string; readonly by: Owner } | null = null;
 
   constructor(private readonly port: WitnessPort) {
     const { log } = port.pane.commands;
@@ -84,6 +87,11 @@ export class Witness implements Disposable {
     return this.settled().then(async () => {
       this.next = { by, before: await this.tree(this.port.pane.commands.cwd(), this.port.pane.commands.child) };
     });
+  }
+
+  /** An agent has put a line at the prompt, which a person may run. */
+  offered(line: string, by: Owner): void {
+    this.offer = { line, by };
   }
 
   /** Resolves when all facts about ended commands are known. */
@@ -114,7 +122,10 @@ export class Witness implements Disposable {
     return seal(statement, secret, shown.id);
   }
 
-  private predicate(record: CommandRecord, { by, before, after, output }: SeenInput): Omit<Predicate, "session"> {
+  private predicate(
+    record: CommandRecord,
+    { by, offeredBy, before, after, output }: SeenInput,
+  ): Omit<Predicate, "session"> {
     const { command, cwd, state, started_at, ended_at, exit_code, signal, verified, warnings } = record;
     const digest = output ?? this.outputOf(record.id);
     const missing = [before, after].flatMap((tree) => ("missing" in tree ? [tree.missing] : []));
@@ -127,6 +138,7 @@ export class Witness implements Disposable {
       exit_code,
       signal,
       by,
+      ...defined({ offered_by: offeredBy }),
       verified,
       ...defined({ warnings }),
       ...digest,
@@ -141,12 +153,16 @@ export class Witness implements Disposable {
   private started(id: number): void {
     const { pane, settings } = this.port;
     const { sent } = pane.commands.log.origin(id) ?? { sent: null };
-    const { next } = this;
+    const { next, offer } = this;
     this.next = null;
+    this.offer = null;
     const isSent = sent !== null && next !== null;
     const missing = { missing: settings.receipt_trees ? TYPED : NOT_ON };
     const [by, before] = isSent ? [next.by, next.before] : [this.writer(), missing];
-    this.seen.set(id, { by, before, after: missing, output: null, settled: Promise.resolve() });
+    // A person may add to the line before running it.
+    const isOffered = !isSent && offer !== null && pane.commands.log.get(id)?.command?.includes(offer.line) === true;
+    const offeredBy = isOffered ? offer.by : undefined;
+    this.seen.set(id, { by, offeredBy, before, after: missing, output: null, settled: Promise.resolve() });
     for (const old of this.seen.keys()) {
       if (this.seen.size <= KEPT) break;
       this.seen.delete(old);

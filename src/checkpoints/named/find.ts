@@ -2,6 +2,7 @@
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isLabel, parseTarget, sessionId } from "../../protocol/names.ts";
+import { ownerText } from "../../protocol/owner.ts";
 import { type NamedFolder, namedFolders } from "../files/named.ts";
 import { type CrashedSession, isMeant, isOthers, readSession, type UnreadableSession } from "../files/sessions.ts";
 import { runningSession } from "./running.ts";
@@ -47,6 +48,26 @@ export function allNamed(
 }
 
 /**
+ * A name may have passed from one owner's session to another's: neither's checkpoint is taken for the other's.
+ * @throws WshError invalid_request naming both
+ */
+function requireOneOwner(fitting: readonly NamedCheckpoint[], target: string, label: string): void {
+  const ownerIn = ({ stored }: NamedCheckpoint): string =>
+    ownerText(stored.session.owner ?? { kind: "person", name: "" });
+  const [first, ...rest] = fitting;
+  const other = rest.find((each) => first !== undefined && ownerIn(each) !== ownerIn(first));
+  if (first === undefined || other === undefined) return;
+  const [one, two] = [first, other].map((each) => `${sessionId(each.folder.number)} of ${ownerIn(each)}`);
+  throw new WshError(
+    "invalid_request",
+    `checkpoint '${label}' of '${target}' may be that of session ${one} or ${two}`,
+    {
+      hint: "Name the session by its id.",
+    },
+  );
+}
+
+/**
  * The named checkpoint of the running session, else the last one saved under the session's name.
  * @throws WshError invalid_label, checkpoint_not_found, and why it cannot be read
  */
@@ -55,6 +76,7 @@ export function findNamed(instance: Instance, target: string, label: string): Na
   const { named, unreadable } = allNamed(instance, target);
   const number = runningSession(instance, target)?.number;
   const fitting = named.filter(({ folder }) => folder.label === label);
+  requireOneOwner(fitting, target, label);
   const own = fitting.filter(({ folder }) => folder.number === number);
   const candidates = (own.length > 0 ? own : fitting).sort((a, b) => a.stored.saved_at - b.stored.saved_at).at(-1);
   if (candidates !== undefined) return candidates;

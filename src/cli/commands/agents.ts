@@ -56,7 +56,8 @@ async function changeAllowed(
   json: boolean,
 ): Promise<void> {
   const { allowAgent, allowedAgents, forgetAgent } = await import("../../secrets/allowed-agents.ts");
-  if (allow !== undefined || forget !== undefined) await requirePerson(instance, "wsh agents --allow");
+  if (forget !== undefined) await requirePerson(instance, "wsh agents --forget");
+  if (allow !== undefined) await requirePerson(instance, "wsh agents --allow");
   if (forget !== undefined) {
     await forgetAgent(instance, forget);
     // Sessions end what the agent has open there.

@@ -124,7 +124,7 @@ class BridgeConnection implements WireEvents {
       this.wire.pause();
       void this.converse(caller, new Uint8Array(bytes.subarray(end + 1)));
     } catch (thrown) {
-      this.say({ error: WshError.from(thrown).toBody() });
+      this.say({ error: WshError.from(thrown).bodyAt("mcp") });
       this.end();
     }
   }

@@ -8,6 +8,8 @@ import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { cleanLine } from "../../pane/commands/line-offer.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { type ErrorCode, WshError } from "../../protocol/errors.ts";
+import { agentOfCaller, ownerOf } from "../../protocol/owner.ts";
+import { witnessOf } from "../receipts.ts";
 
 /** Longest wait for the end of the command that asked for a line at the next prompt, in ms. */
 const OFFER_MS = 10_000;
@@ -20,12 +22,14 @@ const reasons: Partial<Record<ErrorCode, string>> = {
 export async function offer(
   pane: Pane,
   { text, after_command }: ParsedInput<"prompt.offer">,
-  { notice }: Pick<HandlerContext, "notice">,
+  { notice, caller }: Pick<HandlerContext, "notice" | "caller">,
 ): Promise<OperationOutput<"prompt.offer">> {
   pane.requireRunning();
   const line = cleanLine(text);
   const waits = after_command && pane.commands.log.phase === "running";
   const offered = pane.commands.offer({ text: line, maxWaitMs: waits ? OFFER_MS : 0 });
+  if (agentOfCaller(caller) !== null)
+    void offered.then(() => witnessOf(pane)?.offered(line, ownerOf(caller))).catch(() => {});
   if (!waits) await offered;
   else {
     // The requesting command ends before it can get the result.

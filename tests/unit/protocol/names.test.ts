@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import {
   checkInstanceName,
+  checkNewName,
   checkSessionName,
   checkTag,
   decodeName,
@@ -113,4 +114,12 @@ test("every name is one file name, and every file name at most one name", () => 
   }
   for (const file of [" a", "%00", "%2F", "%", "%zz", "%{2F}", "%{110000}", "x".repeat(65), "dev~7"])
     expect(decodeName(file)).toBeNull();
+});
+
+test("a new session has no name that tmux's commands read as a target; an existing one may", () => {
+  for (const name of ["%1", "$3", "=a"]) {
+    expect(checkSessionName(name)).toBe(name);
+    expect(() => checkNewName(name)).toThrow("tmux's commands read it as a target");
+  }
+  expect(checkNewName("-x")).toBe("-x");
 });
