@@ -149,7 +149,7 @@ export function callerAt(server: McpServer, caller: McpCaller, context?: ServerC
 /** @param client the name that the client states */
 export function callerNamed(client: string | undefined, { id, connected, agent, via, only }: McpCaller): Caller {
   // It is shown to people, who must be able to read it.
-  const given = plain(client ?? "").trim();
+  const given = plain((client ?? "").replace(/\s+/g, " ").trim());
   const name = given === "" || isNameless(given) ? undefined : Array.from(given).slice(0, LONGEST_NAME).join("");
   return { kind: "mcp", id, connected, ...defined({ name, agent, via, only }) };
 }

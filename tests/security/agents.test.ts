@@ -253,6 +253,19 @@ test("of several targets nothing is done once one is refused", async () => {
   expect((await byAgent("kill", "own")).code).toBe(0);
 });
 
+test("nothing ends before every permission is given, also by tmux's commands", async () => {
+  await using one = await asking("one");
+  await using two = await asking("two");
+  await byAgent("new", "agents-own");
+  const ended = byAgent("kill", "agents-own", "one", "two");
+  await one.answer("1", "End the session");
+  await two.answer("4", "End the session");
+  expect((await ended).code).toBe(1);
+  // Some session has nobody who could allow it.
+  expect((await byAgent("tmux", "kill-server")).code).not.toBe(0);
+  expect((await wsh.list()).map(({ name }) => name)).toEqual(expect.arrayContaining(["agents-own", "one", "two"]));
+});
+
 test("the kernel identifies an agent by its process, whatever it claims", async () => {
   await wsh.ok("server", "--ensure");
   const { httpSocket } = wsh.instance;
@@ -691,7 +704,7 @@ test("sudo's password for an agent is asked of the person, again after a wrong o
     rows: 24,
     cols: 100,
   });
-  await terminal.sees(/claude has started it/);
+  await terminal.sees(/"claude" has started it/);
   const type = async (secret: string) => {
     await until("the dialog takes keys", async () => {
       terminal.type(secret);
@@ -963,17 +976,4 @@ test("a permission is for what was shown: not for a buffer that changes meanwhil
   await person.answer("1", "bait");
   expect((await pasted).error).toContain("has changed while the person was asked");
   expect(await person.terminal.text()).not.toContain("evil");
-});
-
-test("nothing ends before every permission is given, also by tmux's commands", async () => {
-  await using one = await asking("one");
-  await using two = await asking("two");
-  await byAgent("new", "agents-own");
-  const ended = byAgent("kill", "agents-own", "one", "two");
-  await one.answer("1", "End the session");
-  await two.answer("4", "End the session");
-  expect((await ended).code).toBe(1);
-  // Some session has nobody who could allow it.
-  expect((await byAgent("tmux", "kill-server")).code).not.toBe(0);
-  expect((await wsh.list()).map(({ name }) => name)).toEqual(expect.arrayContaining(["agents-own", "one", "two"]));
 });

@@ -146,7 +146,9 @@ function describe({ statement, key, faults }: Checked): string {
   if (statement === null) return `WRONG: ${faults.join("; ")}`;
   const { command, exit_code, by, offered_by, started_at, session } = statement.predicate;
   const typist =
-    offered_by === undefined ? `typed by ${ownerText(by)}` : `offered by ${ownerText(offered_by)}, run by ${ownerText(by)}`;
+    offered_by === undefined
+      ? `typed by ${ownerText(by)}`
+      : `offered by ${ownerText(offered_by)}, run by ${ownerText(by)}`;
   const what = `'${command ?? "?"}' ended with ${exit_code ?? "?"}, ${typist} at ${started_at} in ${session.name}`;
   return faults.length === 0 ? `good: ${what} (key ${key})` : `WRONG: ${faults.join("; ")} (${what})`;
 }
