@@ -4,7 +4,7 @@
  * known by their names as owners, so a new connection changes nothing; new names count together.
  */
 
-/** Time for which a refusal counts, in ms: the person has gone on with their work. */
+/** Time for which a refusal counts, in ms: the person works on. */
 const REFUSED_MS = 300_000;
 /** Refusals of one agent in that time after which it is not heard. */
 const MOST_OF_ONE = 3;
