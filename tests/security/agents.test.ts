@@ -254,14 +254,17 @@ test("of several targets nothing is done once one is refused", async () => {
 });
 
 test("nothing ends before every permission is given, also by tmux's commands", async () => {
-  await using one = await asking("one");
-  await using two = await asking("two");
   await byAgent("new", "agents-own");
-  const ended = byAgent("kill", "agents-own", "one", "two");
-  await one.answer("1", "End the session");
-  await two.answer("4", "End the session");
-  expect((await ended).code).toBe(1);
-  // Some session has nobody who could allow it.
+  {
+    await using one = await asking("one");
+    await using two = await asking("two");
+    const ended = byAgent("kill", "agents-own", "one", "two");
+    await one.answer("1", "End the session");
+    await two.answer("4", "End the session");
+    expect((await ended).code).toBe(1);
+  }
+  const isFree = async () => (await wsh.list()).every(({ attached }) => attached === 0);
+  await until("no terminal is attached, so that everything is refused at once", isFree);
   expect((await byAgent("tmux", "kill-server")).code).not.toBe(0);
   expect((await wsh.list()).map(({ name }) => name)).toEqual(expect.arrayContaining(["agents-own", "one", "two"]));
 });
