@@ -65,7 +65,7 @@ export interface AttachOptions {
   /** The end of standard input detaches, except with a command whose end is awaited. */
   readonly detachAtEof: boolean;
   /** Called once, when the first bytes were shown. */
-  readonly shown?: () => void;
+  readonly onShown?: () => void;
   /** With a separate active window, pane and zoom. */
   readonly independent?: boolean;
   readonly follow?: boolean;
@@ -105,7 +105,7 @@ class Client {
   private readonly context;
   private readonly probe = new Probe((answers) => this.learned(answers));
   private readonly copier: Copier | null;
-  private shown = false;
+  private hasShown = false;
   private opened = false;
   /** Bytes of the program's output since the session process last began to pass through. */
   private passedBytes = 0;
@@ -285,9 +285,9 @@ class Client {
         return;
     }
     if (this.terminal.output.pending > OUTPUT_LIMIT) this.connection.pause();
-    if (!this.shown) {
-      this.shown = true;
-      this.options.shown?.();
+    if (!this.hasShown) {
+      this.hasShown = true;
+      this.options.onShown?.();
     }
   }
 

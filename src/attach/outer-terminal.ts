@@ -56,7 +56,7 @@ export class OuterTerminal {
   private restored = false;
   private hasLeft = false;
   /** The terminal was restored for another process, which has it now. */
-  private given = false;
+  private isHandedOver = false;
   private knownSize: Size = sizeNow(FALLBACK_SIZE);
   /** Lasting changes by the session's programs, to be undone. */
   private readonly changes = new Set<LastingChange>();
@@ -124,7 +124,7 @@ export class OuterTerminal {
   /** Restores the terminal for the process that has it while this one is stopped. */
   async giveBack(): Promise<void> {
     await this.flushed();
-    this.given = true;
+    this.isHandedOver = true;
     this.putBack();
   }
 
@@ -136,8 +136,8 @@ export class OuterTerminal {
   takeAgain(): void {
     this.raw?.enter();
     this.knownSize = sizeNow(this.knownSize);
-    if (this.given && tty.isatty(1)) this.output.write(new TextEncoder().encode(this.opening()));
-    this.given = false;
+    if (this.isHandedOver && tty.isatty(1)) this.output.write(new TextEncoder().encode(this.opening()));
+    this.isHandedOver = false;
   }
 
   /** Reads until the input ends; not awaited by its caller. */

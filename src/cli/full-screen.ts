@@ -49,16 +49,16 @@ export function terminalSize(): { rows: number; cols: number } {
 export async function fullScreen<T>(view: FullScreen<T>): Promise<T | null> {
   const raw = rawMode(0);
   const { print } = view.screen ?? outputScreen;
-  const done = Promise.withResolvers<T | null>();
+  const result = Promise.withResolvers<T | null>();
   let keys = initialKeyState;
   let timer: Timer | null = null;
   const take = (decoded: ReturnType<typeof flushKeys>): void => {
     keys = decoded.state;
     // An error ends the view, so that the terminal is restored.
     try {
-      view.act(decoded.events, done.resolve);
+      view.act(decoded.events, result.resolve);
     } catch (error) {
-      done.reject(error);
+      result.reject(error);
     }
   };
   const continued = (): void => {
@@ -71,7 +71,7 @@ export async function fullScreen<T>(view: FullScreen<T>): Promise<T | null> {
     if (isWaiting(keys)) timer = setTimeout(() => take(flushKeys(keys)), ESCAPE_MS);
   };
   const resized = (): void => void view.draw();
-  const stop = (): void => done.resolve(null);
+  const stop = (): void => result.resolve(null);
   const signals = ["SIGTERM", "SIGHUP", "SIGINT"] as const;
   process.on("SIGWINCH", resized);
   process.on("SIGCONT", continued);
@@ -83,7 +83,7 @@ export async function fullScreen<T>(view: FullScreen<T>): Promise<T | null> {
   try {
     await print(view.enter);
     await view.draw();
-    return await done.promise;
+    return await result.promise;
   } finally {
     if (timer !== null) clearTimeout(timer);
     process.off("SIGWINCH", resized);

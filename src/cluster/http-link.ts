@@ -112,7 +112,7 @@ export class HttpLink implements Link, Carrying {
         signal: signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]),
       });
       const text = await readLimited(response);
-      this.heard();
+      this.noteAnswer();
       return text;
     } catch (thrown) {
       // Asked again, the machine would give the same answer.
@@ -145,7 +145,7 @@ export class HttpLink implements Link, Carrying {
       this.ask(base).then(
         () => {
           unanswered = 0;
-          this.heard();
+          this.noteAnswer();
         },
         () => {}, // counted as not answered
       );
@@ -239,7 +239,7 @@ export class HttpLink implements Link, Carrying {
       const hello = before === null ? null : await this.ask(before).catch(() => null);
       this.lastHello = hello ?? (await this.ask(await this.reopened()));
       this.trouble = null;
-      this.heard();
+      this.noteAnswer();
       return this.lastHello;
     } catch (thrown) {
       this.trouble = WshError.from(thrown);
@@ -292,7 +292,7 @@ export class HttpLink implements Link, Carrying {
     });
   }
 
-  private heard(): void {
+  private noteAnswer(): void {
     this.askedAt = null;
     this.trouble = null;
     this.answered = { at: Date.now(), tick: performance.now() };

@@ -42,14 +42,30 @@ export async function callOver<N extends OperationName>(
   link: Carrying,
   name: N,
   input: OperationInput<N>,
-  { session, caller, access: held, signal, request = { id: Bun.randomUUIDv7() }, deadline: own }: LinkCallOptions,
+  {
+    session,
+    caller,
+    access: callerAccess,
+    signal,
+    request = { id: Bun.randomUUIDv7() },
+    deadline: callerDeadline,
+  }: LinkCallOptions,
 ): Promise<OperationOutput<N>> {
   const { access } = getOperation(name);
-  const deadline = beginsUntil(name, input, own);
-  const { id, shown = id, firstAt } = request;
+  const deadline = beginsUntil(name, input, callerDeadline);
+  const { id, displayId = id, firstAt } = request;
   const isThere = (): Promise<boolean> => link.isThere();
-  const isOwn = own !== undefined;
-  const asked = { machine: link.machine, operation: name, id: shown, firstAt, deadline, isOwn, signal, isThere };
+  const isOwn = callerDeadline !== undefined;
+  const repeatedRequest = {
+    machine: link.machine,
+    operation: name,
+    id: displayId,
+    firstAt,
+    deadline,
+    isOwn,
+    signal,
+    isThere,
+  };
   const place = defined({ session });
   const sentTo = new Set<string>();
   const send = (sent: unknown, before: number | undefined): Promise<string> => {
@@ -58,14 +74,15 @@ export async function callOver<N extends OperationName>(
       ...(access === "observe" ? {} : { [REQUEST_HEADER]: id }),
       ...sentBefore(before, (time) => link.timeThere(time)),
     });
-    const body = JSON.stringify({ op: name, input: sent, caller: sentCaller(caller, held), ...place });
+    const body = JSON.stringify({ op: name, input: sent, caller: sentCaller(caller, callerAccess), ...place });
     return link.send(body, { operation: name, access, signal, sentTo, deadline, headers });
   };
   try {
-    if (access !== "observe") return readAnswer(asked, await untilAnswered(asked, (before) => send(input, before)));
+    if (access !== "observe")
+      return readAnswer(repeatedRequest, await untilAnswered(repeatedRequest, (before) => send(input, before)));
     const look = async (sent: unknown): Promise<OperationOutput<N>> => {
       const answer = send(sent, firstAt);
-      return readAnswer(asked, await (isWait(name) ? answer : whileThere(asked, answer)));
+      return readAnswer(repeatedRequest, await (isWait(name) ? answer : whileThere(repeatedRequest, answer)));
     };
     if (!isWait(name)) return await look(input);
     const waited = { operation: name, input, signal, isThere, ...(isOwn ? { deadline } : {}) };

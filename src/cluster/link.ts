@@ -28,7 +28,7 @@ export interface LinkCallOptions {
 export interface LinkRequest {
   readonly id: string;
   /** The request's name for the caller; absent: its id. */
-  readonly shown?: string | undefined;
+  readonly displayId?: string | undefined;
   /** Unix time in ms at which it was first sent; absent: now. */
   readonly firstAt?: number | undefined;
 }

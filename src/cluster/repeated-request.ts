@@ -42,25 +42,28 @@ export const passing: ReadonlySet<string> = new Set(["machine_unreachable", "loc
  * argument is the time of the first, as Unix time in ms
  * @throws WshError outcome_unknown, cancelled, and errors of `attempt`
  */
-export async function untilAnswered<T>(asked: RepeatedRequest, attempt: (firstAt?: number) => Promise<T>): Promise<T> {
-  const { signal, deadline } = asked;
-  const firstAt = asked.firstAt ?? Date.now();
+export async function untilAnswered<T>(
+  repeatedRequest: RepeatedRequest,
+  attempt: (firstAt?: number) => Promise<T>,
+): Promise<T> {
+  const { signal, deadline } = repeatedRequest;
+  const firstAt = repeatedRequest.firstAt ?? Date.now();
   // A request that was sent earlier may have been executed, even if nothing can be sent now.
-  let lostAt = asked.firstAt === undefined ? null : Date.now();
-  let before = asked.firstAt;
+  let lostAt = repeatedRequest.firstAt === undefined ? null : Date.now();
+  let before = repeatedRequest.firstAt;
   for (;;) {
     try {
-      return await whileThere(asked, attempt(before));
+      return await whileThere(repeatedRequest, attempt(before));
     } catch (thrown) {
       if (signal?.aborted === true) throw new WshError("cancelled", "the caller ended the request");
       const { code } = WshError.from(thrown);
       // A server that ends drops requests that it has passed on.
       if (thrown instanceof ConnectionLost || code === "server_unavailable") lostAt ??= Date.now();
       else if (lostAt === null) throw thrown;
-      else if (code === "session_not_found") throw outcomeUnknown(asked, "its session is gone");
+      else if (code === "session_not_found") throw outcomeUnknown(repeatedRequest, "its session is gone");
       else if (!passing.has(code)) throw thrown;
-      const patientUntil = asked.isOwn === true ? deadline : Math.max(deadline, lostAt + intervals.peerAgain);
-      if (Date.now() > patientUntil) throw outcomeUnknown(asked, "it does not answer");
+      const patientUntil = repeatedRequest.isOwn === true ? deadline : Math.max(deadline, lostAt + intervals.peerAgain);
+      if (Date.now() > patientUntil) throw outcomeUnknown(repeatedRequest, "it does not answer");
     }
     before = firstAt;
     await pause(RETRY_MS, signal);

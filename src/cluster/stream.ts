@@ -148,7 +148,7 @@ class LinkStream implements Carrier {
     }
     const note = parsed.output;
     if ("credit" in note) {
-      this.sending.given(note.credit);
+      this.sending.grant(note.credit);
       this.events.drain();
     } else if ("open" in note) {
       if (this.isOpen) return;

@@ -165,7 +165,7 @@ export class SessionServer implements PeerHandler {
     const agent = { kind: "agent", name: peer.agent } as const;
     return served.permission.allowance(peer.agent).then((isAllowed) => {
       this.watchers.conceal(peer, agent, isAllowed);
-      return { ...hello, info: this.watchers.seen(peer, session.info()) };
+      return { ...hello, info: this.watchers.visibleInfo(peer, session.info()) };
     });
   }
 
@@ -276,7 +276,7 @@ export class SessionServer implements PeerHandler {
   private watch(peer: Peer): object {
     if (this.feed === null) return {};
     const { info, listing } = this.feed.answer();
-    return { ...this.watchers.seen(peer, info), listing };
+    return { ...this.watchers.visibleInfo(peer, info), listing };
   }
 
   private shownIn({ name }: Session): v.InferOutput<typeof ShownInSchema> {

@@ -28,7 +28,7 @@ export class Watchers {
     this.agents.set(peer, { owner, isAllowed });
   }
 
-  seen(peer: Peer, info: SessionInfo): SessionInfo {
+  visibleInfo(peer: Peer, info: SessionInfo): SessionInfo {
     const agent = this.agents.get(peer);
     return asSeenBy(info, agent === undefined || agent.isAllowed() ? null : agent.owner);
   }
@@ -37,7 +37,7 @@ export class Watchers {
   tell(event: { readonly info?: SessionInfo; readonly [field: string]: unknown }): void {
     for (const peer of this.peers) {
       const info = this.agents.has(peer) ? (event.info ?? this.info()) : undefined;
-      const seen = info === undefined ? undefined : this.seen(peer, info);
+      const seen = info === undefined ? undefined : this.visibleInfo(peer, info);
       peer.send(messageTypes.event, seen === info ? event : { event: "info", info: seen });
     }
   }

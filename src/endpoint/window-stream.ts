@@ -36,7 +36,7 @@ export class WindowStream implements PeerStream {
   private timer: Timer | null = null;
   private lastFrame = Number.NEGATIVE_INFINITY;
   /** The picture's shape, and its rows, as composed and as sent. */
-  private sent: { readonly key: string; readonly lines: Grid["lines"]; readonly texts: readonly string[] } | null =
+  private lastSent: { readonly key: string; readonly lines: Grid["lines"]; readonly texts: readonly string[] } | null =
     null;
   private sentPlaces = "";
 
@@ -166,7 +166,7 @@ export class WindowStream implements PeerStream {
       cols,
       panes.map((pane) => [pane.id, pane.row, pane.col, pane.rows, pane.cols]),
     ]);
-    const before = this.sent?.key === key ? this.sent : null;
+    const before = this.lastSent?.key === key ? this.lastSent : null;
     const texts: string[] = [];
     const news = lines.flatMap((row, index) => {
       const was = before?.texts[index];
@@ -176,7 +176,7 @@ export class WindowStream implements PeerStream {
       texts.push(text ?? "");
       return line === null || text === was ? [] : [{ index, line }];
     });
-    this.sent = { key, lines, texts };
+    this.lastSent = { key, lines, texts };
     const rest = {
       cursor: { row: cursor.row, col: cursor.col, visible: cursor.visible },
       title: shown.title,

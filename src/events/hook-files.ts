@@ -88,10 +88,10 @@ export class HookFiles {
    * A job that a process has begun, and when, in ms of Unix time: renaming was the file's last change. Null: the job
    * does not exist.
    */
-  begun(job: string, pid: number): { readonly job: HookJob; readonly at: number } | null {
+  begun(job: string, pid: number): { readonly job: HookJob; readonly begunAt: number } | null {
     const path = this.path(`${job}.${pid}`);
     try {
-      return { job: v.parse(JobSchema, JSON.parse(fs.readFileSync(path, "utf8"))), at: fs.statSync(path).ctimeMs };
+      return { job: v.parse(JobSchema, JSON.parse(fs.readFileSync(path, "utf8"))), begunAt: fs.statSync(path).ctimeMs };
     } catch {
       return null;
     }

@@ -127,7 +127,7 @@ function takeBatch<S extends ImportSource>(
         const taker: Taker = {
           record: (record) => batch.push(record),
           ended: (begun) => ended.run(id, begun),
-          named: (session, name, at) => writer.named(session, name, idAt(at)),
+          recordName: (session, name, at) => writer.recordName(session, name, idAt(at)),
         };
         attempt(source, failures, () => {
           const before = batch.length;

@@ -25,7 +25,7 @@ export interface Taker {
   record(record: HistoryRecord): void;
   /** The end of a command whose start was not read here. */
   ended(begun: number): void;
-  named(id: string, name: string, at: number): void;
+  recordName(id: string, name: string, at: number): void;
 }
 
 /** Position of the line of a command that has begun and not ended. */
@@ -117,7 +117,7 @@ export class JournalReader {
     const record = lines.read(text);
     if (record === null) {
       const named = readNamed(text);
-      if (named !== null) taker.named(named.id, named.name, named.at);
+      if (named !== null) taker.recordName(named.id, named.name, named.at);
       return;
     }
     if (lines.begun > 0) end(lines.begun);

@@ -84,7 +84,7 @@ export class Journal {
   }
 
   /** The session was renamed: its commands are found by the new name too. Writes nothing to an unused journal. */
-  named(id: string, name: string, at: number): void {
+  recordName(id: string, name: string, at: number): void {
     if (this.isUsed) this.write(writeNamed(id, name, at));
   }
 

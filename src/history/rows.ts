@@ -38,7 +38,7 @@ export class RowWriter {
   private readonly origins = new Map<string, number>();
   private latestOrigin: { readonly of: Origin; readonly id: number } | null = null;
   /** First id of a time, and the next free one after those used by this writer, for several commands at once. */
-  private readonly taken = new Map<number, number>();
+  private readonly nextIds = new Map<number, number>();
 
   constructor(private readonly db: Database) {
     this.insert = db.query(
@@ -61,12 +61,12 @@ export class RowWriter {
     const directory = cwd === null ? null : (this.directories.get(cwd) ?? this.directory(cwd));
     const row: Indexed = { directory, origin: this.origin(record), by, exit_code, signal, duration_ms };
     const first = idAt(record.started_at ?? at);
-    let id = this.taken.get(first) ?? first;
+    let id = this.nextIds.get(first) ?? first;
     // Another command began in the same millisecond; in some imported files, thousands in one second.
     while (!this.put(id, record, row, from)) id++;
-    if (id > first) this.taken.set(first, id + 1);
+    if (id > first) this.nextIds.set(first, id + 1);
     this.index.run(id, command, facetsOf(row));
-    if (session_id !== null && session !== null) this.named(session_id, session, id);
+    if (session_id !== null && session !== null) this.recordName(session_id, session, id);
     if (record.output !== null) this.print.run(id, record.output);
   }
 
@@ -95,7 +95,7 @@ export class RowWriter {
   }
 
   /** @param command id of a command under that name, or of its time */
-  named(id: string, name: string, command: number): void {
+  recordName(id: string, name: string, command: number): void {
     let known = this.latest;
     if (known === null || known.id !== id || known.name !== name) {
       const key = `${id} ${name}`;

@@ -49,10 +49,10 @@ const MAX_FACETS = 500;
 /** Returns one more than the limit if there are more. */
 export function searchHistory(db: Database, search: HistorySearch): FoundCommand[] {
   // One view of the database: index queries depend on the words in it.
-  return db.transaction(() => found(db, search)).deferred();
+  return db.transaction(() => findCommands(db, search)).deferred();
 }
 
-function found(db: Database, search: HistorySearch): FoundCommand[] {
+function findCommands(db: Database, search: HistorySearch): FoundCommand[] {
   const { words, rest } = splitWords(search.words ?? "");
   const match = facets(search).map((facet) => `facets : ${facet}`);
   const terms = words.length > 0 ? new Terms(db) : null;

@@ -52,12 +52,12 @@ function alternativeOf(schema: v.GenericSchema, input: unknown): v.GenericSchema
 
 /** One sentence per field; after the first few, the number of others. Safe to print: names are the caller's text. */
 export function unknownFieldWarnings(fields: readonly string[]): string[] {
-  const named = fields.slice(0, MAX_NAMED).map((field) => `unknown field '${shown(field)}' was ignored`);
+  const named = fields.slice(0, MAX_NAMED).map((field) => `unknown field '${printable(field)}' was ignored`);
   return fields.length > MAX_NAMED ? [...named, `and ${fields.length - MAX_NAMED} more`] : named;
 }
 
 /** Returns printable ASCII, so that it is valid in a header. */
-function shown(name: string): string {
+function printable(name: string): string {
   const cut = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
   return cut.replace(/[^\x20-\x7e]/g, (character) => (character === "…" ? "..." : "?"));
 }

@@ -35,7 +35,7 @@ export class CookedLine {
   }
 
   /** Records sent input. */
-  sent(bytes: Uint8Array): void {
+  noteSent(bytes: Uint8Array): void {
     if (this.flags()?.canonical !== true) {
       this.open = 0;
       return;

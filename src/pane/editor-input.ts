@@ -34,7 +34,7 @@ export class EditorInput {
   private untouched = true;
   private lineOpen = false;
   private entered = false;
-  private at = Number.NEGATIVE_INFINITY;
+  private lastInputAt = Number.NEGATIVE_INFINITY;
 
   /** Whether a paste has started, its end was not written, and the editor has not dropped it. */
   get isPasting(): boolean {
@@ -58,7 +58,7 @@ export class EditorInput {
 
   /** Time since the last input in ms. */
   get quietMs(): number {
-    return performance.now() - this.at;
+    return performance.now() - this.lastInputAt;
   }
 
   isHalfKey(shell: keyof typeof halfKeys): boolean {
@@ -68,7 +68,7 @@ export class EditorInput {
   /** Runs per input. */
   typed(bytes: Uint8Array): void {
     this.untouched = false;
-    this.at = performance.now();
+    this.lastInputAt = performance.now();
     const text = this.tail + Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
     this.tail = text.slice(-TAIL_CHARS);
     this.noteLine(text.slice(-bytes.length));

@@ -16,12 +16,12 @@ interface TargetParts {
   readonly options: Pick<PaneOptions, "shell">;
   readonly activity: Activity;
   /** Input is sent for an API. */
-  sent(): void;
+  noteSent(): void;
   /** Both work on the target. */
   commands(): Commands;
 }
 
-export function execTargetOf({ program, terminal, options, activity, sent, commands }: TargetParts): ExecTarget {
+export function execTargetOf({ program, terminal, options, activity, noteSent, commands }: TargetParts): ExecTarget {
   const { kind, integration } = options.shell;
   const started = integration.active ? kind : "other";
   const present = (): ShellKind => {
@@ -50,7 +50,7 @@ export function execTargetOf({ program, terminal, options, activity, sent, comma
       return terminal.modes.bracketedPaste;
     },
     write: async (bytes) => {
-      sent();
+      noteSent();
       await program.send(bytes);
       activity.record();
     },
@@ -65,7 +65,7 @@ export function execTargetOf({ program, terminal, options, activity, sent, comma
       return program.signal("SIGKILL", "job");
     },
     hold: () => {
-      sent();
+      noteSent();
       const hold = program.input.hold();
       return {
         write: (bytes) => {

@@ -241,7 +241,7 @@ export class Pane {
     this.sentAt = this.clock.now();
     this.agent.input(bytes);
     this.commands.typing(bytes);
-    cookedLine.sent(bytes);
+    cookedLine.noteSent(bytes);
     await this.program.send(bytes);
     this.activity.record();
   }
@@ -364,7 +364,14 @@ export class Pane {
     const sent = (): void => {
       this.sentAt = this.clock.now();
     };
-    const target = execTargetOf({ program, terminal, options, activity, sent, commands: () => this.commands });
+    const target = execTargetOf({
+      program,
+      terminal,
+      options,
+      activity,
+      noteSent: sent,
+      commands: () => this.commands,
+    });
     const shellFile = options.shell.integration.active ? options.spawn.file : null;
     const { readFacts } = options;
     const observed: CommandsPort["observed"] = (facts, state) => this.agent.observed(facts, state);

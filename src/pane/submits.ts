@@ -46,11 +46,11 @@ export class Submits {
     }
     const typed = this.last.then(async () => {
       await write(text);
-      await this.taken();
+      await this.untilTaken();
       await write(enter);
     });
     // Later input is not read together with this Enter.
-    this.last = typed.then(() => this.taken()).catch(() => {});
+    this.last = typed.then(() => this.untilTaken()).catch(() => {});
     return await typed;
   }
 
@@ -59,7 +59,7 @@ export class Submits {
     return this.port.flags()?.canonical !== false;
   }
 
-  private async taken(): Promise<void> {
+  private async untilTaken(): Promise<void> {
     const { clock } = this.port;
     const until = clock.now() + READ_MS;
     while ((this.port.unread() ?? 0) > 0 && clock.now() < until) await this.pause(POLL_MS);

@@ -41,10 +41,10 @@ const product = {
 
 export type Intervals = Readonly<typeof product>;
 
-export const intervals: Intervals = { ...product, ...given(process.env.WSH_TEST_INTERVALS) };
+export const intervals: Intervals = { ...product, ...shorterIntervals(process.env.WSH_TEST_INTERVALS) };
 
 /** The known intervals that are shorter than the default: no variable can make wsh slower. */
-function given(text: string | undefined): Partial<Intervals> {
+function shorterIntervals(text: string | undefined): Partial<Intervals> {
   if (text === undefined) return {};
   const found: unknown = JSON.parse(text);
   if (typeof found !== "object" || found === null) return {};

@@ -115,7 +115,7 @@ function ownerOf(
   }
   const holder = knownProcesses.holderOf(ids, tree);
   if (holder !== null) {
-    const { stat, held, isOwn } = holder;
+    const { stat, sockets: held, isOwn } = holder;
     const owner = { pid: stat.pid, name: stat.name, addresses: addressesOf(sockets, held) };
     return { kind: isOwn || anyOwner ? "own" : "other", owner };
   }
@@ -139,13 +139,13 @@ interface Tree {
 interface PortHolder {
   readonly stat: Stat;
   /** The sockets that it holds open. */
-  readonly held: ReadonlySet<string>;
+  readonly sockets: ReadonlySet<string>;
   readonly isOwn: boolean;
 }
 
 /** The processes of one program during a wait: members once seen still belong to it after losing their parent. */
 export class KnownProcesses {
-  private readonly seen = new Map<number, number>();
+  private readonly startTimes = new Map<number, number>();
   /** The holder of the sockets at the last check, found by a scan of all processes. */
   private holder: { readonly of: string; readonly pid: number; readonly started: number } | null = null;
 
@@ -160,7 +160,7 @@ export class KnownProcesses {
     const namespaces = new Map<string, number>();
     const unseen: Stat[] = [];
     for (const stat of members) {
-      this.seen.set(stat.pid, stat.started);
+      this.startTimes.set(stat.pid, stat.started);
       const namespace = listeners.network(stat.pid);
       if (namespace !== null && !namespaces.has(namespace)) namespaces.set(namespace, stat.pid);
       // A member that ended meanwhile hides nothing.
@@ -172,7 +172,7 @@ export class KnownProcesses {
   }
 
   private members(listeners: Listeners): readonly Stat[] {
-    const { anchor, seen } = this;
+    const { anchor, startTimes } = this;
     const root = anchor.pid === null ? null : platform().processes.stat(anchor.pid);
     const members: Stat[] = root === null ? [] : [root];
     for (const child of root === null ? [] : listeners.children(root.pid)) {
@@ -193,10 +193,10 @@ export class KnownProcesses {
     };
     descend(1);
     const found = members.length;
-    for (const [pid, started] of seen) {
+    for (const [pid, started] of startTimes) {
       if (listed.has(pid)) continue;
       if (platform().processes.stat(pid)?.started === started) add(pid);
-      else seen.delete(pid);
+      else startTimes.delete(pid);
     }
     descend(found);
     return members;
@@ -222,7 +222,7 @@ export class KnownProcesses {
   private holding(pid: number, ids: ReadonlySet<string>, tree: Tree): PortHolder | null {
     const held = heldBy(pid, ids);
     const stat = held === null || held.size === 0 ? null : platform().processes.stat(pid);
-    return stat === null || held === null ? null : { stat, held, isOwn: this.isOf(stat, tree) };
+    return stat === null || held === null ? null : { stat, sockets: held, isOwn: this.isOf(stat, tree) };
   }
 
   /** Whether the program started a process that does not descend from it. */
@@ -264,7 +264,7 @@ function addressesOf(sockets: readonly ListeningSocket[], held: ReadonlySet<stri
 
 /** The sockets that a process holds; null when it may not be read. */
 function heldBy(pid: number, ids: ReadonlySet<string>): ReadonlySet<string> | null {
-  return platform().listeners?.held(pid, ids) ?? null;
+  return platform().listeners?.heldSockets(pid, ids) ?? null;
 }
 
 /** The part of a session's environment that its programs inherit from any parent. */

@@ -161,7 +161,7 @@ export interface Listeners {
   /** User of the TCP socket with this local address and port; null: missing or hidden. */
   userOf(address: string, port: number): number | null;
   /** The given sockets that a process holds; null when unreadable. */
-  held(pid: number, ids: ReadonlySet<string>): ReadonlySet<string> | null;
+  heldSockets(pid: number, ids: ReadonlySet<string>): ReadonlySet<string> | null;
 }
 
 export interface Platform {

@@ -107,11 +107,11 @@ type AnswerCondition = v.InferOutput<typeof AnswerConditionSchema>;
 /** The conditions on the program, and the ids of the questions whose end is awaited. */
 export function splitConditions<T extends string | { readonly type: string }>(
   anyOf: readonly (T | AnswerCondition)[],
-): { readonly program: readonly Exclude<T, AnswerCondition>[]; readonly asked: readonly string[] } {
+): { readonly program: readonly Exclude<T, AnswerCondition>[]; readonly askIds: readonly string[] } {
   const isAnswer = (each: T | AnswerCondition): each is AnswerCondition =>
     typeof each === "object" && each.type === "answer";
   const program = anyOf.filter((each): each is Exclude<T, AnswerCondition> => !isAnswer(each));
-  return { program, asked: anyOf.filter(isAnswer).map(({ ask_id }) => ask_id) };
+  return { program, askIds: anyOf.filter(isAnswer).map(({ ask_id }) => ask_id) };
 }
 
 const DecidedBySchema = v.picklist([

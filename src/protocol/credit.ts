@@ -20,14 +20,14 @@ export class SendCredit {
   }
 
   /** The receiver permits more bytes, never more than a whole credit at once. */
-  given(bytes: number): void {
+  grant(bytes: number): void {
     this.remaining = Math.min(LINK_CREDIT_BYTES, this.remaining + bytes);
   }
 }
 
 /** Credit that the receiver has used and not returned. */
 export class ReceiveCredit {
-  private taken = 0;
+  private usedBytes = 0;
   private outstanding = LINK_CREDIT_BYTES;
 
   /** @returns whether the sender was permitted to send that many */
@@ -38,10 +38,10 @@ export class ReceiveCredit {
 
   /** @returns the credit to send now; 0: none yet */
   used(bytes: number): number {
-    this.taken += bytes;
-    if (this.taken < GIVE_BACK_BYTES) return 0;
-    const given = this.taken;
-    this.taken = 0;
+    this.usedBytes += bytes;
+    if (this.usedBytes < GIVE_BACK_BYTES) return 0;
+    const given = this.usedBytes;
+    this.usedBytes = 0;
     this.outstanding += given;
     return given;
   }

@@ -117,7 +117,7 @@ const PositionSchema = v.picklist(["top", "bottom"]);
 export type PanelPosition = v.InferOutput<typeof PositionSchema>;
 
 /** Drops null and undefined keys. The cast states this; no type can express it. */
-function given<T extends object>(input: T): Given<T> {
+function withoutAbsent<T extends object>(input: T): Given<T> {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value != null)) as Given<T>;
 }
 type Given<T> = {
@@ -143,13 +143,13 @@ const drawnEntries = {
 
 export const CreateOverlaySchema = v.pipe(
   v.object({ x: U16Schema, y: U16Schema, width: U16Schema, height: U16Schema, spans: SpansSchema, ...drawnEntries }),
-  v.transform(given),
+  v.transform(withoutAbsent),
 );
 export type CreateOverlay = v.InferOutput<typeof CreateOverlaySchema>;
 
 export const CreatePanelSchema = v.pipe(
   v.object({ position: PositionSchema, height: U16Schema, spans: v.nullish(SpansSchema), ...drawnEntries }),
-  v.transform(given),
+  v.transform(withoutAbsent),
 );
 export type CreatePanel = v.InferOutput<typeof CreatePanelSchema>;
 
@@ -165,7 +165,7 @@ export const PatchOverlaySchema = v.pipe(
     spans: v.nullish(SpansSchema),
     ...drawnEntries,
   }),
-  v.transform(given),
+  v.transform(withoutAbsent),
 );
 export type PatchOverlay = v.InferOutput<typeof PatchOverlaySchema>;
 
@@ -185,7 +185,7 @@ export const PatchPanelSchema = v.pipe(
     spans: v.nullish(SpansSchema),
     ...drawnEntries,
   }),
-  v.transform(given),
+  v.transform(withoutAbsent),
 );
 export type PatchPanel = v.InferOutput<typeof PatchPanelSchema>;
 
@@ -199,7 +199,7 @@ export const BatchUpdateSchema = v.pipe(
     spans: v.nullish(SpansSchema),
     writes: v.nullish(v.array(RegionWriteSchema)),
   }),
-  v.transform(given),
+  v.transform(withoutAbsent),
 );
 
 export type ScreenMode = "normal" | "alt";

@@ -157,7 +157,7 @@ export class Master {
    * Available output, when another thread reads the same terminal: it may take it between a poll and a read, which
    * would then wait. Its own read may fail with EAGAIN meanwhile. @returns null without output
    */
-  left(): Uint8Array | null {
+  readRemaining(): Uint8Array | null {
     if (this.#closed) return null;
     libc().fcntl(this.fd, F_SETFL, constants.O_NONBLOCK);
     const length = libc().read(this.fd, this.#answer, ANSWER_BYTES);

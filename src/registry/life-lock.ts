@@ -74,7 +74,7 @@ function makeLock(path: string, link: string): LifeLock {
     const lock = tryFlock(fd);
     if (lock.kind !== "taken") throw lock.kind === "refused" ? lock.error : new Error("another process has locked it");
     pointTo(link, path);
-    return held(path, link, fd);
+    return lifeLock(path, link, fd);
   } catch (thrown) {
     fs.closeSync(fd);
     fs.rmSync(path, { force: true });
@@ -82,7 +82,7 @@ function makeLock(path: string, link: string): LifeLock {
   }
 }
 
-function held(path: string, link: string, open: number): LifeLock {
+function lifeLock(path: string, link: string, open: number): LifeLock {
   let fd: number | null = open;
   const close = (): void => {
     if (fd !== null) fs.closeSync(fd);

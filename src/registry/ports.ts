@@ -30,7 +30,7 @@ export function listPorts(instance: Instance, { port: wanted, all, only }: Ports
   const found = new Map<string, PortHolder>();
   const entries = listSessions(instance);
   for (const pid of left.size === 0 ? [] : listeners.all()) {
-    for (const id of listeners.held(pid, new Set(left.keys())) ?? []) {
+    for (const id of listeners.heldSockets(pid, new Set(left.keys())) ?? []) {
       const socket = left.get(id);
       if (socket === undefined) continue;
       const place = placeOf(instance, entries, listeners.environment(pid));

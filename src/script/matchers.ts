@@ -42,10 +42,10 @@ export interface TerminalMatchers {
 /** @param update whether to overwrite snapshots that differ */
 export function matchers(update: boolean): (terminal: Terminal) => TerminalMatchers {
   return (terminal) => {
-    const own: TerminalMatchers = {
+    const terminalMatchers: TerminalMatchers = {
       async toShow(what, options) {
         await terminal.holding(
-          own.toShow,
+          terminalMatchers.toShow,
           `toShow(${written(what)})`,
           (screen) => screen.find(what) !== null,
           options,
@@ -55,16 +55,21 @@ export function matchers(update: boolean): (terminal: Terminal) => TerminalMatch
       async toHaveExited(code, options) {
         const { exit_code, signal } = await terminal.ended(options);
         if (code === undefined || exit_code === code) return;
-        throw from(own.toHaveExited, `it ended with ${signal ?? exit_code ?? "an unknown code"}, not with ${code}`);
+        throw from(
+          terminalMatchers.toHaveExited,
+          `it ended with ${signal ?? exit_code ?? "an unknown code"}, not with ${code}`,
+        );
       },
       async toMatchScreen(name, { timeout } = {}) {
-        const it = running.get(terminal);
-        if (it === undefined) throw from(own.toMatchScreen, "a snapshot belongs to a test's own terminal");
-        it.snapshots++;
-        const named = slug(`${it.name}-${name ?? it.snapshots}-${it.project}`);
-        const stem = join(dirname(it.file), "__terminals__", `${basename(it.file)}-${named}`);
+        const runningTest = running.get(terminal);
+        if (runningTest === undefined)
+          throw from(terminalMatchers.toMatchScreen, "a snapshot belongs to a test's own terminal");
+        runningTest.snapshots++;
+        const snapshotName = slug(`${runningTest.name}-${name ?? runningTest.snapshots}-${runningTest.project}`);
+        const stem = join(dirname(runningTest.file), "__terminals__", `${basename(runningTest.file)}-${snapshotName}`);
         const expected = fs.existsSync(`${stem}.txt`) ? fs.readFileSync(`${stem}.txt`, "utf8") : null;
-        if (expected === null && process.env.CI && !update) throw from(own.toMatchScreen, `there is no ${stem}.txt`);
+        if (expected === null && process.env.CI && !update)
+          throw from(terminalMatchers.toMatchScreen, `there is no ${stem}.txt`);
         if (expected === null || update) return write(terminal, stem);
         let now = "";
         const isSame = await terminal
@@ -80,18 +85,18 @@ export function matchers(update: boolean): (terminal: Terminal) => TerminalMatch
           .catch(() => false);
         if (isSame) return;
         throw from(
-          own.toMatchScreen,
+          terminalMatchers.toMatchScreen,
           `the screen differs from ${stem}.txt (--update writes it):\n${differing(expected, now)}`,
         );
       },
       not: {
         async toShow(what, options) {
           const text = `not.toShow(${written(what)})`;
-          await terminal.holding(own.not.toShow, text, (screen) => screen.find(what) === null, options);
+          await terminal.holding(terminalMatchers.not.toShow, text, (screen) => screen.find(what) === null, options);
         },
       },
     };
-    return own;
+    return terminalMatchers;
   };
 }
 

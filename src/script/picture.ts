@@ -38,7 +38,7 @@ interface Drawn {
   readonly css: string;
 }
 
-function drawn({ fg, bg, bold, faint, italic, underline, strikethrough, inverse }: SpanStyle): Drawn {
+function resolveStyle({ fg, bg, bold, faint, italic, underline, strikethrough, inverse }: SpanStyle): Drawn {
   const [color, background] = [
     fg === undefined ? FOREGROUND : cssColor(fg),
     bg === undefined ? BACKGROUND : cssColor(bg),
@@ -58,7 +58,7 @@ export function asHtml(screen: Screen): string {
   const rows = screen.styles.map((spans) =>
     spans
       .map(({ text, ...style }) => {
-        const { color, background, css } = drawn(style);
+        const { color, background, css } = resolveStyle(style);
         return `<span style="color:${color};background:${background};${css}">${escaped(text)}</span>`;
       })
       .join(""),
@@ -73,7 +73,7 @@ export function asSvg(screen: Screen): string {
   for (const [row, spans] of screen.styles.entries()) {
     let col = 0;
     for (const { text, ...style } of spans) {
-      const { color, background, css } = drawn(style);
+      const { color, background, css } = resolveStyle(style);
       const [x, y, length] = [col * CELL.width, row * CELL.height, cells(text) * CELL.width];
       if (background !== BACKGROUND) {
         parts.push(

@@ -41,12 +41,12 @@ const trace =
   orders.kind === "script" && orders.trace === undefined
     ? null
     : new Trace(async (...given) => (await connected()).subscribe(...given));
-const shown = orders.beside === undefined ? null : besides(call, orders.beside);
+const besidePanes = orders.beside === undefined ? null : besides(call, orders.beside);
 const wsh = language(call, {
-  made: { cwd: process.cwd() },
+  openDefaults: { cwd: process.cwd() },
   doubt: (text) => console.error(`warning: ${text}`),
   ...(trace === null ? {} : { watch: trace.watch }),
-  ...(shown === null ? {} : { opened: shown.opened }),
+  ...(besidePanes === null ? {} : { opened: besidePanes.opened }),
 });
 const { open, sessions } = wsh;
 const exported = { default: wsh, wsh, open, sessions, TerminalFailure };
@@ -122,7 +122,7 @@ async function runScript({ file, code, args, trace: traceFile }: ScriptOrders): 
       isTraced = false;
       console.error(untraced(thrown));
     });
-  await shown?.close();
+  await besidePanes?.close();
   await wsh.closeAll().catch(({ message }) => console.error(`${message}: end with wsh kill NAME`));
   (await client?.catch(() => null))?.close();
   process.exit(signal !== null ? 128 + signal : failure === null && isTraced ? (process.exitCode ?? 0) : 1);

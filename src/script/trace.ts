@@ -39,7 +39,7 @@ export class Trace {
       place: placeOf(stack),
       at: started - this.began,
       ms: 0,
-      before: await seen(terminal),
+      before: await screenOf(terminal),
       after: null,
       failure: null,
     };
@@ -48,7 +48,7 @@ export class Trace {
     recording.events.push([step.at / 1000, "m", text]);
     return async (failure) => {
       step.ms = performance.now() - started;
-      step.after = await seen(terminal);
+      step.after = await screenOf(terminal);
       step.failure = failure?.message ?? null;
     };
   };
@@ -113,7 +113,7 @@ function castOf(title: string, { events, size }: Recording): string {
   return [head, ...ordered].map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
-async function seen(terminal: Terminal): Promise<Screen | null> {
+async function screenOf(terminal: Terminal): Promise<Screen | null> {
   return terminal.screen().catch(() => null);
 }
 

@@ -243,7 +243,7 @@ async function assemble(
   const journal = new EventJournal(eventsDir(instance), (error) =>
     logger.warn("events are not recorded: the journal cannot be written", { error }),
   );
-  const hooks = new HookWaker({ instance, logger, settings: options.wanted, own: hooksOf(spec) });
+  const hooks = new HookWaker({ instance, logger, settings: options.wanted, sessionHooks: hooksOf(spec) });
   const notices = new TerminalNotices({
     instance,
     session,
@@ -251,8 +251,8 @@ async function assemble(
     notices: () => options.wanted().filter(isNotify),
   });
   const recorder = new Recorder(session, journal, hooks, (event) => notices.happened(event));
-  const made = { byAgent: ownerIn(spec)?.kind === "agent", id: claim.id, session: claim.session };
-  const tmux = new TmuxSocket({ instance, settings, logger, ...made });
+  const identity = { byAgent: ownerIn(spec)?.kind === "agent", id: claim.id, session: claim.session };
+  const tmux = new TmuxSocket({ instance, settings, logger, ...identity });
   const personFiles = new PersonFiles({ session, instance, settings, logger });
   const keeping: PaneKeeperPort = {
     session,

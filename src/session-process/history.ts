@@ -53,7 +53,7 @@ export function keepHistory(session: PaneSession, options: HistoryOptions): Disp
       if (running.delete(id) && begun !== undefined) journal.forget(begun);
     },
   });
-  const unlisten = session.events.on("renamed", ({ new_name }) => journal.named(session.id, new_name, Date.now()));
+  const unlisten = session.events.on("renamed", ({ new_name }) => journal.recordName(session.id, new_name, Date.now()));
   return {
     [Symbol.dispose]: () => {
       unlisten();

@@ -48,7 +48,7 @@ export class LiveSettings implements Disposable {
   }
 
   /** The answer to `peer.reload` of `wsh config`: the effective settings, and the file's error. */
-  asked(input: unknown): { readonly fault: string | null; readonly settings: Settings } {
+  answerReload(input: unknown): { readonly fault: string | null; readonly settings: Settings } {
     const { ask } = v.parse(ReloadSchema, input);
     return { fault: ask ? null : this.reload(), settings: this.values };
   }

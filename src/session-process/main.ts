@@ -161,7 +161,7 @@ async function begin(): Promise<{
   const audit = directAudit(instance, settings);
   const server = new SessionServer(
     { clients: settings.max_clients, waiters: settings.max_waiters },
-    { instance, settings, reload: (input) => live.asked(input) },
+    { instance, settings, reload: (input) => live.answerReload(input) },
     audit,
   );
   beforeEachRead(takeWaitingKeys);

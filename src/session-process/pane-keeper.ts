@@ -85,22 +85,22 @@ export class PaneKeeper {
   }
 
   /** Creates a pane and starts its program. @throws WshError of the program: nothing remains then */
-  async adopt(planned: PlannedPane, made: MadePane): Promise<LocalPane> {
+  async adopt(planned: PlannedPane, newPane: MadePane): Promise<LocalPane> {
     const { port } = this;
     const { session, arrangement, settings, locals } = port;
-    const { create, restored } = made.request;
+    const { create, restored } = newPane.request;
     const isPrivate = (): boolean => (locals.get(pane.id)?.ownSession ?? session).isPrivate;
     const pane: Pane = await planned.make({
-      id: made.id,
+      id: newPane.id,
       session: session.name,
       tmux: port.tmux.environment(),
-      owner: made.owner,
+      owner: newPane.owner,
       isPrivate,
     });
     const ownSession = new Session(
       {
         id: port.number,
-        windowId: made.window,
+        windowId: newPane.window,
         name: session.name,
         tags: [],
         private: session.isPrivate,
@@ -110,7 +110,7 @@ export class PaneKeeper {
         settings: sessionSettings(settings),
         isSized: true,
         env: keptVariables(create.env),
-        owner: made.owner,
+        owner: newPane.owner,
       },
       pane,
       noRegistry,
@@ -134,7 +134,7 @@ export class PaneKeeper {
     pane.events.on("abandoned", () => port.content.events.emit("abandoned", undefined));
     locals.set(id, local);
     local.of.onLost = async () => this.checkpoints.get(id)?.lastOf("SIGHUP");
-    const maker = made.owner?.kind === "agent" ? made.owner.name : null;
+    const maker = newPane.owner?.kind === "agent" ? newPane.owner.name : null;
     const passwords = new PasswordAsk({ pane, questions: session.questions }, maker);
     const recording = recordPane({
       pane,
@@ -156,10 +156,10 @@ export class PaneKeeper {
       pane.events.emit("exited", { code: null, signal: null });
       throw error;
     }
-    ownSession.events.on("destroyed", () => this.gone(local, made.id));
+    ownSession.events.on("destroyed", () => this.removePane(local, newPane.id));
     // Nothing was started: the pane looks like one of an ended session.
     if (restored?.run === false) pane.lifetime.programEnded({ code: null, signal: null });
-    this.keep(local, planned, made);
+    this.keep(local, planned, newPane);
     return local;
   }
 
@@ -234,8 +234,8 @@ export class PaneKeeper {
     this.journals.clear();
   }
 
-  private keep(local: LocalPane, planned: PlannedPane, made: MadePane): void {
-    const { id, window, request, startedByProgram, isPopup } = made;
+  private keep(local: LocalPane, planned: PlannedPane, newPane: MadePane): void {
+    const { id, window, request, startedByProgram, isPopup } = newPane;
     const { session, arrangement, instance, settings, number } = this.port;
     const { create, restored, env, nofile } = request;
     const logger = this.port.logger.with({ session: session.name, id: session.id, pane: local.id });
@@ -244,7 +244,7 @@ export class PaneKeeper {
     const begun = (): void => takeInWhenMany(places, retention);
     this.journals.set(local.id, keepHistory(local.ownSession, { places, settings, logger, startedByProgram, begun }));
     const { pane } = local;
-    const witness = new Witness({ pane, settings, maker: made.owner });
+    const witness = new Witness({ pane, settings, maker: newPane.owner });
     local.ownSession.events.on("destroyed", () => witness[Symbol.dispose]());
     if (restored?.run === false || isPopup) return;
     const { command = null, shell = null } = create;
@@ -308,7 +308,7 @@ export class PaneKeeper {
     });
   }
 
-  private gone(local: LocalPane, id: number): void {
+  private removePane(local: LocalPane, id: number): void {
     const { port } = this;
     port.locals.delete(local.id);
     this.journals.get(local.id)?.[Symbol.dispose]();

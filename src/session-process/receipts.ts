@@ -57,7 +57,7 @@ export function witnessOf(pane: Pane): Witness | null {
 }
 
 export class Witness implements Disposable {
-  private readonly seen = new Map<number, SeenInput>();
+  private readonly inputs = new Map<number, SeenInput>();
   private readonly listener: Disposable;
   /** The command that exec is about to type. */
   private next: { readonly by: Owner; readonly before: Tree } | null = null;
@@ -96,7 +96,7 @@ export class Witness implements Disposable {
 
   /** Resolves when all facts about ended commands are known. */
   async settled(): Promise<void> {
-    for (const { settled } of [...this.seen.values()]) await settled;
+    for (const { settled } of [...this.inputs.values()]) await settled;
   }
 
   /** @throws WshError command_not_found, invalid_cursor, invalid_request: it runs, or ran before a restore */
@@ -104,7 +104,7 @@ export class Witness implements Disposable {
     const { pane } = this.port;
     const { log } = pane.commands;
     const record = log.require(id);
-    const seen = this.seen.get(id);
+    const seen = this.inputs.get(id);
     if (record.state === "running")
       throw new WshError("invalid_request", `command ${id} still runs`, { hint: "Wait for its end first: wsh wait" });
     if (seen === undefined) {
@@ -162,10 +162,10 @@ export class Witness implements Disposable {
     // A person may add to the line before running it.
     const isOffered = !isSent && offer !== null && pane.commands.log.get(id)?.command?.includes(offer.line) === true;
     const offeredBy = isOffered ? offer.by : undefined;
-    this.seen.set(id, { by, offeredBy, before, after: missing, output: null, settled: Promise.resolve() });
-    for (const old of this.seen.keys()) {
-      if (this.seen.size <= KEPT) break;
-      this.seen.delete(old);
+    this.inputs.set(id, { by, offeredBy, before, after: missing, output: null, settled: Promise.resolve() });
+    for (const old of this.inputs.keys()) {
+      if (this.inputs.size <= KEPT) break;
+      this.inputs.delete(old);
     }
   }
 
@@ -178,7 +178,7 @@ export class Witness implements Disposable {
   }
 
   private finished({ id, cwd }: CommandRecord): void {
-    const seen = this.seen.get(id);
+    const seen = this.inputs.get(id);
     if (seen === undefined || !this.port.settings.receipt_trees) return;
     seen.output = this.outputOf(id);
     seen.settled = this.tree(cwd, this.port.pane.commands.log.origin(id)?.shell ?? null).then((tree) => {
@@ -217,15 +217,15 @@ export class Witness implements Disposable {
 }
 
 type Key = ReturnType<typeof import("../receipts/keys.ts").makeKey>;
-let made: Promise<Key> | null = null;
+let ownKey: Promise<Key> | null = null;
 
 /** The key of this process. */
 function key(): Promise<Key> {
-  made ??= import("../receipts/keys.ts").then(({ makeKey }) => {
+  ownKey ??= import("../receipts/keys.ts").then(({ makeKey }) => {
     hideMemory();
     return makeKey("wsh");
   });
-  return made;
+  return ownKey;
 }
 
 /** @throws WshError like Witness.receipt */

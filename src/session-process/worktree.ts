@@ -36,8 +36,13 @@ export async function makeWorktree(branch: string, place: GitPlace): Promise<Mad
     const inner = join(path, below);
     return fs.existsSync(inner) ? inner : path;
   };
-  const there = await existing(place, branch);
-  if (there !== null) return { worktree: { branch, path: there, own: false }, cwd: at(there), discard: async () => {} };
+  const existingWorktree = await existing(place, branch);
+  if (existingWorktree !== null)
+    return {
+      worktree: { branch, path: existingWorktree, own: false },
+      cwd: at(existingWorktree),
+      discard: async () => {},
+    };
   // The main worktree's name, even if the caller is in another one.
   const main = dirname(await git(place, "rev-parse", "--path-format=absolute", "--git-common-dir"));
   const path = join(dirname(main), `${basename(main)}.${branch.replaceAll("/", "-")}`);

@@ -56,7 +56,7 @@ export function lineKey({ key, modifiers }: ParsedKey): string | undefined {
 }
 
 /** @param max maximum characters of the line @returns null: the key does not edit */
-export function editLine<T extends EditedLine>(line: T, named: string | undefined, max: number): T | null {
+export function editLine<T extends EditedLine>(line: T, keyName: string | undefined, max: number): T | null {
   const { typed, caret } = line;
   const to = (place: number): T => ({ ...line, caret: Math.max(0, Math.min(typed.length, place)) });
   const without = (from: number, until: number): T => ({
@@ -64,7 +64,7 @@ export function editLine<T extends EditedLine>(line: T, named: string | undefine
     typed: typed.toSpliced(from, until - from),
     caret: from,
   });
-  switch (named) {
+  switch (keyName) {
     case undefined:
       return null;
     case "Backspace":
@@ -89,7 +89,7 @@ export function editLine<T extends EditedLine>(line: T, named: string | undefine
       return without(before === "" ? 0 : graphemes(kept).length, caret);
     }
   }
-  return graphemes(named).length === 1 ? insertText(line, named, max) : null;
+  return graphemes(keyName).length === 1 ? insertText(line, keyName, max) : null;
 }
 
 /** @returns null: no text remains, or it is too long */

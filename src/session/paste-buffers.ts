@@ -44,7 +44,7 @@ export class PasteBuffers {
 
   /** The newest copy without a given name; null: there is none. */
   get newest(): string | null {
-    const newest = this.found();
+    const newest = this.entryNamed();
     return newest === undefined ? null : this.textOf(newest);
   }
 
@@ -73,12 +73,12 @@ export class PasteBuffers {
     }
     const [newest] = before;
     if (name === undefined && newest?.name === null && newest.bytes === bytes && this.textOf(newest) === text)
-      return shown(newest);
+      return summaryOf(newest);
     const replaced = name === undefined ? [] : this.changeableNamed(name);
     const made = this.store({ name: name ?? null, bytes, at: Date.now(), owner: owner ?? null }, text, before);
     for (const each of replaced) this.drop(each);
     for (const excess of beyondLimits(this.changeable(), made)) this.drop(excess);
-    return shown(made);
+    return summaryOf(made);
   }
 
   /** A program or person has copied a text, in base64; overlong or empty text is ignored. */
@@ -98,7 +98,7 @@ export class PasteBuffers {
   }
 
   list(): PasteBuffer[] {
-    return this.entries().map(shown);
+    return this.entries().map(summaryOf);
   }
 
   /** @param name absent: the newest one without a given name @throws WshError buffer_not_found */
@@ -106,12 +106,12 @@ export class PasteBuffers {
     const buffer = this.find(name);
     const text = this.textOf(buffer);
     if (text === null) throw this.notFound(name);
-    return { ...shown(buffer), text };
+    return { ...summaryOf(buffer), text };
   }
 
   /** The owner of a buffer; null: a copy without a recorded owner; undefined: the buffer does not exist. */
   ownerOf(name?: string): Owner | null | undefined {
-    return this.found(name)?.owner;
+    return this.entryNamed(name)?.owner;
   }
 
   /** @throws WshError buffer_not_found if the session may not change it */
@@ -128,14 +128,14 @@ export class PasteBuffers {
     if (buffer.text === undefined) {
       if (this.files?.describe(buffer.number, head) !== true) throw this.notFound(name);
     } else this.privateBuffers = this.privateBuffers.map((each) => (each === buffer ? { ...each, ...head } : each));
-    return shown({ ...buffer, ...head });
+    return summaryOf({ ...buffer, ...head });
   }
 
   /** @throws WshError buffer_not_found */
   remove(name?: string): PasteBuffer {
     const buffer = this.changeableOf(name);
     this.drop(buffer);
-    return shown(buffer);
+    return summaryOf(buffer);
   }
 
   /** @returns the newest @throws WshError buffer_not_found */
@@ -143,15 +143,15 @@ export class PasteBuffers {
     const [newest, ...rest] = this.changeable();
     if (newest === undefined) throw new WshError("buffer_not_found", NOTHING);
     for (const each of [newest, ...rest]) this.drop(each);
-    return shown(newest);
+    return summaryOf(newest);
   }
 
-  private found(name?: string): BufferEntry | undefined {
+  private entryNamed(name?: string): BufferEntry | undefined {
     return this.entries().find((each) => (name === undefined ? each.name === null : nameOf(each) === name));
   }
 
   private find(name?: string): BufferEntry {
-    const buffer = this.found(name);
+    const buffer = this.entryNamed(name);
     if (buffer !== undefined) return buffer;
     throw this.notFound(name);
   }
@@ -242,7 +242,7 @@ function nameOf({ name, number, text }: BufferEntry): string {
   return name ?? (text === undefined ? automaticName(number) : `private${number}`);
 }
 
-function shown(entry: BufferEntry): PasteBuffer {
+function summaryOf(entry: BufferEntry): PasteBuffer {
   const { bytes, at, begins } = entry;
   return { name: nameOf(entry), bytes, at, begins: begins.slice(0, SHOWN) };
 }

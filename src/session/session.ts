@@ -48,7 +48,7 @@ export class Session<P extends PaneRef = PaneRef> {
   readonly window: Window;
   /** Copied texts. */
   readonly buffers: PasteBuffers;
-  readonly taken = new TakenInput();
+  readonly takenInput = new TakenInput();
   /** Variables that the last attached terminal has brought. */
   readonly brought = new Brought();
   /** The terminal whose Enter started the running command of each pane. */
@@ -264,10 +264,10 @@ export class Session<P extends PaneRef = PaneRef> {
     return { info: this.info(state), lasting };
   }
 
-  info(asked?: SessionState): SessionInfo {
+  info(currentState?: SessionState): SessionInfo {
     const { rows, cols } = this.size;
     const { current: writer } = this.writer;
-    const pane = { ...this.pane.info(asked), ...(writer === null ? {} : { typed_by: writer }) };
+    const pane = { ...this.pane.info(currentState), ...(writer === null ? {} : { typed_by: writer }) };
     const { id, pid, command, state, cwd, title, agent } = pane;
     const idle = this.pane.activity.idleMs();
     return {

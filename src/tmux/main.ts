@@ -32,12 +32,12 @@ export function readFront(args: readonly string[]): Front {
   const front = { server: null, socket: null, shell: null, file: null, asks: null, control: 0, fault: null } as {
     -readonly [K in keyof Omit<Front, "rest">]: Front[K];
   };
-  let at = 0;
-  for (; at < args.length; at++) {
-    const word = args[at] ?? "";
+  let index = 0;
+  for (; index < args.length; index++) {
+    const word = args[index] ?? "";
     if (!word.startsWith("-") || word === "-") break;
     if (word === "--") {
-      at++;
+      index++;
       break;
     }
     for (let i = 1; i < word.length; i++) {
@@ -47,7 +47,7 @@ export function readFront(args: readonly string[]): Front {
       else if (flag === "C") front.control++;
       else if ("cfLST".includes(flag)) {
         const rest = word.slice(i + 1);
-        const value = rest === "" ? args[++at] : rest;
+        const value = rest === "" ? args[++index] : rest;
         if (value === undefined) front.fault ??= `tmux: option requires an argument -- ${flag}\n${usage.trimEnd()}`;
         if (flag === "L") front.server = value ?? null;
         if (flag === "S") front.socket = value ?? null;
@@ -57,7 +57,7 @@ export function readFront(args: readonly string[]): Front {
       } else front.fault ??= `tmux: invalid option -- '${flag}'\n${usage.trimEnd()}`;
     }
   }
-  return { ...front, rest: args.slice(at) };
+  return { ...front, rest: args.slice(index) };
 }
 
 /** @returns the exit status */

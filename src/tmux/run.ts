@@ -344,7 +344,7 @@ export class Run {
 
   private scope(
     around: Around,
-    known: {
+    loaded: {
       readonly model: Model;
       readonly state: State;
       readonly facts: FormatFacts;
@@ -352,9 +352,9 @@ export class Run {
       shell(command: string): string;
     },
   ): FormatScope {
-    const { model, state, facts, extra } = known;
+    const { model, state, facts, extra } = loaded;
     const { session, window, pane } = around;
-    const inside = (place: Around): FormatScope => this.scope(place, { ...known, extra: {} });
+    const inside = (place: Around): FormatScope => this.scope(place, { ...loaded, extra: {} });
     return {
       // Properties that every object has are not variables.
       find: (name) =>
@@ -390,7 +390,7 @@ export class Run {
             ? null
             : session.windows.some((each) => each.name === name),
       search: (test) => (facts.screens.get(pane?.target ?? "")?.findIndex(test) ?? -1) + 1,
-      shell: known.shell,
+      shell: loaded.shell,
     };
   }
 }

@@ -56,7 +56,7 @@ export class Targets {
   /** @throws TmuxError `can't find pane: x` */
   find(target: string | undefined, kind: TargetKind): Place {
     this.requireSessions(target);
-    if (target === undefined || target === "") return this.here;
+    if (target === undefined || target === "") return this.currentPlace;
     if (target === "=" || target === "{mouse}") throw new TmuxError("no mouse target");
     if (target === "~" || target === "{marked}") {
       if (this.marked === null) throw new TmuxError("no marked target");
@@ -72,13 +72,13 @@ export class Targets {
     readonly window: Window | null;
   } {
     this.requireSessions(target);
-    if (target === undefined || target === "") return { session: this.here.session, index: null, window: null };
+    if (target === undefined || target === "") return { session: this.currentPlace.session, index: null, window: null };
     const written = readTarget(target, "window");
     if (written.pane !== "") throw new TmuxError("can't specify pane here");
     if (written.session !== "" && written.window === "") {
       return { session: this.session(written.session), index: null, window: null };
     }
-    const session = written.session === "" ? this.here.session : this.session(written.session);
+    const session = written.session === "" ? this.currentPlace.session : this.session(written.session);
     const { name } = exactness(written.window);
     const offset = /^([+-])(\d*)$/.exec(name);
     if (offset !== null) {
@@ -93,8 +93,8 @@ export class Targets {
     }
     const match = windowIn(session, written.window);
     if (match !== null) return { session, index: match.index, window: match };
-    const other = written.isWindowOnly ? null : this.sessionOrNull(written.window);
-    if (other !== null) return { session: other, index: null, window: null };
+    const otherSession = written.isWindowOnly ? null : this.sessionOrNull(written.window);
+    if (otherSession !== null) return { session: otherSession, index: null, window: null };
     throw new TmuxError(`can't find window: ${name}`);
   }
 
@@ -107,7 +107,7 @@ export class Targets {
   }
 
   /** @throws TmuxError */
-  private get here(): Place {
+  private get currentPlace(): Place {
     if (this.current === null) throw new TmuxError(NO_TARGET);
     return this.current;
   }
@@ -123,18 +123,18 @@ export class Targets {
       const match = this.window(window, isWindowOnly);
       return pane === "" ? match : this.paneOf(match.session, match.window, pane);
     }
-    if (pane === "") return this.here;
+    if (pane === "") return this.currentPlace;
     if (pane.startsWith("%")) {
       const byId = this.model.places.find((place) => place.pane.id === pane);
       if (byId === undefined) throw new TmuxError(`can't find pane: ${pane}`);
       return byId;
     }
-    const { here } = this;
-    const besides = paneIn(here.window, pane, here);
-    if (besides !== null) return { ...here, pane: besides };
-    const there = isPaneOnly ? null : this.windowOrNull(pane, false);
-    if (there === null) throw new TmuxError(`can't find pane: ${inBraces(paneWords, pane)}`);
-    return there;
+    const { currentPlace } = this;
+    const besides = paneIn(currentPlace.window, pane, currentPlace);
+    if (besides !== null) return { ...currentPlace, pane: besides };
+    const otherWindow = isPaneOnly ? null : this.windowOrNull(pane, false);
+    if (otherWindow === null) throw new TmuxError(`can't find pane: ${inBraces(paneWords, pane)}`);
+    return otherWindow;
   }
 
   private paneOf(session: Session, window: Window, pane: string): Place {

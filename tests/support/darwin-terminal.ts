@@ -69,7 +69,7 @@ export class DarwinTerminal implements TerminalDevice {
     return null;
   }
 
-  left(): null {
+  readRemaining(): null {
     return null;
   }
 

@@ -97,7 +97,7 @@ export async function makeNamed(
   const before = all.filter((each) => each.number === number && each.label === label);
   const others = namedFolders(instance).filter((each) => !before.some(({ directory }) => directory === each.directory));
   const isTaken = (): boolean => checkOwnDir(namedDir(instance, number, label)) || before.length > 0;
-  if (isTaken() && !replace) throw taken(label);
+  if (isTaken() && !replace) throw labelTaken(label);
   if (others.length >= MAX_NAMED) {
     throw new WshError(
       "resource_limit_reached",
@@ -112,7 +112,7 @@ export async function makeNamed(
       const message = `labelled checkpoints would take ${total} of ${maxBytes} bytes (setting checkpoint_bytes)`;
       throw new WshError("resource_limit_reached", message);
     }
-    if (isTaken() && !replace) throw taken(label);
+    if (isTaken() && !replace) throw labelTaken(label);
     const newest = Math.max(...before.map(({ replaced }) => replaced));
     const path = namedDir(instance, number, label) + (before.length === 0 ? "" : `~${newest + 1}`);
     fs.renameSync(directory, path);
@@ -121,7 +121,7 @@ export async function makeNamed(
   });
 }
 
-function taken(label: string): WshError {
+function labelTaken(label: string): WshError {
   return new WshError("checkpoint_exists", `the session already has a checkpoint '${label}'`);
 }
 

@@ -1,7 +1,7 @@
 /** Differences between two checkpoints of a session. Pure except for reading their lines. */
 import type { OperationOutput } from "../../operations/table.ts";
 import type { CrashedSession } from "../files/sessions.ts";
-import { type CheckpointView, linesOf, type ShownPane, shown } from "./view.ts";
+import { type CheckpointView, checkpointView, linesOf, type ShownPane } from "./view.ts";
 
 type Difference = OperationOutput<"checkpoint.diff">;
 type Change = Difference["changes"][number];
@@ -16,7 +16,7 @@ export function compare(
   [before, from]: readonly [CrashedSession, string | null],
   [after, to]: readonly [CrashedSession, string | null],
 ): Difference {
-  const [a, b] = [shown(before, from), shown(after, to)];
+  const [a, b] = [checkpointView(before, from), checkpointView(after, to)];
   const changes: Change[] = [
     ...changed(
       null,

@@ -16,7 +16,7 @@ import { withCopy } from "./copy.ts";
 import { findNamed } from "./find.ts";
 import { isRunning, runningSession } from "./running.ts";
 import { atPresent, saveNamed } from "./save.ts";
-import { listed, shown } from "./view.ts";
+import { checkpointView, listed } from "./view.ts";
 
 /** @throws WshError like saveNamed */
 export async function saveAsked(
@@ -32,8 +32,8 @@ export function showAsked(
   { session, label }: ParsedInput<"checkpoint.show">,
 ): OperationOutput<"checkpoint.show"> {
   return label === undefined
-    ? shown(newest(instance, session), null)
-    : shown(findNamed(instance, session, label).stored, label);
+    ? checkpointView(newest(instance, session), null)
+    : checkpointView(findNamed(instance, session, label).stored, label);
 }
 
 /** @throws WshError checkpoint_not_found, checkpoint_refused, and why one cannot be read */

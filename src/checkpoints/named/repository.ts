@@ -17,10 +17,10 @@ const WAIT_MS = 1_000;
 /** Null: there is none, or its files cannot be read. */
 export function repositoryOf(cwd: string | null): Promise<Repository | null> {
   if (cwd === null || !isAbsolute(cwd)) return Promise.resolve(null);
-  return orUntil(found(cwd), { ms: WAIT_MS }, () => null);
+  return orUntil(findRepository(cwd), { ms: WAIT_MS }, () => null);
 }
 
-async function found(cwd: string): Promise<Repository | null> {
+async function findRepository(cwd: string): Promise<Repository | null> {
   let directory = cwd;
   for (let count = 0; count < MOST_UPWARDS; count++) {
     const git = join(directory, ".git");

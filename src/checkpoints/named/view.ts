@@ -37,7 +37,7 @@ export function listed(instance: Instance, { folder, stored }: NamedCheckpoint):
 }
 
 /** @param label null: the continuously written checkpoint */
-export function shown(stored: CrashedSession, label: string | null): CheckpointView {
+export function checkpointView(stored: CrashedSession, label: string | null): CheckpointView {
   const { session, number, directory, saved_at, layout, panes, left_out } = stored;
   const { name, tags, rows, cols } = session;
   const windows =

@@ -68,8 +68,8 @@ type CheckpointArguments = CheckpointOptions & {
   readonly other: string | undefined;
 };
 
-async function act(action: Action, asked: CheckpointArguments, command: Command): Promise<void> {
-  const { name, label, other, as, replace = false, note, grep, json = false } = asked;
+async function act(action: Action, parameters: CheckpointArguments, command: Command): Promise<void> {
+  const { name, label, other, as, replace = false, note, grep, json = false } = parameters;
   if (other !== undefined && action !== "diff") throw new UsageError(`unexpected argument '${other}' for '${action}'`);
   if (as !== undefined && action !== "restore") throw new UsageError(`--as cannot be used with '${action}'`);
   if (replace && action !== "save") throw new UsageError(`--replace cannot be used with '${action}'`);
@@ -180,8 +180,8 @@ async function sayList(
   }
 }
 
-async function sayShown(shown: CheckpointView): Promise<void> {
-  const { session, id, label, saved_at, note, bytes, tags, rows, cols, windows, panes, left_out } = shown;
+async function sayShown(view: CheckpointView): Promise<void> {
+  const { session, id, label, saved_at, note, bytes, tags, rows, cols, windows, panes, left_out } = view;
   const tagged = tags.length === 0 ? "" : `, tags ${tags.join(" ")}`;
   await say(
     `${session} (${id})${label === null ? "" : ` '${label}'`}, saved ${moment(saved_at)}, ${kilobytes(bytes)}, ${cols}x${rows}${tagged}\n`,

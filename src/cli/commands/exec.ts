@@ -319,8 +319,8 @@ async function execShown(
     endedUnderIt({ whatEnds: `pane '${pane}'` }, thrown),
   );
   if (keep === "all" || (keep === "failed" && process.exitCode !== 0)) return;
-  using made = await SessionClient.open(instance, pane);
-  await made.call("pane.update", { keep_after_exit: false }).catch(() => {});
+  using client = await SessionClient.open(instance, pane);
+  await client.call("pane.update", { keep_after_exit: false }).catch(() => {});
 }
 
 async function followFresh(
@@ -358,21 +358,21 @@ async function watch(
   said: readonly string[] = [],
 ): Promise<void> {
   const { json = false, timeout = null, onTimeout } = options;
-  const left = new AbortController();
-  using _timer = timeout === null ? null : abortAfter(left, timeout);
+  const aborted = new AbortController();
+  using _timer = timeout === null ? null : abortAfter(aborted, timeout);
   let wasLeft = false;
   using _keys = onInterrupt(
     () => void session.call("commands.stop", { id, how: "interrupt" }).catch(() => {}),
     () => {
       wasLeft = true;
-      left.abort();
+      aborted.abort();
     },
   );
-  const end = stream === null ? untilFinished(session, id, left.signal) : stream.follow(id, left.signal);
+  const end = stream === null ? untilFinished(session, id, aborted.signal) : stream.follow(id, aborted.signal);
   const seen = await end
     .catch((thrown) =>
-      endedAfterLoss(session, thrown, left.signal, () =>
-        stream === null ? untilFinished(session, id, left.signal) : stream.followAgain(instance, id, left.signal),
+      endedAfterLoss(session, thrown, aborted.signal, () =>
+        stream === null ? untilFinished(session, id, aborted.signal) : stream.followAgain(instance, id, aborted.signal),
       ),
     )
     .catch((thrown) => endedUnderIt(session, thrown));

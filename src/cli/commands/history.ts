@@ -160,16 +160,16 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
     limit: limit ?? 20,
     output: output ?? false,
   });
-  const there = machine === null ? null : await historyOn(instance, machine);
+  const remoteHistory = machine === null ? null : await historyOn(instance, machine);
   const page =
     options.allMachines === true
       ? await everywhere(instance, history, search)
-      : await (there ?? history).search(search);
+      : await (remoteHistory ?? history).search(search);
   if ((page.unanswered ?? []).length > 0) process.exitCode = 1;
   if (page.commands.length === 0 && search.session !== undefined && options.allMachines !== true) {
     const { session } = search;
-    if (there === null) await requireKnown(history, session, () => findHere(instance, session));
-    else await requireKnown(there, session, () => there.requireSession(session));
+    if (remoteHistory === null) await requireKnown(history, session, () => findHere(instance, session));
+    else await requireKnown(remoteHistory, session, () => remoteHistory.requireSession(session));
   }
   if (json === true) return printJson(page);
   for (const warning of page.warnings ?? []) complain(warning);

@@ -5,7 +5,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { layoutPresetNames } from "../../protocol/layout-presets.ts";
 import { UsageError } from "../arguments.ts";
 import { warn } from "../instance.ts";
-import { done, sayLayout } from "../panes/output.ts";
+import { printResult, sayLayout } from "../panes/output.ts";
 import { atTarget, wordsOf } from "../panes/target.ts";
 import { print, printJson, say } from "../print.ts";
 import type { SessionClient } from "../session/client.ts";
@@ -49,7 +49,7 @@ async function act(action: Action, words: readonly string[], options: LayoutOpti
       return atTarget(command, wordsOf(action, words).target, (session) => get(session, options));
     case "set": {
       const { target, file } = fileWords(action, words);
-      return done(await atTarget(command, target, (session) => set(session, file, options)), json);
+      return printResult(await atTarget(command, target, (session) => applyLayout(session, file, options)), json);
     }
     case "save": {
       const { target, file } = fileWords(action, words);
@@ -61,17 +61,20 @@ async function act(action: Action, words: readonly string[], options: LayoutOpti
       if (preset === undefined) {
         throw new UsageError(`unknown layout '${rest[0]}'`, `Use ${layoutPresetNames.join(", ")} or next.`);
       }
-      return done(await atTarget(command, target, (session) => session.call("layout.preset", { preset })), json);
+      return printResult(await atTarget(command, target, (session) => session.call("layout.preset", { preset })), json);
     }
     case "equalise":
-      return done(
+      return printResult(
         await atTarget(command, wordsOf(action, words).target, (session) => session.call("layout.equalise", {})),
         json,
       );
     case "rotate": {
       const backwards = options.backwards === true;
       const { target } = wordsOf(action, words);
-      return done(await atTarget(command, target, (session) => session.call("layout.rotate", { backwards })), json);
+      return printResult(
+        await atTarget(command, target, (session) => session.call("layout.rotate", { backwards })),
+        json,
+      );
     }
   }
 }
@@ -108,7 +111,7 @@ async function read(session: SessionClient) {
   return [layout, windows, { window }] as const;
 }
 
-async function set(session: SessionClient, file: string, { closeOthers = false }: LayoutOptions) {
+async function applyLayout(session: SessionClient, file: string, { closeOthers = false }: LayoutOptions) {
   const { plannedPanes, readLayout } = await import("../panes/layout-file.ts");
   const { floatsWith, treeWith, warnOfHidden } = await import("../panes/start-layout.ts");
   const { windows: planned, warnings } = readLayout(file, process.cwd());
@@ -125,13 +128,13 @@ async function set(session: SessionClient, file: string, { closeOthers = false }
   const existing = new Map(
     places.flatMap((place, index) => (present[index] === undefined ? [] : [[place, present[index].id]])),
   );
-  const made = await session.call("layout.set", {
+  const applied = await session.call("layout.set", {
     tree: treeWith(window.tree, existing),
     close_others: closeOthers,
     ...floatsWith(window.floats),
   });
-  warnOfHidden(made.windows.filter(({ id }) => id === ownWindow));
-  return made;
+  warnOfHidden(applied.windows.filter(({ id }) => id === ownWindow));
+  return applied;
 }
 
 async function save(session: SessionClient, file: string, { force, json }: LayoutOptions): Promise<void> {

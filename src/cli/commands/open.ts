@@ -103,7 +103,7 @@ async function offered(instance: Instance): Promise<Started | null> {
 async function attachTo(instance: Instance, { info, socket }: Started, flags: OpenFlags): Promise<void> {
   const { attachHere } = await import("../session/attach-terminal.ts");
   const failures: WshError[] = [];
-  const shown = (): void => {
+  const noteShown = (): void => {
     setTimeout(() => {
       startBeside(instance, flags).catch((error) => failures.push(WshError.from(error)));
     }, SERVER_DELAY_MS);
@@ -117,7 +117,7 @@ async function attachTo(instance: Instance, { info, socket }: Started, flags: Op
     altScreen: flags.altScreen === true,
     readOnly: false,
     detachAtEof: flags.c === undefined,
-    shown,
+    onShown: noteShown,
   });
   // A shell's exit code is its last command's: not a failure of wsh.
   process.exitCode = flags.c === undefined && outcome.kind === "exited" ? 0 : exitCode;

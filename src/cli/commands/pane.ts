@@ -15,7 +15,7 @@ import {
   type Side,
   sides,
 } from "../panes/options.ts";
-import { done, endedText, paneTable, printChange } from "../panes/output.ts";
+import { endedText, paneTable, printChange, printResult } from "../panes/output.ts";
 import { acting, type ParsedArguments, wordsOf } from "../panes/target.ts";
 import { print, printJson, say } from "../print.ts";
 import { onOff } from "./window.ts";
@@ -87,18 +87,24 @@ async function act(
     }
     case "select": {
       const { target } = wordsOf(action, words);
-      return done(await withSession(target, (session) => session.call("pane.select", wayOf(options.to))), json);
+      return printResult(await withSession(target, (session) => session.call("pane.select", wayOf(options.to))), json);
     }
     case "resize": {
       const { target } = wordsOf(action, words);
       const input = resizing(options);
-      return done(await withSession(target, (session) => session.call("pane.resize", input)), json);
+      return printResult(await withSession(target, (session) => session.call("pane.resize", input)), json);
     }
     case "zoom":
-      return done(await withSession(wordsOf(action, words).target, (session) => session.call("pane.zoom", {})), json);
+      return printResult(
+        await withSession(wordsOf(action, words).target, (session) => session.call("pane.zoom", {})),
+        json,
+      );
     case "swap": {
       const { target, rest } = wordsOf(action, words, ["the other pane"]);
-      return done(await withSession(target, (session) => session.call("pane.swap", { with: rest[0] ?? "" })), json);
+      return printResult(
+        await withSession(target, (session) => session.call("pane.swap", { with: rest[0] ?? "" })),
+        json,
+      );
     }
     case "move": {
       const { to, direction, size, focus } = options;
@@ -124,7 +130,7 @@ async function act(
           : action === "tile"
             ? { on: false }
             : { hidden: action === "hide" };
-      return done(
+      return printResult(
         await withSession(wordsOf(action, words).target, (session) => session.call("pane.float", input)),
         json,
       );
@@ -132,12 +138,12 @@ async function act(
     case "title": {
       const { target, rest } = wordsOf(action, words, ["a text"]);
       const title = rest[0] === "" ? null : (rest[0] ?? null);
-      return done(await withSession(target, (session) => session.call("pane.update", { title })), json);
+      return printResult(await withSession(target, (session) => session.call("pane.update", { title })), json);
     }
     case "keep": {
       const { target, rest } = wordsOf(action, words, ["on or off"]);
       const input = { keep_after_exit: onOff(rest[0]) };
-      return done(await withSession(target, (session) => session.call("pane.update", input)), json);
+      return printResult(await withSession(target, (session) => session.call("pane.update", input)), json);
     }
     case "respawn": {
       const started: ProgramOptions = defined({ cwd: options.cwd });

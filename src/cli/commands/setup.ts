@@ -89,19 +89,19 @@ async function configureHooks(id: string | undefined, options: SetupOptions, pla
   const changes = all.filter(({ kind }) => kind !== "none");
   if (changes.length === 0) {
     const places = all.filter(({ owner }) => isRemoving || (owner !== "host") === (wanted === "own"));
-    return `${shown((places[0] ?? all[0])?.place)} ${isRemoving ? "contains no hooks of wsh" : "already contains the hooks"}.\n`;
+    return `${displayPath((places[0] ?? all[0])?.place)} ${isRemoving ? "contains no hooks of wsh" : "already contains the hooks"}.\n`;
   }
   if (options.dryRun === true) {
     return changes
       .map(({ kind, place, before, after }) => {
-        return `Would ${kind} in ${shown(place)}:\n${describeDifference(before ?? "", after ?? "")}\n`;
+        return `Would ${kind} in ${displayPath(place)}:\n${describeDifference(before ?? "", after ?? "")}\n`;
       })
       .join("");
   }
   const summaries = changes.map((change) => {
     const backup = applyHooks(change);
     const backupLine = backup === undefined ? "" : `Backup: ${backup}\n`;
-    return `${verbs[change.kind]} ${shown(change.place)}\n${backupLine}`;
+    return `${verbs[change.kind]} ${displayPath(change.place)}\n${backupLine}`;
   });
   const what =
     wanted === "own" && host.ownFiles?.what !== "file"
@@ -150,19 +150,19 @@ function configure(host: AiHost, options: SetupOptions, places: Places): string 
   const change = planChange(host, options.scope, places, options.remove === true ? undefined : launch);
   if (change.kind === "none") {
     const state = options.remove === true ? "does not know wsh" : "is already set up";
-    return `${host.title} ${state}: ${shown(change.place)}\n`;
+    return `${host.title} ${state}: ${displayPath(change.place)}\n`;
   }
   if (options.dryRun === true) {
-    return `Would ${change.kind} in ${shown(change.place)}:\n${describeDifference(change.before ?? "", change.after)}\n`;
+    return `Would ${change.kind} in ${displayPath(change.place)}:\n${describeDifference(change.before ?? "", change.after)}\n`;
   }
   const backup = applyChange(change);
   const verb = verbs[change.kind];
   const backupLine = backup === undefined ? "" : `Backup: ${backup}\n`;
-  return `${verb} ${shown(change.place)}\n${backupLine}${host.after}\n`;
+  return `${verb} ${displayPath(change.place)}\n${backupLine}${host.after}\n`;
 }
 
 /** A link is never followed silently. */
-function shown(place: ConfigFile | undefined): string {
+function displayPath(place: ConfigFile | undefined): string {
   if (place === undefined) return "No file";
   const { file, target } = place;
   return file === target ? file : `${file} (in fact ${target})`;

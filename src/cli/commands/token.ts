@@ -107,13 +107,20 @@ async function list(instance: Instance, json: boolean): Promise<void> {
   const names = new Map(
     listSessions(instance).flatMap(({ session, name }) => (session === null ? [] : [[sessionId(session), name]])),
   );
-  const shown = (session: string): string => `${names.get(session) ?? "gone"} (${session})`;
-  const at = (ms: number | undefined): string => (ms === undefined ? "never" : new Date(ms).toISOString());
+  const sessionText = (session: string): string => `${names.get(session) ?? "gone"} (${session})`;
+  const dateText = (ms: number | undefined): string => (ms === undefined ? "never" : new Date(ms).toISOString());
   const rows = [
     ...tokens.map(({ name, kind, access, session, created_at, expires_at }) => {
-      return [name, kind, access, session === undefined ? "all" : shown(session), at(created_at), at(expires_at)];
+      return [
+        name,
+        kind,
+        access,
+        session === undefined ? "all" : sessionText(session),
+        dateText(created_at),
+        dateText(expires_at),
+      ];
     }),
-    ...browsers.map(({ name, kind, access, created_at }) => [name, kind, access, "all", at(created_at), "never"]),
+    ...browsers.map(({ name, kind, access, created_at }) => [name, kind, access, "all", dateText(created_at), "never"]),
   ];
   await print(table([["NAME", "KIND", "ACCESS", "SESSIONS", "CREATED", "ENDS"], ...rows]));
 }

@@ -3,7 +3,7 @@ import { Argument, type Command, Option } from "commander";
 import { defined } from "../../protocol/defined.ts";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { addProgramOptions, type ProgramOptions, programOf } from "../panes/options.ts";
-import { done, endedText, printChange, windowTable } from "../panes/output.ts";
+import { endedText, printChange, printResult, windowTable } from "../panes/output.ts";
 import { acting, type ParsedArguments, wordsOf } from "../panes/target.ts";
 import { print, printJson, say } from "../print.ts";
 
@@ -65,14 +65,14 @@ async function act(
     case "select": {
       const { to } = options;
       const input = defined({ to });
-      return done(
+      return printResult(
         await withSession(wordsOf(action, words).target, (session) => session.call("window.select", input)),
         json,
       );
     }
     case "rename": {
       const { target, rest } = wordsOf(action, words, ["a name"]);
-      return done(
+      return printResult(
         await withSession(target, (session) => session.call("window.update", { name: rest[0] ?? null })),
         json,
       );
@@ -80,15 +80,18 @@ async function act(
     case "move": {
       const { target, rest } = wordsOf(action, words, ["a number, a session, or session:number"]);
       const input = { to: rest[0] ?? null, focus: options.focus === true };
-      return done(await withSession(target, (session) => session.call("window.move", input)), json);
+      return printResult(await withSession(target, (session) => session.call("window.move", input)), json);
     }
     case "swap": {
       const { target, rest } = wordsOf(action, words, ["the other window"]);
-      return done(await withSession(target, (session) => session.call("window.swap", { with: rest[0] ?? "" })), json);
+      return printResult(
+        await withSession(target, (session) => session.call("window.swap", { with: rest[0] ?? "" })),
+        json,
+      );
     }
     case "floats": {
       const { target, rest } = wordsOf(action, words, ["on or off"]);
-      return done(
+      return printResult(
         await withSession(target, (session) => session.call("window.floats", { shown: onOff(rest[0]) })),
         json,
       );
@@ -96,7 +99,7 @@ async function act(
     case "synchronize": {
       const { target, rest } = wordsOf(action, words, ["on or off"]);
       const input = { synchronized: onOff(rest[0]) };
-      return done(await withSession(target, (session) => session.call("window.update", input)), json);
+      return printResult(await withSession(target, (session) => session.call("window.update", input)), json);
     }
   }
 }

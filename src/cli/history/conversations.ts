@@ -60,7 +60,7 @@ export async function showConversations(
   if (json) return printJson({ conversations: nonEmpty });
   if (nonEmpty.length === 0) return say("No messages.\n");
   if (words.length === 0) return print(nonEmpty.map(({ messages }) => messages.map(whole).join("\n")).join("\n"));
-  const rows = nonEmpty.flatMap((talk) => talk.messages.map((message) => found(talk, message)));
+  const rows = nonEmpty.flatMap((talk) => talk.messages.map((message) => matchLines(talk, message)));
   return print(table([["WHEN", "SESSION", "AGENT", "WHO", "TEXT"], ...rows.slice(-most)]));
 }
 
@@ -123,7 +123,7 @@ function has({ text }: TranscriptMessage, words: readonly string[]): boolean {
   return words.every((word) => folded.includes(word.toLowerCase()));
 }
 
-function found({ session, agent }: Talk, { role, text, at }: TranscriptMessage): string[] {
+function matchLines({ session, agent }: Talk, { role, text, at }: TranscriptMessage): string[] {
   const line = shorten(visibleCell(text), MESSAGE_CELLS);
   return [ago(at, Date.now()), session, agent, role, line];
 }

@@ -19,7 +19,7 @@ export function printChange(made: Arrangement, what: "pane" | "window", json: bo
 }
 
 /** Prints the answer to a change that has no new data. */
-export function done(made: object, json: boolean | undefined): Promise<void> {
+export function printResult(made: object, json: boolean | undefined): Promise<void> {
   return json === true ? printJson(made) : Promise.resolve();
 }
 

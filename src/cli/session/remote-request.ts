@@ -16,24 +16,24 @@ const timed = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a
 
 const LOOKED_ONLY = "The request changes nothing there: repeat it when the machine answers (`wsh doctor NAME`).";
 
-let named = process.env[REQUEST_VARIABLE] ?? "";
+let requestId = process.env[REQUEST_VARIABLE] ?? "";
 
 /** Whether the next change repeats the person's earlier request. */
 export function namesRequest(): boolean {
-  return named !== "";
+  return requestId !== "";
 }
 
 /** Makes the next change a repetition of the request with this id. */
 export function resumeRequest(id: string): void {
-  named = id;
+  requestId = id;
 }
 
 /** The id of the next change: that of the request to repeat, else a new one. */
 export function nextRequest(): LinkRequest {
-  const id = named === "" ? Bun.randomUUIDv7() : named;
-  const parts = named === "" ? null : timed.exec(named);
+  const id = requestId === "" ? Bun.randomUUIDv7() : requestId;
+  const parts = requestId === "" ? null : timed.exec(requestId);
   // Only the first change of a command can be the repeated one.
-  named = "";
+  requestId = "";
   if (parts === null) return { id };
   return { id, firstAt: Number.parseInt(`${parts[1]}${parts[2]}`, 16) };
 }
@@ -60,7 +60,7 @@ export async function askOverStream(
   link: Link,
   { operation, target, input, signal }: StreamAsk,
   ask: (asked: RequestMeta, input: unknown) => Promise<unknown>,
-  way: RequestTransport,
+  transport: RequestTransport,
 ): Promise<unknown> {
   const { machine } = link;
   const checked = async (asked: RequestMeta, sent: unknown): Promise<unknown> => {
@@ -69,15 +69,16 @@ export async function askOverStream(
     });
     return requireAnswer({ machine, operation, id: asked.once?.id ?? Bun.randomUUIDv7() }, answer);
   };
-  if (isWait(operation)) return waitOverStream(link, { operation, target, input, signal }, checked, way);
+  if (isWait(operation)) return waitOverStream(link, { operation, target, input, signal }, checked, transport);
   // The remaining part of a read is not worth waiting for.
   const isLook = getOperation(operation).access === "observe";
-  if (isLook && !endsAlike(operation)) return checked({}, input).catch((thrown) => throwLost(machine, thrown, way));
+  if (isLook && !endsAlike(operation))
+    return checked({}, input).catch((thrown) => throwLost(machine, thrown, transport));
   const { id, firstAt } = isLook ? { id: Bun.randomUUIDv7(), firstAt: undefined } : nextRequest();
   const deadline = beginsUntil(operation, input);
-  const asked: RepeatedRequest = { machine, operation, id, firstAt, deadline, signal };
-  return untilAnswered(asked, (before) =>
-    over(way, () => {
+  const repeatedRequest: RepeatedRequest = { machine, operation, id, firstAt, deadline, signal };
+  return untilAnswered(repeatedRequest, (before) =>
+    over(transport, () => {
       const first = before === undefined ? undefined : link.timeThere(before);
       const once = requestKeyOf(id, "cli", { operation, target, input }, first);
       return checked({ once, deadline: link.timeThere(deadline) }, input);

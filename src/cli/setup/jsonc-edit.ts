@@ -123,12 +123,12 @@ function added(text: string, holder: Node, key: string | null, value: unknown, s
   const lead = indentAt(text, last.offset);
   const from = lineEnd(text, behind, holder);
   // A comment between the last item and the end of its line stays with that item.
-  const put = `${style.eol}${lead}${name}${block(value, lead, style)}`;
-  if (comma !== null) return [{ from, to: from, text: `${put},` }];
-  if (from === end(last)) return [{ from, to: from, text: `,${put}` }];
+  const inserted = `${style.eol}${lead}${name}${block(value, lead, style)}`;
+  if (comma !== null) return [{ from, to: from, text: `${inserted},` }];
+  if (from === end(last)) return [{ from, to: from, text: `,${inserted}` }];
   return [
     { from: end(last), to: end(last), text: "," },
-    { from, to: from, text: put },
+    { from, to: from, text: inserted },
   ];
 }
 

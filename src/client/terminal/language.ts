@@ -46,10 +46,13 @@ export interface LanguageOptions {
   /** Called for every terminal before its first step. */
   readonly opened?: (terminal: Terminal) => Promise<void>;
   /** For new sessions. */
-  readonly made?: Pick<OpenOptions, "cwd" | "env" | "cols" | "rows">;
+  readonly openDefaults?: Pick<OpenOptions, "cwd" | "env" | "cols" | "rows">;
 }
 
-export function language(call: Call, { watch, doubt, opened: hear, made = {} }: LanguageOptions = {}): Language {
+export function language(
+  call: Call,
+  { watch, doubt, opened: hear, openDefaults = {} }: LanguageOptions = {},
+): Language {
   const opened = new Set<Terminal>();
   const opening = new Set<Promise<Terminal>>();
 
@@ -57,7 +60,7 @@ export function language(call: Call, { watch, doubt, opened: hear, made = {} }: 
     const here = new Error();
     Error.captureStackTrace?.(here, open);
     try {
-      const finding = found(given, options);
+      const finding = resolveTerminal(given, options);
       opening.add(finding);
       const terminal = await finding.finally(() => opening.delete(finding));
       await hear?.(terminal);
@@ -68,17 +71,27 @@ export function language(call: Call, { watch, doubt, opened: hear, made = {} }: 
     }
   }
 
-  async function found(given?: string | OpenOptions, second: OpenOptions = {}): Promise<Terminal> {
+  async function resolveTerminal(given?: string | OpenOptions, second: OpenOptions = {}): Promise<Terminal> {
     const name = typeof given === "string" ? given : undefined;
     const { create = name === undefined, timeout, ...rest } = typeof given === "object" ? given : second;
     if (timeout !== undefined) limitOf(timeout);
-    const there = name === undefined ? null : await existing(name, create);
-    if (there !== null) {
-      const { output_cursor, last_command: last } = await call("status.get", {}, there.target);
+    const existingTerminal = name === undefined ? null : await existing(name, create);
+    if (existingTerminal !== null) {
+      const { output_cursor, last_command: last } = await call("status.get", {}, existingTerminal.target);
       const running = last?.state === "running" ? last.id : undefined;
-      return new Terminal(call, there.name, there.target, output_cursor, false, timeout, watch, doubt, running);
+      return new Terminal(
+        call,
+        existingTerminal.name,
+        existingTerminal.target,
+        output_cursor,
+        false,
+        timeout,
+        watch,
+        doubt,
+        running,
+      );
     }
-    const { tags = [], env, ...place } = { ...made, ...rest };
+    const { tags = [], env, ...place } = { ...openDefaults, ...rest };
     const session = await call("sessions.create", {
       ...(name === undefined ? { name_prefix: "script-" } : { name }),
       ...place,

@@ -60,7 +60,7 @@ export class Screen {
         typeof what === "string"
           ? occurrences(row, what)
           : [...row.matchAll(pattern ?? /$^/g)].map(({ index, 0: text }) => ({ index, text }));
-      return places.filter(({ text }) => text !== "").map(({ index, text }) => this.found(at, index, text));
+      return places.filter(({ text }) => text !== "").map(({ index, text }) => this.dialogRow(at, index, text));
     });
   }
 
@@ -70,7 +70,7 @@ export class Screen {
     return part === null ? null : place(part);
   }
 
-  private found(row: number, index: number, text: string): DialogRow {
+  private dialogRow(row: number, index: number, text: string): DialogRow {
     const spans = this.styles[row] ?? [];
     let at = 0;
     let style: SpanStyle = {};

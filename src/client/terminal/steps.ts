@@ -34,8 +34,8 @@ export class NotMet extends Error {}
 /** Runs a step. @throws TerminalFailure whose stack begins at the line of the program */
 export async function stepped<T, R>(origin: StepOrigin<T>, act: () => Promise<R>): Promise<R> {
   const { terminal, method, text, watch } = origin;
-  const failure = at(new TerminalFailure(), method);
-  const { stack = "" } = at(new Error(), method);
+  const failure = withOrigin(new TerminalFailure(), method);
+  const { stack = "" } = withOrigin(new Error(), method);
   let ended: Awaited<ReturnType<StepWatcher<T>>> | undefined;
   try {
     ended = await watch?.(terminal, { text, stack });
@@ -50,7 +50,7 @@ export async function stepped<T, R>(origin: StepOrigin<T>, act: () => Promise<R>
 }
 
 /** Engines without captureStackTrace keep the frames of this library, under its own name. */
-function at<E extends Error>(error: E, method: StepOrigin<unknown>["method"]): E {
+function withOrigin<E extends Error>(error: E, method: StepOrigin<unknown>["method"]): E {
   Error.captureStackTrace?.(error, method);
   return error;
 }

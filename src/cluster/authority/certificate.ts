@@ -107,9 +107,9 @@ function certify({ subject, issuer, key, signer, days, extensions }: Claims): st
     // Positive, of 16 bytes without a leading zero.
     integer(Buffer.concat([Buffer.from([0x40]), randomBytes(15)])),
     algorithm,
-    named(issuer),
+    distinguishedName(issuer),
     sequence(time(now - BACKDATED_MS), time(now + days * DAY_MS)),
-    named(subject),
+    distinguishedName(subject),
     key.export({ type: "spki", format: "der" }),
     tlv(
       0xa3,
@@ -154,7 +154,7 @@ function extension(id: string, value: Buffer, isCritical = false): Buffer {
   return sequence(oid(id), ...(isCritical ? [TRUE] : []), tlv(tags.octets, value));
 }
 
-function named(name: string): Buffer {
+function distinguishedName(name: string): Buffer {
   return sequence(tlv(tags.set, sequence(oid(oids.commonName), tlv(tags.utf8, Buffer.from(name)))));
 }
 

@@ -70,18 +70,18 @@ export async function makeFleet(dir: string, fleet: NewFleet): Promise<void> {
     });
   }
   const keys = makeKeys();
-  const made = `${dir}.${process.pid}.new`;
+  const newDirectory = `${dir}.${process.pid}.new`;
   try {
     fs.mkdirSync(dirname(dir), { recursive: true, mode: 0o700 });
-    fs.mkdirSync(made, { mode: 0o700 });
-    await writeFleet(made, fleet, keys);
-    fs.renameSync(made, dir);
+    fs.mkdirSync(newDirectory, { mode: 0o700 });
+    await writeFleet(newDirectory, fleet, keys);
+    fs.renameSync(newDirectory, dir);
   } catch (thrown) {
     if (thrown instanceof WshError) throw thrown;
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     throw new WshError("invalid_request", `${dir} cannot be written: ${reason}`, {}, { cause: thrown });
   } finally {
-    fs.rmSync(made, { recursive: true, force: true });
+    fs.rmSync(newDirectory, { recursive: true, force: true });
   }
 }
 

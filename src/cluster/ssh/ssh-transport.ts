@@ -121,7 +121,7 @@ export class SshTransport implements Transport {
     if (isEndless) throw this.unreachable("its startup files, or its wsh, print endlessly");
     // 255 is ssh's own failure.
     if (code === 0 || (code !== 255 && code !== null && parsedHello(stdout) !== null)) return stdout;
-    throw this.unreachable(stderr === "" ? `ssh exited with ${code ?? "no code"}` : shown(stderr));
+    throw this.unreachable(stderr === "" ? `ssh exited with ${code ?? "no code"}` : printable(stderr));
   }
 
   async *examine(): AsyncIterable<LinkStep> {
@@ -141,8 +141,8 @@ export class SshTransport implements Transport {
       };
       return;
     }
-    const here = parsedHello(stdout);
-    if (here === null) {
+    const hello = parsedHello(stdout);
+    if (hello === null) {
       yield {
         step: "ssh",
         ok: false,
@@ -151,17 +151,17 @@ export class SshTransport implements Transport {
       };
       return;
     }
-    yield { step: "ssh", ok: true, text: `logged in to ${host} (${here.rest})` };
-    let there: string;
+    yield { step: "ssh", ok: true, text: `logged in to ${host} (${hello.rest})` };
+    let remoteSocket: string;
     try {
-      there = await this.ensure();
+      remoteSocket = await this.ensure();
     } catch (thrown) {
       const error = WshError.from(thrown);
       yield { step: "binary", ok: false, text: error.message, advice: error.hintAt("cli") };
       return;
     }
-    yield { step: "binary", ok: true, text: `the remote wsh listens at ${there}` };
-    await this.forward(there);
+    yield { step: "binary", ok: true, text: `the remote wsh listens at ${remoteSocket}` };
+    await this.forward(remoteSocket);
     const isForwarded = await answers(this.places.forwarded);
     if (isForwarded) yield { step: "socket", ok: true, text: "forwarded" };
     else {
@@ -188,7 +188,7 @@ export class SshTransport implements Transport {
     const json = text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1);
     const ensured = v.safeParse(v.pipe(v.string(), v.parseJson(), EnsuredSchema), json);
     if (ensured.success) return ensured.output.socket;
-    throw this.unreachable(`its wsh did not start a server${text.trim() === "" ? "" : `: ${shown(text)}`}`);
+    throw this.unreachable(`its wsh did not start a server${text.trim() === "" ? "" : `: ${printable(text)}`}`);
   }
 
   private async forward(there: string): Promise<void> {
@@ -273,7 +273,7 @@ async function answers(unix: string): Promise<boolean> {
 const SHOWN_CHARS = 2_000;
 
 /** The end of ssh's message, without lines that are only a frame. A message of several lines begins on a new line. */
-function shown(text: string): string {
+function printable(text: string): string {
   const lines = text
     .trim()
     .split(/\r?\n/)

@@ -30,12 +30,12 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   },
   "overlay.list": ({ elements }) => wire(elements.overlays()),
   "overlay.get": ({ elements }, { id }) => wire(elements.overlay(id)),
-  "overlay.replace": ({ elements }, { id, spans }) => done(elements.replaceSpans("overlay", id, spans)),
-  "overlay.patch": ({ elements }, { id, ...patch }) => done(elements.patchOverlay(id, patch)),
-  "overlay.spans": ({ elements }, { id, spans }) => done(elements.updateSpans("overlay", id, spans)),
-  "overlay.write": ({ elements }, { id, writes }) => done(elements.write("overlay", id, writes)),
-  "overlay.delete": ({ elements }, { id }) => done(elements.delete("overlay", id)),
-  "overlay.clear": ({ elements }) => done(elements.clear("overlay")),
+  "overlay.replace": ({ elements }, { id, spans }) => noResult(elements.replaceSpans("overlay", id, spans)),
+  "overlay.patch": ({ elements }, { id, ...patch }) => noResult(elements.patchOverlay(id, patch)),
+  "overlay.spans": ({ elements }, { id, spans }) => noResult(elements.updateSpans("overlay", id, spans)),
+  "overlay.write": ({ elements }, { id, writes }) => noResult(elements.write("overlay", id, writes)),
+  "overlay.delete": ({ elements }, { id }) => noResult(elements.delete("overlay", id)),
+  "overlay.clear": ({ elements }) => noResult(elements.clear("overlay")),
   "panel.create": async (session, input, { caller }) => {
     session.requireRunning();
     const { id } = session.elements.createPanel(input);
@@ -46,13 +46,13 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   },
   "panel.list": ({ elements }) => wire(elements.panels()),
   "panel.get": ({ elements }, { id }) => wire(elements.panel(id)),
-  "panel.replace": ({ elements }, { id, ...place }) => done(elements.replacePanel(id, place)),
-  "panel.patch": ({ elements }, { id, ...patch }) => done(elements.patchPanel(id, patch)),
-  "panel.spans": ({ elements }, { id, spans }) => done(elements.updateSpans("panel", id, spans)),
-  "panel.write": ({ elements }, { id, writes }) => done(elements.write("panel", id, writes)),
-  "panel.delete": ({ elements }, { id }) => done(elements.delete("panel", id)),
-  "panel.clear": ({ elements }) => done(elements.clear("panel")),
-  "element.batch": ({ elements }, { id, type, ...change }) => done(elements.batch(type, id, change)),
+  "panel.replace": ({ elements }, { id, ...place }) => noResult(elements.replacePanel(id, place)),
+  "panel.patch": ({ elements }, { id, ...patch }) => noResult(elements.patchPanel(id, patch)),
+  "panel.spans": ({ elements }, { id, spans }) => noResult(elements.updateSpans("panel", id, spans)),
+  "panel.write": ({ elements }, { id, writes }) => noResult(elements.write("panel", id, writes)),
+  "panel.delete": ({ elements }, { id }) => noResult(elements.delete("panel", id)),
+  "panel.clear": ({ elements }) => noResult(elements.clear("panel")),
+  "element.batch": ({ elements }, { id, type, ...change }) => noResult(elements.batch(type, id, change)),
   "input.mode": (session) => inputMode(session),
   "input.capture": (session, { lease_ms }, { caller }) => {
     session.requireRunning();
@@ -69,8 +69,8 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
     return { ...wire(read), mode: session.keyboard.mode };
   },
   "focus.get": ({ elements }) => ({ focused: elements.focused }),
-  "focus.set": ({ elements }, { id }) => done(elements.focus(id)),
-  "focus.unset": ({ elements }) => done(elements.unfocus()),
+  "focus.set": ({ elements }, { id }) => noResult(elements.focus(id)),
+  "focus.unset": ({ elements }) => noResult(elements.unfocus()),
   "screen_mode.get": ({ elements }) => ({ mode: elements.screenMode }),
   "screen_mode.enter_alt": ({ elements }) => {
     elements.enterAlt();
@@ -83,7 +83,7 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
 };
 
 /** The answer to changes that return nothing. */
-function done(_nothing: unknown): Record<string, never> {
+function noResult(_nothing: unknown): Record<string, never> {
   return {};
 }
 

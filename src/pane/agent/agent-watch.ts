@@ -79,7 +79,7 @@ interface AgentWatchPort {
 
 interface WatchedAgent {
   readonly process: AgentProcess;
-  known: AgentKnowledge;
+  knowledge: AgentKnowledge;
   judged: Judgement | null;
   /** Wall time. */
   since: number;
@@ -126,13 +126,13 @@ export class AgentWatch {
 
   /** Whether hooks of the agent in the foreground have reported. */
   get hasHooks(): boolean {
-    return this.current !== null && this.current.known.hook !== null;
+    return this.current !== null && this.current.knowledge.hook !== null;
   }
 
   /** Output was parsed. Runs per chunk. */
   output(): void {
     const now = this.port.clock.now();
-    if (this.current !== null) this.current.known = afterOutput(this.current.known, now);
+    if (this.current !== null) this.current.knowledge = afterOutput(this.current.knowledge, now);
     this.alarm.set(now + LOOK_MS);
   }
 
@@ -144,7 +144,7 @@ export class AgentWatch {
     this.isTypedInto = !endsInEnter(bytes);
     if (current === null) return;
     const now = this.port.clock.now();
-    current.known = { ...current.known, inputAt: now };
+    current.knowledge = { ...current.knowledge, inputAt: now };
     this.alarm.set(now + LOOK_MS);
   }
 
@@ -152,7 +152,7 @@ export class AgentWatch {
   announced(attention: Attention): void {
     const { current } = this;
     const now = this.port.clock.now();
-    if (current !== null) current.known = withAttention(current.known, attention, now);
+    if (current !== null) current.knowledge = withAttention(current.knowledge, attention, now);
     else {
       this.pending[attention.kind] = attention;
       this.lookedGroup = null;
@@ -172,17 +172,21 @@ export class AgentWatch {
     if (owner === null) return { accepted: false, reason: "not_in_pane" };
     if (agentProcess === null) this.claim(owner.pid, report.agent);
     const process = agentProcess ?? { ...owner, name: report.agent };
-    const kept = this.keep(process);
+    const watched = this.keep(process);
     const { state, event } = report;
-    if (!kept.conversations.take(report, port.clock.wall())) return { accepted: true };
+    if (!watched.conversations.take(report, port.clock.wall())) return { accepted: true };
     if (state !== null) {
       const why = `its hook ${event} reported it`;
       const message = report.message === undefined ? undefined : agentMessage(report.message);
       this.busyLookAt = port.clock.now() + BUSY_LOOK_MS;
       const busy = isResting(state) ? port.busyChild(process.pid, report.pid) : null;
-      kept.known = { ...kept.known, busy, hook: { state, source: "hook", why, message, at: port.clock.now() } };
+      watched.knowledge = {
+        ...watched.knowledge,
+        busy,
+        hook: { state, source: "hook", why, message, reportedAt: port.clock.now() },
+      };
     }
-    if (report.moment === "prompted" && kept === this.current) this.isTypedInto = false;
+    if (report.moment === "prompted" && watched === this.current) this.isTypedInto = false;
     port.look();
     this.tell();
     this.reports.emit("report", { ...report, agentPid: process.pid });
@@ -196,12 +200,12 @@ export class AgentWatch {
     if (state.state === "exited" || program === null) this.show(null);
     else if (facts !== null) {
       const process = findAgent(facts, program, port.lineage, (each) => this.match(each));
-      const kept = process === null ? null : this.keep(process);
-      if (kept !== null) {
+      const watched = process === null ? null : this.keep(process);
+      if (watched !== null) {
         const isAtRest = state.doing === "ready" || state.doing === "unknown";
-        if (kept.known.isAtRest !== isAtRest) kept.known = { ...kept.known, isAtRest };
+        if (watched.knowledge.isAtRest !== isAtRest) watched.knowledge = { ...watched.knowledge, isAtRest };
       }
-      this.show(kept);
+      this.show(watched);
       this.lookedGroup = facts.group;
       this.lookedAt = port.clock.now();
     }
@@ -232,37 +236,37 @@ export class AgentWatch {
   }
 
   private keep(process: AgentProcess): WatchedAgent {
-    const known = this.watched.get(process.key);
-    if (known !== undefined) return known;
+    const earlier = this.watched.get(process.key);
+    if (earlier !== undefined) return earlier;
     const { clock } = this.port;
     const now = clock.now();
     // A starting program prints: only later output counts.
     const begun = { ...nothingKnown, outputAt: now, burstAt: now };
     const conversations = new Conversations(process.name, this.port.lineage(process.pid)?.args ?? [], clock.wall());
-    const kept: WatchedAgent = { process, known: begun, judged: null, since: clock.wall(), conversations };
+    const added: WatchedAgent = { process, knowledge: begun, judged: null, since: clock.wall(), conversations };
     if (this.watched.size >= MAX_KEPT) {
       const oldest = this.watched.keys().next();
       if (!oldest.done) this.watched.delete(oldest.value);
     }
-    this.watched.set(process.key, kept);
-    return kept;
+    this.watched.set(process.key, added);
+    return added;
   }
 
-  private show(kept: WatchedAgent | null): void {
-    if (kept === this.current) return;
-    this.current = kept;
+  private show(watched: WatchedAgent | null): void {
+    if (watched === this.current) return;
+    this.current = watched;
     const now = this.port.clock.now();
-    for (const attention of kept === null ? [] : Object.values(this.pending)) {
-      if (kept !== null) kept.known = withAttention(kept.known, attention, now);
+    for (const attention of watched === null ? [] : Object.values(this.pending)) {
+      if (watched !== null) watched.knowledge = withAttention(watched.knowledge, attention, now);
     }
     this.alarm.set(now);
   }
 
   /** Drops stored agents that have ended. */
   private forgetEnded(): void {
-    for (const [key, kept] of this.watched) {
-      const { process } = kept;
-      if (this.lives(kept)) continue;
+    for (const [key, watched] of this.watched) {
+      const { process } = watched;
+      if (this.lives(watched)) continue;
       this.watched.delete(key);
       this.claimed.delete(process.pid);
       if (this.current?.process.key === key) this.show(null);
@@ -291,24 +295,24 @@ export class AgentWatch {
   /** Checks whether the child for which the agent counts as busy still works. */
   private lookAtChildren(now: number): void {
     const { current } = this;
-    if (current === null || current.known.busy === null || now < this.busyLookAt) return;
+    if (current === null || current.knowledge.busy === null || now < this.busyLookAt) return;
     this.busyLookAt = now + BUSY_LOOK_MS;
-    const { known, process } = current;
-    current.known = { ...known, busy: this.port.busyChild(process.pid, process.pid) };
+    const { knowledge, process } = current;
+    current.knowledge = { ...knowledge, busy: this.port.busyChild(process.pid, process.pid) };
   }
 
   /** Checks whether a quiet agent is at rest, and sets a timer if time alone may change its state. */
   private watchRest(current: WatchedAgent, now: number): void {
-    const { inputAt, outputAt } = current.known;
+    const { inputAt, outputAt } = current.knowledge;
     const quietSince = Math.max(inputAt, outputAt);
     let { until } = this.judged(current);
     if (until === Number.POSITIVE_INFINITY) return;
     if (now >= quietSince + REST_MS) {
       if (this.lookedAt <= quietSince) this.lookAgain(now, true);
-      else if (!current.known.isAtRest && now >= this.nextLookAt) this.lookAgain(now);
+      else if (!current.knowledge.isAtRest && now >= this.nextLookAt) this.lookAgain(now);
       if (this.current !== current) return;
       until = this.judged(current).until;
-      if (!current.known.isAtRest) until = Math.max(until, this.nextLookAt);
+      if (!current.knowledge.isAtRest) until = Math.max(until, this.nextLookAt);
     }
     if (until !== Number.POSITIVE_INFINITY) this.alarm.set(Math.max(until, now + LOOK_MS));
   }
@@ -325,17 +329,20 @@ export class AgentWatch {
     this.port.look();
   }
 
-  private judged(kept: WatchedAgent): Judgement {
+  private judged(watched: WatchedAgent): Judgement {
     const { clock } = this.port;
     const now = clock.now();
-    const was = kept.judged;
-    const next = judge(kept.known, now, was?.state ?? "working");
-    if (was?.state !== next.state) kept.since = clock.wall();
-    kept.judged = next;
-    const { hook } = kept.known;
+    const was = watched.judged;
+    const next = judge(watched.knowledge, now, was?.state ?? "working");
+    if (was?.state !== next.state) watched.since = clock.wall();
+    watched.judged = next;
+    const { hook } = watched.knowledge;
     if (hook?.state === "needs_input" && next.state === "working") {
       // The user has answered; further activity is work until a hook reports otherwise.
-      kept.known = { ...kept.known, hook: { state: "working", source: "program", why: next.why, at: now } };
+      watched.knowledge = {
+        ...watched.knowledge,
+        hook: { state: "working", source: "program", why: next.why, reportedAt: now },
+      };
     }
     return next;
   }
@@ -350,14 +357,14 @@ export class AgentWatch {
   }
 }
 
-function withAttention(known: AgentKnowledge, attention: Attention, at: number): AgentKnowledge {
+function withAttention(knowledge: AgentKnowledge, attention: Attention, at: number): AgentKnowledge {
   if (attention.kind === "notification") {
-    return { ...known, notification: { by: attention.by, message: agentMessage(attention.text), at } };
+    return { ...knowledge, notification: { by: attention.by, message: agentMessage(attention.text), at } };
   }
   const { state } = attention;
   // A repetition, or a clear without an earlier progress (as at a start), is ignored.
-  if (known.progress === null ? state === "cleared" : known.progress.state === state) return known;
-  return { ...known, progress: { state, at } };
+  if (knowledge.progress === null ? state === "cleared" : knowledge.progress.state === state) return knowledge;
+  return { ...knowledge, progress: { state, at } };
 }
 
 /** CR, or Enter in kitty's keyboard protocol. */

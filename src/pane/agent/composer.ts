@@ -32,7 +32,7 @@ const TAIL = 64;
 export function readComposer(screen: ComposerScreen): Composer {
   const { row, visible } = screen.cursor;
   const here = boxAt(screen, row);
-  if (here !== null) return shown(textBetween(screen, here, row));
+  if (here !== null) return composerWith(textBetween(screen, here, row));
   if (visible) return { kind: "absent" };
   // A hidden cursor may be anywhere.
   const last = screen.lines.findLastIndex((line) => plain(line).trim() !== "");
@@ -40,7 +40,7 @@ export function readComposer(screen: ComposerScreen): Composer {
     if (!MARK.test(plain(screen.lines[index]))) continue;
     let end = index;
     while (end < last && !BORDER.test(plain(screen.lines[end + 1]))) end++;
-    return shown(textBetween(screen, { top: index, mark: MARK }, end));
+    return composerWith(textBetween(screen, { top: index, mark: MARK }, end));
   }
   return { kind: "absent" };
 }
@@ -52,8 +52,8 @@ export function composerHolds(screen: ComposerScreen, text: string): boolean {
   if (read.kind === "empty") return false;
   if (read.kind === "holds" && (lettersOf(read.text) === wanted || PASTED.test(read.text.trim()))) return true;
   let seen = "";
-  for (let at = screen.cursor.row; at >= 0; at--) {
-    const line = plain(screen.lines[at]);
+  for (let row = screen.cursor.row; row >= 0; row--) {
+    const line = plain(screen.lines[row]);
     const isTop = MARK.test(line);
     seen = lettersOf(line.replace(MARK, "")) + seen;
     if (seen === wanted && seen !== "") return true;
@@ -120,7 +120,7 @@ function isGrey(color: Color): boolean {
   return Math.max(r, g, b) <= 200 && Math.max(r, g, b) - Math.min(r, g, b) <= 16;
 }
 
-function shown(text: string): Composer {
+function composerWith(text: string): Composer {
   return text.trim() === "" ? { kind: "empty" } : { kind: "holds", text };
 }
 

@@ -29,7 +29,7 @@ interface ReportedState {
   readonly source: AgentSource;
   readonly why: string;
   readonly message?: string | undefined;
-  readonly at: number;
+  readonly reportedAt: number;
 }
 
 /** Times are of the pane's clock; -Infinity for never. */
@@ -75,9 +75,9 @@ export interface Judgement {
 }
 
 /** Knowledge after output at `now`. Runs per chunk. */
-export function afterOutput(known: AgentKnowledge, now: number): AgentKnowledge {
-  const goesOn = now - known.outputAt <= PAUSE_MS;
-  return { ...known, outputAt: now, burstAt: goesOn ? known.burstAt : now };
+export function afterOutput(knowledge: AgentKnowledge, now: number): AgentKnowledge {
+  const goesOn = now - knowledge.outputAt <= PAUSE_MS;
+  return { ...knowledge, outputAt: now, burstAt: goesOn ? knowledge.burstAt : now };
 }
 
 /** Whether a state means that the agent does nothing. */
@@ -86,46 +86,46 @@ export function isResting(state: AgentState): boolean {
 }
 
 /** @param was the last state; without hooks or announcements it stays while output may be an echo */
-export function judge(known: AgentKnowledge, now: number, was: AgentState): Judgement {
-  const judged = judgeItself(known, now, was);
-  const { busy } = known;
+export function judge(knowledge: AgentKnowledge, now: number, was: AgentState): Judgement {
+  const judged = judgeItself(knowledge, now, was);
+  const { busy } = knowledge;
   if (busy === null || !isResting(judged.state)) return judged;
   const why = `${judged.why}, but ${busy} works`;
   return { state: "working", source: "kernel", why, busy, until: now + BUSY_LOOK_MS };
 }
 
-function judgeItself(known: AgentKnowledge, now: number, was: AgentState): Judgement {
-  const { hook } = known;
-  const announced = judgeAnnounced(known, now, was);
-  if (hook === null) return announced ?? judgeProgram(known, now, was);
-  const { state, source, why, message, at } = hook;
+function judgeItself(knowledge: AgentKnowledge, now: number, was: AgentState): Judgement {
+  const { hook } = knowledge;
+  const announced = judgeAnnounced(knowledge, now, was);
+  if (hook === null) return announced ?? judgeProgram(knowledge, now, was);
+  const { state, source, why, message, reportedAt } = hook;
   const reported = { state, source, why, message };
-  const isNews = announced !== null && announced.at > at;
+  const isNews = announced !== null && announced.announcedAt > reportedAt;
   switch (state) {
     case "needs_input":
       // Valid until work shows that the input was an answer: the first key may only have moved the selection.
-      if (known.inputAt > at && worksOn(known, known.inputAt)) {
+      if (knowledge.inputAt > reportedAt && worksOn(knowledge, knowledge.inputAt)) {
         return { state: "working", source: "program", why: "it received input and is working", until: Infinity };
       }
-      return { ...reported, until: known.inputAt > at ? now + WORK_MS : Infinity };
+      return { ...reported, until: knowledge.inputAt > reportedAt ? now + WORK_MS : Infinity };
     case "done":
       if (isNews && announced.state === "working") return announced;
       // A notification after input is a question; otherwise it repeats that the agent has finished.
-      if (isNews && known.inputAt > at && announced.state === "needs_input") return announced;
-      if (known.inputAt > at) return seenTo(known, reported, now);
+      if (isNews && knowledge.inputAt > reportedAt && announced.state === "needs_input") return announced;
+      if (knowledge.inputAt > reportedAt) return seenTo(knowledge, reported, now);
       return { ...reported, ...(isNews && announced.message ? { message: announced.message } : {}), until: Infinity };
     case "idle":
       return isNews && announced.state !== "done" ? announced : { ...reported, until: Infinity };
     case "working": {
       if (isNews && announced.state !== "working") return announced;
-      const restAt = Math.max(known.inputAt, known.outputAt) + INTERRUPTED_MS;
-      if (known.inputAt <= at) {
-        const stoppedAt = Math.max(known.outputAt, at) + HOOKS_STOPPED_MS;
-        if (now < stoppedAt || !known.isAtRest) return { ...reported, until: Math.max(stoppedAt, now + WORK_MS) };
+      const restAt = Math.max(knowledge.inputAt, knowledge.outputAt) + INTERRUPTED_MS;
+      if (knowledge.inputAt <= reportedAt) {
+        const stoppedAt = Math.max(knowledge.outputAt, reportedAt) + HOOKS_STOPPED_MS;
+        if (now < stoppedAt || !knowledge.isAtRest) return { ...reported, until: Math.max(stoppedAt, now + WORK_MS) };
         const why = "its hooks reported work and then stopped coming; it waits for a key";
         return { state: "needs_input", source: "program", why, until: Infinity };
       }
-      if (now < restAt || !known.isAtRest) return { ...reported, until: Math.max(restAt, now + WORK_MS) };
+      if (now < restAt || !knowledge.isAtRest) return { ...reported, until: Math.max(restAt, now + WORK_MS) };
       const seen = "its hooks reported work; it received input since and is at rest";
       return { state: "needs_input", source: "program", why: seen, until: Infinity };
     }
@@ -133,42 +133,48 @@ function judgeItself(known: AgentKnowledge, now: number, was: AgentState): Judge
 }
 
 /** Handles input to an agent that had finished; its hooks report further work with the next prompt. */
-function seenTo(known: AgentKnowledge, judgement: Omit<Judgement, "until">, now: number): Judgement {
-  const working = judgeProgram(known, now, "idle");
+function seenTo(knowledge: AgentKnowledge, judgement: Omit<Judgement, "until">, now: number): Judgement {
+  const working = judgeProgram(knowledge, now, "idle");
   if (working.state === "working") return working;
   return { ...judgement, state: "idle", why: `${judgement.why}; it received input since`, until: now + WORK_MS };
 }
 
 /** Judged by notifications and progress; null without any, or when outdated. */
 function judgeAnnounced(
-  known: AgentKnowledge,
+  knowledge: AgentKnowledge,
   now: number,
   was: AgentState,
-): (Judgement & { readonly at: number }) | null {
-  const { notification, progress, inputAt } = known;
+): (Judgement & { readonly announcedAt: number }) | null {
+  const { notification, progress, inputAt } = knowledge;
   if (notification !== null && notification.at >= (progress?.at ?? Number.NEGATIVE_INFINITY)) {
     const { by, message, at } = notification;
     const source = "notification";
     if (inputAt <= at)
-      return { state: "needs_input", source, why: `it notified by ${by}`, message, at, until: Infinity };
-    return progress?.state === "active" ? { ...judgeProgram(known, now, was), at: inputAt } : null;
+      return { state: "needs_input", source, why: `it notified by ${by}`, message, announcedAt: at, until: Infinity };
+    return progress?.state === "active" ? { ...judgeProgram(knowledge, now, was), announcedAt: inputAt } : null;
   }
   if (progress === null) return null;
   const { state, at } = progress;
   const source = "progress";
   if (state === "active") {
-    return { state: "working", source, why: "it shows progress (OSC 9;4)", at, until: Infinity };
+    return { state: "working", source, why: "it shows progress (OSC 9;4)", announcedAt: at, until: Infinity };
   }
   if (inputAt > at) return null;
   return state === "cleared"
-    ? { state: "done", source, why: "its progress (OSC 9;4) has ended", at, until: Infinity }
-    : { state: "needs_input", source, why: "its progress (OSC 9;4) shows an error or a pause", at, until: Infinity };
+    ? { state: "done", source, why: "its progress (OSC 9;4) has ended", announcedAt: at, until: Infinity }
+    : {
+        state: "needs_input",
+        source,
+        why: "its progress (OSC 9;4) shows an error or a pause",
+        announcedAt: at,
+        until: Infinity,
+      };
 }
 
-function judgeProgram(known: AgentKnowledge, now: number, was: AgentState): Judgement {
+function judgeProgram(knowledge: AgentKnowledge, now: number, was: AgentState): Judgement {
   const source = "program";
-  const restAt = Math.max(known.outputAt, known.inputAt) + REST_MS;
-  if (now >= restAt && known.isAtRest) {
+  const restAt = Math.max(knowledge.outputAt, knowledge.inputAt) + REST_MS;
+  if (now >= restAt && knowledge.isAtRest) {
     return {
       state: "needs_input",
       source,
@@ -178,7 +184,7 @@ function judgeProgram(known: AgentKnowledge, now: number, was: AgentState): Judg
   }
   if (now >= restAt) return { state: "working", source, why: "it is busy, without output", until: now + REST_MS };
   const working = { state: "working", source, why: "it prints", until: restAt } as const;
-  if (worksOn(known, known.inputAt)) return working;
+  if (worksOn(knowledge, knowledge.inputAt)) return working;
   return was === "working" ? working : { state: was, source, why: "it may only be echoing input", until: restAt };
 }
 

@@ -57,12 +57,12 @@ export function findAgent(
 /** The descent of `pid` from the pane's program; null when it does not descend from it. */
 export function lineageOf(lineage: Lineage, pid: number, program: number): Chain | null {
   const processes: ProcessIdentity[] = [];
-  for (let at = pid, depth = 0; at > 1 && depth < MAX_DEPTH; depth++) {
-    const process = lineage(at);
+  for (let ancestor = pid, depth = 0; ancestor > 1 && depth < MAX_DEPTH; depth++) {
+    const process = lineage(ancestor);
     if (process === null) return null;
     processes.unshift(process);
-    if (at === program) return { processes, unknown: processes.findLast((each) => !isShell(each)) ?? null };
-    at = process.ppid;
+    if (ancestor === program) return { processes, unknown: processes.findLast((each) => !isShell(each)) ?? null };
+    ancestor = process.ppid;
   }
   return null;
 }

@@ -338,8 +338,8 @@ export class CommandLog {
     const { expected } = this;
     const isLong = (expected?.line.length ?? 0) > MAX_COMMAND_LINE;
     const typed = isLong ? "" : typedBetween(this.port.text, prompt, mark.position);
-    const shown = typed.trim() === "" ? null : typed.trim();
-    const line = expected?.command ?? mark.commandLine ?? shown;
+    const visibleLine = typed.trim() === "" ? null : typed.trim();
+    const line = expected?.command ?? mark.commandLine ?? visibleLine;
     const id = this.nextId;
     const isAskedFor = expected !== null || this.port.isAskedFor?.();
     const spool = isAskedFor ? (this.port.spools?.open() ?? null) : null;
@@ -349,7 +349,7 @@ export class CommandLog {
       ...countersOf(this.port.text),
       startedAt: this.port.clock.now(),
       sent: expected,
-      shown,
+      shown: visibleLine,
       reportedText: mark.commandLine,
       indented: /^\s/.test(typed),
       history: mark.params ?? {},

@@ -410,7 +410,7 @@ export class Commands {
   private async send(bytes: Uint8Array, write: (bytes: Uint8Array) => Promise<void>): Promise<void> {
     this.cookedLine.requireFits(bytes);
     this.note(bytes);
-    this.cookedLine.sent(bytes);
+    this.cookedLine.noteSent(bytes);
     const { offset } = this.port.text;
     await write(bytes);
     // The kernel receives the input only now: the program's time starts here, unless it has already answered.

@@ -131,13 +131,13 @@ export class LineEditor {
   async ask(hold: InputHold, shell: IntegratedShell): Promise<LineState> {
     const rest = await this.untilReading();
     if (rest !== null) return rest;
-    const line = await this.asked(hold, shell);
+    const line = await this.requestState(hold, shell);
     // While a shell still runs the key's function, a typed Ctrl+C would end that function, not the line.
     if (line.kind !== "empty" && line.kind !== "left") await this.untilReading();
     return line;
   }
 
-  private async asked(hold: InputHold, shell: IntegratedShell): Promise<LineState> {
+  private async requestState(hold: InputHold, shell: IntegratedShell): Promise<LineState> {
     const began = performance.now();
     const until = began + ANSWER_MS;
     // A late answer with this number would be mistaken for the answer to this question.

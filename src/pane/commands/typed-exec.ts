@@ -96,7 +96,7 @@ export class TypedExec {
       await hold.write(ENTER);
       const begun = await run.begun(BEGIN_MS + 2 * echoMs, request.signal);
       hold[Symbol.dispose]();
-      if (begun === "cancelled") throw left();
+      if (begun === "cancelled") throw callerLeft();
       if (begun === "late") {
         warnings.push(
           "Enter was pressed, but the command has not reported its start: the reader is busy, or is another shell. " +
@@ -120,7 +120,7 @@ export class TypedExec {
     request: ExecRequest,
     warnings: string[],
   ): Promise<StepResult> {
-    if (end === null && request.signal?.aborted === true) throw left();
+    if (end === null && request.signal?.aborted === true) throw callerLeft();
     if (end === null) {
       const { onTimeout } = request;
       const by = onTimeout === "leave" ? null : await this.stop(run, onTimeout);
@@ -249,7 +249,7 @@ export class TypedExec {
   }
 }
 
-function left(): WshError {
+function callerLeft(): WshError {
   return new WshError("cancelled", "the caller stopped waiting; the command keeps running");
 }
 

@@ -108,10 +108,10 @@ export class RawOutputs {
       }
     }
     this.close();
-    let held = 0;
+    let heldBytes = 0;
     for (const capture of [...this.captures.values()].reverse()) {
-      held += capture.bytes;
-      if (held > ALL_BYTES) lose(capture, "newer commands' output took its place");
+      heldBytes += capture.bytes;
+      if (heldBytes > ALL_BYTES) lose(capture, "newer commands' output took its place");
     }
   }
 

@@ -31,28 +31,28 @@ export function withoutEcho(
   if (first === undefined) return [...lines];
   const echoAt = firstEcho(lines, cursor, first, kernelEchoes);
   if (echoAt === null) return [...lines];
-  const gone = new Set<number>();
-  const kept = [...lines];
-  if (echoAt.rest === null) gone.add(echoAt.at);
-  else if (echoAt.at >= 0) kept[echoAt.at] = echoAt.rest;
+  const overwritten = new Set<number>();
+  const remaining = [...lines];
+  if (echoAt.rest === null) overwritten.add(echoAt.at);
+  else if (echoAt.at >= 0) remaining[echoAt.at] = echoAt.rest;
   const prompts = new Set([prompt.trimEnd()]);
-  let at = echoAt.at + 1;
+  let index = echoAt.at + 1;
   let blanks = 0;
   for (const { text, whole } of others) {
     if (text === "" && whole) {
       blanks++;
       continue;
     }
-    const echo = laterEcho(kept, at, text, whole, prompts);
+    const echo = laterEcho(remaining, index, text, whole, prompts);
     if (echo === null) break;
-    dropPrompts(kept, at, echo.at, blanks, prompts, gone);
+    dropPrompts(remaining, index, echo.at, blanks, prompts, overwritten);
     blanks = 0;
     prompts.add(echo.prompt.trimEnd());
-    gone.add(echo.at);
-    at = echo.at + 1;
+    overwritten.add(echo.at);
+    index = echo.at + 1;
   }
-  dropPrompts(kept, at, kept.length, blanks, prompts, gone);
-  return kept.filter((_, n) => !gone.has(n));
+  dropPrompts(remaining, index, remaining.length, blanks, prompts, overwritten);
+  return remaining.filter((_, n) => !overwritten.has(n));
 }
 
 /** The line with the first line's echo, and the text after it there (null: none); -1 when there is no echo. */

@@ -27,7 +27,7 @@ export const procListeners: Listeners = {
   },
   userOf: (address, port) =>
     userIn(readText("/proc/net/tcp") ?? "", address, port) ?? userIn(readText("/proc/net/tcp6") ?? "", address, port),
-  held: heldSockets,
+  heldSockets,
 };
 
 /** Two small reads. */

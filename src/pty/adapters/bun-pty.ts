@@ -166,7 +166,8 @@ class BunPtyPty implements Pty {
 
   /** The package reports the end without checking once more for output that the child has left in the terminal. */
   #drain(): void {
-    for (let rest = this.#master.left(); rest !== null; rest = this.#master.left()) this.#held.push(rest);
+    for (let rest = this.#master.readRemaining(); rest !== null; rest = this.#master.readRemaining())
+      this.#held.push(rest);
     this.#master.release();
   }
 

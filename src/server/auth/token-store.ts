@@ -28,7 +28,7 @@ export interface Credential {
 }
 
 export class TokenStore implements Disposable {
-  private readonly named: WatchedList<Named>;
+  private readonly namedTokens: WatchedList<Named>;
   private readonly devices: WatchedList<Device>;
   private readonly instanceToken: KnownToken;
 
@@ -36,7 +36,7 @@ export class TokenStore implements Disposable {
     this.instanceToken = { id: "own", name: "own", digest: digestToken(token), access: "admin", ended: null };
     prepareStateDir(instance);
     const ended = (name: string): void => logger.info("a token is no longer valid", { token: name });
-    this.named = new WatchedList<Named>({
+    this.namedTokens = new WatchedList<Named>({
       path: tokensFile(instance),
       read: () => readTokens(instance).map(namedToken),
       // A token whose rights have changed is another one.
@@ -58,12 +58,12 @@ export class TokenStore implements Disposable {
 
   /** Every valid token except those of browsers. Runs once per request. */
   all(): readonly KnownToken[] {
-    return [this.instanceToken, ...this.named.now.filter(({ share }) => share === undefined)];
+    return [this.instanceToken, ...this.namedTokens.now.filter(({ share }) => share === undefined)];
   }
 
   /** Valid links. */
   links(): readonly ShareLink[] {
-    return this.named.now.filter(({ share }) => share === true);
+    return this.namedTokens.now.filter(({ share }) => share === true);
   }
 
   /** Browsers admitted now: a person's own, and those that have used a link. */
@@ -80,7 +80,7 @@ export class TokenStore implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.named[Symbol.dispose]();
+    this.namedTokens[Symbol.dispose]();
     this.devices[Symbol.dispose]();
   }
 }

@@ -82,7 +82,7 @@ export class FleetMachine {
     connection.subscribe(streamsTo(identity.user), (message) => this.streams.received(message));
     for (const verb of ["PING", "INFO"] as const) {
       for (const subject of [serviceSubject(verb), serviceSubject(verb, identity.user)]) {
-        connection.subscribe(subject, (message) => this.asked(verb, message));
+        connection.subscribe(subject, (message) => this.answerProbe(verb, message));
       }
     }
   }
@@ -165,7 +165,7 @@ export class FleetMachine {
   }
 
   /** NATS's service protocol; wsh processes use the heartbeat instead, which only this machine can send. */
-  private asked(verb: "PING" | "INFO", { reply, header }: FleetMessage): void {
+  private answerProbe(verb: "PING" | "INFO", { reply, header }: FleetMessage): void {
     this.options.heard(header(ASKING_HEADER));
     if (verb === "PING") this.tell();
     if (reply === undefined || !/^_INBOX\.[A-Za-z0-9_-]{1,64}\.\$all\./.test(reply)) return;

@@ -39,7 +39,7 @@ export async function deliver(delivery: Delivery, pausesMs: readonly number[] = 
     "Content-Type": "application/json",
     ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
   };
-  for (let at = 0; ; at++) {
+  for (let attempt = 0; ; attempt++) {
     let failure: string;
     try {
       const signal = AbortSignal.timeout(TRY_MS);
@@ -60,7 +60,7 @@ export async function deliver(delivery: Delivery, pausesMs: readonly number[] = 
       const advice = certificateAdvice(thrown, TRUST);
       if (advice !== null) throw new Refusal(`${failure}. ${advice}`);
     }
-    const pause = pausesMs[at];
+    const pause = pausesMs[attempt];
     if (pause === undefined) throw new Error(failure);
     await Bun.sleep(pause);
   }

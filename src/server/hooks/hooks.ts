@@ -94,7 +94,7 @@ export class Hooks {
       if (job === null) files.remove(name);
       else this.add(name, job);
     }
-    this.reader = new EventReader(events, known(files.cursor));
+    this.reader = new EventReader(events, validCursor(files.cursor));
     this.watch = watchEvents(events, () => this.soon());
     this.look();
   }
@@ -336,11 +336,11 @@ export class Hooks {
       files.remove(name, pid);
       return;
     }
-    const { wanted, key } = begun.job;
+    const { wanted: consumer, key } = begun.job;
     const rate = this.rateOf(key);
     rate.running++;
     this.running++;
-    const deadline = begun.at + (isNotify(wanted) ? MINUTE_MS : wanted.timeout_seconds * 1000);
+    const deadline = begun.begunAt + (isNotify(consumer) ? MINUTE_MS : consumer.timeout_seconds * 1000);
     const look = (): void => {
       if (isOurs() && Date.now() < deadline) return;
       clearInterval(timer);
@@ -375,7 +375,7 @@ function isSameWay(one: EventConsumer, other: Notify): boolean {
 }
 
 /** An invalid cursor counts as a missing one. */
-function known(cursor: string | null): string {
+function validCursor(cursor: string | null): string {
   return cursor !== null && /^\d+-\d+$/.test(cursor) ? cursor : "now";
 }
 

@@ -57,10 +57,10 @@ interface HookEnd {
 
 export function runHookProgram({ job, argv, env, marks, cwd, timeoutMs }: HookProgram): Promise<HookEnd> {
   return new Promise((resolve) => {
-    const at = cwd !== null && isDirectory(cwd) ? cwd : os.homedir();
+    const directory = cwd !== null && isDirectory(cwd) ? cwd : os.homedir();
     const child = actingFor(env.WSH_AGENT, () =>
       spawn("/bin/sh", ["-c", env.WSH_AGENT === undefined ? BEGIN : BEGIN_BELOW, job, ...argv], {
-        cwd: at,
+        cwd: directory,
         env: { ...env },
         detached: true,
         stdio: ["ignore", "pipe", "pipe"],

@@ -35,8 +35,8 @@ export async function callFromHttp(
   c: AppContext,
 ): Promise<unknown> {
   const { name: target, ...params } = c.req.param() as Record<string, string>;
-  const { machine, given, input: taken } = withoutServer(operation, await inputOf(operation, binding, c));
-  const input = { ...taken, ...queryInput(operation.input, params), ...binding.fixed };
+  const { machine, given, input: requestInput } = withoutServer(operation, await inputOf(operation, binding, c));
+  const input = { ...requestInput, ...queryInput(operation.input, params), ...binding.fixed };
   const warnings = unknownFieldWarnings(unknownFields(operation.input, given));
   warn(c, warnings);
   if (binding.method !== "GET") await notGone(c);

@@ -105,7 +105,7 @@ export class LinkEnd {
       access: context.access,
       signal: context.signal,
       ...defined({ session, deadline }),
-      ...(once === undefined ? {} : { request: { id: once.key, shown: once.id, firstAt: once.first_at } }),
+      ...(once === undefined ? {} : { request: { id: once.key, displayId: once.id, firstAt: once.first_at } }),
     });
   }
 

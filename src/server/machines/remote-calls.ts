@@ -67,7 +67,13 @@ export class RemoteCalls {
     const there = inputThere(name, input) as OperationInput<N>;
     const asks = { operation: name, target: `${machine}/${session ?? ""}`, input };
     const answer = await this.repeats.ask(asks, caller, once, ({ key, id, first_at }) =>
-      link.call(name, there, { ...asked, request: { id: key, shown: id, firstAt: first_at }, caller, access, signal }),
+      link.call(name, there, {
+        ...asked,
+        request: { id: key, displayId: id, firstAt: first_at },
+        caller,
+        access,
+        signal,
+      }),
     );
     return addressedAnswer(machine, name, answer) as OperationOutput<N>;
   }

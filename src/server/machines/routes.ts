@@ -40,7 +40,7 @@ export class LinkRoutes {
         this.options.end.leases.heard(c.req.header(ASKING_HEADER) ?? "");
         if (machine !== undefined) requireAllSessions(by, "another machine");
         // Times in answers are by this machine's clock.
-        return c.json(machine === undefined ? this.hello(by) : { ...(await this.there(machine)), now: Date.now() });
+        return c.json(machine === undefined ? this.hello(by) : { ...(await this.helloFrom(machine)), now: Date.now() });
       }),
     );
     app.post("/link/call", (c) => passedOn(c, () => this.called(c)));
@@ -75,7 +75,7 @@ export class LinkRoutes {
     return only === undefined ? { ...own, ...standing, tags: [...tags] } : own;
   }
 
-  private async there(machine: string): Promise<LinkHello> {
+  private async helloFrom(machine: string): Promise<LinkHello> {
     const { machines } = this.options;
     // A newly started server does not know its fleet yet.
     await machines.fleet?.ready();

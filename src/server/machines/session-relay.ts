@@ -149,7 +149,7 @@ export class SessionRelay implements WebSocketEndpoint {
   private note(note: LinkNote): void {
     if ("ping" in note) this.tell({ pong: note.ping });
     else if ("credit" in note) {
-      this.sending.given(note.credit);
+      this.sending.grant(note.credit);
       const { waiting } = this;
       this.waiting = [];
       for (const bytes of waiting) this.send(bytes);

@@ -95,14 +95,14 @@ export class SessionStream {
       this.events.output?.(message.payload);
     } else if (message.type === messageTypes.event) {
       const json = decoder.decode(message.payload);
-      if (!json.startsWith(SUBSCRIBED)) this.events.event?.(this.named(json));
+      if (!json.startsWith(SUBSCRIBED)) this.events.event?.(this.withMachine(json));
       else this.events.subscribed?.(v.parse(v.object({ call: v.number() }), messageJson(message)).call);
     } else if (message.type === messageTypes.end) {
       this.end(v.parse(StreamEndSchema, messageJson(message)).reason);
     }
   }
 
-  private named(json: string): string {
+  private withMachine(json: string): string {
     const { machine } = parsePlace(this.source.info.name);
     return machine === null ? json : addressedJson(machine, json);
   }

@@ -169,7 +169,7 @@ export class ViewFeed {
   }
 
   /** A picture with another machine's ids in the form used here. */
-  private named(json: string): string {
+  private withMachine(json: string): string {
     const { machine } = parsePlace(this.session);
     return machine === null ? json : addressedJson(machine, json);
   }
@@ -189,7 +189,7 @@ export class ViewFeed {
     if (this.over || connection !== this.connection) return;
     if (message.type === messageTypes.frame) {
       this.pictures++;
-      this.events.frame(this.named(decoder.decode(message.payload)));
+      this.events.frame(this.withMachine(decoder.decode(message.payload)));
     } else if (message.type === messageTypes.images) {
       this.pictures++;
       this.events.images(decoder.decode(message.payload));

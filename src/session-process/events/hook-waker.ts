@@ -20,7 +20,7 @@ interface HookWakerPort {
   /** Current hooks and notices of the settings. */
   settings(): readonly EventConsumer[];
   /** Hooks given at the session's creation. */
-  readonly own: readonly OwnedHook[];
+  readonly sessionHooks: readonly OwnedHook[];
 }
 
 export class HookWaker {
@@ -36,7 +36,7 @@ export class HookWaker {
 
   /** The session's own hooks that want an event; null: no hook wants it. */
   on(event: RecordedEvent): readonly OwnedHook[] | null {
-    const own = [...this.port.own, ...this.set.hooks].filter((hook) => hookMatches(hook, event));
+    const own = [...this.port.sessionHooks, ...this.set.hooks].filter((hook) => hookMatches(hook, event));
     return own.length > 0 || this.port.settings().some((each) => isWanted(each, event)) ? own : null;
   }
 

@@ -44,16 +44,16 @@ export function recordPane(options: PaneEventsOptions): Disposable {
   };
   const { log } = pane.commands;
   /** Commands that the history may store: no other text is recorded. */
-  const kept = new Set<number>();
+  const recordable = new Set<number>();
   const history = new ShellHistory(log, {
     typedByPerson: () => true,
     isPrivate: () => options.isPrivate(),
-    begun: ({ record: { id } }) => void kept.add(id),
+    begun: ({ record: { id } }) => void recordable.add(id),
     ended: () => {},
-    left: (id) => void kept.delete(id),
+    left: (id) => void recordable.delete(id),
   });
   const commandOf = ({ id, command, cwd }: CommandRecord): Pick<EventDetails, "command" | "command_id" | "cwd"> => {
-    const isKept = settings.history !== "off" && kept.has(id);
+    const isKept = settings.history !== "off" && recordable.has(id);
     return { command_id: id, command: isKept ? (command?.slice(0, MAX_COMMAND) ?? null) : null, cwd };
   };
   const still = new Stillness(options, record, () => settings.long_command_seconds * 1000);
@@ -62,7 +62,7 @@ export function recordPane(options: PaneEventsOptions): Disposable {
     finished: (ended) => {
       const { exit_code, signal, duration_ms } = ended;
       record({ event: "command_finished", ...commandOf(ended), exit_code, signal, duration_ms });
-      kept.delete(ended.id);
+      recordable.delete(ended.id);
     },
   });
   const { events } = pane;
@@ -88,7 +88,7 @@ export function recordPane(options: PaneEventsOptions): Disposable {
 
 class Stillness implements Disposable {
   private readonly alarm = new Alarm(systemClock, () => this.ring());
-  private readonly known: KnownProcesses;
+  private readonly processes: KnownProcesses;
   private changedAt = 0;
   private looks = 0;
   private state: SessionState = "running";
@@ -104,7 +104,7 @@ class Stillness implements Disposable {
   ) {
     const { pane } = options;
     this.pane = pane;
-    this.known = new KnownProcesses({
+    this.processes = new KnownProcesses({
       since: null,
       foreground: () => pane.pid,
       get pid() {
@@ -159,7 +159,7 @@ class Stillness implements Disposable {
 
   private lookAtPorts(): void {
     const before = this.ports;
-    const now = new PortScan().ownPorts(this.known);
+    const now = new PortScan().ownPorts(this.processes);
     if (now === null) return;
     this.ports = now;
     for (const [port, program] of now) if (!before.has(port)) this.record({ event: "port_opened", port, program });

@@ -39,7 +39,7 @@ const reportedFields = ["command", "cwd", "text", "title", "question", "choices"
 export class Recorder {
   /** Events before the session is made: none is written if that fails. */
   private early: EventDetails[] | null = [];
-  private readonly rates = new Map<string, { left: number; at: number; skipped: number }>();
+  private readonly rates = new Map<string, { remaining: number; at: number; skipped: number }>();
 
   constructor(
     private readonly session: Pick<Session, "name" | "id" | "tags" | "isPrivate" | "viewers">,
@@ -93,15 +93,15 @@ export class Recorder {
   /** @returns how many were omitted before this one; null: this one is omitted too */
   private spend(key: string): number | null {
     const now = performance.now();
-    const rate = this.rates.get(key) ?? { left: BURST, at: now, skipped: 0 };
+    const rate = this.rates.get(key) ?? { remaining: BURST, at: now, skipped: 0 };
     this.rates.set(key, rate);
-    rate.left = Math.min(BURST, rate.left + ((now - rate.at) / 1000) * A_SECOND);
+    rate.remaining = Math.min(BURST, rate.remaining + ((now - rate.at) / 1000) * A_SECOND);
     rate.at = now;
-    if (rate.left < 1) {
+    if (rate.remaining < 1) {
       rate.skipped++;
       return null;
     }
-    rate.left--;
+    rate.remaining--;
     const { skipped } = rate;
     rate.skipped = 0;
     return skipped;

@@ -77,7 +77,7 @@ export const commandHandlers: Pick<
 };
 
 async function wait(pane: Pane, input: ParsedInput<"wait">, context: HandlerContext): Promise<OperationOutput<"wait">> {
-  const { program, asked } = splitConditions(input.any_of);
+  const { program, askIds: asked } = splitConditions(input.any_of);
   if (asked.length === 0) return waitForProgram(pane, program, input, context);
   const { questions, session } = context;
   const first = await waitForAnswer(questions, {

@@ -27,7 +27,7 @@ interface DialogEnd {
 }
 
 interface DialogRunStep {
-  readonly given: RunStep;
+  readonly step: RunStep;
   readonly expected: Condition | null;
   /** For a text or pattern: searches text that is already on the screen. */
   readonly find: Finder | null;
@@ -62,7 +62,7 @@ export async function runDialog(
   const from = input.since ?? (await terminal.atRest(() => pane.giveCursor()));
   const [first] = steps;
   const atPrompt = input.since === undefined && commands.log.phase === "prompt" && first?.expected === null;
-  const begunBy = atPrompt ? joined(typed(pane, first.given)) : undefined;
+  const begunBy = atPrompt ? joined(typed(pane, first.step)) : undefined;
   const run = (bytes: TypedInput, maxWaitMs: number): Promise<Outcome> =>
     commands.run({
       input: bytes,
@@ -83,7 +83,7 @@ export async function runDialog(
     return { outcome: { ...outcome, decidedBy, command: command ?? outcome.command }, until, unmet: null };
   };
   let counted = input.since;
-  for (const [index, { given, expected, find }] of steps.entries()) {
+  for (const [index, { step, expected, find }] of steps.entries()) {
     if (expected !== null) {
       const stands = counted === undefined && find !== null && standing(pane).some((row) => find(row, 0, row.length));
       const met = stands || (await awaited(pane, expected, counted ?? from, remainingMs(), signal));
@@ -95,7 +95,7 @@ export async function runDialog(
       }
     }
     const next = steps[index + 1];
-    const bytes = typed(pane, given);
+    const bytes = typed(pane, step);
     const isTyped = joined(bytes).length > 0;
     if (isTyped) begin();
     await commands.hide(caller, joined(bytes));
@@ -148,7 +148,7 @@ async function checked(
       throw new WshError("invalid_request", `step ${at} has nothing to expect or type`);
     }
     const expected = step.expect === undefined ? null : conditionOf(step.expect, toCondition);
-    steps.push({ given: step, expected, find: await finderOf(expected) });
+    steps.push({ step, expected, find: await finderOf(expected) });
   }
   return steps;
 }

@@ -201,7 +201,7 @@ async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unk
   if (pane.endedAs === "crashed" && operation.access !== "observe") throw notRunning(parts.session);
   const input = parseInput(operation, request.input);
   const context = { ...contextOf(parts, request, () => pane.id), session: local.ownSession.name };
-  if (operation.scope === "session") return handlerOf(ofSession, op)(local.drawn, input, context);
+  if (operation.scope === "session") return handlerOf(ofSession, op)(local.drawnSession, input, context);
   const passwords = passwordAsks.get(pane);
   if (operation.types === true && passwords !== undefined) passwords.drivenBy = agentOfCaller(caller);
   // A person may be using the command line.
@@ -307,7 +307,7 @@ async function withOwnFocus(
 /** A wait for answers only is handled by the session; null for every other request. */
 async function answerOf(session: Session, { input, signal }: PeerRequest): Promise<object | null> {
   const { any_of, max_wait_ms } = parse(inputSchema("wait"), input);
-  const { program, asked } = splitConditions(any_of);
+  const { program, askIds: asked } = splitConditions(any_of);
   if (asked.length === 0 || program.length > 0) return null;
   const limits = { ids: asked, maxWaitMs: max_wait_ms, signal, session: session.name, others: null };
   const first = await waitForAnswer(session.questions, limits);

@@ -43,7 +43,7 @@ export async function output(
   if (since === undefined) {
     const count = input.lines ?? (input.grep === undefined ? DEFAULT_LINES : Number.POSITIVE_INFINITY);
     const rows = await pane.terminal.atRest(() => newest(pane, input.format, count, query.test !== null));
-    return shown(pane, rows, input, query, signal);
+    return filteredOutput(pane, rows, input, query, signal);
   }
   requireOwnCursor(pane.text, since);
   if (input.wait_ms > 0 && since === pane.outputCursor && pane.exit === null) {
@@ -56,7 +56,7 @@ export async function output(
     const [reason = range.dropped === 0 ? null : SCROLLED_OUT] = unsavedSince(pane.text, since);
     return { ...range, ...placeOf(pane), unread: reason === null ? null : { searched, reason } };
   });
-  return shown(pane, rows, input, query, signal);
+  return filteredOutput(pane, rows, input, query, signal);
 }
 
 /** Lines, or rows of the alternate screen. */
@@ -117,7 +117,7 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
     const range = ownLines(shownNow, pane.commands.log.output(id));
     const searched = `${record.output_lines - range.dropped} of ${record.output_lines} lines`;
     const unread = range.dropped === 0 ? null : { searched, reason: `${SCROLLED_OUT}; the plain format has them` };
-    return { ...(await shown(pane, { ...range, ...placeOf(pane), unread }, input, query, signal)), ...base };
+    return { ...(await filteredOutput(pane, { ...range, ...placeOf(pane), unread }, input, query, signal)), ...base };
   }
   using stored = pane.commands.log.stored(id);
   if (stored === null) throw new WshError("command_not_found", `pane '${pane.id}' keeps no output of command ${id}`);
@@ -164,7 +164,7 @@ export function read({ missing, text, matches, omittedBytes, omittedLines }: Out
 }
 
 /** Returns lines for a reader: filtered, and cut to head and tail when they exceed the limit. */
-async function shown(
+async function filteredOutput(
   pane: Pane,
   rows: Rows,
   input: Filter,

@@ -22,7 +22,7 @@ type Revision = NonNullable<OperationOutput<"screen.get">["earlier"]>[number];
 
 class ScreenRevisions {
   private callers = 0;
-  private kept: { readonly revision: Revision; readonly size: number }[] = [];
+  private revisions: { readonly revision: Revision; readonly size: number }[] = [];
   private size = 0;
   private readonly ends: readonly (() => void)[];
   private timer: Timer | undefined;
@@ -59,7 +59,7 @@ class ScreenRevisions {
   /** Screens after the cursor, except the present one. Call between chunks. */
   between(since: number): Revision[] {
     const now = this.pane.outputCursor;
-    const revisions = this.kept.map(({ revision }) => revision);
+    const revisions = this.revisions.map(({ revision }) => revision);
     return revisions.filter(({ output_cursor }) => output_cursor > since && output_cursor < now);
   }
 
@@ -85,13 +85,13 @@ class ScreenRevisions {
       typeof line === "string" ? line.length : line.reduce((sum, { text }) => sum + text.length + SPAN_SIZE, 0),
     );
     const size = sizes.reduce((sum, each) => sum + each, 0);
-    this.kept.push({ revision, size });
+    this.revisions.push({ revision, size });
     this.size += size;
-    while (this.size > MAX_SIZE) this.size -= this.kept.shift()?.size ?? 0;
+    while (this.size > MAX_SIZE) this.size -= this.revisions.shift()?.size ?? 0;
   }
 
   private clear(): void {
-    this.kept = [];
+    this.revisions = [];
     this.size = 0;
   }
 }

@@ -28,10 +28,10 @@ export async function searchStored(
   since: number | undefined,
   signal: AbortSignal,
 ): Promise<StoredSearch> {
-  const wanted = await wantedOf(conditions);
+  const matchers = await wantedOf(conditions);
   const began = performance.now();
   let looked = 0;
-  if (since === undefined || wanted.length === 0) return { outcome: null, looked };
+  if (since === undefined || matchers.length === 0) return { outcome: null, looked };
   const { log } = pane.commands;
   const start = pane.text.positionAt(since);
   for (const { id, output_start, output_end, first_line_id } of log.list()) {
@@ -48,7 +48,7 @@ export async function searchStored(
       looked += lines.length;
       for (const [at, line] of lines.entries()) {
         const begin = first + at === from ? skip : 0;
-        for (const { type, find } of wanted) {
+        for (const { type, find } of matchers) {
           const match = begin > line.length ? null : find(line, begin, line.length);
           if (match === null) continue;
           const { text, groups } = match;

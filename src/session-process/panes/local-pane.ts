@@ -78,7 +78,7 @@ export class LocalPane implements PlacedPane {
   readonly shown: Shown;
   /** Its place; null: it has left the layout. */
   private port: LocalPaneEvents | null = null;
-  private given: Size;
+  private assignedSize: Size;
   readonly copyMode: PaneCopyMode;
   private readonly above: OverlayLayer;
   private readonly pointer: Pointer;
@@ -101,7 +101,7 @@ export class LocalPane implements PlacedPane {
     this.ownSession = ownSession;
     this.session = session;
     this.pane = ownSession.pane;
-    this.given = ownSession.size;
+    this.assignedSize = ownSession.size;
     this.shown = shownPane(ownSession);
     this.copyMode = this.makeCopyMode();
     this.above = new OverlayLayer({
@@ -165,7 +165,7 @@ export class LocalPane implements PlacedPane {
   }
 
   get size(): Size {
-    return this.given;
+    return this.assignedSize;
   }
 
   get isCurrent(): boolean {
@@ -173,7 +173,10 @@ export class LocalPane implements PlacedPane {
     const { ptyRows, ptyCols } = this.ownSession.layout;
     const { terminal } = this.pane;
     return (
-      rows === this.given.rows && cols === this.given.cols && terminal.rows === ptyRows && terminal.cols === ptyCols
+      rows === this.assignedSize.rows &&
+      cols === this.assignedSize.cols &&
+      terminal.rows === ptyRows &&
+      terminal.cols === ptyCols
     );
   }
 
@@ -183,7 +186,7 @@ export class LocalPane implements PlacedPane {
   }
 
   /** The session whose drawing it shows: the main one while it has no other pane and this one has no elements. */
-  get drawn(): Session {
+  get drawnSession(): Session {
     return this.options.hasOthers() || !this.isPlainBelow ? this.ownSession : this.session;
   }
 
@@ -224,7 +227,7 @@ export class LocalPane implements PlacedPane {
 
   /** Whether the picture's renewal waits: a person types in another pane, and it is recent. Runs per chunk. */
   private postpones(): boolean {
-    const { lastPicture: taken, given } = this;
+    const { lastPicture: taken, assignedSize: given } = this;
     if (taken === null || taken.frame.rows !== given.rows || taken.frame.cols !== given.cols) return false;
     const left = taken.at + LONGEST_BESIDE_MS - performance.now();
     if (left <= 0 || !this.options.isTypedBeside()) return false;
@@ -236,8 +239,8 @@ export class LocalPane implements PlacedPane {
   }
 
   resize(size: Size): void {
-    if (size.rows === this.given.rows && size.cols === this.given.cols) return;
-    this.given = size;
+    if (size.rows === this.assignedSize.rows && size.cols === this.assignedSize.cols) return;
+    this.assignedSize = size;
     void this.ownSession.window.resize(size);
   }
 

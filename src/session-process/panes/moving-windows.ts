@@ -132,7 +132,7 @@ export async function swapWindowAway(parts: SessionParts, id: number, other: str
   const before = arrangement.state;
   const taker = takerOf(parts, other);
   const { whole, giving } = give(parts, id, taker);
-  using given = giving;
+  using window = giving;
   // After a failure, the incoming window leaves before the outgoing one is taken back.
   await using come = new AsyncDisposableStack();
   const back: { next: Windows; active: string } = { next: before, active: whole.window.active };
@@ -147,16 +147,16 @@ export async function swapWindowAway(parts: SessionParts, id: number, other: str
     back.active = sent.window.active;
   });
   const giver = { socket: sessionSocket(instance, processId), name: session.name };
-  const asked = { window: whole.window, panes: given.panes, giver };
+  const asked = { window: whole.window, panes: window.panes, giver };
   let answered: unknown;
   try {
-    answered = await given.ask("peer.swap_window", asked, other);
+    answered = await window.ask("peer.swap_window", asked, other);
   } finally {
     awaited.delete(id);
   }
   come.move();
   arrangement.commit(back.next);
-  await given.gone(answered === null ? taker.name : v.parse(ArrangementSchema, answered).session);
+  await window.gone(answered === null ? taker.name : v.parse(ArrangementSchema, answered).session);
   await unlink(parts, id);
   if (answered === null) throw diedWith(taker);
   return answer(parts, back.active);

@@ -215,7 +215,7 @@ export class SessionSubscription {
     this.reportQueued(events);
     events.push(...this.screen.news(() => ++this.seq));
     if (this.drawn) {
-      const { elements } = this.local.drawn;
+      const { elements } = this.local.drawnSession;
       events.push({ event: "overlay", seq: ++this.seq, overlays: elements.overlays(), panels: elements.panels() });
       this.drawn = false;
     }

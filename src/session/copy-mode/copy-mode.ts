@@ -260,7 +260,7 @@ export class CopyMode {
       moveBy(action, text, {
         from: cursor,
         count,
-        wanted: this.wantedCol,
+        preferredCol: this.wantedCol,
         shown: (row) => this.placeAt(row, 0),
       });
     if (moved !== null) {
@@ -301,7 +301,8 @@ export class CopyMode {
         break;
       case "match_forth":
       case "match_back":
-        for (let done = 0; done < count; done++) this.toMatch(this.forth === (action === "match_forth"));
+        for (let repetition = 0; repetition < count; repetition++)
+          this.toMatch(this.forth === (action === "match_forth"));
         break;
       case "word_search_forth":
       case "word_search_back":

@@ -112,13 +112,17 @@ interface Move {
   readonly from: Point;
   readonly count: number;
   /** The column that is kept when moving up and down. */
-  readonly wanted: number;
+  readonly preferredCol: number;
   /** The first position of a displayed row. */
   shown(row: number): Point;
 }
 
 /** The position after an action that only moves; null: another action. */
-export function moveBy(action: CopyModeAction, text: CopyModeText, { from, count, wanted, shown }: Move): Point | null {
+export function moveBy(
+  action: CopyModeAction,
+  text: CopyModeText,
+  { from, count, preferredCol, shown }: Move,
+): Point | null {
   const { line } = from;
   const { rows } = text.source;
   const repeat = (move: (at: Point) => Point): Point => {
@@ -132,9 +136,9 @@ export function moveBy(action: CopyModeAction, text: CopyModeText, { from, count
   };
   switch (action) {
     case "up":
-      return byRows(text, from, -count, wanted);
+      return byRows(text, from, -count, preferredCol);
     case "down":
-      return byRows(text, from, count, wanted);
+      return byRows(text, from, count, preferredCol);
     case "left":
       return repeat((at) => sideways(text, at, false));
     case "right":

@@ -85,16 +85,16 @@ export const noElements: ElementState = {
 /** An overlay as clients receive it (docs/protocol.md, Drawing). */
 export function showOverlay(overlay: StoredOverlay): Overlay {
   const { id, x, y, z, width, height } = overlay;
-  return { id, x, y, z, width, height, ...shown(overlay) };
+  return { id, x, y, z, width, height, ...describeContent(overlay) };
 }
 
 /** A panel as clients receive it. */
 export function showPanel(panel: StoredPanel): Panel {
   const { id, position, height, z, visible } = panel;
-  return { id, position, height, z, visible, ...shown(panel) };
+  return { id, position, height, z, visible, ...describeContent(panel) };
 }
 
-function shown({ background, spans, writes, focusable, mode, persist }: Stored) {
+function describeContent({ background, spans, writes, focusable, mode, persist }: Stored) {
   return {
     ...defined({ background }),
     spans,

@@ -66,17 +66,17 @@ const EPSILON = 1e-6;
 export function placePanes(root: LayoutNode, size: Size, recent: readonly string[] = []): Placement {
   const rank = new Map(recent.map((pane, i) => [pane, i]));
   const byUse = panesOf(root).sort((a, b) => (rank.get(a) ?? Infinity) - (rank.get(b) ?? Infinity) || 0);
-  const shown = new Set(byUse);
+  const visible = new Set(byUse);
   let tree: LayoutNode = root;
   for (const pane of byUse.slice(1).reverse()) {
     if (fits(tree, size)) break;
-    shown.delete(pane);
-    tree = keepPanes(root, (each) => shown.has(each)) ?? tree;
+    visible.delete(pane);
+    tree = keepPanes(root, (each) => visible.has(each)) ?? tree;
   }
   const boxes = new Map<string, PaneBox>();
   const borders: Border[] = [];
   const extents = new Map<Split, number>();
-  const put = (node: LayoutNode, box: PaneBox, path: Path): void => {
+  const placeNode = (node: LayoutNode, box: PaneBox, path: Path): void => {
     if (isLeaf(node)) {
       boxes.set(node.pane, box);
       return;
@@ -87,15 +87,15 @@ export function placePanes(root: LayoutNode, size: Size, recent: readonly string
     for (const [index, cells] of shares(node, extent).entries()) {
       const child = node.children[index];
       if (child === undefined) continue;
-      put(child, part(node.axis, box, start, cells), [...path, index]);
+      placeNode(child, part(node.axis, box, start, cells), [...path, index]);
       start += cells;
       if (index === node.children.length - 1) continue;
       borders.push({ axis: node.axis, path, index, ...part(node.axis, box, start, BORDER) });
       start += BORDER;
     }
   };
-  put(tree, { row: 0, col: 0, rows: Math.max(1, size.rows), cols: Math.max(1, size.cols) }, []);
-  return { tree, boxes, borders, hidden: byUse.filter((pane) => !shown.has(pane)), extents, floats: [], size };
+  placeNode(tree, { row: 0, col: 0, rows: Math.max(1, size.rows), cols: Math.max(1, size.cols) }, []);
+  return { tree, boxes, borders, hidden: byUse.filter((pane) => !visible.has(pane)), extents, floats: [], size };
 }
 
 /** Returns the cells of splits for a change of the tree; a hidden split counts by its weights. */

@@ -92,7 +92,7 @@ export type ExtentOf = (split: Split) => number;
 interface SplitRequest {
   /** The pane to split. */
   readonly pane: string;
-  readonly made: string;
+  readonly newPane: string;
   readonly side: Side;
   /** The new pane's cells along the axis; default: half of the available ones. */
   readonly cells?: number;
@@ -106,22 +106,22 @@ export function along(side: Side): { readonly axis: Axis; readonly after: boolea
 /**
  * Puts a new pane beside another one, within that pane's room.
  * @param extents cells of the existing splits
- * @param own cells of the pane along the axis of the side
+ * @param extent cells of the pane along the axis of the side
  * @throws WshError pane_not_found
  */
-export function splitPane(root: LayoutNode, request: SplitRequest, extents: ExtentOf, own: number): LayoutNode {
-  const { pane, made, side, cells } = request;
+export function splitPane(root: LayoutNode, request: SplitRequest, extents: ExtentOf, extent: number): LayoutNode {
+  const { pane, newPane, side, cells } = request;
   const { axis, after } = along(side);
   const path = pathTo(root, pane);
   const target = nodeAt(root, path);
-  const free = Math.max(2, own - BORDER);
+  const free = Math.max(2, extent - BORDER);
   const fresh = Math.min(free - 1, Math.max(1, cells ?? Math.floor(free / 2)));
   const parentPath = path.slice(0, -1);
   const parent = path.length === 0 ? null : nodeAt(root, parentPath);
   const pair = (old: number, young: number): LayoutNode[] => {
     const two = [
       { ...target, weight: old },
-      { pane: made, weight: young },
+      { pane: newPane, weight: young },
     ];
     return after ? two : two.reverse();
   };
@@ -140,7 +140,7 @@ export function splitPane(root: LayoutNode, request: SplitRequest, extents: Exte
 /** Puts a new pane along a whole side of the window. @param own cells of the window along the axis of the side */
 export function splitWindow(
   root: LayoutNode,
-  { made, side, cells }: Omit<SplitRequest, "pane">,
+  { newPane: made, side, cells }: Omit<SplitRequest, "pane">,
   extents: ExtentOf,
   own: number,
 ): LayoutNode {

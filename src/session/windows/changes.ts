@@ -66,7 +66,7 @@ export function split(state: Windows, made: PaneEntry, change: SplitChange, area
   const box = change.whole ? { row: 0, col: 0, ...area } : placement.boxes.get(beside);
   const own = box === undefined ? 2 : axis === "row" ? box.cols : box.rows;
   const cells = cellsOf(change.size, own);
-  const request = { pane: beside, made: made.id, side: change.side, ...defined({ cells }) };
+  const request = { pane: beside, newPane: made.id, side: change.side, ...defined({ cells }) };
   const root = (change.whole ? splitWindow : splitPane)(window.root, request, extentsIn(placement), own);
   const added: WindowEntry = { ...window, root, recent: [...window.recent, made.id] };
   const next = putPane(putWindow(state, added), made);

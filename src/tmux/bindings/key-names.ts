@@ -53,18 +53,18 @@ export function optionPrefix(value: string): string {
 }
 
 interface Parts {
-  readonly held: readonly string[];
+  readonly modifiers: readonly string[];
   readonly key: string;
 }
 
 function partsOf(name: string): Parts {
   const [, modifiers = "", key = name] = /^((?:(?:ctrl|alt|shift)\+)*)(.+)$/s.exec(name) ?? [];
-  return { held: modifiers.split("+").filter((each) => each !== ""), key };
+  return { modifiers: modifiers.split("+").filter((each) => each !== ""), key };
 }
 
 /** tmux's name of a key in wsh's tables. */
 export function tmuxName(name: string): string {
-  const { held, key } = partsOf(name);
+  const { modifiers: held, key } = partsOf(name);
   if (key === "Tab" && held.includes("shift")) return `${held.includes("alt") ? "M-" : ""}BTab`;
   const shown = key === " " ? "Space" : (names[key] ?? key);
   // tmux treats a letter with Ctrl as one character; Alt comes before it.
@@ -81,7 +81,7 @@ export function byKey(a: string, b: string): number {
 }
 
 function rank(name: string): readonly number[] {
-  const { held, key } = partsOf(name);
+  const { modifiers: held, key } = partsOf(name);
   const isNamed = names[key] !== undefined;
   const isControl = held.includes("ctrl") && !isNamed;
   const code = isNamed ? 0x200000 + order.indexOf(key) : (key.codePointAt(0) ?? 0) + (isControl ? 0 : 0x100);

@@ -81,12 +81,12 @@ async function chooseIn(
     return { around, extra: formats, value: `=${session.name}:${at[depth]}` };
   });
   const tests = filter === undefined ? null : await run.formats(filter, all);
-  const shown = all.filter((_, i) => tests === null || isTrue(tests[i] ?? ""));
-  const names = await run.formats(args.get("F") ?? LINES[depth], shown);
+  const choices = all.filter((_, i) => tests === null || isTrue(tests[i] ?? ""));
+  const names = await run.formats(args.get("F") ?? LINES[depth], choices);
   await offerIn(
     run,
     args,
-    shown.map(({ value }, i) => [value, names[i] ?? ""]),
+    choices.map(({ value }, i) => [value, names[i] ?? ""]),
     template,
   );
 }

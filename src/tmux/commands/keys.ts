@@ -154,8 +154,8 @@ function notes(run: Run, args: Arguments, only: string | null): readonly string[
   const { tables } = run.backend.readState();
   const { prefix, isPreset, configured } = run.backend.keySettings();
   const tableName = args.get("T");
-  const own = prefix === "none" ? null : ownName(prefix);
-  const start = args.get("P") ?? (tableName === undefined && own !== null ? `${tmuxName(own)} ` : "");
+  const prefixKey = prefix === "none" ? null : ownName(prefix);
+  const start = args.get("P") ?? (tableName === undefined && prefixKey !== null ? `${tmuxName(prefixKey)} ` : "");
   let width = 0;
   const parts = (tableName === undefined ? ["root", "prefix"] : [tableName]).map((name) => {
     const notesByKey = new Map<string, string>();

@@ -52,8 +52,8 @@ async function selectLayout(run: Run, args: Arguments): Promise<void> {
   const name = args.has("o") ? record?.before : (args.word(0) ?? record?.preset);
   if (name === undefined) return;
   const exact = layoutPresetNames.find((each) => each === name);
-  const [only, other] = layoutPresetNames.filter((each) => each.startsWith(name));
-  const preset = exact ?? (other === undefined ? only : undefined);
+  const [only, second] = layoutPresetNames.filter((each) => each.startsWith(name));
+  const preset = exact ?? (second === undefined ? only : undefined);
   if (preset !== undefined) return arrange(run, place, preset);
   await changed(run, place, undefined, async () => {
     try {

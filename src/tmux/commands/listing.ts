@@ -117,18 +117,18 @@ async function displayMessage(run: Run, args: Arguments): Promise<void> {
     const all = variableNames.map((name) => `${name}=#{${name}}`).join("\n");
     return run.print(await run.format(all, place ?? {}));
   }
-  const given = args.get("F") ?? args.word(0) ?? MESSAGE;
+  const format = args.get("F") ?? args.word(0) ?? MESSAGE;
   // As in tmux, a message without a client is shown to nobody.
   const isPrinted = args.has("p");
   const client =
-    isPrinted && !given.includes("client_")
+    isPrinted && !format.includes("client_")
       ? null
       : await clientFor(run, args.get("c")).catch((thrown) => {
           if (args.has("c")) throw thrown;
           return null;
         });
   // -l of later versions prints the text literally.
-  const text = args.has("l") ? given : await run.format(given, place ?? {}, client?.variables ?? {}, true);
+  const text = args.has("l") ? format : await run.format(format, place ?? {}, client?.variables ?? {}, true);
   if (isPrinted) return run.print(text);
   if (client === null || text === "") return;
   // Messages of a private session are not recorded.

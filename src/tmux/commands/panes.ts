@@ -206,21 +206,22 @@ async function breakPane(run: Run, args: Arguments): Promise<void> {
   const to = targets.findIndex(args.get("t"));
   if (to.window !== null && !args.has("a") && !args.has("b")) throw new TmuxError(`index in use: ${to.index}`);
   const name = args.get("n");
-  const there = to.session.id === session.id ? null : to.session;
+  const otherSession = to.session.id === session.id ? null : to.session;
   if (window.panes.length === 1) {
     const index = to.index ?? (await freeIndex(run, to.session));
-    const focus = takesFocus(run, args, there === null ? { session, window, pane } : placeOf(there));
-    if (there === null) await run.backend.call("window.update", { index }, window.target);
-    else await run.backend.call("window.move", { to: there.target, index, focus }, window.target);
+    const focus = takesFocus(run, args, otherSession === null ? { session, window, pane } : placeOf(otherSession));
+    if (otherSession === null) await run.backend.call("window.update", { index }, window.target);
+    else await run.backend.call("window.move", { to: otherSession.target, index, focus }, window.target);
     if (name !== undefined) await nameWindow(run, window.target, name);
     return;
   }
   const focus = takesFocus(run, args, { session, window, pane });
   const index = to.window === null ? to.index : null;
-  if (there !== null) await run.backend.call("pane.move", { to: there.target, focus: false }, pane.target);
-  const made = await run.backend.call("pane.move", { to: null, ...present({ index }), focus }, pane.target);
+  if (otherSession !== null)
+    await run.backend.call("pane.move", { to: otherSession.target, focus: false }, pane.target);
+  const arrangement = await run.backend.call("pane.move", { to: null, ...present({ index }), focus }, pane.target);
   await run.refresh();
-  if (name !== undefined) await nameWindow(run, made.window, name);
+  if (name !== undefined) await nameWindow(run, arrangement.window, name);
   await printMade(run, args, pane.target, focus);
 }
 

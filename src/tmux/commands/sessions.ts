@@ -85,34 +85,34 @@ async function newSession(run: Run, args: Arguments): Promise<void> {
   if (args.has("t")) throw new TmuxError("session groups are not supported");
   const { model } = await run.load();
   const around = (await run.targets()).current;
-  const given = args.get("s");
-  const shown = given === undefined ? null : sessionName(await run.format(given, around ?? {}));
-  if (shown === "") throw new TmuxError(`invalid session: ${given}`);
-  const existing = model.sessions.find(({ name }) => name === shown);
+  const requestedName = args.get("s");
+  const tmuxName = requestedName === undefined ? null : sessionName(await run.format(requestedName, around ?? {}));
+  if (tmuxName === "") throw new TmuxError(`invalid session: ${requestedName}`);
+  const existing = model.sessions.find(({ name }) => name === tmuxName);
   if (existing !== undefined) {
     if (args.has("A")) return attachTo(run, existing, { others: args.has("D"), readOnly: false });
-    throw new TmuxError(`duplicate session: ${shown}`);
+    throw new TmuxError(`duplicate session: ${tmuxName}`);
   }
   if (!args.has("d") && !run.backend.hasTerminal) throw new TmuxError("open terminal failed: not a terminal");
   const program = await programOf(run, args, null);
-  const own = shown === null ? null : freeName(ownName(shown), model.sessions);
+  const wshName = tmuxName === null ? null : freeName(ownName(tmuxName), model.sessions);
   const usual = usualSize(model.sessions);
-  const wanted = {
-    name: own,
+  const creation = {
+    name: wshName,
     command: program.command,
     cwd: program.cwd,
     env: program.env ?? null,
     rows: side(args.get("y"), "height", usual.rows),
     cols: side(args.get("x"), "width", usual.cols),
   };
-  const info = await run.backend.create(wanted).catch((thrown) => {
+  const info = await run.backend.create(creation).catch((thrown) => {
     // A session of this name exists that the caller may not know.
     throw WshError.from(thrown).code === "session_name_conflict"
-      ? new TmuxError(`duplicate session: ${shown}`)
+      ? new TmuxError(`duplicate session: ${tmuxName}`)
       : thrown;
   });
   await run.refresh();
-  if (own !== null && shown !== null && own !== shown) await keepName(run, info.id, own, shown);
+  if (wshName !== null && tmuxName !== null && wshName !== tmuxName) await keepName(run, info.id, wshName, tmuxName);
   const variables = Object.entries(givenVariables(args));
   if (variables.length > 0)
     await run.change((state) => {
@@ -127,11 +127,11 @@ async function newSession(run: Run, args: Arguments): Promise<void> {
   if (base !== session.current.index) await run.backend.call("window.update", { index: base }, session.current.target);
   const window = args.get("n");
   if (window !== undefined) await nameWindow(run, session.current.target, window);
-  const made = await sessionOf(run, info.id);
-  run.means(made.current.active.target);
-  run.hasMade(made.current.active.target);
-  if (args.has("P")) await run.print(await run.format(args.get("F") ?? "#{session_name}:", placeOf(made)));
-  if (!args.has("d")) await attachTo(run, made, { others: false, readOnly: false });
+  const created = await sessionOf(run, info.id);
+  run.means(created.current.active.target);
+  run.hasMade(created.current.active.target);
+  if (args.has("P")) await run.print(await run.format(args.get("F") ?? "#{session_name}:", placeOf(created)));
+  if (!args.has("d")) await attachTo(run, created, { others: false, readOnly: false });
 }
 
 /** The session's current state. */

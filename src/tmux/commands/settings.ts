@@ -23,10 +23,10 @@ import { keepOf } from "./start.ts";
 
 export const settingCommands: readonly Command[] = [
   command("set-option set", "aFgopqst:uUw", [1, 2], "[-aFgopqsuUw] [-t target-pane] option [value]", (run, args) =>
-    set(run, args, false),
+    setOption(run, args, false),
   ),
   command("set-window-option setw", "aFgoqt:u", [1, 2], "[-aFgoqu] [-t target-window] option [value]", (run, args) =>
-    set(run, args, true),
+    setOption(run, args, true),
   ),
   command("show-options show", "AgHpqst:vw", [0, 1], "[-AgHpqsvw] [-t target-pane] [option]", (run, args) =>
     show(run, args, false),
@@ -67,33 +67,37 @@ function scopeOf(args: Arguments, option: OptionName | null, isWindow: boolean, 
   return { kind: "own", level: "session", id: place.session.target };
 }
 
-async function set(run: Run, args: Arguments, isWindow: boolean): Promise<void> {
+async function setOption(run: Run, args: Arguments, isWindow: boolean): Promise<void> {
   const place = await placeFor(run, args);
-  const named = await run.format(args.word(0) ?? "", place ?? {});
-  const given = args.word(1);
-  const value = given !== undefined && args.has("F") ? await run.format(given, place ?? {}) : given;
+  const optionName = await run.format(args.word(0) ?? "", place ?? {});
+  const argument = args.word(1);
+  const value = argument !== undefined && args.has("F") ? await run.format(argument, place ?? {}) : argument;
   let option: OptionName;
   let scope: OptionScope;
   try {
-    option = optionNamed(named);
+    option = optionNamed(optionName);
     scope = scopeOf(args, option, isWindow, place);
   } catch (thrown) {
     if (args.has("q")) return;
     throw thrown;
   }
   const { name, index, kind } = option;
-  if (index !== null && kind?.list !== true) throw new TmuxError(`not an array: ${named}`);
+  if (index !== null && kind?.list !== true) throw new TmuxError(`not an array: ${optionName}`);
   const { state } = await run.load();
-  const own = valuesOf(state, scope)[name];
+  const currentValue = valuesOf(state, scope)[name];
   const isUnset = args.has("u") || args.has("U");
-  if (args.has("o") && !isUnset && own !== undefined) {
+  if (args.has("o") && !isUnset && currentValue !== undefined) {
     if (args.has("q")) return;
-    throw new TmuxError(`already set: ${named}`);
+    throw new TmuxError(`already set: ${optionName}`);
   }
   const before = valueIn(state, chainOf(scope, place), option) ?? "";
-  const isOne = index !== null && own !== undefined;
+  const isOne = index !== null && currentValue !== undefined;
   const next =
-    isUnset && isOne ? without(own, index) : isUnset ? undefined : changedValue(option, value, before, args.has("a"));
+    isUnset && isOne
+      ? without(currentValue, index)
+      : isUnset
+        ? undefined
+        : changedValue(option, value, before, args.has("a"));
   const words = `set-option ${name}${value === undefined ? "" : ` ${quotedValue(value)}`}`;
   if (reaching.includes(name) && (scope.kind !== "own" || name === "prefix")) run.backend.requirePerson(words);
   else if (scope.kind !== "own") await run.backend.requireOwnSessions(words);
@@ -133,30 +137,30 @@ function without(list: string, index: number): string | undefined {
 
 function changedValue(
   { name, index, kind }: OptionName,
-  given: string | undefined,
+  argument: string | undefined,
   before: string,
   isAdded: boolean,
 ): string {
   if (kind === undefined || name.startsWith("@")) {
-    if (given === undefined) throw new TmuxError("empty value");
-    return isAdded ? before + given : given;
+    if (argument === undefined) throw new TmuxError("empty value");
+    return isAdded ? before + argument : argument;
   }
   if (kind.list === true) {
-    if (given === undefined) throw new TmuxError("empty value");
+    if (argument === undefined) throw new TmuxError("empty value");
     const lines = before === "" ? [] : before.split("\n");
     if (index !== null) {
       while (lines.length <= index) lines.push("");
-      const text = kind.type === "command" ? oneLine(given) : given;
+      const text = kind.type === "command" ? oneLine(argument) : argument;
       lines[index] = isAdded && kind.type !== "command" ? `${lines[index]}${text}` : text;
       return lines.join("\n");
     }
-    if (kind.type === "command") return [...(isAdded ? lines : []), oneLine(given)].join("\n");
-    const added = given.split(name === "update-environment" ? /[ ,]/ : ",").filter((each) => each !== "");
+    if (kind.type === "command") return [...(isAdded ? lines : []), oneLine(argument)].join("\n");
+    const added = argument.split(name === "update-environment" ? /[ ,]/ : ",").filter((each) => each !== "");
     return [...(isAdded ? lines : []), ...added].join("\n");
   }
   const isText = kind.type === "string" || kind.type === "style";
   const separator = kind.type === "style" && before !== "" ? "," : "";
-  const text = isAdded && isText && given !== undefined ? `${before}${separator}${given}` : given;
+  const text = isAdded && isText && argument !== undefined ? `${before}${separator}${argument}` : argument;
   return checkedValue(kind, text, before);
 }
 
@@ -248,30 +252,30 @@ async function setHook(run: Run, args: Arguments): Promise<void> {
   if (kind?.type !== "command") throw new TmuxError(`invalid option: ${args.word(0)}`);
   if (args.has("R")) return run.runHook(name);
   const text = args.word(1);
-  if (text === undefined) return set(run, args, args.has("w"));
+  if (text === undefined) return setOption(run, args, args.has("w"));
   // The command is checked now, and stored as tmux prints it.
   const all = await checkText(run, text);
   const storedForm = all
     .map(([first = "", ...words]) => [run.commandNamed(first).name, ...words.map(quotedValue)].join(" "))
     .join(" ; ");
-  await set(run, args.saying([args.word(0) ?? "", storedForm]), args.has("w"));
+  await setOption(run, args.saying([args.word(0) ?? "", storedForm]), args.has("w"));
 }
 
 async function setEnvironment(run: Run, args: Arguments): Promise<void> {
   const place = await placeFor(run, args);
-  const [name = "", given] = args.words;
+  const [name = "", argument] = args.words;
   if (name === "") throw new TmuxError("empty variable name");
   if (name.includes("=")) throw new TmuxError("variable name contains =");
   const target = args.get("t");
   if (!args.has("g") && place === null)
     throw new TmuxError(target === undefined ? "no current session" : `no such session: ${target}`);
-  if (args.has("u") && given !== undefined) throw new TmuxError("can't specify a value with -u");
-  if (args.has("r") && given !== undefined) throw new TmuxError("can't specify a value with -r");
-  if (!args.has("u") && !args.has("r") && given === undefined) throw new TmuxError("no value specified");
+  if (args.has("u") && argument !== undefined) throw new TmuxError("can't specify a value with -u");
+  if (args.has("r") && argument !== undefined) throw new TmuxError("can't specify a value with -r");
+  if (!args.has("u") && !args.has("r") && argument === undefined) throw new TmuxError("no value specified");
   // Panes that people make get the variable, including PATH.
   if (args.has("g") || place === null) run.backend.requirePerson("set-environment");
   else await run.backend.requireOwn(place.session.target, ["set-environment", ...args.words].join(" "));
-  const value = given !== undefined && args.has("F") ? await run.format(given, place ?? {}) : given;
+  const value = argument !== undefined && args.has("F") ? await run.format(argument, place ?? {}) : argument;
   const session = place?.session.target ?? "";
   await run.change((state) => {
     const own = args.has("g") ? state.environment : (state.environments[session] ?? {});
@@ -287,19 +291,19 @@ async function showEnvironment(run: Run, args: Arguments): Promise<void> {
   if (!args.has("g") && place === null)
     throw new TmuxError(target === undefined ? "no current session" : `no such session: ${target}`);
   const { state } = await run.load();
-  const set = args.has("g") ? state.environment : (state.environments[place?.session.target ?? ""] ?? {});
+  const variables = args.has("g") ? state.environment : (state.environments[place?.session.target ?? ""] ?? {});
   const global = args.has("g")
     ? Object.entries(run.backend.env).map(([name, value]) => [name, { value: value ?? null, hidden: false }] as const)
     : [];
-  const all = new Map([...global, ...Object.entries(set)]);
+  const all = new Map([...global, ...Object.entries(variables)]);
   const name = args.word(0);
   const one = name === undefined ? undefined : all.get(name);
   if (name !== undefined && one === undefined) throw new TmuxError(`unknown variable: ${name}`);
-  const shown =
+  const printed =
     name === undefined || one === undefined
       ? [...all].toSorted(([a], [b]) => (a < b ? -1 : 1))
       : ([[name, one]] as const);
-  for (const [each, { value, hidden }] of shown) {
+  for (const [each, { value, hidden }] of printed) {
     if (hidden !== args.has("h")) continue;
     const effective = value ?? environmentOf(state, undefined, each, {});
     if (args.has("s")) {

@@ -98,13 +98,13 @@ export async function commandsIn(
       assign: (name: string, value: string, hidden: boolean) => void assignments.push([name, value, hidden]),
     };
   }
-  const set = new Map<string, string>();
+  const assignedVariables = new Map<string, string>();
   const all = parseCommands(
     text,
     readingOf(
       (name) =>
         assignments.findLast(([each]) => each === name)?.[1] ??
-        set.get(name) ??
+        assignedVariables.get(name) ??
         environmentOf(state, session, name, run.backend.env),
     ),
   );
@@ -117,8 +117,8 @@ async function sourceFiles(run: Run, args: Arguments): Promise<void> {
   // The default target of the file's lines.
   if (args.has("t")) run.means((await run.place(args, "pane")).pane.target);
   const files: { readonly path: string; readonly text: string }[] = [];
-  for (const given of args.words) {
-    const named = args.has("F") ? await run.format(given, (await run.targets()).current ?? {}) : given;
+  for (const pathPattern of args.words) {
+    const named = args.has("F") ? await run.format(pathPattern, (await run.targets()).current ?? {}) : pathPattern;
     try {
       for (const path of matching(run, named))
         files.push({ path: resolve(run.backend.cwd, path), text: await textIn(run, path) });
@@ -185,9 +185,9 @@ async function sourceText(run: Run, args: Arguments, path: string, text: string)
 }
 
 async function waitFor(run: Run, args: Arguments): Promise<void> {
-  const given = args.word(0) ?? "";
+  const channelName = args.word(0) ?? "";
   // The `:` avoids names that every object has.
-  const name = `:${given}`;
+  const name = `:${channelName}`;
   const { backend } = run;
   const channel = { woken: false, signals: 0, waiting: [] as number[], locked: false };
   if (args.has("U")) {
@@ -197,7 +197,7 @@ async function waitFor(run: Run, args: Arguments): Promise<void> {
       if (channel !== undefined) channel.locked = false;
       return locked;
     });
-    if (!isLocked) throw new TmuxError(`channel ${given} not locked`);
+    if (!isLocked) throw new TmuxError(`channel ${channelName} not locked`);
     return;
   }
   if (args.has("L")) {

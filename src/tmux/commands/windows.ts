@@ -138,8 +138,8 @@ async function newWindow(run: Run, args: Arguments): Promise<void> {
     index = (window ?? session.current).index + (args.has("a") ? 1 : 0);
     window = null;
   }
-  const given = args.get("n");
-  const name = given === undefined ? undefined : await run.format(given, place);
+  const nameFormat = args.get("n");
+  const name = nameFormat === undefined ? undefined : await run.format(nameFormat, place);
   if (args.has("S") && name !== undefined) {
     const existing = session.windows.filter((each) => each.name === name);
     const [only] = existing;
@@ -153,11 +153,11 @@ async function newWindow(run: Run, args: Arguments): Promise<void> {
     if (args.get("t") === undefined) index = null;
     else if (!args.has("k")) throw new TmuxError(`create window failed: index ${index} in use`);
   }
-  const at = { ...place, session, window: session.current, pane: session.current.active };
-  const program = await programOf(run, args, at, false);
-  const focus = takesFocus(run, args, at);
+  const current = { ...place, session, window: session.current, pane: session.current.active };
+  const program = await programOf(run, args, current, false);
+  const focus = takesFocus(run, args, current);
   const replaced = args.has("k") ? window : null;
-  const made = await run.backend.call(
+  const created = await run.backend.call(
     "window.create",
     {
       ...program,
@@ -169,15 +169,15 @@ async function newWindow(run: Run, args: Arguments): Promise<void> {
   );
   if (replaced !== null && index !== null) {
     await run.backend.call("window.close", {}, replaced.target);
-    await run.backend.call("window.update", { index }, made.window);
+    await run.backend.call("window.update", { index }, created.window);
   }
   await run.refresh();
   if (name !== undefined)
-    await nameWindow(run, made.window, name).catch((thrown) => {
+    await nameWindow(run, created.window, name).catch((thrown) => {
       // The pane's program has ended at once.
       if (!WshError.from(thrown).code.endsWith("_not_found")) throw thrown;
     });
-  await printMade(run, args, made.pane, focus);
+  await printMade(run, args, created.pane, focus);
 }
 
 /** Prints the `-P` format of a new pane; later commands default to that pane. */
@@ -230,22 +230,22 @@ async function moveWindow(run: Run, args: Arguments): Promise<void> {
   const source = targets.find(args.get("s"), "window");
   const { session, index, window } = targets.findIndex(args.get("t"));
   const isBeside = args.has("a") || args.has("b");
-  const at = isBeside
+  const destination = isBeside
     ? (window ?? session.current).index + (args.has("a") ? 1 : 0)
     : (index ?? (await freeIndex(run, session)));
   const isHere = session.id === source.session.id;
-  if (isHere && !isBeside && at === source.window.index) throw new TmuxError(`same index: ${at}`);
-  const replaced = isBeside ? undefined : session.windows.find((each) => each.index === at);
-  if (replaced !== undefined && !args.has("k")) throw new TmuxError(`index in use: ${at}`);
+  if (isHere && !isBeside && destination === source.window.index) throw new TmuxError(`same index: ${destination}`);
+  const replaced = isBeside ? undefined : session.windows.find((each) => each.index === destination);
+  if (replaced !== undefined && !args.has("k")) throw new TmuxError(`index in use: ${destination}`);
   const focus = takesFocus(run, args, isHere ? source : placeOf(session));
   const { target } = source.window;
   const move = (where: { readonly index?: number; readonly make_room?: boolean }) =>
     run.backend.call("window.move", { to: session.target, ...where, focus }, target);
-  await move(replaced === undefined ? { index: at, make_room: isBeside } : {});
+  await move(replaced === undefined ? { index: destination, make_room: isBeside } : {});
   if (replaced === undefined) return;
   // The replaced window is closed last: it may be the only one of its session.
   await run.backend.call("window.close", {}, replaced.target);
-  await move({ index: at });
+  await move({ index: destination });
 }
 
 async function swapWindows(run: Run, args: Arguments): Promise<void> {

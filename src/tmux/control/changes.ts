@@ -8,7 +8,7 @@ import type { Model, Session } from "../model.ts";
 export interface ModelState {
   readonly model: Model;
   /** `@s3` */
-  readonly shown: string | null;
+  readonly shownSession: string | null;
   /** Layouts of the shown session's windows, by window id. */
   readonly layouts: ReadonlyMap<string, { readonly layout: string; readonly flags: string }>;
 }
@@ -16,8 +16,9 @@ export interface ModelState {
 export function notificationsOf(before: ModelState, after: ModelState): string[] {
   const old = new Map(before.model.sessions.map((each) => [each.id, each]));
   const now = new Map(after.model.sessions.map((each) => [each.id, each]));
-  const isShown = ({ target }: Session): boolean => target === after.shown;
-  const named = (session: Session, what: string): string => `%${isShown(session) ? "" : "unlinked-"}window-${what}`;
+  const isShown = ({ target }: Session): boolean => target === after.shownSession;
+  const windowNotification = (session: Session, what: string): string =>
+    `%${isShown(session) ? "" : "unlinked-"}window-${what}`;
   const lines: string[] = [];
   const added: string[] = [];
   for (const session of now.values()) {
@@ -27,13 +28,13 @@ export function notificationsOf(before: ModelState, after: ModelState): string[]
       lines.push(`%session-window-changed ${session.id} ${session.current.id}`);
     for (const window of session.windows) {
       const was = earlierWindows.get(window.id);
-      if (was === undefined) added.push(`${named(session, "add")} ${window.id}`);
+      if (was === undefined) added.push(`${windowNotification(session, "add")} ${window.id}`);
       else if (was.active.id !== window.active.id) lines.push(`%window-pane-changed ${window.id} ${window.active.id}`);
     }
     if (isShown(session)) lines.push(...laidOut(session, before, after));
     for (const { id, name } of session.windows) {
       const was = earlierWindows.get(id);
-      if (was !== undefined && was.name !== name) lines.push(`${named(session, "renamed")} ${id} ${name}`);
+      if (was !== undefined && was.name !== name) lines.push(`${windowNotification(session, "renamed")} ${id} ${name}`);
     }
     if (earlier !== undefined && earlier.name !== session.name)
       lines.push(`%session-renamed ${session.id} ${session.name}`);
@@ -43,7 +44,7 @@ export function notificationsOf(before: ModelState, after: ModelState): string[]
   const windows = new Set([...now.values()].flatMap((session) => session.windows.map(({ id }) => id)));
   for (const session of old.values())
     for (const { id } of session.windows) if (!windows.has(id)) lines.push(`%unlinked-window-close ${id}`);
-  if (before.shown !== after.shown) {
+  if (before.shownSession !== after.shownSession) {
     const session = after.model.sessions.find(isShown);
     if (session !== undefined) lines.push(`%session-changed ${session.id} ${session.name}`);
   }

@@ -26,7 +26,7 @@ export class ClientFlags {
     }
   }
 
-  get said(): string {
+  get text(): string {
     const kept = (flag: string): string => (this.storedFlags.has(flag) ? flag : "");
     return [
       ...["attached", "focused", "control-mode", kept("ignore-size")],

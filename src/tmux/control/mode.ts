@@ -70,7 +70,7 @@ export class ControlMode implements ControlClient {
   private heldLines: string[] = [];
   private lastModel: ModelState = {
     model: new Model({ infos: [], isComplete: false }, emptyState()),
-    shown: null,
+    shownSession: null,
     layouts: new Map(),
   };
   private looking: Promise<void> = Promise.resolve();
@@ -117,7 +117,7 @@ export class ControlMode implements ControlClient {
   }
 
   get flags(): string {
-    return this.settings.said;
+    return this.settings.text;
   }
 
   /** Runs the first command, then the client's lines, to the end. */
@@ -263,7 +263,7 @@ export class ControlMode implements ControlClient {
       for (const line of notificationsOf(this.lastModel, now)) this.notify(line);
       this.lastModel = now;
       this.watch.follow(now.model.sessions.map(({ target }) => target));
-      const shown = now.model.sessions.find(({ target }) => target === now.shown);
+      const shown = now.model.sessions.find(({ target }) => target === now.shownSession);
       if (shown === undefined) return this.session === null ? undefined : this.leave();
       const panes = shown.windows.flatMap((window) => window.panes);
       this.outputs.follow(panes, (target) => before.has(target));
@@ -287,7 +287,7 @@ export class ControlMode implements ControlClient {
     const [layouts, flags] = [await of("#{window_layout} #{window_visible_layout}"), await of("#{window_raw_flags}")];
     return {
       model,
-      shown: this.session,
+      shownSession: this.session,
       layouts: new Map(windows.map(({ id }, i) => [id, { layout: layouts[i] ?? "", flags: flags[i] ?? "" }])),
     };
   }
@@ -296,14 +296,14 @@ export class ControlMode implements ControlClient {
   private async formatAll({
     about,
     format,
-  }: Subscription): Promise<readonly { readonly at: string; readonly value: string }[]> {
+  }: Subscription): Promise<readonly { readonly object: string; readonly value: string }[]> {
     const run = new Run(this.backend, commandTable);
     const { model } = await run.load();
     const session = model.sessions.find(({ target }) => target === this.session);
     if (session === undefined) return [];
     const isPanes = about.startsWith("%");
     if (!isPanes && !about.startsWith("@"))
-      return [{ at: `${session.id} - - -`, value: await run.format(format, placeOf(session)) }];
+      return [{ object: `${session.id} - - -`, value: await run.format(format, placeOf(session)) }];
     const places = session.windows
       .flatMap((window) =>
         isPanes ? window.panes.map((pane) => placeOf(session, window, pane)) : [placeOf(session, window)],
@@ -314,7 +314,7 @@ export class ControlMode implements ControlClient {
       places.map((around) => ({ around })),
     );
     return places.map(({ window, pane }, i) => ({
-      at: `${session.id} ${window.id} ${window.index} ${isPanes ? pane.id : "-"}`,
+      object: `${session.id} ${window.id} ${window.index} ${isPanes ? pane.id : "-"}`,
       value: values[i] ?? "",
     }));
   }

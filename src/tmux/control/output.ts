@@ -28,7 +28,7 @@ export interface OutputPort {
 
 interface Waiting {
   readonly bytes: Uint8Array;
-  readonly at: number;
+  readonly queuedAt: number;
 }
 
 interface Pane {
@@ -121,7 +121,7 @@ export class PaneOutputs {
   private received(pane: Pane, bytes: Uint8Array): void {
     if (this.isOff || pane.state !== "on") return;
     // The connection reuses the message's bytes.
-    pane.queue.push({ bytes: bytes.slice(), at: performance.now() });
+    pane.queue.push({ bytes: bytes.slice(), queuedAt: performance.now() });
     pane.bytes += bytes.length;
     if (pane.bytes > QUEUE_BYTES) pane.connection?.pause();
     this.pump();
@@ -134,10 +134,10 @@ export class PaneOutputs {
     const line = first.bytes.subarray(0, LINE_BYTES);
     const rest = first.bytes.subarray(LINE_BYTES);
     if (rest.length === 0) pane.queue.shift();
-    else pane.queue[0] = { bytes: rest, at: first.at };
+    else pane.queue[0] = { bytes: rest, queuedAt: first.queuedAt };
     pane.bytes -= line.length;
     if (pane.bytes < QUEUE_BYTES / 2) pane.connection?.resume();
-    const age = Math.floor(performance.now() - first.at);
+    const age = Math.floor(performance.now() - first.queuedAt);
     const head = this.pauseAfterMs === null ? `%output ${pane.id} ` : `%extended-output ${pane.id} ${age} : `;
     this.port.write(Buffer.from(`${head}${escaped(line)}\n`, "latin1"));
     return true;
@@ -147,7 +147,7 @@ export class PaneOutputs {
   private isLate(pane: Pane): boolean {
     const [first] = pane.queue;
     if (first === undefined || this.pauseAfterMs === null) return false;
-    if (performance.now() - first.at < this.pauseAfterMs || this.port.pending < HIGH_BYTES) return false;
+    if (performance.now() - first.queuedAt < this.pauseAfterMs || this.port.pending < HIGH_BYTES) return false;
     this.pause(pane);
     return true;
   }
@@ -175,7 +175,9 @@ export class PaneOutputs {
     clearTimeout(this.timer ?? undefined);
     this.timer = null;
     if (this.pauseAfterMs === null) return;
-    const oldest = Math.min(...[...this.panes.values()].map(({ queue }) => queue[0]?.at ?? Number.POSITIVE_INFINITY));
+    const oldest = Math.min(
+      ...[...this.panes.values()].map(({ queue }) => queue[0]?.queuedAt ?? Number.POSITIVE_INFINITY),
+    );
     if (oldest === Number.POSITIVE_INFINITY) return;
     const due = Math.max(1, oldest + this.pauseAfterMs - performance.now());
     this.timer = setTimeout(() => this.late(), due);

@@ -13,7 +13,7 @@ export class Subscriptions {
   constructor(
     private readonly valuesOf: (
       subscription: Subscription,
-    ) => Promise<readonly { readonly at: string; readonly value: string }[]>,
+    ) => Promise<readonly { readonly object: string; readonly value: string }[]>,
     private readonly report: (line: string) => void,
   ) {}
 
@@ -39,10 +39,10 @@ export class Subscriptions {
   private async look(): Promise<void> {
     for (const [name, { of, values }] of this.all) {
       // A session that ends meanwhile has no values.
-      for (const { at, value } of await this.valuesOf(of).catch(() => [])) {
-        if (values.get(at) === value || this.all.get(name)?.values !== values) continue;
-        values.set(at, value);
-        this.report(`%subscription-changed ${name} ${at} : ${value}`);
+      for (const { object, value } of await this.valuesOf(of).catch(() => [])) {
+        if (values.get(object) === value || this.all.get(name)?.values !== values) continue;
+        values.set(object, value);
+        this.report(`%subscription-changed ${name} ${object} : ${value}`);
       }
     }
     this.timer = null;

@@ -96,31 +96,31 @@ class Expansion {
 
   private parts(format: string): string {
     let out = "";
-    for (let at = 0; at < format.length; ) {
-      const char = format[at++] ?? "";
+    for (let index = 0; index < format.length; ) {
+      const char = format[index++] ?? "";
       if (char !== "#") {
         out += char;
         continue;
       }
-      const next = format[at++];
+      const next = format[index++];
       if (next === undefined) return out;
       if (next === "(") {
-        const end = closing(format, at);
+        const end = closing(format, index);
         if (end === -1) return out;
-        if (this.hasJobs) out += this.scope.shell(this.text(format.slice(at, end)));
-        at = end + 1;
+        if (this.hasJobs) out += this.scope.shell(this.text(format.slice(index, end)));
+        index = end + 1;
       } else if (next === "{") {
-        const end = skipTo(format, at - 2, "}");
-        const value = end === -1 ? UNREADABLE : this.replace(format.slice(at, end));
+        const end = skipTo(format, index - 2, "}");
+        const value = end === -1 ? UNREADABLE : this.replace(format.slice(index, end));
         if (value === UNREADABLE) return out;
         out += value;
-        at = end + 1;
+        index = end + 1;
       } else if (next === "#" || next === "}" || next === ",") {
-        const [styled] = next === "#" ? (/^#+\[/.exec(format.slice(at - 1)) ?? []) : [];
+        const [styled] = next === "#" ? (/^#+\[/.exec(format.slice(index - 1)) ?? []) : [];
         if (styled === undefined) out += next;
         else {
           out += `#${styled}`;
-          at += styled.length - 1;
+          index += styled.length - 1;
         }
       } else {
         const name = short[next];
@@ -150,8 +150,8 @@ class Expansion {
     if (has("c")) return colorHex(this.text(copy));
     const loop = has("S") ? "sessions" : has("W") ? "windows" : has("P") ? "panes" : null;
     if (loop !== null) return this.loop(loop, copy);
-    const named = last("N");
-    if (named !== undefined) return this.named(named.arguments[0], copy);
+    const nameTest = last("N");
+    if (nameTest !== undefined) return this.nameExists(nameTest.arguments[0], copy);
     const search = last("C");
     if (search !== undefined) return this.search(search.arguments[0] ?? "", this.text(copy));
     const comparison = last("m", "<", ">", "||", "&&", "==", "!=", ">=", "<=");
@@ -199,7 +199,7 @@ class Expansion {
       .join("");
   }
 
-  private named(flags: string | undefined, copy: string): string | typeof UNREADABLE {
+  private nameExists(flags: string | undefined, copy: string): string | typeof UNREADABLE {
     const what = flags === undefined || flags.includes("w") ? "window" : flags.includes("s") ? "session" : null;
     if (what === null) return this.scope.find(copy) ?? "";
     const is = this.scope.isNamed(what, this.text(copy));
@@ -272,9 +272,9 @@ class Expansion {
       const isTimed = this.isTimed || again === "T";
       value = new Expansion(this.scope, isTimed, this.depth, this.work, hasJobs).text(value);
     }
-    for (const { name, arguments: given } of list) {
-      const [pattern = "", by = "", flags = ""] = given;
-      if (name === "s" && given.length >= 2)
+    for (const { name, arguments: parameters } of list) {
+      const [pattern = "", by = "", flags = ""] = parameters;
+      if (name === "s" && parameters.length >= 2)
         value = substitute(value, this.text(pattern), this.text(by), flags.includes("i"));
       this.work.spend(value.length);
     }

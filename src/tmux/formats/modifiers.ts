@@ -12,51 +12,51 @@ export function readModifiers(
   expanded: (argument: string) => string,
 ): { readonly list: readonly Modifier[]; readonly rest: string } {
   const list: Modifier[] = [];
-  let at = 0;
+  let index = 0;
   const add = (name: string, given: readonly string[] = []): void => void list.push({ name, arguments: given });
-  while (at < text.length && text[at] !== ":") {
-    if (text[at] === ";") at++;
-    const char = text[at] ?? "";
-    const two = text.slice(at, at + 2);
-    if ("labcdnwETSWP<>".includes(char) && char !== "" && isClosed(text[at + 1])) {
+  while (index < text.length && text[index] !== ":") {
+    if (text[index] === ";") index++;
+    const char = text[index] ?? "";
+    const two = text.slice(index, index + 2);
+    if ("labcdnwETSWP<>".includes(char) && char !== "" && isClosed(text[index + 1])) {
       add(char);
-      at++;
+      index++;
       continue;
     }
-    if (["||", "&&", "!=", "==", "<=", ">="].includes(two) && isClosed(text[at + 2])) {
+    if (["||", "&&", "!=", "==", "<=", ">="].includes(two) && isClosed(text[index + 2])) {
       add(two);
-      at += 2;
+      index += 2;
       continue;
     }
     if (char === "" || !"mCNst=peq".includes(char)) break;
-    if (isClosed(text[at + 1])) {
+    if (isClosed(text[index + 1])) {
       add(char);
-      at++;
+      index++;
       continue;
     }
-    const wrapper = text[at + 1] ?? "";
+    const wrapper = text[index + 1] ?? "";
     if (!/[!-/:-@[-`{-~]/.test(wrapper) || wrapper === "-") {
-      const end = skipTo(text, at + 1, ":;");
+      const end = skipTo(text, index + 1, ":;");
       if (end === -1) break;
-      add(char, [expanded(text.slice(at + 1, end))]);
-      at = end;
+      add(char, [expanded(text.slice(index + 1, end))]);
+      index = end;
       continue;
     }
-    const given: string[] = [];
-    at++;
+    const parameters: string[] = [];
+    index++;
     do {
-      if (text[at] === wrapper && isClosed(text[at + 1])) {
-        at++;
+      if (text[index] === wrapper && isClosed(text[index + 1])) {
+        index++;
         break;
       }
-      const end = skipTo(text, at + 1, `${wrapper};:`);
+      const end = skipTo(text, index + 1, `${wrapper};:`);
       if (end === -1) break;
-      given.push(expanded(text.slice(at + 1, end)));
-      at = end;
-    } while (!isClosed(text[at]));
-    add(char, given);
+      parameters.push(expanded(text.slice(index + 1, end)));
+      index = end;
+    } while (!isClosed(text[index]));
+    add(char, parameters);
   }
-  return text[at] === ":" ? { list, rest: text.slice(at + 1) } : { list: [], rest: text };
+  return text[index] === ":" ? { list, rest: text.slice(index + 1) } : { list: [], rest: text };
 }
 
 /** A modifier's name ends only at `:` or `;`. */

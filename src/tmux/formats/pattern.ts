@@ -61,7 +61,7 @@ function literal(char: string): string {
   return char.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&");
 }
 
-const named: Readonly<Record<string, string>> = {
+const characterClasses: Readonly<Record<string, string>> = {
   alpha: "A-Za-z",
   digit: "0-9",
   alnum: "A-Za-z0-9",
@@ -80,7 +80,7 @@ const named: Readonly<Record<string, string>> = {
 function classes(set: string): string {
   const [, negated = "", inside = ""] = /^\[(\^?)(.*)\]$/s.exec(set) ?? [];
   const parts = inside.replace(/\[:([a-z]+):\]|[\\[\]]/g, (part, name?: string) =>
-    name === undefined ? `\\${part}` : (named[name] ?? ""),
+    name === undefined ? `\\${part}` : (characterClasses[name] ?? ""),
   );
   return `[${negated}${parts}]`;
 }

@@ -34,10 +34,10 @@ export function timeText(at: Date, format: string): string {
   return format.replace(/%([A-Za-z%])/g, (whole, letter: string) => timePart(at, letter) ?? whole);
 }
 
-function timePart(at: Date, letter: string): string | undefined {
-  const [day = "", month = ""] = [days[at.getDay()], months[at.getMonth()]];
-  const hour12 = at.getHours() % 12 === 0 ? 12 : at.getHours() % 12;
-  const offset = -at.getTimezoneOffset();
+function timePart(date: Date, letter: string): string | undefined {
+  const [day = "", month = ""] = [days[date.getDay()], months[date.getMonth()]];
+  const hour12 = date.getHours() % 12 === 0 ? 12 : date.getHours() % 12;
+  const offset = -date.getTimezoneOffset();
   const parts: Readonly<Record<string, () => string>> = {
     "%": () => "%",
     a: () => day.slice(0, 3),
@@ -45,36 +45,36 @@ function timePart(at: Date, letter: string): string | undefined {
     b: () => month.slice(0, 3),
     h: () => month.slice(0, 3),
     B: () => month,
-    c: () => timeText(at, "%a %b %e %H:%M:%S %Y"),
-    C: () => two(Math.floor(at.getFullYear() / 100)),
-    d: () => two(at.getDate()),
-    D: () => timeText(at, "%m/%d/%y"),
-    e: () => String(at.getDate()).padStart(2),
-    F: () => timeText(at, "%Y-%m-%d"),
-    H: () => two(at.getHours()),
+    c: () => timeText(date, "%a %b %e %H:%M:%S %Y"),
+    C: () => two(Math.floor(date.getFullYear() / 100)),
+    d: () => two(date.getDate()),
+    D: () => timeText(date, "%m/%d/%y"),
+    e: () => String(date.getDate()).padStart(2),
+    F: () => timeText(date, "%Y-%m-%d"),
+    H: () => two(date.getHours()),
     I: () => two(hour12),
-    j: () => String(dayOfYear(at)).padStart(3, "0"),
-    k: () => String(at.getHours()).padStart(2),
+    j: () => String(dayOfYear(date)).padStart(3, "0"),
+    k: () => String(date.getHours()).padStart(2),
     l: () => String(hour12).padStart(2),
-    m: () => two(at.getMonth() + 1),
-    M: () => two(at.getMinutes()),
+    m: () => two(date.getMonth() + 1),
+    M: () => two(date.getMinutes()),
     n: () => "\n",
-    p: () => (at.getHours() < 12 ? "AM" : "PM"),
-    P: () => (at.getHours() < 12 ? "am" : "pm"),
-    r: () => timeText(at, "%I:%M:%S %p"),
-    R: () => timeText(at, "%H:%M"),
-    s: () => String(Math.floor(at.getTime() / 1000)),
-    S: () => two(at.getSeconds()),
+    p: () => (date.getHours() < 12 ? "AM" : "PM"),
+    P: () => (date.getHours() < 12 ? "am" : "pm"),
+    r: () => timeText(date, "%I:%M:%S %p"),
+    R: () => timeText(date, "%H:%M"),
+    s: () => String(Math.floor(date.getTime() / 1000)),
+    S: () => two(date.getSeconds()),
     t: () => "\t",
-    T: () => timeText(at, "%H:%M:%S"),
-    u: () => String(at.getDay() === 0 ? 7 : at.getDay()),
-    w: () => String(at.getDay()),
-    x: () => timeText(at, "%m/%d/%y"),
-    X: () => timeText(at, "%H:%M:%S"),
-    y: () => two(at.getFullYear() % 100),
-    Y: () => String(at.getFullYear()),
+    T: () => timeText(date, "%H:%M:%S"),
+    u: () => String(date.getDay() === 0 ? 7 : date.getDay()),
+    w: () => String(date.getDay()),
+    x: () => timeText(date, "%m/%d/%y"),
+    X: () => timeText(date, "%H:%M:%S"),
+    y: () => two(date.getFullYear() % 100),
+    Y: () => String(date.getFullYear()),
     z: () => `${offset < 0 ? "-" : "+"}${two(Math.floor(Math.abs(offset) / 60))}${two(Math.abs(offset) % 60)}`,
-    Z: () => zoneOf(at),
+    Z: () => zoneOf(date),
   };
   return parts[letter]?.();
 }

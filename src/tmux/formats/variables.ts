@@ -154,17 +154,17 @@ export type Around = { readonly session?: Session; readonly window?: Window; rea
 
 export function variable({ session, window, pane }: Around, name: string, facts: FormatFacts): string | undefined {
   const own = everywhere[name];
-  if (own !== undefined) return said(own(null, facts));
-  if (session === undefined) return known(name) ? "" : undefined;
+  if (own !== undefined) return formatValue(own(null, facts));
+  if (session === undefined) return isVariable(name) ? "" : undefined;
   const session_ = ofSession[name];
-  if (session_ !== undefined) return said(session_(session, facts));
-  if (window === undefined) return known(name) ? "" : undefined;
+  if (session_ !== undefined) return formatValue(session_(session, facts));
+  if (window === undefined) return isVariable(name) ? "" : undefined;
   const place = { session, window, pane: pane ?? window.active };
   const terminal = pane === undefined ? undefined : facts.terminals.get(pane.target);
   const ofTerminal = terminal === undefined ? undefined : terminalVariables[name];
-  if (terminal !== undefined && ofTerminal !== undefined) return said(ofTerminal(terminal));
+  if (terminal !== undefined && ofTerminal !== undefined) return formatValue(ofTerminal(terminal));
   const value = ofWindow[name] ?? (pane === undefined ? undefined : ofPane[name]);
-  return value === undefined ? (known(name) ? "" : undefined) : said(value(place, facts));
+  return value === undefined ? (isVariable(name) ? "" : undefined) : formatValue(value(place, facts));
 }
 
 /** Every variable, in tmux's order. */
@@ -172,11 +172,11 @@ export const variableNames: readonly string[] = [everywhere, ofSession, ofWindow
   .flatMap(Object.keys)
   .toSorted();
 
-function known(name: string): boolean {
+function isVariable(name: string): boolean {
   return name in ofSession || name in ofWindow || name in ofPane || name in terminalVariables;
 }
 
-function said(value: string | number | boolean): string {
+function formatValue(value: string | number | boolean): string {
   return typeof value === "boolean" ? (value ? "1" : "0") : String(value);
 }
 

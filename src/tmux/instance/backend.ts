@@ -57,7 +57,7 @@ export interface ClientSide
   /** Shows a session at the caller's terminal: `wsh ARGS`. @returns the exit status */
   attach(args: readonly string[]): Promise<number>;
   /** Rejects when the caller is gone; absent if the caller is this process. */
-  readonly gone?: Promise<never>;
+  readonly callerGone?: Promise<never>;
 }
 
 export type InstanceBackend = Backend & { readonly sessionsOf: Sessions } & Disposable;
@@ -69,7 +69,7 @@ export function backendOf(
 ): InstanceBackend {
   const state = new StateFile(instance);
   const sessions = new Sessions(instance, client.caller, agent);
-  const at = ["--socket", instance.httpSocket];
+  const instanceOptions = ["--socket", instance.httpSocket];
   const self = (...args: readonly string[]): string =>
     selfCommand([...args])
       .map(quote)
@@ -133,14 +133,16 @@ export function backendOf(
     async kill(target) {
       await sessions.call("session.kill", {}, target);
     },
-    attach: ({ id }, { readOnly }) => client.attach(["attach", ...at, ...(readOnly ? ["--read-only"] : []), id]),
+    attach: ({ id }, { readOnly }) =>
+      client.attach(["attach", ...instanceOptions, ...(readOnly ? ["--read-only"] : []), id]),
 
     readState: () => state.read(),
     changeState: (change) => state.change(change),
-    stateChange: () => (client.gone === undefined ? state.changed() : Promise.race([state.changed(), client.gone])),
+    stateChange: () =>
+      client.callerGone === undefined ? state.changed() : Promise.race([state.changed(), client.callerGone]),
 
     runAtEvents(events) {
-      const run = ["sh", "-c", `exec ${self(...at, "tmux")} set-hook -R wsh-event`];
+      const run = ["sh", "-c", `exec ${self(...instanceOptions, "tmux")} set-hook -R wsh-event`];
       // In the order in which the events happen.
       const hook = { event: [...events], run, at_once: 1, a_minute: EVENTS_A_MINUTE, timeout_seconds: EVENT_SECONDS };
       new SetHooks(instance).hooks = events.length === 0 ? [] : [hook];
@@ -204,7 +206,7 @@ export function backendOf(
       stdin.on("error", () => {});
       await Promise.race([new Promise<void>((resolve) => stdin.end(input, () => resolve())), once(stdin, "close")]);
     },
-    self: `${self(...at, "tmux")}`,
+    self: `${self(...instanceOptions, "tmux")}`,
     shellText,
     isAlive(pid) {
       try {
@@ -218,7 +220,10 @@ export function backendOf(
       if (pid > 1) signal(pid);
     },
     async pipe(pane, command, ways) {
-      const [shell, given] = [`exec ${self(...at, "tmux", "pipe-pane")}`, JSON.stringify({ pane, command, ...ways })];
+      const [shell, given] = [
+        `exec ${self(...instanceOptions, "tmux", "pipe-pane")}`,
+        JSON.stringify({ pane, command, ...ways }),
+      ];
       const place = await jobPlace();
       const child = background(
         ["sh", "-c", shell],

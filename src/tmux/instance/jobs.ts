@@ -23,23 +23,23 @@ export function jobEnvironment(
   variables: State["environment"],
 ): Record<string, string> {
   const entries = listSessions(instance);
-  const own = pane === null ? undefined : lookUp(entries, parseTarget(pane));
+  const entry = pane === null ? undefined : lookUp(entries, parseTarget(pane));
   const job: Record<string, string | undefined> = { ...env };
   for (const [name, { value, hidden }] of Object.entries(variables)) if (!hidden) job[name] = value ?? undefined;
   job.WSH_SOCKET = instance.httpSocket;
   if (isByKey === true) job[BY_KEY] = "1";
   job.TMUX_PANE = pane?.replace("@", "%");
-  const placed = [...(own === undefined ? [] : [own]), ...entries].map((entry) => ({
+  const placed = [...(entry === undefined ? [] : [entry]), ...entries].map((entry) => ({
     ...tmuxPlaces(instance, entry.id),
     session: entry.session ?? 0,
   }));
   const served = placed.find(({ socket }) => fs.existsSync(socket));
-  const at = served ?? placed[0];
+  const tmuxSocket = served ?? placed[0];
   const isInside = env.TMUX?.startsWith(`${instance.sessionsDir}/`) === true;
-  if (isInside || at === undefined) job.TMUX = env.TMUX;
+  if (isInside || tmuxSocket === undefined) job.TMUX = env.TMUX;
   else {
-    job.TMUX = `${at.socket},${process.pid},${at.session}`;
-    job.TMUX_TMPDIR = at.directory;
+    job.TMUX = `${tmuxSocket.socket},${process.pid},${tmuxSocket.session}`;
+    job.TMUX_TMPDIR = tmuxSocket.directory;
   }
   const bin = installTmux(instance);
   const path = (job.PATH || USUAL_PATH).split(delimiter).filter((each) => each !== bin);

@@ -29,11 +29,11 @@ const PipeSchema = v.pipe(
 /** @returns false if the environment names no pipe */
 export async function carryPipe(
   { sessions, state }: { readonly sessions: Sessions; readonly state: StateFile },
-  { [PIPE]: given, ...env }: Readonly<Record<string, string | undefined>>,
+  { [PIPE]: encodedPipe, ...env }: Readonly<Record<string, string | undefined>>,
   cwd: string,
 ): Promise<boolean> {
-  if (given === undefined) return false;
-  const { pane: first, command, reads, types } = v.parse(PipeSchema, given);
+  if (encodedPipe === undefined) return false;
+  const { pane: first, command, reads, types } = v.parse(PipeSchema, encodedPipe);
   const child = actingFor(env.WSH_AGENT, () =>
     Bun.spawn(["/bin/sh", "-c", command], {
       env,
@@ -67,7 +67,7 @@ export async function carryPipe(
     return opened;
   };
   /** The id that tmux's callers know, and those that the pane has had. */
-  const known = state.read().panes[first] ?? first;
+  const tmuxId = state.read().panes[first] ?? first;
   const followed = new Set([first]);
   let following: Promise<void> | null = null;
   let connection = await open(first, false);
@@ -75,7 +75,7 @@ export async function carryPipe(
   async function follow(): Promise<void> {
     const until = Date.now() + FOLLOW_MS;
     do {
-      const next = Object.entries(state.read().panes).find(([pane, id]) => id === known && !followed.has(pane))?.[0];
+      const next = Object.entries(state.read().panes).find(([pane, id]) => id === tmuxId && !followed.has(pane))?.[0];
       if (next !== undefined) {
         followed.add(next);
         connection = await open(next, true);

@@ -105,34 +105,34 @@ function scopesAt(place: Partial<Place>, kind: OptionKind | undefined): readonly
 }
 
 /**
- * The stored form of a value. @param given undefined: toggles the value
+ * The stored form of a value. @param value undefined: toggles the value
  * @param before the value until now @throws TmuxError in tmux's words
  */
-export function checkedValue(kind: OptionKind, given: string | undefined, before: string): string {
-  if (kind.type === "flag") return flag(given, before);
+export function checkedValue(kind: OptionKind, value: string | undefined, before: string): string {
+  if (kind.type === "flag") return flag(value, before);
   if (kind.type === "choice") {
     const choices = kind.choices ?? [];
-    if (given === undefined)
+    if (value === undefined)
       return choices.indexOf(before) === 0
         ? (choices[1] ?? "")
         : choices.indexOf(before) === 1
           ? (choices[0] ?? "")
           : before;
-    if (!choices.includes(given)) throw new TmuxError(`unknown value: ${given}`);
-    return given;
+    if (!choices.includes(value)) throw new TmuxError(`unknown value: ${value}`);
+    return value;
   }
-  if (given === undefined) throw new TmuxError("empty value");
+  if (value === undefined) throw new TmuxError("empty value");
   if (kind.type === "number") {
     const [least, most] = kind.range ?? [0, Number.MAX_SAFE_INTEGER];
-    const wrong = numberFault(given, least, most);
-    if (wrong !== null) throw new TmuxError(`value is ${wrong}: ${given}`);
-    return String(Number(given));
+    const wrong = numberFault(value, least, most);
+    if (wrong !== null) throw new TmuxError(`value is ${wrong}: ${value}`);
+    return String(Number(value));
   }
-  if (kind.type === "colour" && !isColor(given)) throw new TmuxError(`bad colour: ${given}`);
-  if (kind.type === "key" && keyNamed(given) === null && !/^none$/i.test(given))
-    throw new TmuxError(`bad key: ${given}`);
-  if (kind.type === "style" && !given.includes("#{") && !isStyle(given)) throw new TmuxError(`invalid style: ${given}`);
-  return given;
+  if (kind.type === "colour" && !isColor(value)) throw new TmuxError(`bad colour: ${value}`);
+  if (kind.type === "key" && keyNamed(value) === null && !/^none$/i.test(value))
+    throw new TmuxError(`bad key: ${value}`);
+  if (kind.type === "style" && !value.includes("#{") && !isStyle(value)) throw new TmuxError(`invalid style: ${value}`);
+  return value;
 }
 
 /** tmux's error for a number; null: it is valid. */

@@ -86,19 +86,19 @@ function readFlags(
       const isFlag = /[A-Za-z0-9]/.test(flag);
       throw new TmuxError(`command ${command}: ${isFlag ? `unknown flag -${flag}` : `invalid flag -${flag}`}`);
     }
-    const given = values.get(flag) ?? [];
-    values.set(flag, given);
+    const earlierValues = values.get(flag) ?? [];
+    values.set(flag, earlierValues);
     if (flags[index + 1] !== ":") {
-      given.push("");
+      earlierValues.push("");
       continue;
     }
     if (i + 1 < word.length) {
-      given.push(word.slice(i + 1));
+      earlierValues.push(word.slice(i + 1));
       return at;
     }
     const next = words[at + 1];
     if (next === undefined) throw new TmuxError(`command ${command}: -${flag} expects an argument`);
-    given.push(next);
+    earlierValues.push(next);
     return at + 1;
   }
   return at;

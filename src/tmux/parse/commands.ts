@@ -46,11 +46,11 @@ export function parseCommands(text: string, reading: Reading): Parsed[] {
 interface Branch {
   readonly outer: boolean;
   active: boolean;
-  taken: boolean;
+  hasMatched: boolean;
 }
 
 class Reader {
-  private at = 0;
+  private position = 0;
   private line = 1;
   private readonly commands: Parsed[] = [];
   private readonly branches: Branch[] = [];
@@ -69,14 +69,14 @@ class Reader {
     };
     for (;;) {
       this.skipBlanks();
-      const char = this.text[this.at];
+      const char = this.text[this.position];
       if (char === undefined) break;
       if (char === "\n" || char === ";") {
-        this.at++;
+        this.position++;
         finish();
         if (char === "\n") this.line++;
-      } else if (char === "#" && !/[{(]/.test(this.text[this.at + 1] ?? "")) {
-        while (this.at < this.text.length && this.text[this.at] !== "\n") this.at++;
+      } else if (char === "#" && !/[{(]/.test(this.text[this.position + 1] ?? "")) {
+        while (this.position < this.text.length && this.text[this.position] !== "\n") this.position++;
       } else {
         if (words.length === 0) start = this.line;
         words.push(this.word());
@@ -110,7 +110,7 @@ class Reader {
     if (word === "%if") {
       const outer = this.isActive;
       const active = outer && this.reading.isTrue(condition);
-      this.branches.push({ outer, active, taken: active });
+      this.branches.push({ outer, active, hasMatched: active });
       return;
     }
     if (top === undefined) throw this.wrong();
@@ -118,16 +118,16 @@ class Reader {
       this.branches.pop();
       return;
     }
-    top.active = top.outer && !top.taken && (word === "%else" || this.reading.isTrue(condition));
-    top.taken ||= top.active;
+    top.active = top.outer && !top.hasMatched && (word === "%else" || this.reading.isTrue(condition));
+    top.hasMatched ||= top.active;
   }
 
   private skipBlanks(): void {
     for (;;) {
-      const char = this.text[this.at];
-      if (char === " " || char === "\t" || char === "\r") this.at++;
-      else if (char === "\\" && this.text[this.at + 1] === "\n") {
-        this.at += 2;
+      const char = this.text[this.position];
+      if (char === " " || char === "\t" || char === "\r") this.position++;
+      else if (char === "\\" && this.text[this.position + 1] === "\n") {
+        this.position += 2;
         this.line++;
       } else return;
     }
@@ -136,32 +136,32 @@ class Reader {
   private word(): string {
     let word = "";
     for (let first = true; ; first = false) {
-      const char = this.text[this.at];
+      const char = this.text[this.position];
       if (char === undefined || /[\s;]/.test(char)) return word;
       if (char === "}" && first) throw this.wrong();
       if (char === "{" && first) return this.braces();
-      this.at++;
+      this.position++;
       if (char === "'") word += this.single();
       else if (char === '"') word += this.double();
       else if (char === "\\") word += this.escaped();
       else if (char === "$") word += this.variable();
       else if (char === "~" && first) word += this.reading.home;
-      else if (char === "#" && this.text[this.at] === "{") word += `#${this.format()}`;
+      else if (char === "#" && this.text[this.position] === "{") word += `#${this.format()}`;
       else word += char;
     }
   }
 
   /** `#{…}` is one part of a word, whatever it contains. */
   private format(): string {
-    const from = this.at;
+    const from = this.position;
     let depth = 0;
-    for (; this.at < this.text.length; this.at++) {
-      const char = this.text[this.at];
+    for (; this.position < this.text.length; this.position++) {
+      const char = this.text[this.position];
       if (char === "\n") break;
-      if (char === "{" && this.text[this.at - 1] === "#") depth++;
+      if (char === "{" && this.text[this.position - 1] === "#") depth++;
       if (char === "}" && --depth === 0) {
-        this.at++;
-        return this.text.slice(from, this.at);
+        this.position++;
+        return this.text.slice(from, this.position);
       }
     }
     throw this.wrong();
@@ -169,18 +169,18 @@ class Reader {
 
   private single(): string {
     // As in tmux, an unclosed quote ends with the text.
-    const closing = this.text.indexOf("'", this.at);
+    const closing = this.text.indexOf("'", this.position);
     const end = closing === -1 ? this.text.length : closing;
-    const inside = this.text.slice(this.at, end);
+    const inside = this.text.slice(this.position, end);
     this.line += inside.split("\n").length - 1;
-    this.at = end + 1;
+    this.position = end + 1;
     return inside;
   }
 
   private double(): string {
     let word = "";
     for (;;) {
-      const char = this.text[this.at++];
+      const char = this.text[this.position++];
       if (char === undefined || char === '"') return word;
       if (char === "\n") this.line++;
       if (char === "\\") word += this.escaped();
@@ -190,19 +190,19 @@ class Reader {
   }
 
   private escaped(): string {
-    const rest = this.text.slice(this.at);
+    const rest = this.text.slice(this.position);
     const [octal] = /^[0-3][0-7]{2}/.exec(rest) ?? [];
     if (octal !== undefined) {
-      this.at += 3;
+      this.position += 3;
       return String.fromCharCode(Number.parseInt(octal, 8));
     }
     const [, unit, digits] = /^(?:(u)([0-9A-Fa-f]{4})|U[0-9A-Fa-f]{8})/.exec(rest) ?? [];
     if (/^(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})/.test(rest)) {
       const hex = unit === undefined ? rest.slice(1, 9) : (digits ?? "");
-      this.at += 1 + hex.length;
+      this.position += 1 + hex.length;
       return String.fromCodePoint(Number.parseInt(hex, 16));
     }
-    const char = this.text[this.at++] ?? "";
+    const char = this.text[this.position++] ?? "";
     if (char === "\n") {
       this.line++;
       return "";
@@ -211,36 +211,36 @@ class Reader {
   }
 
   private variable(): string {
-    const rest = this.text.slice(this.at);
+    const rest = this.text.slice(this.position);
     const [whole, braced, plain] = /^(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))/.exec(rest) ?? [];
     if (whole === undefined) {
       if (rest.startsWith("{")) throw this.wrong();
       return "$";
     }
-    this.at += whole.length;
+    this.position += whole.length;
     return this.reading.variable(braced ?? plain ?? "") ?? "";
   }
 
   /** Commands between braces are one word, unchanged. */
   private braces(): string {
-    const from = ++this.at;
+    const from = ++this.position;
     for (let depth = 1; ; ) {
-      const char = this.text[this.at++];
+      const char = this.text[this.position++];
       if (char === undefined) throw this.wrong();
       if (char === "\n") this.line++;
-      else if (char === "\\") this.at++;
+      else if (char === "\\") this.position++;
       else if (char === "'") this.single();
       else if (char === '"') this.skipDouble();
       else if (char === "{") depth++;
-      else if (char === "}" && --depth === 0) return this.text.slice(from, this.at - 1).trim();
+      else if (char === "}" && --depth === 0) return this.text.slice(from, this.position - 1).trim();
     }
   }
 
   private skipDouble(): void {
     for (;;) {
-      const char = this.text[this.at++];
+      const char = this.text[this.position++];
       if (char === undefined) throw this.wrong();
-      if (char === "\\") this.at++;
+      if (char === "\\") this.position++;
       if (char === '"') return;
     }
   }

@@ -58,7 +58,7 @@ export class ProtocolClient {
   private hasRun = false;
   private isOver = false;
   private isAttached = false;
-  private readonly gone = Promise.withResolvers<never>();
+  private readonly clientGone = Promise.withResolvers<never>();
 
   /** @param backendFor makes the backend of the client's commands */
   constructor(
@@ -66,7 +66,7 @@ export class ProtocolClient {
     private readonly backendFor: (client: Omit<ClientSide, "socketPath">) => InstanceBackend,
   ) {
     this.pid = port.peerPid ?? 0;
-    this.gone.promise.catch(() => {});
+    this.clientGone.promise.catch(() => {});
   }
 
   receive(bytes: Uint8Array): void {
@@ -90,7 +90,7 @@ export class ProtocolClient {
     this.isOver = true;
     const error = new TmuxError("the client is gone");
     this.reading?.done.reject(error);
-    this.gone.reject(error);
+    this.clientGone.reject(error);
     this.control?.leave();
     this.direct?.close();
     this.flushed?.();
@@ -171,7 +171,7 @@ export class ProtocolClient {
       complain: async (message) => this.print(STDERR, `${message}\n`),
       input: () => this.input(),
       attach: async (args) => this.becomeAttached(args),
-      gone: this.gone.promise,
+      callerGone: this.clientGone.promise,
     });
     let status = 1;
     try {

@@ -71,7 +71,7 @@ export class Palette implements OwnDialog {
   /** Input during a call, for the program below if the call closes the palette. */
   private held: Uint8Array[] = [];
   /** The list's position on the terminal, and the number of its items above. */
-  private drawn = { row: 0, first: 0, height: 0 };
+  private lastDrawn = { row: 0, first: 0, height: 0 };
 
   constructor(private readonly port: PalettePort) {}
 
@@ -116,7 +116,7 @@ export class Palette implements OwnDialog {
   /** A click selects an item, or runs the selected one; the wheel moves the selection. */
   private clicked(report: MouseReport | null): void {
     if (report === null || report.release) return;
-    const { row, first, height } = this.drawn;
+    const { row, first, height } = this.lastDrawn;
     const at = report.row - 1 - row;
     if (report.button === WHEEL_UP || report.button === WHEEL_DOWN) this.move(report.button === WHEEL_UP ? -1 : 1);
     else if (report.button === 0 && at >= 0 && at < height && this.answer === null) {
@@ -148,7 +148,7 @@ export class Palette implements OwnDialog {
   private move(by: number): void {
     const { answer } = this;
     if (answer !== null) {
-      const last = answer.lines.length - this.drawn.height;
+      const last = answer.lines.length - this.lastDrawn.height;
       const from = Math.max(0, Math.min(last, answer.from + by));
       this.answer = { ...answer, from };
       return;
@@ -258,15 +258,15 @@ export class Palette implements OwnDialog {
     const { offer } = this;
     const descriptionRows = this.descriptionLines(offer, cols - 2, Math.min(MOST_SAID, height - (hasTitle ? 3 : 2)));
     const room = rows - inputRow - 1 - descriptionRows.length;
-    for (const [at, line] of descriptionRows.entries())
+    for (const [row, line] of descriptionRows.entries())
       text(
-        rows - descriptionRows.length + at,
+        rows - descriptionRows.length + row,
         1,
         sign(line),
         this.error === null ? theme.dialog_hint : theme.dialog_strong,
       );
     const list: CanvasBox = { row: inputRow + 1, col: 0, height: room, width: cols };
-    this.drawn = { row: list.row, first: 0, height: room };
+    this.lastDrawn = { row: list.row, first: 0, height: room };
     if (this.answer !== null) {
       const from = Math.max(0, Math.min(this.answer.from, this.answer.lines.length - room));
       for (const [at, line] of this.answer.lines.slice(from, from + room).entries())
@@ -282,14 +282,14 @@ export class Palette implements OwnDialog {
   private drawItems(canvas: Canvas, list: CanvasBox, offer: Offer, sign: (text: string) => string): void {
     const index = this.indexIn(offer);
     const first = Math.max(0, Math.min(index - Math.floor(list.height / 2), offer.items.length - list.height));
-    this.drawn = { ...this.drawn, first };
-    const shown = offer.items.slice(first, first + list.height);
+    this.lastDrawn = { ...this.lastDrawn, first };
+    const visibleItems = offer.items.slice(first, first + list.height);
     const widest = Math.max(
       0,
-      ...shown.map(({ label, description }) => (description === "" ? 0 : clusters(label).length)),
+      ...visibleItems.map(({ label, description }) => (description === "" ? 0 : clusters(label).length)),
     );
     const column = Math.min(WIDEST_NAME, widest);
-    for (const [at, { label, description, keys }] of shown.entries()) {
+    for (const [at, { label, description, keys }] of visibleItems.entries()) {
       const row = list.row + at;
       const isChosen = first + at === index;
       const style = isChosen ? theme.dialog_choice : theme.dialog;

@@ -173,13 +173,13 @@ export function statusText(facts: StatusFacts, segments: readonly SegmentName[],
   const [before, after] = gap < 0 ? [segments, []] : [segments.slice(0, gap), segments.slice(gap + 1)];
   const all = (names: readonly SegmentName[], isShort: boolean): Segment[] =>
     names.flatMap((name) => piecesOf(name, facts, isShort));
-  let left: readonly Segment[] = all(before, false);
+  let remaining: readonly Segment[] = all(before, false);
   let right = all(after, false);
-  if (widthOf(left) + widthOf(right) > cols) left = all(before, true);
-  while (right.length > 0 && widthOf(left) + widthOf(right) > cols) right = right.slice(1);
-  left = aroundCurrent(left, cols);
-  const blanks = plain(" ".repeat(Math.max(0, cols - widthOf(left) - widthOf(right))));
-  const pieces = [...left, blanks, ...right];
+  if (widthOf(remaining) + widthOf(right) > cols) remaining = all(before, true);
+  while (right.length > 0 && widthOf(remaining) + widthOf(right) > cols) right = right.slice(1);
+  remaining = aroundCurrent(remaining, cols);
+  const blanks = plain(" ".repeat(Math.max(0, cols - widthOf(remaining) - widthOf(right))));
+  const pieces = [...remaining, blanks, ...right];
   return {
     spans: pieces.map(({ text, role }) => ({ text, role })),
     targetAt(col) {

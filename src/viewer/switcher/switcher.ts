@@ -57,7 +57,7 @@ export class Switcher implements OwnDialog {
   private about: SwitcherRow | undefined;
   private lines: { readonly pane: string; readonly lines: readonly string[] | null } | null = null;
   /** The last drawing of the list: its first place, its rows and its columns. */
-  private drawn = { from: 0, room: 0, left: 0 };
+  private lastDrawn = { from: 0, room: 0, left: 0 };
   private timer: Timer | null = null;
   private over = false;
   private isBusy = false;
@@ -101,7 +101,7 @@ export class Switcher implements OwnDialog {
       shown.findIndex(({ target }) => target === this.chosen),
     );
     const from = Math.max(0, Math.min(index - Math.floor(room / 2), shown.length - room));
-    this.drawn = { from, room, left };
+    this.lastDrawn = { from, room, left };
     for (const [at, place] of shown.slice(from, from + room).entries()) {
       const row = 2 + at;
       const isChosen = place.target === this.chosen;
@@ -192,7 +192,7 @@ export class Switcher implements OwnDialog {
   private clicked(report: MouseReport | null): void {
     if (report === null || report.release || this.mode !== "filter") return;
     const { button, row, col } = report;
-    const { from, room, left } = this.drawn;
+    const { from, room, left } = this.lastDrawn;
     const at = row - 1 - LIST_ROW;
     if (button === WHEEL_UP || button === WHEEL_UP + 1) this.move(button === WHEEL_UP ? -1 : 1);
     else if (button === 0 && at >= 0 && at < room && col <= left) {

@@ -144,7 +144,7 @@ export class TerminalStream implements Viewer {
       typed: (bytes: Uint8Array) => this.typing.typed(bytes),
       tell: (event: object) => peer.send(messageTypes.event, event),
     };
-    this.inPage = attach.page === undefined ? null : new Page(attach.page, session.taken, { ...page, isOver });
+    this.inPage = attach.page === undefined ? null : new Page(attach.page, session.takenInput, { ...page, isOver });
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
     const person = new PersonKeys(attach);
     this.person = person;

@@ -21,7 +21,7 @@ test("an answer for longer than once reaches an open connection, and so does its
   const commandNow = (): string => {
     watchers.tell({ event: "info", info });
     const last = heard.at(-1) as { info: SessionInfo };
-    expect(last.info.command).toBe(watchers.seen(peer, info).command);
+    expect(last.info.command).toBe(watchers.visibleInfo(peer, info).command);
     return last.info.command;
   };
   expect(commandNow()).toBe("");

@@ -31,25 +31,25 @@ test.each([
   expect(fits(`a\n${x(most + 1)}\nb\n`)).toBe(false);
   // Earlier input belongs to the line, until its end or until it is discarded.
   for (const end of ["\r", "\n", "\x04", "\x03", "\x15"]) {
-    line.sent(bytes(`done\n${x(most - 1)}`));
+    line.noteSent(bytes(`done\n${x(most - 1)}`));
     expect(fits("xx")).toBe(false);
     expect(fits("x")).toBe(true);
-    line.sent(bytes(end));
+    line.noteSent(bytes(end));
     expect(fits(x(most))).toBe(true);
   }
   // Uncounted keys end it as well, and their sequence adds nothing.
   for (const end of ["\r", "\x15", "of a person\r"]) {
-    line.sent(bytes(x(most)));
+    line.noteSent(bytes(x(most)));
     line.ended(bytes("of a person"));
     expect(fits("x")).toBe(false);
     line.ended(bytes(end));
     expect(fits(x(most))).toBe(true);
   }
   // A program that reads keys gets everything.
-  line.sent(bytes(x(most)));
+  line.noteSent(bytes(x(most)));
   canonical = false;
   expect(fits(x(100_000))).toBe(true);
-  line.sent(bytes(x(100_000)));
+  line.noteSent(bytes(x(100_000)));
   canonical = true;
   expect(fits(x(most))).toBe(true);
 });

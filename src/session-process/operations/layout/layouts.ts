@@ -91,21 +91,21 @@ interface WantedPanes {
 }
 
 /** Checks the whole layout, starts its new panes, then arranges the window; on failure, ends the started ones. */
-async function setLayout(call: LayoutCall, wanted: WantedPanes) {
+async function setLayout(call: LayoutCall, layout: WantedPanes) {
   const { arrangement } = call.parts;
   return arrangement.change(async () => {
     const window = windowById(arrangement.state, call.place.window.id);
-    const tree = wantedTree(wanted, panesOf(window.root));
+    const tree = wantedTree(layout, panesOf(window.root));
     const inTree = panesOfTree(tree);
     const keptFloats = (window.floats ?? []).filter(
-      ({ pane, popup }) => popup || (wanted.floats === undefined && !inTree.includes(pane)),
+      ({ pane, popup }) => popup || (layout.floats === undefined && !inTree.includes(pane)),
     );
-    const asked = wanted.floats ?? [];
+    const asked = layout.floats ?? [];
     const listed = [...inTree, ...asked.flatMap(({ pane }) => pane ?? []), ...keptFloats.map(({ pane }) => pane)];
     for (const pane of listed) windowWith(arrangement.state, pane);
     if (new Set(listed).size < listed.length) throw new WshError("invalid_layout", "a pane is named more than once");
     const unlisted = panesIn(window).filter((pane) => !listed.includes(pane));
-    if (unlisted.length > 0 && !wanted.close_others) {
+    if (unlisted.length > 0 && !layout.close_others) {
       throw new WshError("invalid_layout", `the tree omits ${unlisted.map((pane) => `'${pane}'`).join(", ")}`, {
         hint: "Name every pane of the window, or set close_others to close the rest.",
       });
@@ -143,7 +143,7 @@ async function setLayout(call: LayoutCall, wanted: WantedPanes) {
       arrangement.forget(pane);
     }
     const [about = call.place.pane] = [...started.map(({ entry }) => entry.id), ...listed];
-    if (wanted.focus) arrangement.commit(show(arrangement.state, about));
+    if (layout.focus) arrangement.commit(show(arrangement.state, about));
     return answer(call.parts, about);
   });
 }

@@ -87,21 +87,21 @@ function untilClosed(parts: SessionParts, pane: string): Promise<Exit> {
     arrangement.events.on("paneEnded", (ended) => {
       if (ended.pane !== pane) return;
       if (exit === UNKNOWN) exit = ended.exit;
-      if (!ended.isKept) done();
+      if (!ended.isKept) close();
     }),
     arrangement.events.on("over", (last) => {
       if (arrangement.state.panes[pane] !== undefined) exit = last;
-      done();
+      close();
     }),
     // The pane may have moved to another session.
-    arrangement.events.on("changed", ({ after }) => after.panes[pane] === undefined && queueMicrotask(done)),
+    arrangement.events.on("changed", ({ after }) => after.panes[pane] === undefined && queueMicrotask(close)),
     session.events.on("viewer", () => {
       clearTimeout(unseen ?? undefined);
       unseen = session.viewers.count > 0 ? null : setTimeout(() => closePopup(parts, pane), UNSEEN_MS);
     }),
-    session.events.on("destroyed", () => done()),
+    session.events.on("destroyed", () => close()),
   ];
-  const done = (): void => {
+  const close = (): void => {
     clearTimeout(unseen ?? undefined);
     for (const end of ends) end();
     resolve(exit);

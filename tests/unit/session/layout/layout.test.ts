@@ -38,7 +38,12 @@ const split = (tree: LayoutNode, pane: string, made: string, side: Side, cells?:
   const placement = placePanes(tree, size);
   const box = placement.boxes.get(pane);
   const own = box === undefined ? 1 : along(side).axis === "row" ? box.cols : box.rows;
-  return splitPane(tree, { pane, made, side, ...(cells === undefined ? {} : { cells }) }, extentsIn(placement), own);
+  return splitPane(
+    tree,
+    { pane, newPane: made, side, ...(cells === undefined ? {} : { cells }) },
+    extentsIn(placement),
+    own,
+  );
 };
 const remove = (tree: LayoutNode, pane: string, size = window): LayoutNode =>
   removePane(tree, pane, extentsIn(placePanes(tree, size))) ?? leaf("none");
@@ -99,13 +104,13 @@ function randomTree(random: () => number, changes: number, size: Size = window):
     switch (below(9)) {
       case 0:
       case 1:
-        if (panes.length < 12) tree = splitPane(tree, { pane, made: `@${next++}`, side }, extentsIn(placement), own);
+        if (panes.length < 12) tree = splitPane(tree, { pane, newPane: `@${next++}`, side }, extentsIn(placement), own);
         break;
       case 2:
         if (panes.length < 12)
           tree = splitWindow(
             tree,
-            { made: `@${next++}`, side, cells: 1 + below(30) },
+            { newPane: `@${next++}`, side, cells: 1 + below(30) },
             extentsIn(placement),
             along(side).axis === "row" ? at.cols : at.rows,
           );
@@ -199,7 +204,7 @@ describe("splits", () => {
 
   test("along the whole window", () => {
     const two = split(leaf("@1"), "@1", "@2", "right");
-    const tree = splitWindow(two, { made: "@3", side: "down", cells: 6 }, extentsIn(placePanes(two, window)), 24);
+    const tree = splitWindow(two, { newPane: "@3", side: "down", cells: 6 }, extentsIn(placePanes(two, window)), 24);
     expect(boxOf(tree, "@3")).toEqual({ row: 18, col: 0, rows: 6, cols: 80 });
     expect(boxOf(tree, "@1")).toEqual({ row: 0, col: 0, rows: 17, cols: 40 });
   });
