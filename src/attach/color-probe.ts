@@ -38,7 +38,7 @@ const names = new Map([
 
 type Rgb = NonNullable<TerminalColors["foreground"]>;
 
-export interface Questions {
+interface Questions {
   /** The terminal understands device control strings; some others print them. */
   readonly depth: boolean;
   /** It ignores application commands; multiplexers take one for a title. */

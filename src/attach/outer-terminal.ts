@@ -31,7 +31,7 @@ const FLUSH_MS = 1_000;
 /** CAN: ends an unfinished sequence, and shows nothing. */
 const CANCEL = "\x18";
 
-export interface TerminalOptions {
+interface TerminalOptions {
   /** Draws on the terminal's alternate screen. */
   readonly altScreen: boolean;
   /** Programs may set its title, which is restored at the end. */

@@ -1,6 +1,6 @@
 /** The words of a command line before and after `--`. */
 
-export interface Words {
+interface Words {
   readonly before: readonly string[];
   /** The words after it; null when there was no `--`. */
   readonly after: readonly string[] | null;

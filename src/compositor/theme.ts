@@ -9,7 +9,7 @@ import { type Cell, INVERSE, type Row, type Style } from "../protocol/grid.ts";
 import { withoutPicture } from "../protocol/placeholder.ts";
 import { parseStyle, type StyleSpec, type ThemeRole, themeRoleNames, themeRoles } from "../protocol/theme.ts";
 
-export type Theme = Readonly<Record<ThemeRole, Style>>;
+type Theme = Readonly<Record<ThemeRole, Style>>;
 
 const bases: readonly (readonly [front: string, base: ThemeRole])[] = [
   ["status_", "status"],

@@ -9,7 +9,7 @@ import { agentOfCaller } from "../protocol/owner.ts";
 import type { PeerRequest } from "../wire/peer.ts";
 
 /** Id of the session that now owns the used pane. */
-export type Owner = () => string;
+type Owner = () => string;
 
 interface Held {
   readonly request: PeerRequest;

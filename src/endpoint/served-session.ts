@@ -8,7 +8,7 @@ import type { WireMessage } from "../protocol/messages.ts";
 import type { Session } from "../session/session.ts";
 import type { SubmittedBy } from "../session/submitted-lines.ts";
 import type { PriorQuestion } from "../session/windows/prior-questions.ts";
-import type { Shown } from "../viewer/terminal/shown.ts";
+import type { Shown } from "../viewer/terminal/displayed-content.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
 
 /** A peer's one stream. */

@@ -28,7 +28,7 @@ export interface HistoryRecord {
 }
 
 /** A line of a journal: a record, and its number in this journal, from 1. */
-export interface JournalLine {
+interface JournalLine {
   readonly seq: number;
   /** Number of the line for the command's start, which this line replaces. */
   readonly begun?: number | undefined;

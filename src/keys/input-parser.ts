@@ -32,7 +32,7 @@ interface InputModes extends KeyModes {
 /**
  * Text typed first, and the Enter of `submit`: a separate key, so that a program can distinguish it from pasted text.
  */
-export interface DecodedInput {
+interface DecodedInput {
   readonly text: Uint8Array;
   readonly enter: Uint8Array | null;
 }

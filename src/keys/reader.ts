@@ -30,7 +30,7 @@ interface KeyActions {
   release(): void;
 }
 
-export interface KeySettings {
+interface KeySettings {
   readonly key: Prefix | null;
   readonly tables: KeyTables;
   readonly repeatMs: number;

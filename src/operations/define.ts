@@ -60,10 +60,11 @@ export interface Operation<
    */
   readonly gives?: "sessions" | "commands";
   /**
-   * A server operation that is open to AI agents. `own`: it only affects what it creates; `stored`: the owner of a
-   * stored session may call it.
+   * Open to AI agents without a person's permission. Of the server, `own`: it only affects what it creates; `stored`: the
+   * owner of a stored session may call it. Of a session, `any`: in any session, as asking its person or waiting. Offering
+   * a line is not among them: it changes what the person types, and its errors quote that.
    */
-  readonly forAgents?: "own" | "stored";
+  readonly forAgents?: "own" | "stored" | "any";
   /**
    * Whose objects a `layout` or `session` operation changes, for the permission that an AI agent needs of their owners:
    * the target's pane; all panes of its window; these and the session; all panes of the session and the session itself.

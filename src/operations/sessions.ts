@@ -93,6 +93,8 @@ export const sessionOperations = [
     name: "session.get",
     scope: "session",
     access: "observe",
+    // In a private session, the answer is only its name.
+    forAgents: "any",
     gives: "sessions",
     summary: "One session with its windows and panes",
     input: NothingSchema,

@@ -16,7 +16,7 @@ import type { Silence } from "./waiting/silence.ts";
 /** The exit of a program that never ran. */
 const UNKNOWN_EXIT: PtyExit = { code: null, signal: null };
 
-export interface LifetimePort {
+interface LifetimePort {
   readonly program: Program;
   readonly commands: Commands;
   readonly silence: Silence;

@@ -361,17 +361,10 @@ export class Pane {
   private joinCommands(lastCommandId: number): Commands {
     const { program, clock, activity, text, terminal, options } = this;
     const cwd = (): string | null => this.cwd;
-    const sent = (): void => {
+    const noteSent = (): void => {
       this.sentAt = this.clock.now();
     };
-    const target = execTargetOf({
-      program,
-      terminal,
-      options,
-      activity,
-      noteSent: sent,
-      commands: () => this.commands,
-    });
+    const target = execTargetOf({ program, terminal, options, activity, noteSent, commands: () => this.commands });
     const shellFile = options.shell.integration.active ? options.spawn.file : null;
     const { readFacts } = options;
     const observed: CommandsPort["observed"] = (facts, state) => this.agent.observed(facts, state);

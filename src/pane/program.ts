@@ -15,7 +15,7 @@ import { cutAtRedraws } from "./output/redraws.ts";
 import type { ProgramPort } from "./ports.ts";
 import type { RestoredPane } from "./types.ts";
 
-export interface ProgramOptions {
+interface ProgramOptions {
   /** `@7`: unique in the instance. */
   readonly id: string;
   /** The program's name in lists. */

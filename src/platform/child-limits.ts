@@ -43,7 +43,7 @@ interface Spawned {
 }
 
 /** The pane in which a process was started, and the process that runs the pane. */
-export interface StartedIn {
+interface StartedIn {
   readonly process: number;
   readonly pane: string;
   readonly isAgents: boolean;

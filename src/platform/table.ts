@@ -126,7 +126,7 @@ export interface Limits {
 }
 
 /** How programs are started. */
-export interface Starts {
+interface Starts {
   /** First four bytes, as one number, of all programs that the system runs; null: it can be taught any format. */
   readonly formats: readonly number[] | null;
   /** Whether starting an invalid program is an error; elsewhere the child only ends, with code 127. */

@@ -37,7 +37,7 @@ export const ORPHAN_MS = 20_000;
 
 const idPattern = /^[A-Za-z0-9._:-]{1,128}$/;
 /** Upper limit of ages, in ms: far beyond any wait. */
-export const MAX_AGE_MS = 30 * 24 * 3_600_000;
+const MAX_AGE_MS = 30 * 24 * 3_600_000;
 
 /** A request with an id, between wsh processes. */
 export const RequestKeySchema = v.object({

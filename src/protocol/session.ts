@@ -205,7 +205,7 @@ export const SessionInfoSchema = v.object({
 export type SessionInfo = v.InferOutput<typeof SessionInfoSchema>;
 
 /** Whether its program, or the AI agent in it, waits for a person's input or decision. */
-export function needsInput({ running, state, agent }: Pick<SessionInfo, "running" | "state" | "agent">): boolean {
+function needsInput({ running, state, agent }: Pick<SessionInfo, "running" | "state" | "agent">): boolean {
   return running && (state === "waiting_for_input" || state === "password" || agent?.state === "needs_input");
 }
 
@@ -249,7 +249,7 @@ function requireId(info: Pick<SessionInfo, "id" | "name" | "windows">, target: T
 const TagsSchema = described(v.array(v.string()), "labels for filtering, each 1 to 64 of A-Z a-z 0-9 . _ -");
 
 /** Any machine that has these tags and accepts placed sessions. */
-export const PlaceSchema = v.strictObject({
+const PlaceSchema = v.strictObject({
   tags: optional(v.pipe(v.array(v.string()), v.maxLength(32)), "tags that the machine must have, all of them", []),
   strategy: optional(v.picklist(["least_loaded"]), "the less loaded of two suitable machines", "least_loaded"),
 });

@@ -77,7 +77,7 @@ interface IdsLink extends RegistryLink {
 }
 
 /** The link `@s3.p9`: pane 9 of session 3. */
-export interface PaneLink extends RegistryLink {
+interface PaneLink extends RegistryLink {
   readonly session: number;
   readonly pane: number;
 }

@@ -20,7 +20,7 @@ const longestRetryMs = 10_000;
 /** Interval between checks of a file that cannot be watched (sockets on macOS; the system's watches used up), in ms. */
 const blindPollMs = 10_000;
 
-export interface OwnFiles {
+interface OwnFiles {
   readonly socket: string;
   /** The lock that the process holds now; after a loss, another one. */
   readonly life: LifeLock;

@@ -1,7 +1,7 @@
 /** Shows the terminals of a script in panes beside the pane of the person who started it. */
 import type { Call, Terminal } from "../client/terminal/language.ts";
 
-export interface ShownBeside {
+interface ShownBeside {
   opened(terminal: Terminal): Promise<void>;
   /** Closes the panes; their terminals continue. */
   close(): Promise<void>;

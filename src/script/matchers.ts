@@ -26,7 +26,7 @@ export const running = new WeakMap<Terminal, RunningTest>();
  * Matchers of `expect(terminal)`. Each waits until its condition holds, for at most the time limit of the terminal's
  * steps.
  */
-export interface TerminalMatchers {
+interface TerminalMatchers {
   /** The screen shows a text, or a match. */
   toShow(what: string | RegExp, options?: StepOptions): Promise<void>;
   /** The program, or the command of the last `run`, has ended with this code. */

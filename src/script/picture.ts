@@ -14,7 +14,7 @@ const BACKGROUND = "#181818";
 /** Size of a cell, in units of SVG. */
 const CELL = { width: 8.4, height: 18, baseline: 13.5 };
 
-export function cssColor(color: Color): string {
+function cssColor(color: Color): string {
   if ("rgb" in color) return `rgb(${color.rgb.r},${color.rgb.g},${color.rgb.b})`;
   const { indexed } = color;
   const named = base[indexed];

@@ -7,10 +7,10 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { connect, type WshClient, WshError } from "../client/client.ts";
-import { printedText } from "../client/terminal/brief.ts";
 import { type Call, language, TerminalFailure } from "../client/terminal/language.ts";
+import { printedText } from "../client/terminal/printing.ts";
 import { besides } from "./beside-panes.ts";
-import { ORDERS_VARIABLE, type Orders, type ScriptOrders } from "./orders.ts";
+import { ORDERS_VARIABLE, type Orders, type ScriptOrders } from "./runner-input.ts";
 import { testModule } from "./testing.ts";
 import { Trace } from "./trace.ts";
 

@@ -4,10 +4,10 @@ import { basename, dirname, join } from "node:path";
 import { type Language, type OpenOptions, Terminal } from "../client/terminal/language.ts";
 import { defined } from "../protocol/defined.ts";
 import { matchers, type RunningTest, running, slug } from "./matchers.ts";
-import type { Orders, Project } from "./orders.ts";
+import type { Orders, Project } from "./runner-input.ts";
 import type { Trace } from "./trace.ts";
 
-export type TerminalTest = (terminal: Terminal) => unknown;
+type TerminalTest = (terminal: Terminal) => unknown;
 
 /** Exports of `wsh/test` besides `wsh`. @throws outside a test runner */
 export async function testModule(wsh: Language, orders: Orders, trace: Trace | null): Promise<object> {

@@ -329,7 +329,7 @@ async function assemble(
     const limit = session.idleLimit;
     const isBound = spec.create.owner_bound === true;
     if (limit !== null || isBound) {
-      const { endUnused, endWithOwner } = await import("./unused-end.ts");
+      const { endUnused, endWithOwner } = await import("./automatic-end.ts");
       const isSeen = restored !== undefined || session.owner?.kind === "person";
       if (limit !== null) endUnused(session, limit, isSeen);
       if (isBound) endWithOwner(session, spec.owner_process ?? null, isSeen);

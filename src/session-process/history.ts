@@ -12,7 +12,7 @@ import { cutOutput } from "../pane/text/cut-output.ts";
 import type { Settings } from "../settings/table.ts";
 import type { PaneSession } from "./session.ts";
 
-export interface HistoryOptions {
+interface HistoryOptions {
   readonly places: HistoryPlaces;
   readonly settings: Pick<Settings, "history">;
   readonly logger: Logger;

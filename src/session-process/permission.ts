@@ -38,15 +38,6 @@ const SESSION = "In this session";
 const ALWAYS = "Always, everywhere";
 const REFUSE = "No";
 
-/**
- * Operations that an agent may use in any session: asking its person, cancelling its own questions, waiting, and
- * reporting its own state. Offering a line is not among them: it changes what the person types, and its errors quote
- * that. For a private session, the answer to `session.get` is only its name.
- */
-const free: ReadonlySet<string> = new Set([
-  ...["ask", "ask.cancel", "ask.person", "process.wait", "agent.report", "session.get"],
-]);
-
 export interface PermissionPort {
   readonly instance: Instance;
   readonly settings: Pick<Settings, "agents_may" | "public_url" | "notify_text">;
@@ -71,7 +62,7 @@ export interface Subject {
   state(): string;
 }
 
-type Asked = Pick<Operation, "name" | "access" | "summary">;
+type Asked = Pick<Operation, "name" | "access" | "summary" | "forAgents">;
 
 /** The agent whose request needs permission, and the owner of the affected object; null: unknown. */
 interface Lacking {
@@ -118,8 +109,8 @@ export class Permission {
    * The agent and owner for which a request needs permission now, regardless of earlier "once" answers; null: it needs
    * none.
    */
-  async lacking({ caller }: Request, { name, access }: Asked, subject: () => Subject): Promise<Lacking | null> {
-    if (agentOfCaller(caller) === null || free.has(name)) return null;
+  async lacking({ caller }: Request, { access, forAgents }: Asked, subject: () => Subject): Promise<Lacking | null> {
+    if (agentOfCaller(caller) === null || forAgents === "any") return null;
     const found = subject();
     const { owners, isPrivate } = found;
     if (access === "observe" && !isPrivate) return null;

@@ -21,8 +21,9 @@ import type { SubmittedBy } from "../session/submitted-lines.ts";
 import { mayAsk, type PriorQuestion, priorQuestion } from "../session/windows/prior-questions.ts";
 import { activeWindow, findPlace, type Subject, type Windows } from "../session/windows/state.ts";
 import type { Settings } from "../settings/table.ts";
-import type { Shown } from "../viewer/terminal/shown.ts";
+import type { Shown } from "../viewer/terminal/displayed-content.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
+import { startedBy } from "./client-origin.ts";
 import { type MadePane, type PaneHome, planPane } from "./create.ts";
 import { LayoutReport } from "./events/layout-report.ts";
 import { FloodPace } from "./fairness/pacing.ts";
@@ -36,7 +37,6 @@ import { WindowView } from "./panes/window-view.ts";
 import type { NewPane, SessionParts } from "./parts.ts";
 import { Permission, type PermissionPort } from "./permission.ts";
 import { followPrivacy } from "./privacy.ts";
-import { startedBy } from "./started-by.ts";
 
 /** Maximum views between a target and the pane that it finally names. */
 const MOST_VIEWS = 8;

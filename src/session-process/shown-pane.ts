@@ -2,8 +2,8 @@
 import { frameModes } from "../compositor/frame-modes.ts";
 import { withColors } from "../terminal/profile.ts";
 import { rowLines } from "../terminal/rows/row-lines.ts";
+import type { Shown } from "../viewer/terminal/displayed-content.ts";
 import type { Pointed } from "../viewer/terminal/pointer.ts";
-import type { Shown } from "../viewer/terminal/shown.ts";
 import { copyModeSource } from "./copy-mode-source.ts";
 import type { PaneSession } from "./session.ts";
 

@@ -14,7 +14,7 @@ import type { Viewers } from "./viewers.ts";
 /** The exit of a program about which nothing is known. */
 const UNKNOWN_EXIT: PtyExit = { code: null, signal: null };
 
-export interface LifetimePort {
+interface LifetimePort {
   readonly pane: PaneRef;
   readonly clock: Clock;
   readonly viewers: Viewers;

@@ -20,7 +20,7 @@ export interface SessionList {
   readonly isComplete: boolean;
 }
 
-export interface NewSession {
+interface NewSession {
   readonly name: string | null;
   readonly command: string | null;
   readonly cwd: string | null;
@@ -59,7 +59,7 @@ interface PipeDirections {
   readonly types: boolean;
 }
 
-export interface KeySettings {
+interface KeySettings {
   /** `C-b`, or `none`. */
   readonly prefix: string;
   readonly isPreset: boolean;

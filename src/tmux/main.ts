@@ -7,7 +7,7 @@ import { commandTable } from "./commands/table.ts";
 import { splitWords } from "./parse/commands.ts";
 import { Run } from "./run.ts";
 
-export const usage = `usage: tmux [-2CDlNuvV] [-c shell-command] [-f file] [-L socket-name]
+const usage = `usage: tmux [-2CDlNuvV] [-c shell-command] [-f file] [-L socket-name]
             [-S socket-path] [-T features] [command [flags]]
 `;
 

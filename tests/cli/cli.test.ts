@@ -4,11 +4,11 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "no
 import { join } from "node:path";
 import { splitAtDashes } from "../../src/cli/shell-words.ts";
 import { shellText } from "../../src/shell/words.ts";
-import { within } from "../support/attempts.ts";
-import { Gate } from "../support/gate.ts";
+import { Gate } from "../support/held-command.ts";
 import { stopProcess } from "../support/processes.ts";
 import { isMissing } from "../support/programs.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { within } from "../support/timing-retries.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 import { program } from "../support/wsh-program.ts";

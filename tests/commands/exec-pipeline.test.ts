@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { givenTime } from "../support/attempts.ts";
 import { Http } from "../support/http.ts";
+import { givenTime } from "../support/timing-retries.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 

@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import type { ExecResult } from "../../src/protocol/commands.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
-import { Gate } from "../support/gate.ts";
+import { Gate } from "../support/held-command.ts";
 import { failure, Http } from "../support/http.ts";
 import { SessionApi } from "../support/session-api.ts";
 import { shared } from "../support/shared.ts";

@@ -2,11 +2,11 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { within } from "../support/attempts.ts";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
 import { shared } from "../support/shared.ts";
+import { within } from "../support/timing-retries.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 

@@ -1,8 +1,8 @@
 /** Waits for silence over HTTP, in one session or any of several: their end, their answer, and other ends. */
 import { describe, expect, test } from "bun:test";
-import { givenTime, within } from "../support/attempts.ts";
 import { type Answer, failure, Http } from "../support/http.ts";
 import { shared } from "../support/shared.ts";
+import { givenTime, within } from "../support/timing-retries.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 

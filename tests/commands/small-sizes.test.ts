@@ -2,11 +2,11 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { within } from "../support/attempts.ts";
 import { failure, Http } from "../support/http.ts";
 import { testWith } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
 import { PersonTerminal } from "../support/terminals/tmux-terminal.ts";
+import { within } from "../support/timing-retries.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { EventJournal } from "../../src/events/journal.ts";
 import { eventsDir } from "../../src/events/segments.ts";
-import { readEvents } from "../../src/events/selected.ts";
+import { readEvents } from "../../src/events/selection.ts";
 import { sessionSocket } from "../../src/instance/paths.ts";
 import type { RecordedEvent } from "../../src/protocol/recorded-events.ts";
 import { Connection } from "../../src/wire/connection.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import tls from "node:tls";
-import { Gate } from "../support/gate.ts";
+import { Gate } from "../support/held-command.ts";
 import { isMissing } from "../support/programs.ts";
 import { Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { servedTools, tools } from "../../src/mcp/tools/tools.ts";
 import { firstCommandId } from "../../src/protocol/pane-numbers.ts";
 import { initialize, Lines, request, toolCall } from "../support/bridge-lines.ts";
-import { Gate } from "../support/gate.ts";
+import { Gate } from "../support/held-command.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { until } from "../support/until.ts";
 

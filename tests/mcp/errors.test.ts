@@ -1,8 +1,8 @@
 /** Errors over MCP name tools, are true, and name the way out. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Client } from "@modelcontextprotocol/client";
-import { givenTime } from "../support/attempts.ts";
 import { type Answer, call, McpInstance } from "../support/mcp-instance.ts";
+import { givenTime } from "../support/timing-retries.ts";
 import { until } from "../support/until.ts";
 
 const mcp = new McpInstance();

@@ -4,8 +4,8 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { askLoginShell, isDesktopEnvironment } from "../../src/launch/login-path.ts";
-import { givenTime } from "../support/attempts.ts";
 import { contentOf } from "../support/content-of.ts";
+import { givenTime } from "../support/timing-retries.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
 import { firstCursor } from "../../src/protocol/pane-numbers.ts";
-import { Gate } from "../support/gate.ts";
+import { Gate } from "../support/held-command.ts";
 import { type Answer, call, McpInstance } from "../support/mcp-instance.ts";
 import { until } from "../support/until.ts";
 

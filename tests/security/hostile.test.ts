@@ -8,10 +8,10 @@ import {
   messageTypes,
   PROTOCOL_VERSION,
 } from "../../src/protocol/messages.ts";
-import { within } from "../support/attempts.ts";
 import { TOKEN } from "../support/server.ts";
 import { sharedGateway } from "../support/shared.ts";
 import { SlowSocket } from "../support/slow-websocket.ts";
+import { within } from "../support/timing-retries.ts";
 import { PATIENCE_MS } from "../support/until.ts";
 
 let serverId = "";

@@ -1,9 +1,9 @@
 /** A browser logs in with a code once, afterwards with its key, and only from the same origin. */
 import { describe, expect, test } from "bun:test";
-import { givenTime } from "../support/attempts.ts";
 import { Browser } from "../support/login.ts";
 import { Gateway } from "../support/server.ts";
 import { sharedGateway } from "../support/shared.ts";
+import { givenTime } from "../support/timing-retries.ts";
 import { until } from "../support/until.ts";
 
 const gateway = sharedGateway({ args: ["--audit"] });

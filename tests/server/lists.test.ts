@@ -6,10 +6,10 @@ import { expect, test } from "bun:test";
 import type { SessionInfo } from "../../src/protocol/session.ts";
 import { listSessions } from "../../src/registry/registry.ts";
 import { Connection } from "../../src/wire/connection.ts";
-import { within } from "../support/attempts.ts";
 import { stopProcess } from "../support/processes.ts";
 import { Gateway } from "../support/server.ts";
 import { Person } from "../support/terminals/attached-peer.ts";
+import { within } from "../support/timing-retries.ts";
 import { until } from "../support/until.ts";
 
 const ROUNDS = process.env.WSH_TEST_FULL === "1" ? 150 : 25;

@@ -11,9 +11,9 @@ import {
   PROTOCOL_VERSION,
 } from "../../src/protocol/messages.ts";
 import { written } from "../reliability/checkpoints/crashed-sessions.ts";
-import { within } from "../support/attempts.ts";
 import { failure, Http } from "../support/http.ts";
 import { stopProcess } from "../support/processes.ts";
+import { within } from "../support/timing-retries.ts";
 import { until } from "../support/until.ts";
 import { hostOf, Wsh } from "../support/wsh.ts";
 

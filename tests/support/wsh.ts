@@ -10,7 +10,7 @@ import { type Instance, resolveInstance } from "../../src/instance/paths.ts";
 import type { Intervals } from "../../src/platform/intervals.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
 import { prepareFish } from "./fish-home.ts";
-import type { ScreenLook } from "./looks.ts";
+import type { ScreenLook } from "./in-process-commands.ts";
 import { until } from "./until.ts";
 import { program } from "./wsh-program.ts";
 
@@ -116,13 +116,13 @@ export class Wsh implements AsyncDisposable {
 
   /** Starts a session in the background; without a command unless there are options. */
   async session(name: string, ...args: readonly string[]): Promise<SessionInfo> {
-    if (args.length === 0) return (await import("./looks.ts")).startHere(this, name);
+    if (args.length === 0) return (await import("./in-process-commands.ts")).startHere(this, name);
     return JSON.parse(await this.ok("new", name, "--json", ...args));
   }
 
   /** As `wsh list --json` prints them; without a command unless there are options. */
   async list(...args: readonly string[]): Promise<SessionInfo[]> {
-    if (args.length === 0) return (await import("./looks.ts")).readList(this.instance);
+    if (args.length === 0) return (await import("./in-process-commands.ts")).readList(this.instance);
     return JSON.parse(await this.ok("list", "--json", ...args));
   }
 
@@ -146,7 +146,7 @@ export class Wsh implements AsyncDisposable {
   }
 
   async #look(name: string): Promise<ScreenLook> {
-    const { ScreenLook } = await import("./looks.ts");
+    const { ScreenLook } = await import("./in-process-commands.ts");
     return new ScreenLook(this.instance, name);
   }
 

@@ -216,7 +216,7 @@ export function enterPassThrough(
   return `${modes}${own}${keyboard}${off(1049)}${keyboard}${drawingOff}${undone}\x1b[0 q${erase}\x1b[H\x1b[?25h`;
 }
 
-export interface RestoreOptions {
+interface RestoreOptions {
   /**
    * The cause of the alternate screen that the terminal shows: wsh itself (`--alt-screen`), which saved the shell's
    * cursor; the program inside; false: none; `maybe`: unknown.

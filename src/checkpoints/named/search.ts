@@ -22,7 +22,7 @@ const EXCERPT = 160;
 const BEFORE = 40;
 
 /** A checkpoint to search; label null: the last state of a crashed session. */
-export interface Searched {
+interface Searched {
   readonly stored: CrashedSession;
   readonly label: string | null;
 }

@@ -15,7 +15,7 @@ const REFRESH_MS = 1_000;
 const ENTER = "\x1b[?1049h\x1b[?25l";
 const LEAVE = "\x1b[?25h\x1b[?1049l";
 
-export interface LiveOptions {
+interface LiveOptions {
   readonly find: () => Promise<readonly AgentRow[]>;
   readonly alert: AgentAlert;
 }

@@ -5,7 +5,7 @@
  */
 import type { Command } from "commander";
 import { eventsDir } from "../../events/segments.ts";
-import { readEvents } from "../../events/selected.ts";
+import { readEvents } from "../../events/selection.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { visibleJson } from "../../protocol/harmless-text.ts";

@@ -4,7 +4,7 @@ import os from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { MAX_SIDE, MIN_PANE_COLS, MIN_PANE_ROWS } from "../../protocol/size.ts";
-import type { Project } from "../../script/orders.ts";
+import type { Project } from "../../script/runner-input.ts";
 import { collect, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain } from "../print.ts";

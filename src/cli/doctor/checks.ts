@@ -28,7 +28,7 @@ import { keychain, noTerminalsAdvice, productVersion, utf8Advice } from "./syste
 
 const platform = here.name;
 
-export type Check = (instance: Instance) => Finding[] | Promise<Finding[]>;
+type Check = (instance: Instance) => Finding[] | Promise<Finding[]>;
 
 const ok = (subject: string, text: string): Finding => ({ subject, state: "ok", text });
 const note = (subject: string, text: string, advice: string): Finding => ({ subject, state: "note", text, advice });

@@ -5,7 +5,7 @@
  */
 import { allCrashed } from "../../checkpoints/find-crashed.ts";
 import { eventsDir } from "../../events/segments.ts";
-import { readEvents } from "../../events/selected.ts";
+import { readEvents } from "../../events/selection.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { readTranscript, type TranscriptMessage } from "../../pane/agent/transcript.ts";
 import type { Conversation } from "../../protocol/agent.ts";

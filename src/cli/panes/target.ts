@@ -8,7 +8,7 @@ import { paneAround } from "../session/surrounding-session.ts";
 import { splitAtDashes } from "../shell-words.ts";
 
 /** @throws UsageError outside any session of the instance */
-export function targetOf(command: Command, given: string | undefined): { instance: Instance; target: string } {
+function targetOf(command: Command, given: string | undefined): { instance: Instance; target: string } {
   const instance = instanceOf(command);
   if (given !== undefined) return { instance, target: given };
   const around = paneAround(process.env);

@@ -10,7 +10,7 @@ const SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin";
 /** Every macOS has it; C.UTF-8 came late. */
 const LOCALE = "en_US.UTF-8";
 
-export interface Agent {
+interface Agent {
   /** Name of the instance. */
   readonly name: string;
   readonly command: readonly string[];

@@ -10,7 +10,7 @@ import { ownProgram } from "../../launch/own-program.ts";
 import { installScripts } from "../../launch/script-files.ts";
 import { startServer } from "../../launch/server.ts";
 import { runtimeText } from "../../script/bundles.ts";
-import { ORDERS_VARIABLE, type Orders } from "../../script/orders.ts";
+import { ORDERS_VARIABLE, type Orders } from "../../script/runner-input.ts";
 
 /**
  * @param args of the test runner

@@ -56,7 +56,7 @@ interface HookEntry {
 /** Longest run of a hook; hosts count in seconds, Gemini CLI in milliseconds. */
 const TIMEOUT_SECONDS = 1;
 
-export function hookCommand(agent: string, event: string): string {
+function hookCommand(agent: string, event: string): string {
   return `[ -n "$WSH_PANE" ] && wsh hook ${agent} ${event} >/dev/null 2>&1; exit 0`;
 }
 

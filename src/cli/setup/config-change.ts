@@ -7,7 +7,7 @@ import { readJsonc, removeFromJsonc, setInJsonc, valueAt } from "./jsonc.ts";
 import { replaceFile } from "./replace-file.ts";
 import { readToml, removeFromToml, setInToml } from "./toml.ts";
 
-export interface Change {
+interface Change {
   readonly host: AiHost;
   readonly scope: HostScope;
   readonly place: ConfigFile;

@@ -2,7 +2,7 @@
  * The error of a step on a terminal: the awaited condition, the time, the state with its evidence, and the screen
  * around its cursor or selected part. The whole screen is in the trace.
  */
-import { compact } from "./brief.ts";
+import { compact } from "./printing.ts";
 import type { Screen } from "./screen.ts";
 
 /** Most rows of a screen in a message, most rows below the cursor, and most characters of each. */

@@ -1,12 +1,12 @@
 /** The language in which programs drive terminals, for `wsh script`, `wsh test` and `wsh_script`. */
 import type { OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { briefOf } from "./brief.ts";
 import { limitOf } from "./options.ts";
+import { briefOf } from "./printing.ts";
 import { framesOf, type StepDoubt, type StepWatcher } from "./steps.ts";
 import { type Call, Terminal } from "./terminal.ts";
 
-export type { Awaited, Matched } from "./awaited.ts";
+export type { Awaited, Matched } from "./conditions.ts";
 export { TerminalFailure } from "./failure.ts";
 export type { ExecOptions, ExecOutcome, OutputOptions, StepOptions } from "./options.ts";
 export { type Found, Screen, type SpanStyle } from "./screen.ts";

@@ -3,7 +3,7 @@ import type { OperationOutput } from "../../operations/table.ts";
 import type { Span } from "../../protocol/screen.ts";
 import { cells, type DialogRow, type SpanStyle, selectedPart } from "../../protocol/screen-selection.ts";
 
-import { briefOf, compact, printedAs } from "./brief.ts";
+import { briefOf, compact, printedAs } from "./printing.ts";
 
 export type { DialogRow as Found, SpanStyle } from "../../protocol/screen-selection.ts";
 

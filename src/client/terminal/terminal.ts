@@ -11,9 +11,17 @@ import type { ConditionInput } from "../../protocol/conditions.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { MAX_WAIT_MS } from "../../protocol/wait-times.ts";
-import { type Awaited, conditionOf, conditionsOf, type Matched, matched, named, passes, patternOf } from "./awaited.ts";
-import { brief, briefOf, printedAs } from "./brief.ts";
 import { clickSequence } from "./click.ts";
+import {
+  type Awaited,
+  conditionOf,
+  conditionsOf,
+  type Matched,
+  matched,
+  named,
+  passes,
+  patternOf,
+} from "./conditions.ts";
 import type { FailureFacts } from "./failure.ts";
 import {
   type CommandOutcome,
@@ -26,7 +34,8 @@ import {
   type StepOptions,
   type WaitOptions,
 } from "./options.ts";
-import { answered, isReadyAtPrompt } from "./reading.ts";
+import { brief, briefOf, printedAs } from "./printing.ts";
+import { answered, isReadyAtPrompt } from "./readiness.ts";
 import { Screen } from "./screen.ts";
 import { isGone, NotMet, type StepDoubt, type StepWatcher, seconds, stepped, written } from "./steps.ts";
 import { type Ask, decided, reached, screens } from "./waiting.ts";

@@ -24,7 +24,7 @@ type RequestOutcome =
   | { readonly kind: "nobody" | "refused" | "denied" | "too_large" | "not_sent" }
   | { readonly kind: "lost" | "cancelled" | "not_an_answer" };
 
-export interface AskOptions {
+interface AskOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether the asked machine is lost; checked while the answer is awaited. */
   readonly isGone?: () => boolean;

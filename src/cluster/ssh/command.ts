@@ -11,7 +11,7 @@
 import type { SshAddress } from "../../protocol/machines.ts";
 
 /** Begins our script's output, after any output of startup files. */
-export const HELLO = "wsh-link-1";
+const HELLO = "wsh-link-1";
 /** Interval between ssh's own liveness checks, in s, and how many may stay unanswered. */
 const ALIVE_S = 5;
 const ALIVE_COUNT = 3;

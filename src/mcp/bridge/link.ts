@@ -23,7 +23,7 @@ const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 const messageStart = Buffer.from(MESSAGE_START);
 
-export interface LinkEvents {
+interface LinkEvents {
   /** One message with its newline. */
   line(bytes: Uint8Array): void;
   /** Called once; no line follows. */

@@ -17,7 +17,7 @@ export interface ClientMessage {
 }
 
 /** A parsed line, or the JSON-RPC error that answers it. */
-export type Parsed =
+type Parsed =
   | { readonly ok: true; readonly message: ClientMessage }
   | { readonly ok: false; readonly code: number; readonly reason: string; readonly id: RequestId | null };
 

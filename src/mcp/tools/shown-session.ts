@@ -31,7 +31,7 @@ function severalWindows({ windows }: SessionInfo): ShownWindow[] | null {
   return windows.length < 2 && (windows[0]?.panes.length ?? 0) < 2 ? null : shownWindows(windows);
 }
 
-export interface ShownWindow {
+interface ShownWindow {
   readonly id: string;
 }
 

@@ -60,7 +60,7 @@ export interface RunOutcome {
   readonly warnings: readonly string[];
 }
 
-export interface RunPort extends OutputPort {
+interface RunPort extends OutputPort {
   readonly clock: Clock;
   readonly observer: StateObserver;
   /** Writes the caller's input. */

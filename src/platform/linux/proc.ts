@@ -6,7 +6,7 @@ import type { ProcessImage, RunState, Stat } from "../port.ts";
 import { readLink, readText, withoutDeletedMark } from "../readable.ts";
 
 /** The state letter of stat. */
-export function runState(letter: string): RunState {
+function runState(letter: string): RunState {
   switch (letter) {
     case "R":
     case "D":

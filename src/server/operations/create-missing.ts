@@ -23,7 +23,7 @@ const WRONG: ReadonlySet<ErrorCode> = new Set(["invalid_request", "unknown_key",
 type Create = (input: ParsedInput<"sessions.create">, context: CallContext) => Promise<{ readonly id: string }>;
 
 /** A session created for the call that uses it. */
-export interface Made {
+interface Made {
   /** The rest of the call's input. */
   readonly rest: object;
   /** The id of the session that this call created; null: another call created it at the same time. */

@@ -6,7 +6,7 @@ import { deleteAsked, diffAsked, saveAsked, showAsked } from "../../checkpoints/
 import { forgetAsked, listAll, listCrashed, restoreAsked } from "../../checkpoints/operations.ts";
 import { asJson, asSessions, formSeenBy, jsonOf, type ListForm } from "../../cluster/session-list.ts";
 import { eventsDir } from "../../events/segments.ts";
-import { readEvents } from "../../events/selected.ts";
+import { readEvents } from "../../events/selection.ts";
 import { commandsSeen } from "../../history/search.ts";
 import type { StepFiles } from "../../launch/pipeline.ts";
 import type { CallContext } from "../../operations/call.ts";

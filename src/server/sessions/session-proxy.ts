@@ -175,7 +175,7 @@ export function sessionOf({ info, entry }: SessionProxy): number {
 }
 
 /** Whether the id belongs to this session process's session or window. */
-export function holds({ info, entry }: SessionProxy, id: string): boolean {
+function holds({ info, entry }: SessionProxy, id: string): boolean {
   if (info.id === id) return true;
   if (info.windows.length === 0) return entry.window !== null && windowId(entry.window) === id;
   return info.windows.some((window) => window.id === id);

@@ -7,7 +7,7 @@
 /** Longest message from a client (docs/protocol.md, Limits); past it the connection is dropped. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 
-export interface KeepAlive {
+interface KeepAlive {
   /** Interval between pings, in ms. */
   readonly pingMs: number;
   /** Longest wait for the answer, in ms. */

@@ -153,7 +153,7 @@ function ownLines(range: Printed, retained: RetainedLines | null): Printed {
 }
 
 /** A reading in the form of the operation. Incompleteness is reported first. */
-export function read({ missing, text, matches, omittedBytes, omittedLines }: OutputReading) {
+function read({ missing, text, matches, omittedBytes, omittedLines }: OutputReading) {
   return {
     ...incomplete(missing),
     ...present({ matches }),

@@ -23,10 +23,10 @@ import { describeCopy } from "../../session/paste-buffers.ts";
 import type { Session } from "../../session/session.ts";
 import type { PictureSource } from "../../terminal/pictures/picture.ts";
 import { PaneCopyMode } from "../../viewer/terminal/copy-mode.ts";
+import type { Shown } from "../../viewer/terminal/displayed-content.ts";
 import type { LayerPicture } from "../../viewer/terminal/overlay-layer.ts";
 import { OverlayLayer } from "../../viewer/terminal/overlay-layer.ts";
 import { Pointer } from "../../viewer/terminal/pointer.ts";
-import type { Shown } from "../../viewer/terminal/shown.ts";
 import type { PaneSession } from "../session.ts";
 import { shownPane } from "../shown-pane.ts";
 import { Home, type HomeSession } from "./home.ts";
@@ -171,13 +171,9 @@ export class LocalPane implements PlacedPane {
   get isCurrent(): boolean {
     const { rows, cols } = this.ownSession.size;
     const { ptyRows, ptyCols } = this.ownSession.layout;
+    const { size } = this;
     const { terminal } = this.pane;
-    return (
-      rows === this.assignedSize.rows &&
-      cols === this.assignedSize.cols &&
-      terminal.rows === ptyRows &&
-      terminal.cols === ptyCols
-    );
+    return rows === size.rows && cols === size.cols && terminal.rows === ptyRows && terminal.cols === ptyCols;
   }
 
   /** Whether its program's own bytes produce the whole picture. */

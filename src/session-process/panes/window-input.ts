@@ -27,7 +27,7 @@ export interface OwnFocus {
 }
 
 /** A displayed window. */
-export interface ShownWindow {
+interface ShownWindow {
   readonly arrangement: Arrangement;
   readonly content: { readonly activity: { record(): void } };
   readonly ownFocus: OwnFocus | null;

@@ -26,8 +26,8 @@ import {
   windowWith,
 } from "../../session/windows/state.ts";
 import type { TerminalModel } from "../../terminal/model.ts";
+import type { Shown, ShownListener, ShownProgram } from "../../viewer/terminal/displayed-content.ts";
 import type { Pointed } from "../../viewer/terminal/pointer.ts";
-import type { Shown, ShownListener, ShownProgram } from "../../viewer/terminal/shown.ts";
 import type { Arrangement } from "./arrangement.ts";
 import type { LocalPane } from "./local-pane.ts";
 import { type OwnFocus, pointedIn, typedIn } from "./window-input.ts";

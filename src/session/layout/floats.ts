@@ -32,7 +32,7 @@ export const FRAME = 2;
 export const defaultBounds: FloatBounds = { x: null, y: null, width: { percent: 70 }, height: { percent: 70 } };
 
 /** @param whole the cells that a percentage refers to */
-export function cellsIn(amount: Amount, whole: number): number {
+function cellsIn(amount: Amount, whole: number): number {
   return "cells" in amount ? amount.cells : Math.round((whole * amount.percent) / 100);
 }
 

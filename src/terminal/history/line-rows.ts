@@ -11,7 +11,7 @@ import type { History } from "./history.ts";
 import type { HotWindow } from "./hot-window.ts";
 import { rowStarts, type Segment, unitAt } from "./segment.ts";
 
-export interface PlacedRow {
+interface PlacedRow {
   readonly segment: Segment;
   /** Cells of the segment. */
   readonly from: number;
@@ -28,7 +28,7 @@ interface RowPage {
   readonly next: Position | null;
 }
 
-export interface LineSource {
+interface LineSource {
   readonly history: History;
   readonly hot: HotWindow;
 }

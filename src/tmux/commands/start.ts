@@ -10,7 +10,7 @@ import type { Run } from "../run.ts";
 import type { State } from "../state.ts";
 
 /** Parameters of a program, as the operations take them. */
-export interface Program {
+interface Program {
   command: string | null;
   cwd: string;
   env?: Record<string, string>;

@@ -16,7 +16,7 @@ const QUEUE_BYTES = 256 * 1024;
 /** Most bytes in a line: escapes make up to four times as many. */
 const LINE_BYTES = 8 * 1024;
 
-export interface OutputPort {
+interface OutputPort {
   write(bytes: Uint8Array): void;
   readonly pending: number;
   /** Whether output may be written now. */

@@ -4,7 +4,7 @@
  * Descriptors sent with frames are not received; the kernel closes them. Pure.
  */
 
-export const PROTOCOL_VERSION = 8;
+const PROTOCOL_VERSION = 8;
 
 const HEADER_BYTES = 16;
 /** Longest frame. */

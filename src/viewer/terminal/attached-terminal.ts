@@ -32,6 +32,7 @@ import { requireOutside } from "../switcher/nesting.ts";
 import { ClipboardImage } from "./clipboard-image.ts";
 import { Copies } from "./copies.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
+import type { Shown } from "./displayed-content.ts";
 import type { KnownTerminals } from "./known-terminals.ts";
 import { OuterSize } from "./outer-size.ts";
 import type { LayerPicture } from "./overlay-layer.ts";
@@ -40,7 +41,6 @@ import { OwnView } from "./own-view.ts";
 import { Page } from "./page.ts";
 import { PersonKeys } from "./person-keys.ts";
 import { Presentation } from "./presentation.ts";
-import type { Shown } from "./shown.ts";
 import { TerminalFocus } from "./terminal-focus.ts";
 import { Typing } from "./typing.ts";
 

@@ -9,8 +9,8 @@ import type { FrameModes } from "../../protocol/frame.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import type { CopyMode } from "../../session/copy-mode/copy-mode.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
+import type { Shown } from "./displayed-content.ts";
 import { ownModes } from "./own-modes.ts";
-import type { Shown } from "./shown.ts";
 
 interface LookingPort {
   /** Whether a pane can be in copy mode for all of its viewers. */

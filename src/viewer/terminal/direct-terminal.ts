@@ -29,7 +29,7 @@ const LOOK_MS = 10;
 const HANDOVER_US = 40;
 
 /** Yields the processor to the process just written to. */
-export function handOver(): void {
+function handOver(): void {
   platform().terminals.pause(HANDOVER_US);
 }
 

@@ -6,7 +6,7 @@
  * process's streams; call between chunks.
  */
 import type { ScrollbackChoice } from "../../protocol/attach.ts";
-import type { Position, ShownProgram } from "./shown.ts";
+import type { Position, ShownProgram } from "./displayed-content.ts";
 
 /** Limit of remembered terminals; the newest are kept, with one screen of hashes each. */
 const MAX_TERMINALS = 32;

@@ -7,8 +7,8 @@ import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { StatusTarget } from "../../session/types.ts";
 import type { SessionPlace } from "../../session/viewers.ts";
+import type { Shown } from "./displayed-content.ts";
 import type { PersonKeys } from "./person-keys.ts";
-import type { Shown } from "./shown.ts";
 
 export interface OwnViewPort {
   readonly viewer: number;

@@ -20,12 +20,12 @@ import type { OpenedView } from "../../session/viewers.ts";
 import { AskDialog } from "./ask-dialog.ts";
 import { BoundKeys } from "./bound-keys.ts";
 import { PaneCopyMode } from "./copy-mode.ts";
+import { isOthers } from "./displayed-content.ts";
 import { type Menu, paneMenu, statusMenu } from "./menus.ts";
 import { type LayerPicture, OverlayLayer } from "./overlay-layer.ts";
 import { OwnOperations } from "./own-operations.ts";
 import type { OwnViewPort } from "./own-port.ts";
 import { Pointer } from "./pointer.ts";
-import { isOthers } from "./shown.ts";
 
 /** Operations for which a page has its own dialogs. */
 const pagesOwn: ReadonlySet<ViewOperation> = new Set([

@@ -3,8 +3,8 @@ import { Canvas } from "../../compositor/canvas.ts";
 import { clusters } from "../../compositor/graphemes.ts";
 import { theme } from "../../compositor/theme.ts";
 import type { Session } from "../../session/session.ts";
+import type { Shown } from "./displayed-content.ts";
 import type { OwnDialog } from "./overlay-layer.ts";
-import type { Shown } from "./shown.ts";
 
 /** Time for which they are shown, in ms, as in tmux. */
 const SHOWN_MS = 1_000;

@@ -19,7 +19,7 @@ import {
   sixelTerminals,
 } from "../../terminal/pictures/picture.ts";
 import type { Peer } from "../../wire/peer.ts";
-import type { Shown } from "./shown.ts";
+import type { Shown } from "./displayed-content.ts";
 
 /** Bytes of an image to send at once, in base64: less than a terminal takes in the time of a frame. */
 const PORTION = 32_768;

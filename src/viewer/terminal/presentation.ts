@@ -19,6 +19,7 @@ import type { Session } from "../../session/session.ts";
 import { BEHIND_BYTES } from "../../wire/outbox.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { PersonTerminal } from "./direct-terminal.ts";
+import type { Shown, ShownProgram } from "./displayed-content.ts";
 import { FLOOD_WINDOW_MS, FloodMeter } from "./flood-meter.ts";
 import { FRAME_MS, FramePacer } from "./frame-pacer.ts";
 import type { SeenScrollback } from "./known-terminals.ts";
@@ -27,7 +28,6 @@ import { PictureFeed } from "./picture-feed.ts";
 import { RenderedTerminal } from "./rendered-echo.ts";
 import { FrameRenderer, type RendererOptions } from "./renderer.ts";
 import type { RowsFirst } from "./scrollback-feed.ts";
-import type { Shown, ShownProgram } from "./shown.ts";
 import { SizeNote } from "./size-note.ts";
 
 /** Longest sequence that a rendered terminal gets in addition to its pictures. */

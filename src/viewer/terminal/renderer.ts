@@ -18,11 +18,11 @@ import { isPlain, isPrintable } from "../../protocol/plain-bytes.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { StatusTarget, StatusText } from "../../session/types.ts";
+import type { Shown, ShownProgram } from "./displayed-content.ts";
 import type { LayerPicture } from "./overlay-layer.ts";
 import { ownModes } from "./own-modes.ts";
 import { withMouse } from "./pointer.ts";
 import { type RowsFirst, ScrollbackFeed } from "./scrollback-feed.ts";
-import type { Shown, ShownProgram } from "./shown.ts";
 
 export interface RendererOptions {
   /** Label of the key that takes the keyboard back. */

@@ -10,7 +10,7 @@ import { isUnlimited } from "../../operations/rights.ts";
 import type { Acting } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Session } from "../../session/session.ts";
-import type { Shown } from "./shown.ts";
+import type { Shown } from "./displayed-content.ts";
 
 /** Programs at the same time for all terminals of a session process: repeating keys start many. */
 const MAX_RUNNING = 16;

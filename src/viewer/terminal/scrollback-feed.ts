@@ -6,7 +6,7 @@
  */
 import { MAX_SCROLLED } from "../../protocol/frame.ts";
 import type { Row } from "../../protocol/grid.ts";
-import type { Position, Shown, ShownProgram } from "./shown.ts";
+import type { Position, Shown, ShownProgram } from "./displayed-content.ts";
 
 /** Limit of history lines sent to a client that attaches and cannot take the program's own bytes. */
 const MAX_HISTORY = 10_000;

@@ -1,6 +1,6 @@
 /** Whether a person looks at a terminal, as its input shows, and at which panes. */
 import type { ViewerFocus as Looks } from "../../session/viewers.ts";
-import type { Shown } from "./shown.ts";
+import type { Shown } from "./displayed-content.ts";
 
 /** Time after a key or a click during which the person counts as looking at the terminal, in ms. */
 const LOOKING_MS = 30_000;

@@ -5,9 +5,9 @@
 import type { Acting } from "../../protocol/caller.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
+import { isOthers, type Shown } from "./displayed-content.ts";
 import type { OwnView } from "./own-view.ts";
 import type { Presentation } from "./presentation.ts";
-import { isOthers, type Shown } from "./shown.ts";
 import type { TerminalFocus } from "./terminal-focus.ts";
 
 const FOCUS_IN = new TextEncoder().encode("\x1b[I");

@@ -1,6 +1,6 @@
 /** System calls that a sandbox or a file system refuses: the operation fails at once and reports the cause. */
 import { expect, test } from "bun:test";
-import { within } from "../../support/attempts.ts";
+import { within } from "../../support/timing-retries.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
 import { runBehind } from "./enclosed.ts";

@@ -11,9 +11,9 @@ import {
   messageTypes,
   PROTOCOL_VERSION,
 } from "../../../src/protocol/messages.ts";
-import { within } from "../../support/attempts.ts";
 import { descriptorsOf, stopProcess } from "../../support/processes.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";
+import { within } from "../../support/timing-retries.ts";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
 import { AttachedTerminal } from "../walk/attached-terminal.ts";

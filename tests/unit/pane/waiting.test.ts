@@ -6,11 +6,11 @@ import { defaultCommandLimits } from "../../../src/pane/commands/commands-port.t
 import { EchoTracker, echoLines } from "../../../src/pane/text/echo.ts";
 import { openPieces } from "../../../src/pane/text/masks.ts";
 import { Budget, regexFinder } from "../../../src/pane/waiting/pattern.ts";
-import { processorMs } from "../../support/attempts.ts";
 import { FakeText } from "../../support/fake-text.ts";
 import { failure, LivePane } from "../../support/live-pane.ts";
 import { isMissing } from "../../support/programs.ts";
 import { watched } from "../../support/silence.ts";
+import { processorMs } from "../../support/timing-retries.ts";
 
 /** Time that the test advances. */
 class TestClock implements Clock {

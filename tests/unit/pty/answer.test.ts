@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openPty } from "../../../src/pty/open.ts";
 import type { Pty } from "../../../src/pty/port.ts";
-import { within } from "../../support/attempts.ts";
-import { Gate } from "../../support/gate.ts";
+import { Gate } from "../../support/held-command.ts";
 import { until } from "../../support/pty-program.ts";
+import { within } from "../../support/timing-retries.ts";
 
 const ECHO = "stty raw -echo; printf .; exec cat";
 const scratch = fs.mkdtempSync(join(tmpdir(), "wsh-answer-"));

@@ -4,7 +4,7 @@ import { Terminal } from "@xterm/headless";
 import { containing, TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts";
 import { defaultProfile } from "../../../src/terminal/profile.ts";
 import { cellText, cellWidth, storedRow, usedCells } from "../../../src/terminal/rows/xterm-row.ts";
-import { processorMs } from "../../support/attempts.ts";
+import { processorMs } from "../../support/timing-retries.ts";
 
 function open(rows = 24, cols = 80, historyLines = 10_000, historyBytes = 64e6, mark = () => {}) {
   const out: Uint8Array[] = [];

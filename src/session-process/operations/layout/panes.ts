@@ -259,7 +259,7 @@ export function commitOrUndo(commit: () => void, undo: () => void): void {
 }
 
 /** Size of a pane in a value; for a hidden one, the whole window. */
-export function cellsOf(state: Windows, pane: string, area: Size): Size {
+function cellsOf(state: Windows, pane: string, area: Size): Size {
   // Behind a zoomed pane it has the cells that it gets after the zoom.
   const box = placementOf({ ...windowWith(state, pane), zoomed: false }, area).boxes.get(pane);
   return box === undefined ? area : { rows: box.rows, cols: box.cols };

@@ -4,14 +4,14 @@ import { normalName } from "../protocol/names.ts";
 import type { EventsPage, RecordedEvent, RecordedEventName } from "../protocol/recorded-events.ts";
 import { EventReader, watchEvents } from "./reader.ts";
 
-export interface Selection {
+interface Selection {
   readonly type: readonly RecordedEventName[];
   /** Names or ids; empty: all. */
   readonly session: readonly string[];
   readonly tag: readonly string[];
 }
 
-export function isSelected({ type, session, tag }: Selection, event: RecordedEvent): boolean {
+function isSelected({ type, session, tag }: Selection, event: RecordedEvent): boolean {
   return (
     (type.length === 0 || type.includes(event.event)) &&
     (session.length === 0 ||

@@ -2,8 +2,8 @@
 import type { OperationOutput } from "../../operations/table.ts";
 import type { ConditionInput } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { printedAs } from "./brief.ts";
 import { requireNumber } from "./options.ts";
+import { printedAs } from "./printing.ts";
 import type { Screen } from "./screen.ts";
 
 /** With several conditions, the first one that holds ends the wait. */

@@ -27,7 +27,7 @@ export interface Project {
   readonly term?: string;
 }
 
-export interface TestOrders extends CommonOrders {
+interface TestOrders extends CommonOrders {
   readonly kind: "test";
   readonly projects: readonly Project[];
   /** Overwrite snapshots that differ. */
