@@ -11,7 +11,7 @@ interface Selection {
   readonly tag: readonly string[];
 }
 
-function isSelected({ type, session, tag }: Selection, event: RecordedEvent): boolean {
+export function isSelected({ type, session, tag }: Selection, event: RecordedEvent): boolean {
   return (
     (type.length === 0 || type.includes(event.event)) &&
     (session.length === 0 ||

@@ -1,7 +1,7 @@
 /** Whether readers of events name sessions that exist, or existed: a misspelt name would wait forever. */
 import { EventReader } from "../events/reader.ts";
 import { eventsDir } from "../events/segments.ts";
-import { isSelected } from "../events/selected.ts";
+import { isSelected } from "../events/selection.ts";
 import type { Instance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { normalName, parseTarget, sessionId } from "../protocol/names.ts";

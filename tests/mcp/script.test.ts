@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { connect } from "../../src/client/client.ts";
 import { WshError } from "../../src/protocol/errors.ts";
-import { Gate } from "../support/gate.ts";
+import { Gate } from "../support/held-command.ts";
 import { type Answer, call, McpInstance } from "../support/mcp-instance.ts";
 import { parentOf } from "../support/processes.ts";
 import { until } from "../support/until.ts";
