@@ -55,7 +55,7 @@ export class PasteBuffers {
 
   /** The name of that copy. */
   get newestName(): string | undefined {
-    const newest = this.found();
+    const newest = this.entryNamed();
     return newest === undefined ? undefined : nameOf(newest);
   }
 
