@@ -110,7 +110,19 @@ const streams: Readonly<Record<string, Access>> = {
   ...{ "peer.help": "observe", "peer.look": "observe", "peer.focus": "observe", "peer.command": "operate" },
 };
 const ownProcesses: readonly string[] = [
-  ...["adopt", "caller_gone", "checkpoint", "end", "end_pane", "give_way", "go", "keys", "leave", "named_pane"],
+  ...[
+    "adopt",
+    "caller_gone",
+    "checkpoint",
+    "end",
+    "end_pane",
+    "give_way",
+    "go",
+    "keys",
+    "leave",
+    "named_pane",
+    "notice",
+  ],
   ...[
     "owner_gone",
     "pane",
