@@ -3,8 +3,7 @@
  * needed; keys come from the terminal with the focus there.
  *
  * Owns the pane, and a session of its own (`own`) for everything that a pane as a target has like a session: elements,
- * a restart, a time to be read after its end. Invariants: the picture is taken between two chunks; while another pane
- * is typed into, reading it is rare, since that costs the emulator what the bypass saved.
+ * a restart, a time to be read after its end.
  */
 import * as v from "valibot";
 import { composeFrame } from "../../compositor/compose.ts";
@@ -30,6 +29,7 @@ import { Pointer } from "../../viewer/terminal/pointer.ts";
 import type { PaneSession } from "../session.ts";
 import { shownPane } from "../shown-pane.ts";
 import { Home, type HomeSession } from "./home.ts";
+import { PanePicture } from "./pane-picture.ts";
 import type { PlacedPane, PlacedPaneEvents } from "./placed-pane.ts";
 
 /** Maximum age of a printing pane's facts in lists, in ms: each check asks the system. */
@@ -38,12 +38,6 @@ const INFO_MS = 250;
 const ASK_MS = 100;
 /** Times from the last change to further checks, in ms: a shell starts a program a moment after its output. */
 const SETTLED_MS = [500, 2_000, 8_000] as const;
-/**
- * Age at which a picture is renewed while a person types in another pane, in ms (measured: 60 ms cost a third), along with
- * the picture after an echo, when the next key is furthest away; and the longest age in any case.
- */
-const BESIDE_MS = 400;
-const LONGEST_BESIDE_MS = 650;
 const NO_KEYS = new KeyTables({});
 
 /** Events beyond those of every pane. */
@@ -82,15 +76,13 @@ export class LocalPane implements PlacedPane {
   readonly copyMode: PaneCopyMode;
   private readonly above: OverlayLayer;
   private readonly pointer: Pointer;
-  private lastPicture: { readonly frame: Frame; readonly stamp: string; readonly at: number } | null = null;
-  private drawnEpoch = 0;
+  private readonly picture: PanePicture;
   private lastInfo: Omit<PaneInfo, "index" | "active"> | null = null;
   private knownAt = Number.NEGATIVE_INFINITY;
   private isForgotten = false;
   private isStale = true;
   private timer: Timer | null = null;
   private later: Timer | null = null;
-  private repaint: Timer | null = null;
   /** Whether the newest keys are an AI agent's: copy mode and the mouse pass keys on later. */
   private byAgent = false;
   private readonly ends: (() => void)[];
@@ -103,6 +95,7 @@ export class LocalPane implements PlacedPane {
     this.pane = ownSession.pane;
     this.assignedSize = ownSession.size;
     this.shown = shownPane(ownSession);
+    this.picture = this.makePicture();
     this.copyMode = this.makeCopyMode();
     this.above = new OverlayLayer({
       person: { prefix: "", tables: NO_KEYS },
@@ -116,7 +109,7 @@ export class LocalPane implements PlacedPane {
     this.ends = [
       events.on("chunk", ({ bytes }) => {
         this.port?.printed(bytes);
-        if (!this.postpones()) this.port?.rendered();
+        if (!this.picture.postpones()) this.port?.rendered();
       }),
       events.on("resizing", () => this.port?.resizing()),
       events.on("ahead", (bytes) => this.port?.echoed(bytes)),
@@ -188,8 +181,8 @@ export class LocalPane implements PlacedPane {
 
   /** Runs for every pane and picture. */
   get modes(): FrameModes {
-    const { lastPicture: taken } = this;
-    if (taken?.stamp === this.stamp) return taken.frame.modes;
+    const { current } = this.picture;
+    if (current !== null) return current.modes;
     const { terminal } = this.pane;
     const modes = frameModes(terminal.modes, terminal.alternate);
     return this.copyMode.isOn ? this.copyMode.modes(modes) : modes;
@@ -204,34 +197,7 @@ export class LocalPane implements PlacedPane {
   }
 
   get frame(): Frame | null {
-    const { terminal } = this.pane;
-    const { lastPicture: taken } = this;
-    if (!terminal.intake.isAtRest) return taken?.frame ?? null;
-    const { stamp } = this;
-    if (taken?.stamp === stamp) return taken.frame;
-    const now = performance.now();
-    if (taken !== null && now - taken.at < BESIDE_MS && this.postpones()) return taken.frame;
-    const frame = this.compose();
-    this.lastPicture = { frame, stamp, at: now };
-    return frame;
-  }
-
-  /** Identifies the picture's contents. */
-  private get stamp(): string {
-    return `${this.pane.terminal.epoch} ${this.drawnEpoch}`;
-  }
-
-  /** Whether the picture's renewal waits: a person types in another pane, and it is recent. Runs per chunk. */
-  private postpones(): boolean {
-    const { lastPicture: taken, assignedSize: given } = this;
-    if (taken === null || taken.frame.rows !== given.rows || taken.frame.cols !== given.cols) return false;
-    const left = taken.at + LONGEST_BESIDE_MS - performance.now();
-    if (left <= 0 || !this.options.isTypedBeside()) return false;
-    this.repaint ??= setTimeout(() => {
-      this.repaint = null;
-      this.port?.rendered();
-    }, left);
-    return true;
+    return this.picture.frame;
   }
 
   resize(size: Size): void {
@@ -307,9 +273,9 @@ export class LocalPane implements PlacedPane {
   /** No window shows it for now; its timers are set again if it returns. */
   leave(): void {
     this.port = null;
-    for (const timer of [this.timer, this.later, this.repaint]) clearTimeout(timer ?? undefined);
+    for (const timer of [this.timer, this.later]) clearTimeout(timer ?? undefined);
     this.timer = null;
-    this.repaint = null;
+    this.picture.leave();
   }
 
   close(): void {
@@ -364,8 +330,24 @@ export class LocalPane implements PlacedPane {
   }
 
   private changedPicture(): void {
-    this.drawnEpoch++;
+    this.picture.redrawn();
     this.port?.rendered();
+  }
+
+  private makePicture(): PanePicture {
+    const { pane, options } = this;
+    const sizeOf = () => this.size;
+    return new PanePicture({
+      get size() {
+        return sizeOf();
+      },
+      get terminal() {
+        return pane.terminal;
+      },
+      isTypedBeside: () => options.isTypedBeside(),
+      compose: () => this.compose(),
+      rendered: () => this.port?.rendered(),
+    });
   }
 
   private compose(): Frame {

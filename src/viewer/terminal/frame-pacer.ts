@@ -16,7 +16,7 @@ export const FRAME_MS = 16;
 const SETTLE_MS = 1;
 const SETTLED_MS = 4;
 /** Longest time that a program may hold back its screen by synchronized output, in ms. */
-const SYNCHRONIZED_MS = 150;
+export const SYNCHRONIZED_MS = 150;
 
 interface FramePacerPort {
   /** Whether no picture can be made now; the end of that state calls `soon`. */

@@ -1,0 +1,101 @@
+/**
+ * The last picture of a pane, for windows that show several. It is composed when a window requests it and kept until
+ * the pane changes. Its renewal waits while a person types in another pane, since reading the emulator costs what the
+ * bypass saved, and during a synchronized update, of which no part is shown.
+ * Invariants: a picture is taken between two chunks; none waits longer than the limits below.
+ */
+import type { Frame } from "../../protocol/frame.ts";
+import type { Size } from "../../protocol/size.ts";
+import type { TerminalModel } from "../../terminal/model.ts";
+import { SYNCHRONIZED_MS } from "../../viewer/terminal/frame-pacer.ts";
+
+/**
+ * Age at which a picture is renewed while a person types in another pane, in ms (measured: 60 ms cost a third), along with
+ * the picture after an echo, when the next key is furthest away; and the longest age in any case.
+ */
+const BESIDE_MS = 400;
+const LONGEST_BESIDE_MS = 650;
+
+interface PicturedPane {
+  readonly size: Size;
+  readonly terminal: TerminalModel;
+  isTypedBeside(): boolean;
+  compose(): Frame;
+  /** The picture can be requested again. */
+  rendered(): void;
+}
+
+export class PanePicture {
+  private last: { readonly frame: Frame; readonly epoch: number; readonly drawn: number; readonly at: number } | null =
+    null;
+  /** Counts changes of what is drawn above the program. */
+  private drawn = 0;
+  /** Since when a synchronized update keeps the last picture. */
+  private heldSince: number | null = null;
+  private repaint: Timer | null = null;
+
+  constructor(private readonly pane: PicturedPane) {}
+
+  /** The last picture, if the pane has not changed since. Runs for every pane and picture. */
+  get current(): Frame | null {
+    const { last } = this;
+    return last?.epoch === this.pane.terminal.epoch && last.drawn === this.drawn ? last.frame : null;
+  }
+
+  get frame(): Frame | null {
+    const { last, current } = this;
+    const { terminal } = this.pane;
+    if (!terminal.intake.isAtRest) return last?.frame ?? null;
+    if (current !== null) return current;
+    const now = performance.now();
+    if (last !== null && ((now - last.at < BESIDE_MS && this.postpones()) || this.isHeld(now))) return last.frame;
+    const frame = this.pane.compose();
+    this.last = { frame, epoch: terminal.epoch, drawn: this.drawn, at: now };
+    this.heldSince = null;
+    return frame;
+  }
+
+  /** What is drawn above the program has changed. */
+  redrawn(): void {
+    this.drawn++;
+  }
+
+  /** Whether the picture's renewal waits: a person types in another pane, and it is recent. Runs per chunk. */
+  postpones(): boolean {
+    const { last } = this;
+    if (last === null || !this.fits(last.frame)) return false;
+    const left = last.at + LONGEST_BESIDE_MS - performance.now();
+    if (left <= 0 || !this.pane.isTypedBeside()) return false;
+    this.renewIn(left);
+    return true;
+  }
+
+  /** No picture is requested for now. */
+  leave(): void {
+    clearTimeout(this.repaint ?? undefined);
+    this.repaint = null;
+  }
+
+  /** Whether the program is in the middle of a synchronized update, within its limit. */
+  private isHeld(now: number): boolean {
+    const { last } = this;
+    if (last === null || last.drawn !== this.drawn || !this.fits(last.frame)) return false;
+    if (!this.pane.terminal.modes.synchronizedOutput) return false;
+    this.heldSince ??= now;
+    const left = this.heldSince + SYNCHRONIZED_MS - now;
+    if (left > 0) this.renewIn(left);
+    return left > 0;
+  }
+
+  private fits({ rows, cols }: Frame): boolean {
+    const { size } = this.pane;
+    return rows === size.rows && cols === size.cols;
+  }
+
+  private renewIn(ms: number): void {
+    this.repaint ??= setTimeout(() => {
+      this.repaint = null;
+      this.pane.rendered();
+    }, ms);
+  }
+}
