@@ -9,7 +9,8 @@ import { defined } from "../protocol/defined.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Frame, FrameEvents } from "../protocol/frame.ts";
 import { applyFrame, type FrameUpdate } from "../protocol/frame-codec.ts";
-import { encodeInput } from "../protocol/numbered-input.ts";
+import { encodeInput, type NumberedInput } from "../protocol/numbered-input.ts";
+import { MAX_WAITING, UnacknowledgedInput } from "../protocol/unacknowledged-input.ts";
 import type { ViewMessage, ViewRequest } from "../protocol/view.ts";
 import { type ConnectOptions, refusal, socketUrl, unavailable } from "./socket-url.ts";
 
@@ -43,18 +44,13 @@ export interface ViewListener {
   alert?(text: string): void;
 }
 
-interface Piece {
-  readonly number: number;
-  readonly bytes: Uint8Array;
+interface Waiter {
   taken(): void;
   lost(error: WshError): void;
 }
 
 /** Reasons for which a view ends although its session may continue. */
 const survivors: ReadonlySet<string> = new Set(["server_stopped", "session_crashed", "host_crashed", "detached"]);
-
-/** Most bytes of input that wait for the session. */
-const MAX_WAITING = 1024 * 1024;
 
 /** @throws WshError session_not_found, access_denied, auth_invalid and the like; server_unavailable */
 export async function openView(session: string, options: ViewOptions, listener: ViewListener): Promise<SessionView> {
@@ -75,11 +71,7 @@ export class SessionView implements Disposable {
   /** The newest picture. */
   frame: Frame | null = null;
   private readonly client: string;
-  private readonly waiting: Piece[];
-  private next: number;
-  /** Number of the newest piece sent over any connection, and the name under which the session remembers the pieces. */
-  private sent: number;
-  private record: string | null;
+  private input: UnacknowledgedInput<Waiter>;
   private isOpen = false;
   private mayType = true;
 
@@ -90,10 +82,8 @@ export class SessionView implements Disposable {
     private readonly listener: ViewListener,
   ) {
     this.client = instead?.client ?? crypto.randomUUID();
-    this.waiting = instead?.waiting.splice(0) ?? [];
-    this.next = instead?.next ?? 1;
-    this.sent = instead?.sent ?? 0;
-    this.record = instead?.record ?? null;
+    this.input = instead?.input ?? new UnacknowledgedInput();
+    if (instead !== undefined) instead.input = new UnacknowledgedInput();
     const opened = Promise.withResolvers<OpenedView>();
     const closed = Promise.withResolvers<ViewEnd>();
     this.opened = opened.promise;
@@ -113,11 +103,10 @@ export class SessionView implements Disposable {
         wasOpen = true;
         this.mayType = message.access !== "observe";
         if (!this.mayType) this.drop("access_denied", "this token is read-only and cannot type");
-        this.took(message.took);
-        const { record = null } = message;
-        if (this.record !== null && record !== null && record !== this.record) this.dropSent(this.sent);
-        this.record = record ?? this.record;
-        for (const piece of this.waiting) this.send(piece);
+        const { taken, lost } = this.input.opened(message);
+        acknowledge(taken);
+        giveUp(lost);
+        for (const piece of this.input.waiting) this.send(piece);
         opened.resolve(message);
       } else if (message.type === "error") opened.reject(WshError.fromBody(message.error));
       else if (message.type === "end") end = message;
@@ -126,7 +115,7 @@ export class SessionView implements Disposable {
     socket.addEventListener("close", () => {
       this.isOpen = false;
       // The view never replaced that one: another may.
-      if (!wasOpen) instead?.waiting.push(...this.waiting.splice(0));
+      if (!wasOpen && instead !== undefined) this.giveBackTo(instead);
       opened.reject(unavailable(to));
       if (end !== null && !survivors.has(end.reason)) this.drop("session_ended", "the session has ended");
       closed.resolve(end);
@@ -142,14 +131,12 @@ export class SessionView implements Disposable {
   type(input: string | Uint8Array): Promise<void> {
     const bytes = typeof input === "string" ? new TextEncoder().encode(input) : input;
     if (!this.mayType) return Promise.reject(new WshError("access_denied", "this token is read-only and cannot type"));
-    const waits = this.waiting.reduce((sum, piece) => sum + piece.bytes.length, 0);
-    if (waits + bytes.length > MAX_WAITING) {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    if (!this.input.add(bytes, { taken: resolve, lost: reject })) {
       return Promise.reject(new WshError("payload_too_large", `more than ${MAX_WAITING} bytes of input are pending`));
     }
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const piece = { number: this.next++, bytes, taken: resolve, lost: reject };
-    this.waiting.push(piece);
-    if (this.isOpen) this.send(piece);
+    const piece = this.input.waiting.at(-1);
+    if (this.isOpen && piece !== undefined) this.send(piece);
     return promise;
   }
 
@@ -188,11 +175,10 @@ export class SessionView implements Disposable {
         return;
       }
       case "took":
-        this.took(message.n);
+        acknowledge(this.input.took(message.n));
         return;
       case "lost":
-        this.record = message.record;
-        this.dropSent(message.n);
+        giveUp(this.input.lost(message));
         return;
       case "keyboard":
         this.listener.keyboard?.(message.captured);
@@ -209,33 +195,39 @@ export class SessionView implements Disposable {
     }
   }
 
-  private took(number: number): void {
-    for (let first = this.waiting[0]; first !== undefined && first.number <= number; first = this.waiting[0]) {
-      this.waiting.shift();
-      first.taken();
+  /** What was typed there meanwhile follows. */
+  private giveBackTo(earlier: SessionView): void {
+    const typed = earlier.input.waiting;
+    earlier.input = this.input;
+    this.input = new UnacknowledgedInput();
+    for (const { bytes, taken, lost } of typed) {
+      if (!earlier.input.add(bytes, { taken, lost })) {
+        lost(new WshError("payload_too_large", `more than ${MAX_WAITING} bytes of input are pending`));
+      }
     }
   }
 
-  private send(piece: Piece): void {
-    this.sent = Math.max(this.sent, piece.number);
+  private send(piece: NumberedInput): void {
+    this.input.sent = Math.max(this.input.sent, piece.number);
     this.socket.send(encodeInput(piece));
   }
 
-  /** The session has lost its record: sent again, these could be typed twice. */
-  private dropSent(upTo: number): void {
-    for (let first = this.waiting[0]; first !== undefined && first.number <= upTo; first = this.waiting[0]) {
-      this.waiting.shift();
-      first.lost(
-        new WshError("session_unavailable", "the session was interrupted: the input may or may not have been typed"),
-      );
-    }
-  }
-
   private drop(code: "session_ended" | "cancelled" | "access_denied", message: string): void {
-    for (const { lost } of this.waiting.splice(0)) lost(new WshError(code, message));
+    for (const { lost } of this.input.waiting.splice(0)) lost(new WshError(code, message));
   }
 
   private tell(message: ViewRequest): void {
     if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+}
+
+function acknowledge(pieces: readonly Waiter[]): void {
+  for (const { taken } of pieces) taken();
+}
+
+/** The session has lost its record: sent again, these could be typed twice. */
+function giveUp(pieces: readonly Waiter[]): void {
+  for (const { lost } of pieces) {
+    lost(new WshError("session_unavailable", "the session was interrupted: the input may or may not have been typed"));
   }
 }

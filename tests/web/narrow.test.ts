@@ -59,5 +59,12 @@ browserTest("the current window's tab is always in view", async () => {
         .every((button) => button.getBoundingClientRect().right <= innerWidth),
     ),
   ).toBe(true);
+  // In the list, tags leave room for the name.
+  const tags = ["a-long-tag", "another-long-tag", "a-third-long-tag"];
+  await gateway.unix("/sessions/many-windows", { method: "PATCH", json: { add_tags: tags } });
+  await page.click("[aria-label=Sessions].menu");
+  await page.waitForFunction((count) => document.querySelectorAll(".session .tag").length === count, {}, tags.length);
+  const shown = await page.$eval(".session b", ({ clientWidth, scrollWidth }) => clientWidth / scrollWidth);
+  expect(shown).toBeGreaterThan(0.5);
   expect(faults).toEqual([]);
 });

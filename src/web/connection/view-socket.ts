@@ -1,13 +1,13 @@
 /**
  * A session's pictures and input over the view WebSocket, across lost connections.
  *
- * Invariants: each piece of input has a number and is sent again until the session acknowledges it, so nothing is typed
- * twice and no sent input is lost. If the session has lost its record of numbers, unacknowledged input is dropped, and
- * the person is notified. While the server does not answer, input waits; the person sees this and may drop it. After a
+ * Invariants: unacknowledged input is sent again; if the session no longer knows it, it is dropped, and the person is
+ * notified. While the server does not answer, input waits; the person sees this and may drop it. After a
  * long absence, input is refused rather than typed later into unseen contents.
  */
 import type { FrameUpdate } from "../../protocol/frame-codec.ts";
-import { encodeInput } from "../../protocol/numbered-input.ts";
+import { encodeInput, type NumberedInput } from "../../protocol/numbered-input.ts";
+import { UnacknowledgedInput } from "../../protocol/unacknowledged-input.ts";
 import type { ViewMessage, ViewRequest } from "../../protocol/view.ts";
 import { Backoff } from "./backoff.ts";
 import { Heartbeat, SILENT_MS } from "./heartbeat.ts";
@@ -34,14 +34,10 @@ interface ViewEvents {
 
 /** Time for which a person may type while the server is away, in ms: as long as a restart takes. */
 const TYPED_AWAY_MS = 2_000;
-/** Maximum bytes that wait for the session. */
-const MAX_WAITING = 1024 * 1024;
 /** Errors after which further tries are useless. */
 const final: ReadonlySet<string> = new Set(["session_not_found", "access_denied", "session_ended", "pane_not_found"]);
 
-interface Piece {
-  readonly number: number;
-  readonly bytes: Uint8Array;
+interface PieceTimes {
   /** Time at which it was typed, and at which it was sent over this connection; 0: it was not sent. */
   readonly typedAt: number;
   sentAt: number;
@@ -56,13 +52,9 @@ export class ViewSocket {
     check: (isSilent) => this.check(isSilent),
     givenUp: () => this.abandon(),
   });
-  private readonly waiting: Piece[] = [];
-  /** Newest piece sent over this connection, and over any connection. */
+  private readonly input = new UnacknowledgedInput<PieceTimes>();
+  /** Newest piece sent over this connection. */
   private sent = 0;
-  private everSent = 0;
-  /** Name of the session's record of numbers. */
-  private record: string | null = null;
-  private next = 1;
   private isOpen = false;
   private isSilent = false;
   /** Calls whose effect precedes later input. */
@@ -95,9 +87,7 @@ export class ViewSocket {
   /** @returns whether it will be typed */
   type(bytes: Uint8Array): boolean {
     const away = !this.isOpen && performance.now() - this.lostAt > TYPED_AWAY_MS;
-    const waits = this.waiting.reduce((sum, piece) => sum + piece.bytes.length, 0);
-    if (this.over || away || waits + bytes.length > MAX_WAITING) return false;
-    this.waiting.push({ number: this.next++, bytes, typedAt: performance.now(), sentAt: 0 });
+    if (this.over || away || !this.input.add(bytes, { typedAt: performance.now(), sentAt: 0 })) return false;
     this.flush();
     return true;
   }
@@ -114,9 +104,7 @@ export class ViewSocket {
 
   /** Drops unsent input. */
   dropHeld(): void {
-    const sent = this.waiting.filter(({ number }) => number <= this.everSent);
-    this.waiting.splice(0, this.waiting.length, ...sent);
-    this.next = this.everSent + 1;
+    this.input.dropUnsent();
     this.events.held(0);
   }
 
@@ -195,7 +183,7 @@ export class ViewSocket {
   private receive(message: ViewMessage): void {
     switch (message.type) {
       case "opened":
-        this.opened(message.took, message.record ?? null);
+        this.opened(message);
         this.session = message.session;
         this.events.opened(message.access, message.session);
         return;
@@ -218,11 +206,10 @@ export class ViewSocket {
         this.tell({ type: "shown", n: message.n });
         return;
       case "took":
-        this.took(message.n);
+        this.input.took(message.n);
         return;
       case "lost":
-        this.record = message.record;
-        this.drop(message.n);
+        this.tellLost(this.input.lost(message));
         return;
       case "keyboard":
         this.events.keyboard(message.captured);
@@ -245,41 +232,33 @@ export class ViewSocket {
     }
   }
 
-  private opened(took: number, record: string | null): void {
+  private opened(message: Extract<ViewMessage, { type: "opened" }>): void {
     this.isOpen = true;
     this.isSilent = false;
     this.heartbeat.start();
     this.backoff.succeeded();
-    this.took(took);
-    if (this.record !== null && record !== null && record !== this.record) this.drop(this.everSent);
-    this.record = record ?? this.record;
-    this.sent = took;
-    for (const piece of this.waiting) piece.sentAt = 0;
+    this.tellLost(this.input.opened(message).lost);
+    this.sent = message.took;
+    for (const piece of this.input.waiting) piece.sentAt = 0;
     this.flush();
     this.tell({ type: "focus", on: this.hasFocus });
     this.events.state("live", "");
   }
 
-  private took(number: number): void {
-    while ((this.waiting[0]?.number ?? Number.POSITIVE_INFINITY) <= number) this.waiting.shift();
-  }
-
   /** It is unknown whether these were received. */
-  private drop(number: number): void {
-    const bytes = this.waiting.reduce((sum, piece) => sum + (piece.number <= number ? piece.bytes.length : 0), 0);
-    this.took(number);
-    if (bytes > 0) this.events.lost(bytes);
+  private tellLost(pieces: readonly NumberedInput[]): void {
+    if (pieces.length > 0) this.events.lost(bytesOf(pieces));
   }
 
   /** Sends all permitted pieces, in order. */
   private flush(): void {
     if (!this.isOpen || this.isSilent) return;
-    for (const piece of this.waiting) {
+    for (const piece of this.input.waiting) {
       // Input sent earlier precedes the call; unsent input follows its effect.
       if (piece.number <= this.sent) continue;
-      if (this.calls > 0 && piece.number > this.everSent) return;
+      if (this.calls > 0 && piece.number > this.input.sent) return;
       this.sent = piece.number;
-      this.everSent = Math.max(this.everSent, piece.number);
+      this.input.sent = Math.max(this.input.sent, piece.number);
       piece.sentAt = performance.now();
       this.socket?.send(encodeInput(piece));
     }
@@ -288,7 +267,7 @@ export class ViewSocket {
   /** Checks whether the server answers and the session accepts sent input. */
   private check(serverIsSilent: boolean): void {
     const now = performance.now();
-    const first = this.waiting[0];
+    const first = this.input.waiting[0];
     const isUntaken = first !== undefined && first.sentAt !== 0 && now - first.sentAt >= SILENT_MS;
     const isSilent = serverIsSilent || isUntaken;
     if (isSilent !== this.isSilent) {
@@ -297,9 +276,9 @@ export class ViewSocket {
       this.events.state(isSilent ? "silent" : "live", isSilent ? why : "");
       this.flush();
     }
-    const held = this.waiting.filter(({ number }) => number > this.everSent);
+    const held = this.input.waiting.filter(({ number }) => number > this.input.sent);
     const isLong = isSilent || (held[0] !== undefined && now - held[0].typedAt >= SILENT_MS);
-    this.events.held(isLong ? held.reduce((sum, { bytes }) => sum + bytes.length, 0) : 0);
+    this.events.held(isLong ? bytesOf(held) : 0);
   }
 
   /** Gives up the connection for a new one. */
@@ -312,6 +291,10 @@ export class ViewSocket {
   private tell(message: ViewRequest): void {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
+}
+
+function bytesOf(pieces: readonly NumberedInput[]): number {
+  return pieces.reduce((sum, { bytes }) => sum + bytes.length, 0);
 }
 
 function endText({ reason, exit_code, signal }: Extract<ViewMessage, { type: "end" }>): string {

@@ -60,7 +60,9 @@ function Refused({ why, byLink }: { readonly why: string; readonly byLink: boole
     return (
       <div class="empty">
         <p>This link does not let this browser in.</p>
-        <p class="quiet">A link admits only the first browser that opens it. Ask for another link.</p>
+        <p class="quiet">
+          It has ended or was revoked, or another browser opened it first: a link admits only one. Ask for another link.
+        </p>
         <p class="quiet">{why}</p>
       </div>
     );
