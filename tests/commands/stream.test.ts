@@ -1,8 +1,8 @@
 /** `wsh exec` prints everything, at any speed of output and of reading, or reports how much is missing. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { Gate } from "../support/held-command.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -39,12 +39,10 @@ describe("A terminal with almost no history.", () => {
 
   /** `wsh exec ARGS` whose reader reads a line, and the rest on request. */
   function slowly(...args: string[]) {
-    const id = crypto.randomUUID();
-    const [gate, out] = [join(wsh.dir, `gate-${id}`), join(wsh.dir, `out-${id}`)];
-    execFileSync("mkfifo", [gate]);
-    const script =
-      'set -o pipefail; gate=$1 out=$2; shift 2; "$@" | { read -r it; echo "$it" > "$out"; read -r _ < "$gate"; cat >> "$out"; }';
-    const child = Bun.spawn(["bash", "-c", script, "bash", gate, out, ...wsh.command("exec", ...args)], {
+    const gate = new Gate(wsh.dir);
+    const out = join(wsh.dir, `out-${crypto.randomUUID()}`);
+    const script = `set -o pipefail; out=$1; shift; "$@" | { read -r it; echo "$it" > "$out"; ${gate.wait}; cat >> "$out"; }`;
+    const child = Bun.spawn(["bash", "-c", script, "bash", out, ...wsh.command("exec", ...args)], {
       cwd: wsh.dir,
       env: wsh.env,
       stderr: "pipe",
@@ -52,7 +50,7 @@ describe("A terminal with almost no history.", () => {
     return {
       first: () => until("its first line", () => existsSync(out)),
       async read() {
-        await Bun.write(gate, "go\n");
+        gate.open();
         const [stderr, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
         return { code, stderr, stdout: await Bun.file(out).text() };
       },
