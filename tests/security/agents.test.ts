@@ -980,3 +980,14 @@ test("a permission is for what was shown: not for a buffer that changes meanwhil
   expect((await pasted).error).toContain("has changed while the person was asked");
   expect(await person.terminal.text()).not.toContain("evil");
 });
+
+test("tmux's formats are expanded before the person is asked, who sees what is set and run", async () => {
+  await using person = await asking("formats");
+  const set = byAgent("tmux", "set-environment", "-F", "-t", "formats", "A", "of #{session_name}");
+  expect(await person.answer("1", "act on session 'formats'")).toContain("set-environment A of formats");
+  expect((await set).code).toBe(0);
+  expect(await wsh.ok("tmux", "show-environment", "-t", "formats", "A")).toBe("A=of formats\n");
+  const piped = byAgent("tmux", "pipe-pane", "-I", "-t", "formats", "echo #{session_name} 2>&1");
+  expect(await person.answer("4", "act on session 'formats'")).toContain("pipe-pane -I echo formats 2>&1");
+  expect((await piped).error).toContain("the person has not allowed it");
+});

@@ -272,10 +272,12 @@ async function setEnvironment(run: Run, args: Arguments): Promise<void> {
   if (args.has("u") && argument !== undefined) throw new TmuxError("can't specify a value with -u");
   if (args.has("r") && argument !== undefined) throw new TmuxError("can't specify a value with -r");
   if (!args.has("u") && !args.has("r") && argument === undefined) throw new TmuxError("no value specified");
+  // The person is asked about the value itself, not about a format that may give another one later.
+  const value = argument !== undefined && args.has("F") ? await run.format(argument, place ?? {}) : argument;
+  const line = ["set-environment", ...["r", "u"].filter((flag) => args.has(flag)).map((flag) => `-${flag}`), name];
   // Panes that people make get the variable, including PATH.
   if (args.has("g") || place === null) run.backend.requirePerson("set-environment");
-  else await run.backend.requireOwn(place.session.target, ["set-environment", ...args.words].join(" "));
-  const value = argument !== undefined && args.has("F") ? await run.format(argument, place ?? {}) : argument;
+  else await run.backend.requireOwn(place.session.target, [...line, ...(value === undefined ? [] : [value])].join(" "));
   const session = place?.session.target ?? "";
   await run.change((state) => {
     const own = args.has("g") ? state.environment : (state.environments[session] ?? {});

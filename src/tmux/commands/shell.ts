@@ -244,7 +244,11 @@ async function pipePane(run: Run, args: Arguments): Promise<void> {
   }
   const place = await run.place(args, "pane");
   const { pane } = place;
-  await run.backend.requireOwn(pane.target, ["pipe-pane", ...args.words].join(" "));
+  const text = args.word(0);
+  // The person is asked about the command itself, not about a format that may give another one later.
+  const shellCommand = text === undefined || text === "" ? null : await run.format(text, place, {}, true);
+  const flags = ["I", "O", "o"].filter((flag) => args.has(flag)).map((flag) => `-${flag}`);
+  await run.backend.requireOwn(pane.target, ["pipe-pane", ...flags, shellCommand ?? ""].join(" ").trimEnd());
   const { state } = await run.load();
   const before = state.pipes[pane.target];
   const wasOpen = before !== undefined && run.backend.isAlive(before);
@@ -254,10 +258,9 @@ async function pipePane(run: Run, args: Arguments): Promise<void> {
       delete changed.pipes[pane.target];
     });
   }
-  const text = args.word(0);
-  if (text === undefined || text === "" || (args.has("o") && wasOpen)) return;
+  if (shellCommand === null || (args.has("o") && wasOpen)) return;
   const types = args.has("I");
-  const pid = await run.backend.pipe(pane.target, await run.format(text, place, {}, true), {
+  const pid = await run.backend.pipe(pane.target, shellCommand, {
     types,
     reads: args.has("O") || !types,
   });
