@@ -7,7 +7,7 @@ import { WshError } from "../protocol/errors.ts";
 import { parseTarget, sessionId } from "../protocol/names.ts";
 import { agentOfCaller, isSameOwner, ownerOf, requireNoAgent } from "../protocol/owner.ts";
 import type { Settings } from "../settings/table.ts";
-import { Connection } from "../wire/connection.ts";
+import { Connection, type RequestContext } from "../wire/connection.ts";
 import { findCrashed } from "./files/sessions.ts";
 import { findNamed } from "./named/find.ts";
 import { runningSession } from "./named/running.ts";
@@ -37,13 +37,13 @@ export function requireOwnStored(
 export async function requireMaySave(
   instance: Instance,
   input: { readonly session: string },
-  caller: Caller,
+  { caller, waits }: Pick<RequestContext, "caller" | "waits">,
 ): Promise<void> {
   const running = agentOfCaller(caller) === null ? null : runningSession(instance, input.session);
   if (running === null) return;
   const { connection } = await Connection.open(running.socket, "cli");
   try {
-    await connection.request("peer.leave", { op: "checkpoint.save", input }, { caller, access: "admin" });
+    await connection.request("peer.leave", { op: "checkpoint.save", input }, { caller, access: "admin", waits });
   } finally {
     connection.close();
   }

@@ -991,3 +991,19 @@ test("tmux's formats are expanded before the person is asked, who sees what is s
   expect(await person.answer("4", "act on session 'formats'")).toContain("pipe-pane -I echo formats 2>&1");
   expect((await piped).error).toContain("the person has not allowed it");
 });
+
+test("saving another's checkpoint says that it waits for the person, on the command line and by MCP", async () => {
+  await using person = await asking("kept");
+  const saved = byAgent("checkpoint", "save", "kept", "mine");
+  await person.answer("4", "act on session 'kept'");
+  expect((await saved).error).toMatch(/waiting for a person at session 'kept' to allow it, until \d\d:/);
+  const client = await wsh.client({ name: "saver" });
+  const heard: string[] = [];
+  const called = client.callTool(
+    { name: "wsh_checkpoint", arguments: { action: "save", session: "kept", label: "mine" } },
+    { onprogress: ({ message = "" }) => heard.push(message) },
+  );
+  await until("its progress says it", () => heard.join().includes("waiting for a person at session 'kept'"));
+  await person.answer("4", "act on session 'kept'");
+  expect(JSON.stringify(await called)).toContain("the person has not allowed it");
+});

@@ -10,7 +10,7 @@ import { shortPath } from "../agents/rows.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, printJson, say, table } from "../print.ts";
-import { cliCaller } from "../session/client.ts";
+import { cliCaller, reportWaiting } from "../session/client.ts";
 import { concealmentHere } from "../session/concealed.ts";
 import { configuredHostname } from "../session/session-list.ts";
 
@@ -82,7 +82,7 @@ async function act(action: Action, parameters: CheckpointArguments, command: Com
   requireOwnStored(instance, rights, cliCaller, `checkpoint.${action}`, { session, label, replace });
   switch (action) {
     case "save": {
-      await requireMaySave(instance, { session }, cliCaller);
+      await requireMaySave(instance, { session }, { caller: cliCaller, waits: reportWaiting });
       const saved = await work.saveAsked(instance, { session, label, note, replace });
       if (json) return printJson(saved);
       const { panes, bytes } = saved;

@@ -331,6 +331,6 @@ export function connectFailure(thrown: unknown, socket: string): WshError {
   return new WshError("session_unavailable", `the session process at ${socket} does not answer`, {}, { cause: thrown });
 }
 
-function reportWaiting(waiting: WaitsForPerson): void {
+export function reportWaiting(waiting: WaitsForPerson): void {
   if (waiting.until > 0) complain(waitingText(waiting));
 }

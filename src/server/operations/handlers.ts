@@ -94,8 +94,8 @@ export function createHandlers(proxies: SessionProxies, state: ServerState, remo
     "history.delete": (input, { signal }) => deleteHistory(state, input, signal),
     "checkpoint.list": async (input, { caller }) =>
       checkpointsSeen(await listAll(state.instance, state.hostname, input), concealment(caller)),
-    "checkpoint.save": async (input, { caller }) => {
-      await requireMaySave(state.instance, input, caller);
+    "checkpoint.save": async (input, context) => {
+      await requireMaySave(state.instance, input, context);
       return saveAsked(state.instance, input);
     },
     "checkpoint.show": async (input, { caller }) => {
