@@ -195,7 +195,7 @@ export class SessionView implements Disposable {
     }
   }
 
-  /** What was typed there meanwhile follows. */
+  /** Returns the pending input; input typed there meanwhile follows it. */
   private giveBackTo(earlier: SessionView): void {
     const typed = earlier.input.waiting;
     earlier.input = this.input;

@@ -28,7 +28,7 @@ interface PicturedPane {
 export class PanePicture {
   private last: { readonly frame: Frame; readonly epoch: number; readonly drawn: number; readonly at: number } | null =
     null;
-  /** Counts changes of what is drawn above the program. */
+  /** Counts changes of overlays, panels and copy mode above the program. */
   private drawn = 0;
   /** Since when a synchronized update keeps the last picture. */
   private heldSince: number | null = null;
@@ -55,7 +55,7 @@ export class PanePicture {
     return frame;
   }
 
-  /** What is drawn above the program has changed. */
+  /** A change of overlays, panels or copy mode above the program. */
   redrawn(): void {
     this.drawn++;
   }
