@@ -129,7 +129,13 @@ test("a command line below an agent counts as that agent; people are not asked",
     expect((await byAgentWith({ WSH_CONFIG: chosen }, ...args)).error).toContain("claude may not");
   await Bun.write(`${wsh.dir}/evil.conf`, "PATH=/evil\n");
   const beyond = ["set-option -g mouse on", "set-hook -g after-new-window kill-server", "select-pane -m -t theirs"];
-  const bound = ["set-environment", "set-hook after-new-window", "set-option default-command", "pipe-pane"];
+  const bound = [
+    "set-environment",
+    "set-hook after-new-window",
+    "set-option default-command",
+    "set-option @mine",
+    "pipe-pane",
+  ];
   for (const line of [...beyond, "set-environment -g PATH /evil", `source-file ${wsh.dir}/evil.conf`])
     expect([line, (await byAgent("tmux", ...line.split(" "))).error]).toEqual([
       line,

@@ -42,7 +42,7 @@ const TmuxSchema = v.object({ tmux: v.string() });
 const tmuxSummaries: Readonly<Record<string, string>> = {
   "pipe-pane": "Connect the pane's output or input with a command",
   "set-environment": "Change a variable for programs that start in the session",
-  "set-option": "Change an option of tmux's that can run commands",
+  "set-option": "Change an option of tmux's here",
   "detach-client": "Disconnect a client",
 };
 

@@ -101,7 +101,8 @@ async function setOption(run: Run, args: Arguments, isWindow: boolean): Promise<
   const words = `set-option ${name}${value === undefined ? "" : ` ${quotedValue(value)}`}`;
   if (reaching.includes(name) && (scope.kind !== "own" || name === "prefix")) run.backend.requirePerson(words);
   else if (scope.kind !== "own") await run.backend.requireOwnSessions(words);
-  else if (reaching.includes(name) || kind?.type === "command") await run.backend.requireOwn(scope.id, words);
+  else if (scope.level === "session" || reaching.includes(name) || kind?.type === "command")
+    await run.backend.requireOwn(scope.id, words);
   if (name === "prefix" && next !== undefined) optionPrefix(next);
   const panes = place?.window.panes ?? [];
   const { agent } = run.backend;
