@@ -182,6 +182,9 @@ return { there, imported, made };`,
   expect(greedy.value).toEqual({ state: "failed", line: 2, error: "InternalError: out of memory" });
 });
 
+/** In the error of a wait beyond the limit of its session. */
+const REFUSED = "waits are pending|resource_limit_reached";
+
 test("a session that ends in the middle of a wait: one answer from every interface, and none reports a timeout", async () => {
   // Four interfaces wait, and two programs three times each: one more is refused.
   await using own = new McpInstance({}, { config: "max_waiters = 10" });
@@ -200,19 +203,30 @@ test("a session that ends in the middle of a wait: one answer from every interfa
     const { pid } = await own.session(name);
     // The end of the shell's start would answer `ended`.
     await own.ok("wait", name, "prompt");
+    // A wait is refused where the probe below takes the last place for a moment: it begins again.
     const code = `const t = await wsh.open("${name}");
-const steps = [t.expect("never"), t.waitFor("never"), t.ended()];
-print(...(await Promise.all(steps.map((step) => step.catch((error) => error.message.split("\\n")[0])))));`;
+const begun = async (step) => { for (;;) { const said = await step().catch((error) => error.message); if (!/${REFUSED}/.test(said)) return typeof said === "string" ? said.split("\\n")[0] : said; } };
+print(...(await Promise.all([begun(() => t.expect("never")), begun(() => t.waitFor("never")), begun(() => t.ended())])));`;
+    const begun = async <T>(wait: () => Promise<T>): Promise<T> => {
+      for (;;) {
+        const answer = await wait();
+        if (!new RegExp(REFUSED).test(JSON.stringify(answer))) return answer;
+      }
+    };
     const answers = Promise.all([
-      fetch(`http://localhost/sessions/${name}/wait`, {
-        ...{ method: "POST", unix: own.instance.httpSocket, body: JSON.stringify(asked) },
-        headers: { "Content-Type": "application/json" },
-      }).then(async (response) => JSON.parse(await response.text())),
-      ws.call("wait", asked, name).catch((thrown) => ({ error: WshError.from(thrown).bodyAt("http") })),
-      call(agent, "wsh_wait", { session: name, ...asked }).then(({ isError, value }) =>
-        isError ? { error: value } : value,
+      begun(() =>
+        fetch(`http://localhost/sessions/${name}/wait`, {
+          ...{ method: "POST", unix: own.instance.httpSocket, body: JSON.stringify(asked) },
+          headers: { "Content-Type": "application/json" },
+        }).then(async (response) => JSON.parse(await response.text())),
       ),
-      own.run("wait", name, "--text", "never", "--json").then(({ stdout, stderr }) => stdout || stderr),
+      begun(() => ws.call("wait", asked, name).catch((thrown) => ({ error: WshError.from(thrown).bodyAt("http") }))),
+      begun(() =>
+        call(agent, "wsh_wait", { session: name, ...asked }).then(({ isError, value }) =>
+          isError ? { error: value } : value,
+        ),
+      ),
+      begun(() => own.run("wait", name, "--text", "never", "--json").then(({ stdout, stderr }) => stdout || stderr)),
       own.ok("script", "-e", code),
       call(agent, "wsh_script", { code, max_wait_ms: 20_000 }).then(({ value }) => `${value.output}\n`),
     ]);
