@@ -246,6 +246,7 @@ async function assemble(
   const hooks = new HookWaker({ instance, logger, settings: options.wanted, sessionHooks: hooksOf(spec) });
   const notices = new TerminalNotices({
     instance,
+    logger,
     session,
     settings,
     notices: () => options.wanted().filter(isNotify),

@@ -4,7 +4,9 @@
  * session learns otherwise is not reported there again: by the older settings `alert` and `agent_alert`, or by the
  * program's own sequence, which every one of them gets.
  */
+
 import type { Instance } from "../../instance/paths.ts";
+import type { Logger } from "../../log/log.ts";
 import { attentionFor, showsNotification } from "../../protocol/attention.ts";
 import { bareNotice, type Notice, type Notify, noticeFor } from "../../protocol/notices.ts";
 import type { RecordedEvent } from "../../protocol/recorded-events.ts";
@@ -23,6 +25,7 @@ const context = { caller: { kind: "cli", id: `notice:${process.pid}`, connected:
 
 interface TerminalNoticesPort {
   readonly instance: Instance;
+  readonly logger: Pick<Logger, "warn">;
   readonly session: Pick<Session, "viewers" | "id">;
   readonly settings: Pick<Settings, "alert" | "alert_for" | "agent_alert" | "notify_text">;
   notices(): readonly Notify[];
@@ -66,10 +69,15 @@ export class TerminalNotices {
   private async tellOthers(text: string): Promise<void> {
     if (this.pending >= MAX_PENDING) return;
     this.pending++;
-    const { instance, session } = this.port;
-    const others = listSessions(instance).filter((each) => !each.ended && `@s${each.session}` !== session.id);
-    await Promise.all(others.map(({ socket }) => tell(socket, text).catch(() => {})));
-    this.pending--;
+    const { instance, session, logger } = this.port;
+    try {
+      const others = listSessions(instance).filter((each) => !each.ended && `@s${each.session}` !== session.id);
+      await Promise.all(others.map(({ socket }) => tell(socket, text).catch(() => {})));
+    } catch (error) {
+      logger.warn("a notice reaches no terminal of other sessions: they cannot be listed", { error });
+    } finally {
+      this.pending--;
+    }
   }
 }
 
