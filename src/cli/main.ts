@@ -42,12 +42,8 @@ async function run(args: readonly string[]): Promise<number> {
     } else {
       // An unknown command is refused by its name, whatever follows it, even --help.
       const isCommand = word === "help" || findEntry(word) !== undefined;
-      await (await fullProgram(word, await helpWords(args))).parseAsync(
-        isCommand ? [...args] : args.slice(0, commandIndex + 1),
-        {
-          from: "user",
-        },
-      );
+      const program = await fullProgram(word, await helpWords(args));
+      await program.parseAsync(isCommand ? [...args] : args.slice(0, commandIndex + 1), { from: "user" });
     }
     return typeof process.exitCode === "number" ? process.exitCode : 0;
   } catch (thrown) {

@@ -3,7 +3,7 @@ import type { Instance } from "../instance/paths.ts";
 
 /** How texts name the default prefix key, and how they say that it detaches. */
 const KEY = "Ctrl+\\";
-const TWICE = `The prefix key (${KEY}) twice detaches`;
+const IN_SENTENCE = `The prefix key (${KEY}) twice detaches`;
 const IN_OVERVIEW = `${KEY} twice detaches`;
 
 /** Replaces the default prefix key in a text by the one in force. */
@@ -23,7 +23,7 @@ export async function prefixWords(instance: Instance): Promise<PrefixWords> {
   const { prefix: name, changes } = await bindingsOf(instance, settings, () => {});
   const prefix = parsePrefix(name);
   if (prefix === null)
-    return (text) => text.replaceAll(TWICE, "There is no prefix key").replaceAll(IN_OVERVIEW, "No prefix key");
+    return (text) => text.replaceAll(IN_SENTENCE, "There is no prefix key").replaceAll(IN_OVERVIEW, "No prefix key");
   const bindings = [...new KeyTables(changes).prefix];
   const isBound = bindings.some(([key]) => key === keyName(prefix.key));
   if (prefix.label === defaultPrefix.label && !isBound) return (text) => text;
@@ -32,7 +32,7 @@ export async function prefixWords(instance: Instance): Promise<PrefixWords> {
   const key = prefix.label;
   return (text) =>
     text
-      .replaceAll(TWICE, `The prefix key (${key}) ${how}`)
+      .replaceAll(IN_SENTENCE, `The prefix key (${key}) ${how}`)
       .replaceAll(IN_OVERVIEW, `${key} ${how}`)
       .replaceAll(`instead of ${KEY}`, `instead of ${key}`);
 }

@@ -2,7 +2,8 @@
  * Names of keys as people and agents write them: `Ctrl+C`, `M-x`, `Shift+Tab`, `PgUp`, `F5`, `KPEnter`, `é`.
  *
  * Owns the table of names and synonyms, and the parsing of one name into a `Key`. Invariants: every key name that the
- * decoder reports can be parsed here; a name is parsed completely or not at all, never guessed. Case is ignored in names and in a letter after Ctrl; a lone character, or one after Alt, is that very character.
+ * decoder reports can be parsed here; a name is parsed completely or not at all, never guessed. Case is ignored in names
+ * and in a letter after Ctrl; a lone character, or one after Alt, is that very character.
  */
 
 export const SHIFT = 1;
@@ -52,10 +53,10 @@ const keypadKeys: readonly NamedKey[] = [
 ];
 
 /** Name in lower case → its spelling, as errors offer it, and its key. */
-export const named = new Map<string, { readonly spelling: string; readonly key: Key }>();
+export const knownNames = new Map<string, { readonly spelling: string; readonly key: Key }>();
 
 function define(key: Key, ...spellings: readonly string[]): void {
-  for (const spelling of spellings) named.set(spelling.toLowerCase(), { spelling, key });
+  for (const spelling of spellings) knownNames.set(spelling.toLowerCase(), { spelling, key });
 }
 
 function defineNamed(name: NamedKey, ...spellings: readonly string[]): void {
@@ -89,7 +90,7 @@ define({ key: { char: "-" }, modifiers: 0 }, "Minus");
 /** Every key that has a name, for the documentation: the name that input events use first, then its synonyms. */
 export function keyNames(): readonly (readonly string[])[] {
   const names = new Map<string, string[]>();
-  for (const { spelling, key } of named.values()) {
+  for (const { spelling, key } of knownNames.values()) {
     const id = JSON.stringify(key);
     const own = "named" in key.key && key.modifiers === 0 && key.key.named === spelling;
     names.set(id, own ? [spelling, ...(names.get(id) ?? [])] : [...(names.get(id) ?? []), spelling]);
@@ -137,10 +138,10 @@ function splitModifiers(name: string): { modifiers: number; rest: string } {
   return { modifiers, rest };
 }
 
-/** Reads one key name; null: there is no such key. */
+/** Parses one key name; null: no key has this name. */
 export function findKey(name: string): Key | null {
   const { modifiers, rest } = splitModifiers(name);
-  const known = named.get(rest.toLowerCase());
+  const known = knownNames.get(rest.toLowerCase());
   if (known !== undefined) return { key: known.key.key, modifiers: known.key.modifiers | modifiers };
   if (isOneCharacter(rest)) return character(rest, modifiers);
   return null;

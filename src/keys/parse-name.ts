@@ -1,10 +1,10 @@
 /**
- * Key names of people and agents, refused with similar names where there is no such key. Apart from the names, since
- * the page knows its keys and needs no errors.
+ * Parses key names that people and agents write; the error for an unknown one offers similar names. Apart from
+ * names.ts, which the page loads: it parses only names of its own, and needs no errors.
  */
 import { editDistance } from "../protocol/edit-distance.ts";
 import { WshError } from "../protocol/errors.ts";
-import { ALT, CTRL, findKey, isOneCharacter, type Key, LONGEST_NAME, modifierNames, named } from "./names.ts";
+import { ALT, CTRL, findKey, isOneCharacter, type Key, knownNames, LONGEST_NAME, modifierNames } from "./names.ts";
 
 /** Maximum similar names in an error: enough to contain the intended one, few enough to read. */
 const NEAR_NAMES = 5;
@@ -33,10 +33,10 @@ function nearNames(name: string): string[] {
   const cut = Math.max(name.lastIndexOf("+", name.length - 2), name.lastIndexOf("-", name.length - 2));
   const front = cut < 0 ? "" : correctModifiers(name.slice(0, cut + 1));
   const last = name.slice(cut + 1);
-  const whole = named.get(last.toLowerCase());
+  const whole = knownNames.get(last.toLowerCase());
   if (whole !== undefined || isOneCharacter(last)) return front === "" ? [] : [front + (whole?.spelling ?? last)];
   const wanted = last.toLowerCase();
-  const scored = [...named].map(([lower, { spelling }]) => ({ spelling, distance: editDistance(wanted, lower) }));
+  const scored = [...knownNames].map(([lower, { spelling }]) => ({ spelling, distance: editDistance(wanted, lower) }));
   // A short name is similar to every other short name: allow a third of its letters, at least one.
   const allowed = Math.min(NEAR_DISTANCE, Math.max(1, Math.floor(last.length / 2)));
   return scored

@@ -20,7 +20,7 @@ interface PeerRequestKind {
   readonly showsWindow?: true;
   /** It is for the pane that the target names, not for the session. */
   readonly concernsPane?: true;
-  /** What a person reads who is asked for permission. */
+  /** Summary in the dialog that asks a person for permission. */
   readonly summary?: string;
 }
 

@@ -2,7 +2,6 @@
  * Notices: messages to a person who is elsewhere, over the channels in `[[notify]]` tables of the settings
  * (docs/notices.md). Decides which events are worth one, and its text. Pure.
  */
-
 import * as v from "valibot";
 import { agentMessage } from "./agent.ts";
 import { callerText } from "./caller.ts";

@@ -58,7 +58,7 @@ export interface Subject {
   readonly isPrivate: boolean;
   /** The affected objects in words, one a line. */
   about(): readonly string[];
-  /** What the permission is for: it ends if this changes while the person decides. */
+  /** Identifies the affected objects: a permission is void if this changes while the person decides. */
   state(): string;
 }
 

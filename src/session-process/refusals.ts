@@ -3,6 +3,7 @@
  * call is refused for a while, and every call once an agent, or all agents together, were refused often. Agents are
  * known by their names as owners, so a new connection changes nothing; new names count together.
  */
+import { plural } from "../protocol/plural.ts";
 
 /** Time for which a refusal counts, in ms: the person works on. */
 const REFUSED_MS = 300_000;
@@ -44,7 +45,6 @@ export class Refusals {
   }
 
   private rest({ until }: Refusal): string {
-    const minutes = Math.max(1, Math.ceil((until - this.now()) / MINUTE_MS));
-    return `${minutes} ${minutes === 1 ? "minute" : "minutes"}`;
+    return plural(Math.max(1, Math.ceil((until - this.now()) / MINUTE_MS)), "minute");
   }
 }

@@ -4,10 +4,12 @@
  * it reads the shared ones, and changes none of them.
  * At the limits, the oldest are removed first, those without a given name before the others.
  */
+
 import type { BufferFiles, BufferHead, StoredBuffer } from "../instance/buffer-files.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Owner } from "../protocol/owner.ts";
 import { MAX_BUFFER_BYTES, MAX_BUFFERS, MAX_PASTE_BYTES, type PasteBuffer } from "../protocol/paste.ts";
+import { plural } from "../protocol/plural.ts";
 
 const NOTHING = "nothing has been copied yet";
 /** Characters of a buffer that lists show. */
@@ -28,7 +30,7 @@ interface NewBuffer {
 export function describeCopy(text: string): string {
   const lines = text.replace(/\n$/, "").split("\n").length;
   const [count, unit] = lines === 1 ? [Array.from(text).length, "character"] : [lines, "line"];
-  return `copied ${count} ${unit}${count === 1 ? "" : "s"}`;
+  return `copied ${plural(count, unit)}`;
 }
 
 export class PasteBuffers {
@@ -48,8 +50,8 @@ export class PasteBuffers {
     return newest === undefined ? null : this.textOf(newest);
   }
 
-  /** Why there is no newest copy. */
-  get why(): string {
+  /** The reason for a missing newest copy. */
+  get absence(): string {
     return this.entries().length === 0 ? NOTHING : "each paste buffer has been given a name: choose one by its name";
   }
 
@@ -207,7 +209,7 @@ export class PasteBuffers {
   }
 
   private notFound(name: string | undefined): WshError {
-    return new WshError("buffer_not_found", name === undefined ? this.why : `no paste buffer '${name}'`);
+    return new WshError("buffer_not_found", name === undefined ? this.absence : `no paste buffer '${name}'`);
   }
 
   private drop(entry: BufferEntry): void {

@@ -2,10 +2,12 @@
  * Prepares a crashed pane for display: the stored lines above a rule that marks them as old; for reading only, the
  * unchanged screen. Types nothing and starts nothing.
  */
+
 import * as v from "valibot";
 import type { RestoredPane } from "../../pane/types.ts";
 import { type CommandRecord, CommandRecordSchema } from "../../protocol/commands.ts";
 import { jsonOrNull } from "../../protocol/json.ts";
+import { plural } from "../../protocol/plural.ts";
 import { readHistory, readPane, type StoredPane } from "../files/part-reader.ts";
 import type { HistoryFile } from "../files/part-writer.ts";
 import type { Foreground, PaneNumbers, PaneRecord } from "../files/record.ts";
@@ -75,8 +77,7 @@ function withGaps(lines: readonly (string | null)[]): string[] {
   const out: string[] = [];
   let missing = 0;
   const flush = (): void => {
-    if (missing > 0)
-      out.push(`${DIM}[${missing} line${missing === 1 ? "" : "s"} of the checkpoint cannot be read]${RESET}`);
+    if (missing > 0) out.push(`${DIM}[${plural(missing, "line")} of the checkpoint cannot be read]${RESET}`);
     missing = 0;
   };
   for (const line of lines) {

@@ -3,6 +3,7 @@
  * the call (a private session has its own buffers); elsewhere this process reads and writes the files directly, without
  * a server or session.
  */
+
 import fs from "node:fs";
 import type { Command } from "commander";
 import * as v from "valibot";
@@ -14,6 +15,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { visible } from "../../protocol/harmless-text.ts";
 import { ownerOf, requireNoAgent } from "../../protocol/owner.ts";
 import { BufferNameSchema, MAX_PASTE_BYTES } from "../../protocol/paste.ts";
+import { plural } from "../../protocol/plural.ts";
 import { PasteBuffers } from "../../session/paste-buffers.ts";
 import { requireOptions, UsageError } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
@@ -113,7 +115,7 @@ async function stored(command: Command, flags: Flags, input: OperationInput<"buf
   const made = await withCall(command, flags, (call) => call("buffer.set", input));
   return flags.json === true
     ? printJson(made)
-    : say(`Paste buffer '${made.name}' has ${made.bytes} byte${made.bytes === 1 ? "" : "s"}.\n`);
+    : say(`Paste buffer '${made.name}' has ${plural(made.bytes, "byte")}.\n`);
 }
 
 async function withCall<T>(command: Command, flags: Flags, use: (call: Call) => Promise<T>): Promise<T> {

@@ -1,10 +1,12 @@
 /** `wsh checkpoint`: saves sessions under labels, shows, compares and restores checkpoints. */
+
 import { Argument, type Command } from "commander";
 import { checkpointsSeen, requireMaySave, requireOwnStored, requireSeen } from "../../checkpoints/agent-rights.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationOutput } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";
 import { parseTarget } from "../../protocol/names.ts";
+import { plural } from "../../protocol/plural.ts";
 import { findSession } from "../../registry/registry.ts";
 import { shortPath } from "../agents/rows.ts";
 import { UsageError } from "../arguments.ts";
@@ -86,7 +88,7 @@ async function act(action: Action, parameters: CheckpointArguments, command: Com
       const saved = await work.saveAsked(instance, { session, label, note, replace });
       if (json) return printJson(saved);
       const { panes, bytes } = saved;
-      const size = `${panes} pane${panes === 1 ? "" : "s"}, ${kilobytes(bytes)}`;
+      const size = `${plural(panes, "pane")}, ${kilobytes(bytes)}`;
       return say(`Saved session '${saved.session}' as '${saved.label}': ${size}.\n`);
     }
     case "list": {

@@ -2,9 +2,11 @@
  * `wsh config`: lists every setting with its value, the value's origin, and the sessions that use another value. `wsh
  * config reload`: makes them read the file again.
  */
+
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { visible } from "../../protocol/harmless-text.ts";
+import { plural } from "../../protocol/plural.ts";
 import { themeRoleNames, themeRoles } from "../../protocol/theme.ts";
 import { prefixKeyOf } from "../../settings/prefix-key.ts";
 import { formatOrigin, type LoadedSettings } from "../../settings/settings.ts";
@@ -94,10 +96,6 @@ export function register(program: Command): void {
       const reloaded = sessions.filter(({ answer }) => answer?.fault === null).length;
       await say(`The settings are in force in ${plural(reloaded, "session")}.\n`);
     });
-}
-
-function plural(count: number, what: string, many = `${what}s`): string {
-  return `${count} ${count === 1 ? what : many}`;
 }
 
 /** @throws WshError invalid_setting */

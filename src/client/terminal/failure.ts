@@ -2,6 +2,7 @@
  * The error of a step on a terminal: the awaited condition, the time, the state with its evidence, and the screen
  * around its cursor or selected part. The whole screen is in the trace.
  */
+import { plural } from "../../protocol/plural.ts";
 import { compact } from "./printing.ts";
 import type { Screen } from "./screen.ts";
 
@@ -66,7 +67,7 @@ function rowsAround(rows: readonly string[], focus: number): readonly string[] {
   const before = shown.filter(({ row }) => row <= focus).length;
   const end = Math.min(shown.length, Math.max(MAX_ROWS, before + ROWS_AFTER));
   const from = Math.max(0, end - MAX_ROWS);
-  const left = (count: number): string[] => (count === 0 ? [] : [`[… ${count} row${count === 1 ? "" : "s"}]`]);
+  const left = (count: number): string[] => (count === 0 ? [] : [`[… ${plural(count, "row")}]`]);
   const lines = compact(shown.slice(from, end).map(({ text }) => text))
     .split("\n")
     .map((text) => `│ ${text.length > MAX_ROW ? `${text.slice(0, MAX_ROW)}…` : text}`);

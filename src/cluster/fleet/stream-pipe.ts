@@ -39,7 +39,7 @@ export function streamPipe(
   const stream = newStreamName();
   const up = upSubject({ machine, access, user, stream });
   const headers = { [headerNames.boot]: boot };
-  let sentBytes = 0;
+  let sequence = 0;
   let arrived = 0;
   let isOver = false;
   const end = (): void => {
@@ -55,7 +55,7 @@ export function streamPipe(
   }
   const send = (message: StreamMessage): void => {
     if (isOver) return;
-    const encoded = encodeStreamMessage(message, sentBytes++);
+    const encoded = encodeStreamMessage(message, sequence++);
     // The servers report a missing receiver for a note, including pings.
     const isSent =
       message.kind === "note"
@@ -72,7 +72,7 @@ export function streamPipe(
     else if (message.kind === "bytes") received(new Uint8Array(message.bytes));
   });
   streams.set(gone, machine);
-  const opening = encodeStreamMessage({ kind: "open", open: { target, caller: "stream" } }, sentBytes++);
+  const opening = encodeStreamMessage({ kind: "open", open: { target, caller: "stream" } }, sequence++);
   // Not before the owner has received the pipe.
   queueMicrotask(() => {
     if (!isOver && !requests.announce(machine, up, opening, headers, gone)) gone();

@@ -1,7 +1,7 @@
 /**
- * Reports changes of windows and panes. Other processes read each report, and the checks of programs and the writes take
- * as long as the start of a shell (m): a person's pictures come first. What a call has changed is reported before its
- * answer, and each change before the next one, also one that does not last.
+ * Reports changes of windows and panes, after the picture that shows them: checking the programs and writing to the
+ * readers takes as long as starting a shell (m). Invariants: changes made by a call are reported before its answer, and
+ * each change before the next one, even if that undoes it.
  */
 import { layoutChanges } from "../../protocol/layout-events.ts";
 import type { WindowInfo } from "../../protocol/session.ts";

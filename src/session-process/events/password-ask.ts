@@ -5,7 +5,6 @@
  * Invariant: one question each time the program reads one, at most MOST_TRIES until it stops; none beside another
  * question for a secret of that pane, and none after a person types there.
  */
-
 import type { Pane } from "../../pane/pane.ts";
 import { intervals } from "../../platform/intervals.ts";
 import type { Ask } from "../../protocol/asking.ts";

@@ -2,6 +2,7 @@
  * What a request of an AI agent affects, and how a dialog describes it to the person: the operation in words, and the
  * pane, window, session or buffer that it is about. Everything shown is computed when the person is asked.
  */
+
 import * as v from "valibot";
 import type { Operation } from "../../operations/define.ts";
 import { peerRequest } from "../../operations/peer-requests.ts";
@@ -13,6 +14,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { quoted, visibleJson } from "../../protocol/harmless-text.ts";
 import type { Owner } from "../../protocol/owner.ts";
 import { parse } from "../../protocol/parse.ts";
+import { plural } from "../../protocol/plural.ts";
 import type { PasteBuffers } from "../../session/paste-buffers.ts";
 import { panesIn, windowWith } from "../../session/windows/state.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
@@ -67,7 +69,7 @@ export function leaveOf(parts: SessionParts, request: PeerRequest) {
   return { asked, operation: { ...operation, summary: summaryHere(operation, input) }, subject, ahead };
 }
 
-/** An operation as it concerns another session than the one that it is called in, or a command of tmux. */
+/** Describes an operation by its effect on this session if the agent calls it from another one, or a command of tmux. */
 function summaryHere({ name, summary }: Operation<OperationName>, input: unknown): string {
   const tmux = v.safeParse(TmuxSchema, input);
   if (tmux.success) {
@@ -76,9 +78,11 @@ function summaryHere({ name, summary }: Operation<OperationName>, input: unknown
   }
   if (name === "pane.move" || name === "window.move") return "Move a pane or window of another session into this one";
   if (name === "window.swap") return "Exchange a window of this session with one of another session";
-  return /^(pane|popup|window|layout)\./.test(name)
-    ? "Show this in another session, where it can be typed into"
-    : summary;
+  return isOfLayout(name) ? "Show this in another session, where it can be typed into" : summary;
+}
+
+function isOfLayout(op: string): boolean {
+  return /^(pane|popup|window|layout)\./.test(op);
 }
 
 /** What a request touches, for the leave that an agent needs. */
@@ -151,10 +155,9 @@ function aboutOf(parts: SessionParts, { op, input }: PeerRequest, id: string, is
   const isBuffers = op.startsWith("buffer.");
   const buffers = isBuffers ? buffersIn(session.buffers, op, input) : [];
   if (isBuffers && op !== "buffer.paste") return buffers;
-  const isLayout = /^(pane|popup|window|layout)\./.test(op);
-  if (!isPane && (affected(op).affects === "session" || !isLayout)) {
+  if (!isPane && (affected(op).affects === "session" || !isOfLayout(op))) {
     const all = Object.keys(panes).length;
-    return [`the whole session, with ${count(windows.length, "window")} and ${count(all, "pane")}`];
+    return [`the whole session, with ${plural(windows.length, "window")} and ${plural(all, "pane")}`];
   }
   const local = locals.get(id);
   const program = local === undefined ? null : foregroundName(local.pane.foreground);
@@ -164,7 +167,7 @@ function aboutOf(parts: SessionParts, { op, input }: PeerRequest, id: string, is
   const inWindow = `window ${window.index} ${quoted(content.nameOf(window))}`;
   const isWindow = op.startsWith("window.") || op.startsWith("layout.");
   return [
-    isWindow ? `${inWindow}, with ${count(panesIn(window).length, "pane")}` : `${pane}, in ${inWindow}`,
+    isWindow ? `${inWindow}, with ${plural(panesIn(window).length, "pane")}` : `${pane}, in ${inWindow}`,
     ...buffers,
   ];
 }
@@ -173,23 +176,18 @@ function aboutOf(parts: SessionParts, { op, input }: PeerRequest, id: string, is
 function stateOf({ session, arrangement }: SessionParts, { op, input }: PeerRequest, pane: string): string {
   const { state } = arrangement;
   const buffers = op.startsWith("buffer.") ? buffersIn(session.buffers, op, input) : [];
-  const isIn = /^(pane|popup|window|layout)\./.test(op) && state.panes[pane] !== undefined;
-  const window = isIn ? windowWith(state, pane) : null;
+  const window = isOfLayout(op) && state.panes[pane] !== undefined ? windowWith(state, pane) : null;
   const { affects } = affected(op);
   const isOne = window === null || affects === "pane";
   const panes = affects === "session" ? Object.keys(state.panes) : isOne ? [] : panesIn(window);
   return JSON.stringify([pane, window?.id ?? null, panes.toSorted(), buffers]);
 }
 
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
-}
-
 /** The buffers that a request reads, changes or deletes; of a pasted one the whole text. */
 function buffersIn(buffers: PasteBuffers, op: string, input: unknown): string[] {
   const { buffer, new_name, all } = parse(BufferSchema, input);
   const listed = buffers.list();
-  if (all === true) return [`all ${count(listed.length, "paste buffer")}`];
+  if (all === true) return [`all ${plural(listed.length, "paste buffer")}`];
   const named = buffer ?? (op === "buffer.set" || op === "buffer.list" ? undefined : buffers.newestName);
   return [named, new_name].flatMap((name) => {
     const found = listed.find((each) => each.name === name);

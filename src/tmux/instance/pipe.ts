@@ -91,8 +91,8 @@ export async function carryPipe(
       for await (const bytes of child.stdout) connection.sendBytes(messageTypes.input, bytes);
     await child.exited;
   })();
-  // An answer arrives after everything that the pane printed before it. Of one that was just started again it is the new
-  // program's.
+  // An answer arrives after everything that the pane printed before it. After a restart of the pane, the new program
+  // answers.
   const printed = (): Promise<unknown> => connection.request("session.get", {}, sessions.context);
   const ended = once(process, "SIGTERM").then(() =>
     printed().catch(async () => {

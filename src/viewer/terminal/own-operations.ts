@@ -290,7 +290,7 @@ export class OwnOperations {
   private paste(text: string | null): void {
     const { port } = this;
     requireAllSessions(port.by, "view.paste");
-    if (text === null) this.overlayLayer.say(port.session.buffers.why);
+    if (text === null) this.overlayLayer.say(port.session.buffers.absence);
     else if (!port.readOnly) port.typed(pasteBytes(cleanPaste(text), port.shown.modes.bracketedPaste));
   }
 }

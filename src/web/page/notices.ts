@@ -1,7 +1,7 @@
 /**
  * Notifies a person who is elsewhere: an agent that needs them, a question, a long command that has ended in any pane, a
- * program's own notification. Uses the
- * browser's notifications, through the service worker if there is one, and only while the page lives.
+ * program's own notification. Uses the browser's notifications, through the service worker if there is one, and only
+ * while the page lives.
  */
 
 import type { SessionInfo } from "../../protocol/session.ts";

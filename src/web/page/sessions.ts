@@ -37,13 +37,7 @@ export const needing = computed(
 );
 
 export type SessionUpdate =
-  | {
-      readonly kind: "command";
-      readonly session: SessionInfo;
-      readonly command: CommandRecord;
-      readonly started: boolean;
-    }
-  | { readonly kind: "followed" | "agent"; readonly session: SessionInfo }
+  | { readonly kind: "command" | "followed" | "agent"; readonly session: SessionInfo }
   | { readonly kind: "question"; readonly session: SessionInfo; readonly question: PendingQuestion }
   | { readonly kind: "gone"; readonly session: SessionInfo; readonly reason: string };
 
@@ -220,9 +214,8 @@ export class SessionList {
     const session = sessions.peek().find((each) => each.name === name);
     if (session === undefined) return;
     // The server's own record, which matches its schema.
-    const record = command as CommandRecord;
-    this.newest(String(pane), record);
-    this.notify({ kind: "command", session, command: record, started: event === "command_started" });
+    this.newest(String(pane), command as CommandRecord);
+    this.notify({ kind: "command", session });
     if (!document.hidden) this.soon();
   }
 
