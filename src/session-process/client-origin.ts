@@ -2,7 +2,6 @@
  * Determines whether a person's key started a client that runs in a pane, and at which terminal. Input from programs
  * and exec switches no terminal: if both gave input, the newer one counts.
  */
-
 import type { Pane } from "../pane/pane.ts";
 import { platform } from "../platform/platform.ts";
 import { WshError } from "../protocol/errors.ts";

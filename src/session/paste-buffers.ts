@@ -4,7 +4,6 @@
  * it reads the shared ones, and changes none of them.
  * At the limits, the oldest are removed first, those without a given name before the others.
  */
-
 import type { BufferFiles, BufferHead, StoredBuffer } from "../instance/buffer-files.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Owner } from "../protocol/owner.ts";

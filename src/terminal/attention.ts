@@ -5,7 +5,6 @@
  * Formats: iTerm2's "Proprietary Escape Codes" (OSC 9 ; text), ConEmu's "ANSI escape codes" (OSC 9 ; 4 ; state ; percent,
  * and other subcommands with a number first), kitty's "Desktop notifications" (OSC 99 ; key=value:… ; payload).
  */
-
 import type { NotificationForm } from "../protocol/attention.ts";
 
 /** Maximum characters of a notification. */

@@ -2,7 +2,6 @@
  * Prepares a crashed pane for display: the stored lines above a rule that marks them as old; for reading only, the
  * unchanged screen. Types nothing and starts nothing.
  */
-
 import * as v from "valibot";
 import type { RestoredPane } from "../../pane/types.ts";
 import { type CommandRecord, CommandRecordSchema } from "../../protocol/commands.ts";

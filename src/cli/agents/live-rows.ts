@@ -1,6 +1,7 @@
 /** The picture of `wsh agents` on a terminal: one row per agent, cut to the terminal's size. Pure. */
 import { agentWords } from "../../protocol/agent.ts";
 import { visibleCell } from "../../protocol/harmless-text.ts";
+import { plural } from "../../protocol/plural.ts";
 import { shorten } from "../print.ts";
 import { type AgentRow, age, conversationWords, needsPerson, reason, shortPath } from "./rows.ts";
 
@@ -29,7 +30,7 @@ const HELP = "Up Down select  Enter attach  q quit";
 export function picture(agents: readonly AgentRow[], options: PictureOptions): string[] {
   const { rows, cols, color } = options;
   const waiting = agents.filter(({ agent }) => needsPerson(agent)).length;
-  const count = `${agents.length} ${agents.length === 1 ? "agent" : "agents"}`;
+  const count = plural(agents.length, "agent");
   const title = agents.length === 0 ? "No agents are running." : `${count}, ${waiting} waiting for you`;
   const lines = [style(shorten(title, cols), "1", color)];
   // The title, a blank line, the help.

@@ -3,7 +3,6 @@
  * the call (a private session has its own buffers); elsewhere this process reads and writes the files directly, without
  * a server or session.
  */
-
 import fs from "node:fs";
 import type { Command } from "commander";
 import * as v from "valibot";

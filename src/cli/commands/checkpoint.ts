@@ -1,5 +1,4 @@
 /** `wsh checkpoint`: saves sessions under labels, shows, compares and restores checkpoints. */
-
 import { Argument, type Command } from "commander";
 import { checkpointsSeen, requireMaySave, requireOwnStored, requireSeen } from "../../checkpoints/agent-rights.ts";
 import type { Instance } from "../../instance/paths.ts";

@@ -2,7 +2,6 @@
  * `wsh config`: lists every setting with its value, the value's origin, and the sessions that use another value. `wsh
  * config reload`: makes them read the file again.
  */
-
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { visible } from "../../protocol/harmless-text.ts";

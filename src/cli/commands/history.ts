@@ -24,6 +24,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { localMachine } from "../../protocol/machines.ts";
 import { parsePlace, parseTarget } from "../../protocol/names.ts";
 import { parse } from "../../protocol/parse.ts";
+import { plural } from "../../protocol/plural.ts";
 import { findSession } from "../../registry/registry.ts";
 import { loadSettings } from "../../settings/settings.ts";
 import { requireOptions, UsageError, wholeNumber } from "../arguments.ts";
@@ -278,7 +279,7 @@ async function remove(words: readonly string[], options: DeleteOptions, command:
   const answer = await history.delete(parse(HistoryDeleteSchema, chosen));
   if (given.json === true) return printJson(answer);
   for (const warning of answer.warnings ?? []) complain(warning);
-  return say(`Deleted ${answer.deleted} ${answer.deleted === 1 ? "command" : "commands"}.\n`);
+  return say(`Deleted ${plural(answer.deleted, "command")}.\n`);
 }
 
 async function historyHere(instance: Instance): Promise<History> {
@@ -300,7 +301,7 @@ async function toBeDeleted(
   if (id !== undefined) return `command ${id}`;
   if (all === true && Object.keys(filters).length === 0) return "the whole history";
   const { commands, more } = await history.search(searchOf({ ...filters, limit: 1_000 }));
-  return `${more ? "more than " : ""}${commands.length} ${commands.length === 1 ? "command" : "commands"}`;
+  return `${more ? "more than " : ""}${plural(commands.length, "command")}`;
 }
 
 function searchOf(filters: Record<string, unknown>) {

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
+import { plural } from "../../protocol/plural.ts";
 import type { SessionEntry } from "../../registry/directories.ts";
 import { listenerPid, processState } from "../../registry/liveness.ts";
 import { cleanStale, listProcesses, listSessions } from "../../registry/registry.ts";
@@ -33,7 +34,7 @@ export function register(program: Command): void {
         return say("Server stopped.\n");
       }
       const ended = await endSessions(instance);
-      const count = ended === 0 ? "" : ` ${ended} ${ended === 1 ? "session" : "sessions"} ended.`;
+      const count = ended === 0 ? "" : ` ${plural(ended, "session")} ended.`;
       return say(`No server running.${count}\n`);
     });
 }

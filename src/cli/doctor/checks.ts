@@ -12,6 +12,7 @@ import { bashVersion } from "../../pane/bash-version.ts";
 import { openFileLimit } from "../../platform/own-process.ts";
 import { system as here } from "../../platform/system.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { plural } from "../../protocol/plural.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { listSessions } from "../../registry/registry.ts";
 import { readServerInfo } from "../../registry/server-info.ts";
@@ -193,7 +194,7 @@ function browsers(instance: Instance): Finding[] {
 
 function sessionCount(instance: Instance): string {
   const count = listSessions(instance).length;
-  return count === 1 ? "1 session" : `${count} sessions`;
+  return plural(count, "session");
 }
 
 function shells(): Finding[] {

@@ -4,7 +4,6 @@
  * session learns otherwise is not reported there again: by the older settings `alert` and `agent_alert`, or by the
  * program's own sequence, which every one of them gets.
  */
-
 import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
 import { attentionFor, showsNotification } from "../../protocol/attention.ts";

@@ -2,7 +2,6 @@
  * What a request of an AI agent affects, and how a dialog describes it to the person: the operation in words, and the
  * pane, window, session or buffer that it is about. Everything shown is computed when the person is asked.
  */
-
 import * as v from "valibot";
 import type { Operation } from "../../operations/define.ts";
 import { peerRequest } from "../../operations/peer-requests.ts";

@@ -4,7 +4,6 @@
  *
  * Invariant: outside of `atRest`, and of a listener's `chunk` and `changed`, a picture may be incomplete.
  */
-
 import type { Layout } from "../../compositor/panel-layout.ts";
 import type { OuterEffect, TerminalColors } from "../../protocol/attach.ts";
 import type { Acting } from "../../protocol/caller.ts";

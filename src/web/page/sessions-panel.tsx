@@ -2,6 +2,7 @@
 import type { TargetedFocusEvent, TargetedKeyboardEvent } from "preact";
 import { useState } from "preact/hooks";
 import { activePane } from "../../protocol/active-pane.ts";
+import { plural } from "../../protocol/plural.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { IconButton } from "./icon-button.tsx";
 import { Miniature } from "./miniature.tsx";
@@ -33,7 +34,7 @@ export function SessionsPanel({ workspace }: { readonly workspace: Workspace }) 
         </button>
         <input
           type="search"
-          placeholder={`${byName.value.length} ${byName.value.length === 1 ? "session" : "sessions"}`}
+          placeholder={plural(byName.value.length, "session")}
           aria-label="Filter sessions"
           value={filter}
           onInput={({ currentTarget }) => setFilter(currentTarget.value)}

@@ -1,5 +1,6 @@
 /** One terminal with its header: name, windows, actions of panes, and the state of the connection. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { plural } from "../../protocol/plural.ts";
 import type { WindowInfo } from "../../protocol/session.ts";
 import { CommandMenu } from "./command-menu.tsx";
 import { FindBar } from "./find-bar.tsx";
@@ -148,7 +149,7 @@ function Interrupted({ tile, workspace }: { readonly tile: Tile; readonly worksp
   return (
     <div class={`lost ${isOver ? value : "lost"}`} role="status">
       <span>{words}</span>
-      {held > 0 && <span class="held">{held === 1 ? "1 character pending." : `${held} characters pending.`}</span>}
+      {held > 0 && <span class="held">{plural(held, "character")} pending.</span>}
       {held > 0 && (
         <button type="button" onClick={() => tile.dropHeld()}>
           Drop
