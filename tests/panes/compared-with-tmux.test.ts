@@ -92,7 +92,8 @@ describe("beside tmux", () => {
           Array.from({ length: 60 }, (_, at) => `line ${at} ${"word ".repeat(at % 30)}`).join("\n"),
         );
         const commands = [
-          `vim -u NONE -i NONE -n ${file}`,
+          // Without its first message, which it holds until a key where the pane is narrow by the time that it is shown.
+          `vim -u NONE -i NONE -n --cmd "set shortmess+=F" ${file}`,
           "seq 1 30000; exec sleep 100000",
           third.command(wsh, file),
           "PS1='$ ' exec bash --norc --noprofile",
