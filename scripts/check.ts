@@ -115,7 +115,10 @@ async function tests(beside: Promise<unknown>): Promise<void> {
   for (const reason of new Set(runs.flatMap(({ result }) => result.reasons))) console.log(reason);
 }
 
-/** Those that measure say so at their beginning, with the reason: `// Alone: …`. Long files first, so that none is left at the end. */
+/**
+ * Those that measure, or change the machine, say so at their beginning, with the reason: `// Alone: …`. Long files first,
+ * so that none is left at the end.
+ */
 async function testFiles(): Promise<{ readonly together: string[]; readonly alone: string[] }> {
   const found: { readonly file: string; readonly text: string }[] = [];
   for await (const file of new Bun.Glob("tests/**/*.test.ts").scan(root)) {
