@@ -3,6 +3,7 @@
  * a change, the link checks that the machine answers, unless it answered within FRESH_MS.
  */
 import * as v from "valibot";
+import { errorCode } from "../base/errno.ts";
 import type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
 import { intervals } from "../platform/intervals.ts";
 import { defined } from "../protocol/defined.ts";
@@ -237,7 +238,7 @@ export class HttpLink implements Link, Carrying {
     try {
       const before = this.way.base;
       const hello = before === null ? null : await this.ask(before).catch(() => null);
-      this.lastHello = hello ?? (await this.ask(await this.reopened()));
+      this.lastHello = hello ?? (await this.askReopened());
       this.trouble = null;
       this.noteAnswer();
       return this.lastHello;
@@ -246,6 +247,15 @@ export class HttpLink implements Link, Carrying {
       this.askedAt = null;
       throw this.trouble;
     }
+  }
+
+  /** Asks a second time if the first one met a server that was just ending, after which another one is started. */
+  private async askReopened(): Promise<LinkHello> {
+    const base = await this.reopened();
+    return this.ask(base).catch(async (thrown: WshError) => {
+      if (errorCode(thrown.cause) !== "ECONNRESET") throw thrown;
+      return this.ask(await this.reopened());
+    });
   }
 
   private reopened(): Promise<Base> {

@@ -19,14 +19,7 @@ test("a repeated request has the time of its first sending, not of the last conn
     async fetch(request) {
       if (new URL(request.url).pathname !== "/link/call") {
         if (came.length > 0) await Bun.sleep(SLOW_MS);
-        const hello = {
-          wsh: PROTOCOL_VERSION,
-          version: VERSION,
-          server_id: "remote",
-          hostname: "remote",
-          now: Date.now(),
-        };
-        return Response.json(hello);
+        return Response.json(hello());
       }
       came.push({ at: Date.now(), headers: request.headers });
       return came.length > 1 ? Response.json({ result: {} }) : new Response(broken());
@@ -44,6 +37,36 @@ test("a repeated request has the time of its first sending, not of the last conn
   expect(Number(second?.headers.get(REQUEST_AGE_HEADER))).toBeGreaterThan(since - ROUNDING_MS);
   expect(Number(second?.headers.get(REQUEST_FIRST_HEADER))).toBeLessThan((first?.at ?? 0) + ROUNDING_MS);
 });
+
+test("a server that ends while it is asked is replaced by the next one; one that cuts each connection is reported", async () => {
+  using ending = Bun.listen({ port: 0, hostname: "127.0.0.1", socket: { data: (socket) => socket.terminate() } });
+  await using server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => Response.json(hello()) });
+  const at = (port: number | undefined): Base => ({ url: `http://127.0.0.1:${port}`, headers: {} });
+  const linkOver = (...bases: Base[]): HttpLink => {
+    let base: Base | null = null;
+    const open = async (): Promise<Base> => {
+      base = bases.shift() ?? at(ending.port);
+      return base;
+    };
+    return new HttpLink("remote", {
+      get base() {
+        return base;
+      },
+      open,
+      lost() {},
+      async *examine() {},
+      close: async () => {},
+    });
+  };
+  const link = linkOver(at(ending.port), at(server.port));
+  expect((await link.hello()).server_id).toBe("remote");
+  expect(link.state.health).toBe("healthy");
+  await expect(linkOver().hello()).rejects.toThrow("machine 'remote' does not answer: the connection was cut");
+});
+
+function hello(): object {
+  return { wsh: PROTOCOL_VERSION, version: VERSION, server_id: "remote", hostname: "remote", now: Date.now() };
+}
 
 /** A body that breaks off. */
 function broken(): ReadableStream {
