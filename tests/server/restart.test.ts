@@ -94,8 +94,10 @@ test("a server that is killed while it makes sessions leaves complete ones or no
 test.if(hasTmux)("an attached terminal does not notice", async () => {
   await using wsh = new Wsh();
   const { kill } = await wsh.server();
+  await wsh.session("mine");
   await using person = await PersonTerminal.open(wsh);
-  await person.type("wsh --name mine");
+  // Not `wsh` alone, which ensures in the background that a server runs.
+  await person.type("wsh attach mine");
   await person.sees(/^\$/m);
   await person.type("echo before");
   await person.sees(/^before$/m);
