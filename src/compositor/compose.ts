@@ -11,7 +11,6 @@ import { elementColorNames } from "../protocol/drawing-limits.ts";
 import { BOLD, type Grid, type GridCursor, ITALIC, type Style, UNDERLINE } from "../protocol/grid.ts";
 import type { Color } from "../protocol/screen.ts";
 import type { Size } from "../protocol/size.ts";
-import type { ThemeRole } from "../protocol/theme.ts";
 import { blankRow, Canvas, type CanvasBox, plainStyle, sliceRow } from "./canvas.ts";
 import { cleanText, clusters } from "./graphemes.ts";
 import { type Layout, outerSize, statusRow } from "./panel-layout.ts";
@@ -101,7 +100,7 @@ type Drawn = Pick<Overlay, "background" | "region_writes"> & { readonly spans: r
 function drawElement(canvas: Canvas, element: Drawn, box: CanvasBox): void {
   const background = element.background === undefined ? null : toColor(element.background.bg);
   if (background !== null) canvas.fill(box, { ...plainStyle, bg: background });
-  else if (element.spans.some(hasRole)) canvas.fill(box, theme.status);
+  else if (element.spans.some(isThemed)) canvas.fill(box, theme.status);
   drawSpans(canvas, element.spans, background, box);
   for (const write of element.region_writes ?? []) {
     if (write.row >= box.height || write.col >= box.width) continue;
@@ -157,13 +156,13 @@ function toColor(color: ElementColor): Color {
   return { indexed: elementColorNames.indexOf(color) };
 }
 
-/** Text of wsh in an element, with a style of the theme. */
+/** Text of wsh in an element, with a style of the theme or one made from it. */
 export interface ThemedSpan extends ElementSpan {
-  readonly role: ThemeRole;
+  readonly style: Style;
 }
 
-function hasRole(text: ElementText): text is ThemedSpan {
-  return "role" in text;
+function isThemed(text: ElementText): text is ThemedSpan {
+  return "style" in text;
 }
 
 /** Luminance from which black has more contrast than white (WCAG 2.2, contrast ratio), from 0 to 1. */
@@ -189,7 +188,7 @@ function readableOn(bg: Color): Color {
  * background.
  */
 function toStyle(text: ElementText, background: Color | null): Style {
-  if (hasRole(text)) return theme[text.role];
+  if (isThemed(text)) return text.style;
   const bg = text.bg === undefined ? background : toColor(text.bg);
   return {
     fg: text.fg !== undefined ? toColor(text.fg) : bg === null ? null : readableOn(bg),

@@ -1,6 +1,6 @@
 /**
- * The styles of wsh's own elements, by role (`src/protocol/theme.ts`). They are set once, when a process starts and
- * before anything is drawn; a style without colours uses those of its background.
+ * The styles of wsh's own elements, by role (`src/protocol/theme.ts`). They are set when a process starts, before anything
+ * is drawn, and when the settings change; a style without colours uses those of its background.
  *
  * A terminal with NO_COLOR gets them without colours (`withoutColors`): cells of wsh differ from a program's by their
  * style, which is one of these objects.
@@ -35,13 +35,12 @@ export function themeOf(changes: Partial<Readonly<Record<ThemeRole, StyleSpec>>>
 
 const looks = themeOf({});
 export const theme: Theme = looks;
-/** Each style of wsh, without colours. */
-const colorless = new Map<Style, Style>();
+/** Each style of wsh, without colours. Styles of elements that are no longer drawn leave it by themselves. */
+const colorless = new WeakMap<Style, Style>();
 
 /** Sets the styles of this process. */
 export function useTheme(changes: Partial<Readonly<Record<ThemeRole, StyleSpec>>>): void {
   Object.assign(looks, themeOf(changes));
-  colorless.clear();
   for (const role of themeRoleNames) {
     const style = looks[role];
     // A style that differs only in its colours gets the default style's attributes.
@@ -50,6 +49,29 @@ export function useTheme(changes: Partial<Readonly<Record<ThemeRole, StyleSpec>>
   }
 }
 useTheme({});
+
+/** The styles of the status line, as a text that changes with them. */
+export function statusThemeText(): string {
+  return JSON.stringify([looks.status, looks.status_current, looks.status_alert]);
+}
+
+/** Text of wsh in `base`, changed by a look: its colours replace those of the base, its attributes are added. */
+export function lookOver(base: Style, { fg, bg, flags }: StyleSpec): Style {
+  if (fg === null && bg === null && (flags | base.flags) === base.flags) return base;
+  const style = { ...base, fg: fg ?? base.fg, bg: bg ?? base.bg, flags: base.flags | flags };
+  colorless.set(style, { ...style, fg: null, bg: null });
+  return style;
+}
+
+/** A role's style on another base than the status line: of its colours, those of the status line are left out. */
+export function roleOver(base: Style, role: ThemeRole): Style {
+  const { status } = looks;
+  if (base === status) return looks[role];
+  const { fg, bg, flags } = looks[role];
+  const own = (color: Style["fg"], below: Style["fg"]) =>
+    JSON.stringify(color) === JSON.stringify(below) ? null : color;
+  return lookOver(base, { fg: own(fg, status.fg), bg: own(bg, status.bg), flags });
+}
 
 /** A style of wsh without its colours. */
 export function plainLook(style: Style): Style {

@@ -2,12 +2,23 @@
 import { readText } from "./readable.ts";
 
 /** Fields of a line of passwd(5). */
+const NAME = 0;
 const UID = 2;
 const SHELL = 6;
 
 /** This user's login shell in /etc/passwd; null without an entry, for example when another database holds the users. */
 export function accountShell(passwd = "/etc/passwd", uid = process.getuid?.()): string | null {
+  return accountField(SHELL, passwd, uid);
+}
+
+/** This user's name in /etc/passwd, else as the environment has it; without both, the number. */
+export function accountName(): string {
+  const uid = process.getuid?.();
+  return accountField(NAME, "/etc/passwd", uid) ?? process.env.USER ?? String(uid ?? "");
+}
+
+function accountField(field: number, passwd: string, uid: number | undefined): string | null {
   // A container may have no users.
   const account = (readText(passwd) ?? "").split("\n").map((line) => line.split(":"));
-  return account.find((fields) => fields[UID] === String(uid))?.[SHELL]?.trim() || null;
+  return account.find((fields) => fields[UID] === String(uid))?.[field]?.trim() || null;
 }

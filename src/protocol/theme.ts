@@ -47,9 +47,11 @@ export interface StyleSpec {
 const attributes: Readonly<Record<string, number>> = {
   bold: BOLD,
   faint: FAINT,
+  dim: FAINT,
   italic: ITALIC,
   underline: UNDERLINE,
   inverse: INVERSE,
+  reverse: INVERSE,
 };
 const names = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 /** The form of a style, for messages. */

@@ -114,7 +114,7 @@ export async function runSessionProcess(): Promise<void> {
   process.exit(0);
 }
 
-/** Makes programs besides the panes' (status_command) act for the agent that made the session or chose its settings. */
+/** Makes programs besides the panes' (commands of the status line) act for the agent that made the session or chose its settings. */
 function actFor(agent: string | null): void {
   leavePane();
   if (agent === null) delete process.env.WSH_AGENT;
@@ -184,7 +184,7 @@ async function begin(): Promise<{
   people = sessionProcess.session;
   memory.paused = () => loadForPeople(sessionProcess);
   if (loaded.isWrong) people.notice.show(warnings.at(-1) ?? "");
-  watchForPeople(sessionProcess, live);
+  watchForPeople(sessionProcess, live, logger);
   live.onChanged(() => {
     sessionProcess.session.notice.take(lastStatus);
     inForce(sessionProcess);
@@ -215,7 +215,7 @@ function loadForPeople(sessionProcess: SessionProcess): void {
 }
 
 /** Notifies people of events in windows while there are any. */
-function watchForPeople(sessionProcess: SessionProcess, live: LiveSettings): void {
+function watchForPeople(sessionProcess: SessionProcess, live: LiveSettings, logger: Logger): void {
   const { session, arrangement } = sessionProcess;
   const settings: Settings = live.values;
   let isWatched = false;
@@ -227,7 +227,9 @@ function watchForPeople(sessionProcess: SessionProcess, live: LiveSettings): voi
     if (isWatched || !isWanted) return;
     isWatched = true;
     const { StatusLine } = await import("../viewer/status/status-line.ts");
-    const line = new StatusLine(session, settings);
+    const line = new StatusLine(session, settings, (command, reason) =>
+      logger.warn("a command of the status line fails", { session: session.name, command, reason }),
+    );
     live.onChanged(() => line.changed());
     arrangement.events.on("rang", (pane) => arrangement.isSplit && line.rang(pane));
     arrangement.events.on("rendered", (pane) => line.rendered(pane));

@@ -12,6 +12,8 @@ export interface ConfigText {
   linesOfTables(name: string): number[];
   /** The line of a key in the table whose header is in that line; the header's when unknown. */
   lineBelow(header: number, key: string): number;
+  /** The line of the n-th entry, from 0, of a list at the top level, or of a key in it; the nearest known one. */
+  lineOfEntry(list: string, n: number, key?: string): number;
 }
 
 /** Parses TOML; `path` is for the message. @throws WshError invalid_setting with `file`, `line` and `column` */
@@ -23,8 +25,12 @@ export function parseConfig(text: string, path: string): ConfigText {
       lineOf: (key) => keyLine(lines, key),
       lineIn: (table, key) => lineIn(lines, table, key),
       lineBelow: (header, key) => lineBelow(lines, header, key),
-      linesOfTables: (name) =>
-        lines.flatMap((line, index) => (line.replaceAll(/\s/g, "").startsWith(`[[${name}]]`) ? [index + 1] : [])),
+      linesOfTables: (name) => linesOfTables(lines, name),
+      lineOfEntry: (list, n, key) => {
+        const header = linesOfTables(lines, list)[n];
+        if (header === undefined) return entryLine(lines, keyLine(lines, list), n);
+        return key === undefined ? header : lineBelow(lines, header, key);
+      },
     };
   } catch (cause) {
     if (!(cause instanceof TomlError)) throw cause;
@@ -45,6 +51,30 @@ function keyLine(lines: readonly string[], key: string): number {
   const pattern = new RegExp(`^\\s*(?:\\[\\[?\\s*)?["']?${name}["']?\\s*[=.\\]]`);
   const index = lines.findIndex((line) => pattern.test(line));
   return index === -1 ? 1 : index + 1;
+}
+
+function linesOfTables(lines: readonly string[], name: string): number[] {
+  return lines.flatMap((line, index) => (line.replaceAll(/\s/g, "").startsWith(`[[${name}]]`) ? [index + 1] : []));
+}
+
+/** What separates the entries of a list: strings and comments hide brackets and commas. */
+const listTokens = /"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*|[[\]{},\n]|[^\s[\]{},"'#]+/g;
+
+function entryLine(lines: readonly string[], first: number, n: number): number {
+  let line = first;
+  let depth = 0;
+  let entry = 0;
+  const text = lines.slice(first - 1).join("\n");
+  for (const { 0: token } of text.slice(text.indexOf("=") + 1).matchAll(listTokens)) {
+    const isBreak = token === "\n" || token.startsWith("#");
+    if (depth === 1 && entry === n && !isBreak && token !== "]" && token !== ",") return line;
+    if (token === "[" || token === "{") depth++;
+    else if (token === "]" || token === "}") depth--;
+    else if (token === "," && depth === 1) entry++;
+    if (depth === 0 && !isBreak) return first;
+    line += token.split("\n").length - 1;
+  }
+  return first;
 }
 
 /** A key at the beginning of a line: basic, literal or bare. */

@@ -67,7 +67,7 @@ function parsed<T>(name: string, schema: v.GenericSchema<unknown, T>, table: unk
 }
 
 /** Describes an invalid field, with its value and the allowed ones. */
-function faultOf(issue: v.BaseIssue<unknown>): string {
+export function faultOf(issue: v.BaseIssue<unknown>): string {
   const field = v.getDotPath(issue);
   if (field === null) return issue.message;
   const { value } = issue.path?.at(-1) ?? {};

@@ -23,6 +23,16 @@ export interface SettingFacts {
 export interface Setting<T = unknown> extends SettingFacts {
   readonly default: T;
   isValid(value: unknown): value is T;
+  /** The first wrong entry of a list, and what is wrong; null: the list itself is. */
+  faultIn?(value: unknown): EntryFault | null;
+}
+
+export interface EntryFault {
+  /** Its place, from 0. */
+  readonly entry: number;
+  /** The key within it; absent: the whole entry. */
+  readonly key?: string;
+  readonly text: string;
 }
 
 type Extra = Pick<SettingFacts, "unit" | "env" | "ifWrong">;

@@ -118,7 +118,7 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
     if (source.origin.from === "default") continue;
     const { ifWrong } = settingOf(name);
     const instead = ifWrong === undefined ? undefined : `${ifWrong} is used`;
-    const value = orElse(() => checkValue(name, source.value, source.origin), ifWrong, instead);
+    const value = orElse(() => checkValue(name, source.value, source.origin, config), ifWrong, instead);
     if (value === undefined) continue;
     origins.set(name, source.origin);
     given[name] = value;
@@ -245,8 +245,14 @@ function fromText({ kind }: SettingFacts, text: string): unknown {
   }
 }
 
-function checkValue(name: SettingName, value: unknown, origin: SettingOrigin): unknown {
-  const { isValid, expected: right } = settingOf(name);
+function checkValue(name: SettingName, value: unknown, origin: SettingOrigin, config: ConfigText | null): unknown {
+  const { isValid, faultIn, expected: right } = settingOf(name);
+  const wrong = faultIn?.(value) ?? null;
+  if (wrong !== null && config !== null && origin.from === "file") {
+    const line = config.lineOfEntry(name, wrong.entry, wrong.key);
+    const message = `${origin.path}:${line}: ${name}, entry ${wrong.entry + 1}: ${wrong.text}`;
+    throw new WshError("invalid_setting", message, { key: name, file: origin.path, line });
+  }
   const shell = name === "default_shell" && isValid(value) && typeof value === "string" && value !== "" ? value : null;
   const fault = shell === null ? null : startFault(shell);
   if (isValid(value) && fault === null) return value;

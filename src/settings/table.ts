@@ -10,6 +10,7 @@ import { alertModes } from "../protocol/attention.ts";
 import { WshError } from "../protocol/errors.ts";
 import { MAX_WINDOW_INDEX } from "../protocol/names.ts";
 import { boolean, choice, integer, list, type Setting, text, variables } from "./kinds.ts";
+import { statusSegments } from "./status-segments.ts";
 
 /** Largest duration in ms that a timer can hold: 2^31 - 1. */
 const longestMs = 2_147_483_647;
@@ -117,10 +118,8 @@ const settings = {
     "Show title, state, exit code and writer in the border above a pane; auto: unless status is off. Panes at the top have no border and no title.",
   ),
   status_position: choice(["bottom", "top"], "bottom", "Position of the status line."),
-  status_segments: list(
-    /^(session|windows|gap|exit|typing|agents|people|command|time)$/,
-    "names out of session, windows, gap, exit, typing, agents, people, command, time",
-    "Parts of the status line, in order; parts after gap are right-aligned. Empty: all but time.",
+  status_segments: statusSegments(
+    "Parts of the status line, in order: names, or tables with styles, texts and commands (docs/keys.md). Parts after gap are right-aligned; with two, those between are in the middle. Empty: all but host and time.",
   ),
   status_command: text("", /^[^\0]*$/, "a shell command", "Its first line of output is shown by the part command."),
   status_seconds: integer(15, 1, 86_400, "Interval between two runs of status_command.", { unit: "seconds" }),

@@ -1,7 +1,9 @@
 /** The status line shows windows and their activity, and takes no row while it is empty. */
 import { describe, expect, test } from "bun:test";
 import type { PaneInfo, WindowInfo } from "../../src/protocol/session.ts";
-import { type StatusFacts, segmentNames, statusText } from "../../src/viewer/status/segments.ts";
+import { segmentNames } from "../../src/protocol/status-segments.ts";
+import { statusText } from "../../src/viewer/status/line-layout.ts";
+import { type StatusFacts, segmentsOf } from "../../src/viewer/status/segments.ts";
 import { personAt } from "../support/person.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
@@ -102,11 +104,17 @@ describe("the line", () => {
     marks: (id) => ({ bell: id === "@w0", activity: id === "@w2", finished: id === "@w2" }),
     people: 2,
     devices: [],
-    command: { text: "\x1b[31mred\x07", failed: "" },
+    ...{ host: "box", user: "me", home: "/home/me", marked: null },
+    output: () => ({ text: "\x1b[31mred\x07", failed: "" }),
     now: new Date(2026, 0, 1, 9, 5),
   };
+  const usual = { argv: ["sh"], label: "status_command", seconds: 15, timeoutMs: 5_000 };
+  const all = segmentsOf(
+    segmentNames.filter((name) => name !== "host"),
+    usual,
+  );
   const line = (cols: number): string =>
-    statusText(facts, segmentNames, cols)
+    statusText(facts, all, cols)
       .spans.map(({ text }) => text)
       .join("");
 
@@ -121,7 +129,7 @@ describe("the line", () => {
   test("keeps the current window in view when there is no room for all", () => {
     const windows = Array.from({ length: 40 }, (_, i) => window(i, { active: i === 30 }));
     const narrow = (cols: number): string =>
-      statusText({ ...facts, windows }, segmentNames, cols)
+      statusText({ ...facts, windows }, all, cols)
         .spans.map(({ text }) => text)
         .join("");
     expect(narrow(40)).toBe(" dev  < 27 28 29 30:window30* 31 32 > ".padEnd(40));
@@ -139,7 +147,7 @@ describe("the line", () => {
     });
     const panes = [pane(0, false), pane(1, true), pane(2, true)];
     const shown = (more: Partial<WindowInfo>): string =>
-      statusText({ ...facts, windows: [window(1, { panes, ...more })] }, ["windows"], 80)
+      statusText({ ...facts, windows: [window(1, { panes, ...more })] }, segmentsOf(["windows"], null), 80)
         .spans.map(({ text }) => text)
         .join("")
         .trim();

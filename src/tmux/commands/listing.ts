@@ -1,7 +1,7 @@
 /** Commands that print lists and messages. */
+import { timeText } from "../../protocol/strftime.ts";
 import { TmuxError } from "../error.ts";
 import { isTrue } from "../formats/syntax.ts";
-import { timeText } from "../formats/text.ts";
 import { type Around, variableNames } from "../formats/variables.ts";
 import { placeOf } from "../model.ts";
 import type { Arguments } from "../parse/arguments.ts";

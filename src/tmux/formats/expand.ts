@@ -5,13 +5,14 @@
  * Every rule is that of tmux 3.3a; a test compares the results. A malformed format ends the expansion there, an unknown
  * variable is empty.
  */
+import { timeText } from "../../protocol/strftime.ts";
 import { TmuxError } from "../error.ts";
 import { arithmetic } from "./arithmetic.ts";
 import { colorHex } from "./colors.ts";
 import { type Modifier, readModifiers } from "./modifiers.ts";
 import { extended, fnmatch, substitute } from "./pattern.ts";
 import { isTrue, skipTo, splitAtComma } from "./syntax.ts";
-import { basename, dirname, quoteShell, quoteStyle, timeText } from "./text.ts";
+import { basename, dirname, quoteShell, quoteStyle } from "./text.ts";
 import { displayWidth, padded, trimmed } from "./width.ts";
 
 /** The session, window or pane in which a format is expanded: its variables, and the objects in it. */

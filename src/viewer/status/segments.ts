@@ -1,20 +1,52 @@
-/** The text of the status line: named segments to the left and right of a gap. Pure. */
-import { cleanText, clusters } from "../../compositor/graphemes.ts";
-import type { WindowInfo } from "../../protocol/session.ts";
-import type { ThemeRole } from "../../protocol/theme.ts";
-import type { StatusTarget, StatusText } from "../../session/types.ts";
-import type { CommandOutput } from "./status-command.ts";
+/** The segments of the status line as groups of styled text: a group is a window, an agent, a command's output. Pure. */
 
-/** In the order of the default line; segments after `gap` are on the right. */
-export const segmentNames = [
-  ...(["session", "windows", "gap", "exit", "typing", "agents", "people", "command", "time"] as const),
-] as const;
-export type SegmentName = (typeof segmentNames)[number];
-/** The default segments, without the time, which would wake a session at rest. */
-export const defaultSegments: readonly SegmentName[] = segmentNames.filter((name) => name !== "time");
+import type { ThemedSpan } from "../../compositor/compose.ts";
+import { cleanText, clusters, cutTo, textOf, widthOf } from "../../compositor/graphemes.ts";
+import { lookOver, roleOver, theme } from "../../compositor/theme.ts";
+import type { Style } from "../../protocol/grid.ts";
+import { automaticName, type PaneInfo, type WindowInfo } from "../../protocol/session.ts";
+import {
+  parseText,
+  type SegmentName,
+  type SegmentTable,
+  type StatusSegment,
+  segmentNames,
+  type TextName,
+  type TextPart,
+  usualSegment,
+  type WindowMark,
+  windowMarkNames,
+  windowMarks,
+} from "../../protocol/status-segments.ts";
+import { timeText } from "../../protocol/strftime.ts";
+import { parseStyle, type StyleSpec, type ThemeRole } from "../../protocol/theme.ts";
+import type { StatusTarget } from "../../session/types.ts";
+import { ansiText } from "./ansi-text.ts";
+import { type CommandOutput, type CommandSpec, labelOf } from "./status-command.ts";
 
-/** Maximum cells of a session's, window's or agent's name. */
+/** Without `width`: maximum cells of a session's, window's or agent's name. */
 const LONGEST_NAME = 20;
+const USUAL_TIME = "%H:%M";
+
+/** The default segments, without the time, which would wake a session at rest. */
+const defaultSegments: readonly SegmentName[] = segmentNames.filter((name) => name !== "time" && name !== "host");
+
+interface WindowSign {
+  readonly sign: string;
+  readonly look: StyleSpec | null;
+}
+
+/** A segment with its styles and texts parsed. */
+export interface Segment {
+  readonly kind: SegmentName | "text";
+  readonly look: StyleSpec | null;
+  /** Maximum cells of a name, a text or an output. */
+  readonly width: number | null;
+  readonly parts: readonly TextPart[];
+  readonly format: string;
+  readonly marks: Readonly<Record<WindowMark, WindowSign>>;
+  readonly command: CommandSpec | null;
+}
 
 /** Events in a window since a person last saw it. */
 export interface Marks {
@@ -27,38 +59,201 @@ export interface Marks {
 
 export interface StatusFacts {
   readonly session: string;
+  readonly host: string;
+  readonly user: string;
+  /** The home directory, which a text writes as `~`. */
+  readonly home: string;
   readonly windows: readonly WindowInfo[];
   readonly marks: (window: string) => Marks;
+  /** Id of the pane that a person has marked. */
+  readonly marked: string | null;
   /** People who can type here, and the devices' names of pages that show the session. */
   readonly people: number;
   readonly devices: readonly string[];
-  /** Last output of the command in the settings, and how it failed. */
-  readonly command: CommandOutput;
+  readonly output: (command: CommandSpec) => CommandOutput;
   readonly now: Date;
 }
 
-interface Segment {
-  readonly text: string;
-  readonly role: ThemeRole;
+export interface Group {
+  readonly spans: readonly ThemedSpan[];
+  /** In cells. */
+  readonly width: number;
   /** The target of a click; absent: none. */
   readonly target?: StatusTarget;
 }
 
-const plain = (text: string): Segment => ({ text, role: "status" });
-
-function short(text: string): string {
-  const clean = cleanText(text).replace(/\s+/g, " ").trim();
-  return clean.length > LONGEST_NAME ? `${clean.slice(0, LONGEST_NAME - 1)}…` : clean;
+/** @param command the command of the older settings, for the segment `command` */
+export function segmentsOf(listed: readonly StatusSegment[], command: CommandSpec | null): readonly Segment[] {
+  const all = listed.length === 0 ? defaultSegments : listed;
+  return all.map((each) => segmentOf(typeof each === "string" ? { segment: each } : each, command));
 }
 
-/** Signs after a window's name for its state and its events. */
-function signs(window: WindowInfo, { bell, activity, finished }: Marks): string {
-  const failed = window.panes.some(({ exit_code: code, state }) => state === "exited" && code !== null && code !== 0);
-  const all = [
-    ...[window.active && "*", window.zoomed === true && "Z", window.synchronized === true && "="],
-    ...[bell && "!", activity && "#", finished && "+", failed && "x"],
-  ];
-  return all.filter((each) => each !== false).join("");
+function segmentOf(table: SegmentTable, usual: CommandSpec | null): Segment {
+  const { segment, text, command, shell, style, width, format = USUAL_TIME, marks = {} } = table;
+  const { seconds = usualSegment.seconds, timeout_seconds: timeout = usualSegment.timeout_seconds } = table;
+  const argv = command ?? (shell === undefined ? null : ["sh", "-c", shell]);
+  const label = labelOf(shell ?? command?.[0] ?? "");
+  const own = argv === null ? null : { argv, label, seconds, timeoutMs: timeout * 1000 };
+  const parts = text === undefined ? [] : parseText(text);
+  return {
+    kind: segment ?? (text === undefined ? "command" : "text"),
+    look: style === undefined ? null : parseStyle(style),
+    width: width ?? null,
+    parts: typeof parts === "string" ? [] : parts,
+    format,
+    marks: signsOf(marks),
+    command: segment === "command" ? usual : own,
+  };
+}
+
+function signsOf(given: NonNullable<SegmentTable["marks"]>): Segment["marks"] {
+  const signs = windowMarkNames.map((name): [WindowMark, WindowSign] => {
+    const own = given[name];
+    const { sign = windowMarks[name], style } = typeof own === "string" ? { sign: own } : (own ?? {});
+    return [name, { sign: oneLine(sign), look: style === undefined ? null : parseStyle(style) }];
+  });
+  return Object.fromEntries(signs) as Record<WindowMark, WindowSign>;
+}
+
+/** Time in ms between two changes of the line's clock; null: it has none. */
+export function clockPeriod(segments: readonly Segment[]): number | null {
+  const times = segments.filter(({ kind }) => kind === "time");
+  if (times.length === 0) return null;
+  return times.some(({ format }) => /%[crsSTX]/.test(format)) ? 1_000 : 60_000;
+}
+
+const oneLine = (text: string): string => cleanText(text).replace(/\s+/g, " ");
+
+function short(text: string, cells: number): string {
+  return textOf(cutTo(cells, clusters(oneLine(text).trim())));
+}
+
+/** @param base the style of the segment */
+function group(base: Style, text: string, target?: StatusTarget): Group {
+  return groupOf([{ text, style: base }], target);
+}
+
+function groupOf(spans: readonly ThemedSpan[], target?: StatusTarget): Group {
+  const width = spans.reduce((sum, { text }) => sum + widthOf(clusters(text)), 0);
+  return { spans, width, ...(target === undefined ? {} : { target }) };
+}
+
+/** The group in at most that many cells, with an ellipsis at a cut. */
+export function cutGroup(whole: Group, cells: number): Group {
+  if (whole.width <= cells) return whole;
+  const spans: ThemedSpan[] = [];
+  let room = cells;
+  for (const span of whole.spans) {
+    const text = clusters(span.text);
+    // The next span would be cut away whole: this one gets the ellipsis.
+    const isLast = widthOf(text) >= room;
+    spans.push({ ...span, text: textOf(isLast ? cutTo(room, [...text, { text: " ", width: 1 }]) : text) });
+    if (isLast) break;
+    room -= widthOf(text);
+  }
+  return groupOf(spans, whole.target);
+}
+
+/** @param isShort without names of windows in the background */
+export function groupsOf(segment: Segment, facts: StatusFacts, isShort: boolean): Group[] {
+  const { kind, width } = segment;
+  const base = segment.look === null ? theme.status : lookOver(theme.status, segment.look);
+  const alert = roleOver(base, "status_alert");
+  const name = (text: string): string => short(text, width ?? LONGEST_NAME);
+  const cut = (made: Group): Group => (width === null ? made : cutGroup(made, width));
+  switch (kind) {
+    case "session":
+      return [group(roleOver(base, "status_current"), ` ${name(facts.session)} `, { kind: "session" })];
+    case "windows":
+      return [
+        ...facts.windows.map((window) => windowGroup(segment, window, { facts, isShort, base })),
+        group(base, " "),
+      ];
+    case "agents":
+      return facts.windows.flatMap(({ panes }) =>
+        panes.flatMap(({ agent }) => {
+          if (agent === undefined) return [];
+          const needs = agent.state === "needs_input";
+          const text = ` ${name(agent.name)} ${needs ? "needs you" : agent.state.replaceAll("_", " ")} `;
+          return [group(needs ? alert : base, text, { kind: "agents" })];
+        }),
+      );
+    case "exit": {
+      const pane = activePane(facts.windows);
+      const code = pane?.state === "exited" ? pane.exit_code : pane?.last_exit_code;
+      return code === undefined || code === null || code === 0 ? [] : [group(alert, ` exit ${code} `)];
+    }
+    case "typing":
+      return typingTexts(facts.windows, name).map((text) => group(base, text));
+    case "people": {
+      const named = facts.devices.length === 0 ? "" : ` (${facts.devices.map(name).join(", ")})`;
+      return facts.people > 1 ? [group(base, ` ${facts.people} attached${named} `)] : [];
+    }
+    case "command":
+      return segment.command === null ? [] : outputGroups(facts.output(segment.command), segment, base);
+    case "host":
+      return [cut(group(base, ` ${oneLine(facts.host)} `))];
+    case "time":
+      return [cut(group(base, ` ${oneLine(timeText(facts.now, segment.format))} `))];
+    case "text": {
+      const text = segment.parts.map((part) => (typeof part === "string" ? part : factText(part.name, facts))).join("");
+      return text === "" ? [] : [cutGroup(group(base, oneLine(text)), width ?? usualSegment.width)];
+    }
+    case "gap":
+      return [];
+  }
+}
+
+function activePane(windows: readonly WindowInfo[]): PaneInfo | undefined {
+  return windows.find(({ active }) => active)?.panes.find(({ active }) => active);
+}
+
+function factText(name: TextName, facts: StatusFacts): string {
+  const window = facts.windows.find(({ active }) => active);
+  const pane = activePane(facts.windows);
+  switch (name) {
+    case "session":
+    case "host":
+    case "user":
+      return facts[name];
+    case "window":
+      return window?.name ?? "";
+    case "window_index":
+      return window === undefined ? "" : String(window.index);
+    case "pane_index":
+      return pane === undefined ? "" : String(pane.index);
+    case "program":
+      return pane === undefined ? "" : automaticName(pane);
+    case "title":
+      return pane?.title ?? "";
+    case "directory": {
+      const { home } = facts;
+      const path = pane?.cwd ?? "";
+      return home !== "" && (path === home || path.startsWith(`${home}/`)) ? `~${path.slice(home.length)}` : path;
+    }
+  }
+}
+
+/** Whether a window has a mark. */
+function hasMark(mark: WindowMark, window: WindowInfo, { marks, marked }: StatusFacts): boolean {
+  switch (mark) {
+    case "current":
+      return window.active;
+    case "last":
+      return window.last === true && !window.active;
+    case "zoomed":
+      return window.zoomed === true;
+    case "synchronized":
+      return window.synchronized === true;
+    case "marked":
+      return window.panes.some(({ id }) => id === marked);
+    case "failed":
+      return window.panes.some(({ exit_code: code, state }) => state === "exited" && code != null && code !== 0);
+    case "bell":
+    case "activity":
+    case "finished":
+      return marks(window.id)[mark];
+  }
 }
 
 /** Number of panes without room in the window; in a zoomed window, hiding is intended. */
@@ -67,128 +262,47 @@ function hiddenIn({ zoomed, panes }: WindowInfo): string {
   return count === 0 ? "" : ` (${count} hidden)`;
 }
 
-function windowPieces({ windows, marks }: StatusFacts, isShort: boolean): Segment[] {
-  return windows.map((window) => {
-    const name = isShort && !window.active ? "" : `:${short(window.name)}`;
-    const { index, active } = window;
-    const target = { kind: "window", index, active } as const;
-    return {
-      text: ` ${index}${name}${signs(window, marks(window.id))}${hiddenIn(window)}`,
-      role: active ? "status_current" : "status",
-      target,
-    };
-  });
+interface WindowLine {
+  readonly facts: StatusFacts;
+  readonly isShort: boolean;
+  readonly base: Style;
 }
 
-function agentPieces({ windows }: StatusFacts): Segment[] {
-  const agents = windows.flatMap(({ panes }) => panes.flatMap(({ agent }) => agent ?? []));
-  return agents.map(({ name, state }) => {
-    const needs = state === "needs_input";
-    const text = ` ${short(name)} ${needs ? "needs you" : state.replaceAll("_", " ")} `;
-    return { text, role: needs ? "status_alert" : "status", target: { kind: "agents" } };
-  });
-}
-
-/** How the last command in the focused pane ended, if it failed. */
-function exitPieces({ windows }: StatusFacts): Segment[] {
-  const pane = windows.find(({ active }) => active)?.panes.find(({ active }) => active);
-  const code = pane?.state === "exited" ? pane.exit_code : pane?.last_exit_code;
-  return code === undefined || code === null || code === 0 ? [] : [{ text: ` exit ${code} `, role: "status_alert" }];
+/** A later mark's style lies over an earlier one's, and all over that of the segment. */
+function windowGroup(segment: Segment, window: WindowInfo, { facts, isShort, base }: WindowLine): Group {
+  const own = windowMarkNames.filter((mark) => hasMark(mark, window, facts)).map((mark) => segment.marks[mark]);
+  const { index, active } = window;
+  const role: ThemeRole = active ? "status_current" : "status";
+  const first = active ? roleOver(base, role) : base;
+  const style = own.reduce((below, { look }) => (look === null ? below : lookOver(below, look)), first);
+  const name = isShort && !active ? "" : `:${short(window.name, segment.width ?? LONGEST_NAME)}`;
+  const signs = own.map(({ sign }) => sign).join("");
+  const text = `${index}${name}${signs}${hiddenIn(window)}`;
+  const spans = [
+    { text: " ", style: base },
+    { text, style },
+  ];
+  return groupOf(spans, { kind: "window", index, active });
 }
 
 /** Callers that are typing, and their panes. */
-function typingPieces({ windows }: StatusFacts): Segment[] {
+function typingTexts(windows: readonly WindowInfo[], short: (name: string) => string): string[] {
   const several = windows.length > 1;
   return windows.flatMap(({ index, panes }) =>
     panes.flatMap(({ typed_by: name, index: at }) => {
       if (name === undefined) return [];
       const place = several ? ` in ${index}${panes.length > 1 ? `.${at}` : ""}` : panes.length > 1 ? ` in ${at}` : "";
-      return [plain(` ${short(name)} types${place} `)];
+      return [` ${short(name)} types${place} `];
     }),
   );
 }
 
-function piecesOf(name: SegmentName, facts: StatusFacts, isShort: boolean): Segment[] {
-  switch (name) {
-    case "session":
-      return [{ text: ` ${short(facts.session)} `, role: "status_current", target: { kind: "session" } }];
-    case "windows":
-      return [...windowPieces(facts, isShort), plain(" ")];
-    case "agents":
-      return agentPieces(facts);
-    case "exit":
-      return exitPieces(facts);
-    case "typing":
-      return typingPieces(facts);
-    case "people": {
-      const named = facts.devices.length === 0 ? "" : ` (${facts.devices.map(short).join(", ")})`;
-      return facts.people > 1 ? [plain(` ${facts.people} attached${named} `)] : [];
-    }
-    case "command":
-      return commandPieces(facts.command);
-    case "time":
-      return [plain(` ${facts.now.toTimeString().slice(0, 5)} `)];
-    case "gap":
-      return [];
-  }
-}
-
-function commandPieces({ text, failed }: CommandOutput): Segment[] {
-  const shown = text === "" ? [] : [plain(` ${cleanText(text)} `)];
-  return failed === "" ? shown : [...shown, { text: ` status_command: ${failed} `, role: "status_alert" }];
-}
-
-function widthOf(pieces: readonly Segment[]): number {
-  return pieces.reduce((sum, { text }) => sum + clusters(text).reduce((own, { width }) => own + width, 0), 0);
-}
-
-/** Omits the windows farthest from the current one, then all but that one, until the rest fits. */
-function aroundCurrent(pieces: readonly Segment[], cols: number): readonly Segment[] {
-  const isWindow = ({ target }: Segment): boolean => target?.kind === "window";
-  const all = pieces.filter(isWindow);
-  const position = all.findIndex(({ target }) => target?.kind === "window" && target.active);
-  if (position < 0 || widthOf(pieces) <= cols) return pieces;
-  let [from, to] = [0, all.length];
-  const shown = (): Segment[] =>
-    pieces.flatMap((piece) => {
-      const index = all.indexOf(piece);
-      if (index < 0) return [piece];
-      if (index < from || index >= to) return [];
-      const cut = [index === from && from > 0, index === to - 1 && to < all.length];
-      return [...(cut[0] ? [plain(" <")] : []), piece, ...(cut[1] ? [plain(" >")] : [])];
-    });
-  while (to - from > 1 && widthOf(shown()) > cols) {
-    if (position - from > to - 1 - position) from++;
-    else to--;
-  }
-  return widthOf(shown()) <= cols ? shown() : all.slice(position, position + 1);
-}
-
-/**
- * The line for a terminal of this width. The names of background windows are omitted first, then the right side, then
- * windows far from the current one.
- */
-export function statusText(facts: StatusFacts, segments: readonly SegmentName[], cols: number): StatusText {
-  const gap = segments.indexOf("gap");
-  const [before, after] = gap < 0 ? [segments, []] : [segments.slice(0, gap), segments.slice(gap + 1)];
-  const all = (names: readonly SegmentName[], isShort: boolean): Segment[] =>
-    names.flatMap((name) => piecesOf(name, facts, isShort));
-  let remaining: readonly Segment[] = all(before, false);
-  let right = all(after, false);
-  if (widthOf(remaining) + widthOf(right) > cols) remaining = all(before, true);
-  while (right.length > 0 && widthOf(remaining) + widthOf(right) > cols) right = right.slice(1);
-  remaining = aroundCurrent(remaining, cols);
-  const blanks = plain(" ".repeat(Math.max(0, cols - widthOf(remaining) - widthOf(right))));
-  const pieces = [...remaining, blanks, ...right];
-  return {
-    spans: pieces.map(({ text, role }) => ({ text, role })),
-    targetAt(col) {
-      let end = 0;
-      const piece = pieces.find((each) => {
-        end += widthOf([each]);
-        return col < end;
-      });
-      return piece?.target ?? { kind: "line" };
-    },
-  };
+function outputGroups({ text, failed }: CommandOutput, segment: Segment, base: Style): Group[] {
+  const spans = ansiText(text).map(({ text, look }) => ({ text, style: lookOver(base, look) }));
+  const output = cutGroup(groupOf(spans), segment.width ?? usualSegment.width);
+  const blank = { text: " ", style: base };
+  const shown = output.width === 0 ? [] : [groupOf([blank, ...output.spans, blank])];
+  if (failed === "") return shown;
+  const label = segment.command?.label ?? "";
+  return [...shown, group(roleOver(base, "status_alert"), ` ${label}: ${failed} `)];
 }

@@ -1,23 +1,47 @@
 /**
- * Runs the command whose first line of output is a segment of the status line. It runs in a process group of its own,
- * and is killed with all its descendants, including daemons, when the line disappears, after COMMAND_MS, or after
- * OUTPUT_BYTES of output. A failure is part of the segment.
+ * Runs the commands whose first lines of output are segments of the status line: each once for the session, however many
+ * terminals show it and segments have it. A run has a process group of its own, and is killed with all its descendants,
+ * daemons included, when it ends, when the line disappears, after its time limit, or after OUTPUT_BYTES of output. A
+ * failure is part of the segment, and is reported when its reason changes.
  */
+import { basename } from "node:path";
+import { errorCode } from "../../base/errno.ts";
+import { cleanText } from "../../compositor/graphemes.ts";
 import { actingFor } from "../../platform/child-limits.ts";
+import { startError } from "../../platform/executable.ts";
 import { endMarked, STATUS_MARK } from "../../platform/marked-processes.ts";
-import type { Settings } from "../../settings/table.ts";
 
-/** Time in ms, and bytes of output, after which it is killed; then the characters to show. */
-const COMMAND_MS = 5_000;
+/** Bytes of output after which it is killed; then the characters to keep, with their control sequences. */
 const OUTPUT_BYTES = 16 * 1024;
-const COMMAND_CHARS = 100;
+const KEPT_CHARS = 1_000;
 /** Time for the remaining output after the command's end, in ms: background processes may hold the pipe open. */
 const REST_MS = 100;
+/** Reported failures of a command within a minute, in ms: one that fails in turns must not fill the log. */
+const MAX_REPORTS = 5;
+const REPORTS_MS = 60_000;
+/** Characters of its name before a failure. */
+const LABEL_CHARS = 20;
+
+export interface CommandSpec {
+  readonly argv: readonly string[];
+  /** Its name for people. */
+  readonly label: string;
+  readonly seconds: number;
+  readonly timeoutMs: number;
+}
 
 /** The first line of its output, and how it failed; "": it did not. */
 export interface CommandOutput {
   readonly text: string;
   readonly failed: string;
+}
+
+export interface CommandPort {
+  readonly session: { readonly name: string };
+  /** Called after new output, or when it may run again. */
+  changed(): void;
+  /** The command fails for another reason than before. */
+  failed(label: string, reason: string): void;
 }
 
 interface CommandRun {
@@ -26,43 +50,75 @@ interface CommandRun {
   readonly mark: string;
 }
 
-const nothing: CommandOutput = { text: "", failed: "" };
+export const noOutput: CommandOutput = { text: "", failed: "" };
+
+/** The name of a command before its failure: its program's, or the first word of a shell's line. */
+export function labelOf(word: string): string {
+  const name = cleanText(basename(word.trim().split(/\s/, 1)[0] ?? ""));
+  return name === "" ? "command" : [...name].slice(0, LABEL_CHARS).join("");
+}
+
+/** All commands of the line. */
+export class StatusCommands {
+  private readonly commands = new Map<string, StatusCommand>();
+
+  constructor(private readonly port: CommandPort) {}
+
+  /** The last output; runs the command when due. Call while the line is shown. */
+  outputOf(spec: CommandSpec): CommandOutput {
+    const key = JSON.stringify(spec);
+    const command = this.commands.get(key) ?? new StatusCommand(spec, this.port);
+    this.commands.set(key, command);
+    return command.output;
+  }
+
+  /** Ends and forgets all others. */
+  keep(specs: readonly CommandSpec[]): void {
+    const keys = new Set(specs.map((spec) => JSON.stringify(spec)));
+    for (const [key, command] of this.commands) {
+      if (keys.has(key)) continue;
+      command.stop();
+      this.commands.delete(key);
+    }
+  }
+
+  /** Kills all; they run again when their output is next wanted. */
+  stop(): void {
+    for (const command of this.commands.values()) command.stop();
+  }
+}
 
 export class StatusCommand {
-  /** The command that printed the current text: a changed command runs at once. */
-  private command = "";
-  private printed = nothing;
+  private printed = noOutput;
+  /** Start of the last complete run, in ms of performance.now. */
+  private ranAt = Number.NEGATIVE_INFINITY;
   private running: CommandRun | null = null;
   private timer: Timer | null = null;
+  /** Times of the newest reports, in ms of performance.now. */
+  private reports: readonly number[] = [];
 
   constructor(
-    private readonly settings: Pick<Settings, "status_command" | "status_seconds">,
-    private readonly session: { readonly name: string },
-    /** Called after new output, or when it may run again. */
-    private readonly changed: () => void,
-    private readonly limitMs = COMMAND_MS,
+    private readonly spec: CommandSpec,
+    private readonly port: CommandPort,
   ) {}
 
   /** Its last output; runs it again when due. Call while the line is shown. */
   get output(): CommandOutput {
-    const { status_command: command, status_seconds: seconds } = this.settings;
-    if (command !== this.command) {
-      this.stop();
-      this.command = command;
-      this.printed = nothing;
-    }
-    if (command === "") return nothing;
-    if (this.timer === null && this.running === null) {
-      void this.ask(command);
-      this.timer = setTimeout(() => {
+    if (this.timer !== null || this.running !== null) return this.printed;
+    const now = performance.now();
+    const period = this.spec.seconds * 1000;
+    const isDue = now - this.ranAt >= period;
+    this.timer = setTimeout(
+      () => {
         this.timer = null;
-        this.changed();
-      }, seconds * 1000);
-    }
+        this.port.changed();
+      },
+      isDue ? period : this.ranAt + period - now,
+    );
+    if (isDue) void this.ask(now);
     return this.printed;
   }
 
-  /** Kills it, and forgets when it ran. */
   stop(): void {
     clearTimeout(this.timer ?? undefined);
     this.timer = null;
@@ -71,27 +127,38 @@ export class StatusCommand {
     if (running !== null) end(running);
   }
 
-  private async ask(command: string): Promise<void> {
+  private async ask(startedAt: number): Promise<void> {
     let run: CommandRun | null = null;
     let printed: CommandOutput;
     try {
-      run = start(command, this.session.name);
+      run = start(this.spec.argv, this.port.session.name);
       this.running = run;
-      printed = await outputOf(run, this.limitMs);
-    } catch {
-      printed = { text: "", failed: "cannot start" };
+      printed = await outputOf(run, this.spec.timeoutMs);
+    } catch (thrown) {
+      printed = { text: "", failed: errorCode(thrown) === "ENOENT" ? "not found" : startError(thrown) };
     }
     if (this.running !== run) return;
     this.running = null;
+    this.ranAt = startedAt;
+    const { failed } = this.printed;
     this.printed = printed;
-    this.changed();
+    if (printed.failed !== "" && printed.failed !== failed) this.report(printed.failed);
+    this.port.changed();
+  }
+
+  private report(reason: string): void {
+    const now = performance.now();
+    const recent = this.reports.filter((at) => now - at < REPORTS_MS);
+    if (recent.length >= MAX_REPORTS) return;
+    this.reports = [...recent, now];
+    this.port.failed(this.spec.label, reason);
   }
 }
 
-function start(command: string, session: string): CommandRun {
+function start(argv: readonly string[], session: string): CommandRun {
   const value = crypto.randomUUID();
   const child = actingFor(process.env.WSH_AGENT, () =>
-    Bun.spawn(["sh", "-c", command], {
+    Bun.spawn([...argv], {
       stdin: "ignore",
       stdout: "pipe",
       stderr: "ignore",
@@ -131,9 +198,12 @@ async function outputOf(run: CommandRun, limitMs: number): Promise<CommandOutput
   await child.exited;
   clearTimeout(late);
   clearTimeout(rest);
-  const text = (output.split("\n", 1)[0] ?? "").slice(0, COMMAND_CHARS);
+  // What it has left in the background would pile up with every run.
+  if (why === null) end(run);
+  const text = (output.split("\n", 1)[0] ?? "").slice(0, KEPT_CHARS);
   if (why === "late") return { text, failed: `still ran after ${limitMs / 1000} s` };
-  if (why === "flood" || child.exitCode === 0) return { text, failed: "" };
+  if (why === "flood") return { text, failed: `printed over ${OUTPUT_BYTES / 1024} kB` };
+  if (child.exitCode === 0) return { text, failed: "" };
   return { text, failed: child.exitCode === null ? String(child.signalCode) : `exit ${child.exitCode}` };
 }
 

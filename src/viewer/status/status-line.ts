@@ -7,6 +7,9 @@
  * `dispose`. Changes are shown at most every UPDATE_MS.
  */
 
+import { statusThemeText } from "../../compositor/theme.ts";
+import { hostname } from "../../instance/hostname.ts";
+import { accountName } from "../../platform/account.ts";
 import { isNewsKind, type NewsKind } from "../../protocol/attention.ts";
 import { automaticName, type PaneInfo, type WindowInfo } from "../../protocol/session.ts";
 import { roughDuration } from "../../protocol/time-text.ts";
@@ -14,21 +17,16 @@ import type { Session } from "../../session/session.ts";
 import type { StatusLine as ShownLine } from "../../session/types.ts";
 import type { Settings } from "../../settings/table.ts";
 import { Attention } from "./attention.ts";
-import {
-  defaultSegments,
-  type Marks,
-  type SegmentName,
-  type StatusFacts,
-  segmentNames,
-  statusText,
-} from "./segments.ts";
-import { StatusCommand } from "./status-command.ts";
+import { statusText } from "./line-layout.ts";
+import { clockPeriod, type Marks, type Segment, type StatusFacts, segmentsOf } from "./segments.ts";
+import { noOutput, StatusCommands } from "./status-command.ts";
 
 /** Shortest time between two changes of the line, in ms: faster ones cannot be read. */
 const UPDATE_MS = 200;
 /** Silence after which output in a hidden window is an event, in ms. */
 const SILENCE_MS = 10_000;
-const MINUTE_MS = 60_000;
+/** Time limit of status_command, in ms. */
+const COMMAND_MS = 5_000;
 
 type StatusSettings = Pick<
   Settings,
@@ -37,6 +35,7 @@ type StatusSettings = Pick<
   | "status_segments"
   | "status_command"
   | "status_seconds"
+  | "hostname"
   | "long_command_seconds"
   | "alert"
   | "alert_for"
@@ -56,13 +55,18 @@ export class StatusLine implements Disposable {
   private clock: Timer | null = null;
   private over = false;
   private readonly attention: Attention;
-  private readonly command: StatusCommand;
+  private readonly commands: StatusCommands;
+  private segments: readonly Segment[] = [];
+  /** Number of times that the segments were read. */
+  private reading = 0;
   private readonly ends: (() => void)[];
 
   constructor(
     private readonly session: Session,
     /** Read at each use: the settings may change. */
     private readonly settings: StatusSettings,
+    /** A command of the line fails for another reason than before. */
+    commandFailed: (label: string, reason: string) => void = () => {},
   ) {
     const { events } = session;
     this.attention = new Attention({
@@ -75,7 +79,8 @@ export class StatusLine implements Disposable {
       // A read-only viewer does not count as having seen events.
       viewers: () => session.viewers.all.filter(({ readOnly }) => !readOnly),
     });
-    this.command = new StatusCommand(settings, session, () => this.soon());
+    this.commands = new StatusCommands({ session, changed: () => this.soon(), failed: commandFailed });
+    this.readSegments();
     const soon = (): void => this.soon();
     this.ends = (["info", "listed", "renamed", "resized"] as const).map((name) => events.on(name, soon));
     this.soon();
@@ -85,19 +90,25 @@ export class StatusLine implements Disposable {
     this.over = true;
     clearTimeout(this.timer ?? undefined);
     clearTimeout(this.clock ?? undefined);
-    this.command.stop();
+    this.commands.stop();
     for (const end of this.ends) end();
   }
 
   /** The settings have changed. */
   changed(): void {
-    this.command.stop();
+    this.readSegments();
     this.update();
   }
 
-  private get segments(): readonly SegmentName[] {
-    const named = this.settings.status_segments.filter(isSegment);
-    return named.length === 0 ? defaultSegments : named;
+  private readSegments(): void {
+    const { status_segments: listed, status_command: line, status_seconds: seconds } = this.settings;
+    const label = "status_command";
+    const usual = line === "" ? null : { argv: ["sh", "-c", line], label, seconds, timeoutMs: COMMAND_MS };
+    this.segments = segmentsOf(listed, usual);
+    this.reading++;
+    this.commands.keep(this.segments.flatMap(({ command }) => command ?? []));
+    clearTimeout(this.clock ?? undefined);
+    this.clock = null;
   }
 
   /** A pane's bell rang. */
@@ -149,33 +160,47 @@ export class StatusLine implements Disposable {
     // A popup is temporary and does not change the size of the panes below it.
     const lasting = panes.filter(({ pane }) => pane.popup !== true);
     const isMeant = settings.status === "on" || (settings.status === "auto" && lasting.length > 1);
-    const isShown = isMeant && session.viewers.terminals > 0;
+    // A page alone has windows and state in its header: it has the line if it is always shown.
+    const hasPage =
+      settings.status === "on" && session.viewers.all.some(({ page, readOnly }) => page !== null && !readOnly);
+    const isShown = isMeant && (session.viewers.terminals > 0 || hasPage);
     if (!isShown) {
-      this.command.stop();
+      this.commands.stop();
       this.put(null, "");
       return;
     }
     const { segments } = this;
-    const facts = {
+    const outputs = new Map(
+      segments.flatMap(({ command }) => (command === null ? [] : [[command, this.commands.outputOf(command)]])),
+    );
+    const facts: StatusFacts = {
       session: session.name,
+      host: hostname(settings.hostname),
+      user: accountName(),
+      home: process.env.HOME ?? "",
       windows,
-      marks: (window: string) => this.marks.get(window) ?? none,
+      marks: (window) => this.marks.get(window) ?? none,
+      marked: session.marked,
       people: session.viewers.people,
       devices: session.viewers.all.flatMap(({ page }) => page ?? []),
-      command: segments.includes("command") ? this.command.output : { text: "", failed: "" },
+      output: (command) => outputs.get(command) ?? noOutput,
       now: new Date(),
     };
     const { status_position: position } = settings;
     const isMarked = (window: string): boolean => Object.values(this.marks.get(window) ?? none).includes(true);
-    this.put({ position, text: textOf(facts, segments), isMarked }, `${position} ${gist(facts, segments)}`);
-    if (segments.includes("time"))
-      this.clock ??= setTimeout(
-        () => {
-          this.clock = null;
-          this.soon();
-        },
-        MINUTE_MS - (Date.now() % MINUTE_MS),
-      );
+    this.put(
+      { position, text: textOf(facts, segments), isMarked },
+      `${position} ${this.reading} ${gist(facts, segments)}`,
+    );
+    const period = clockPeriod(segments);
+    if (period === null) return;
+    this.clock ??= setTimeout(
+      () => {
+        this.clock = null;
+        this.soon();
+      },
+      period - (Date.now() % period),
+    );
   }
 
   /** Records the start of a pane's command, and the end of a long one. */
@@ -204,7 +229,7 @@ export class StatusLine implements Disposable {
 }
 
 /** Returns the line for each terminal, composed once for each width and focus. */
-function textOf(facts: StatusFacts, segments: readonly SegmentName[]): ShownLine["text"] {
+function textOf(facts: StatusFacts, segments: readonly Segment[]): ShownLine["text"] {
   const made = new Map<string, ReturnType<ShownLine["text"]>>();
   return (cols, seen) => {
     const key = `${cols} ${seen?.window} ${seen?.pane}`;
@@ -228,18 +253,20 @@ function seenBy(facts: StatusFacts, { window, pane }: { readonly window: string;
 }
 
 /** The facts that affect the line of any terminal. */
-function gist(facts: StatusFacts, segments: readonly SegmentName[]): string {
-  const { windows, marks, now, ...rest } = facts;
+function gist(facts: StatusFacts, segments: readonly Segment[]): string {
+  const { windows, marks, output, now, ...rest } = facts;
+  const hasText = segments.some(({ kind }) => kind === "text");
   const shown = windows.map(({ rows: _, cols: __, panes, ...window }) => {
-    const states = panes.map(({ active, hidden, state, exit_code, last_exit_code, typed_by, agent }) => {
-      return [active, hidden, state === "exited", exit_code, last_exit_code, typed_by, agent?.name, agent?.state];
+    const states = panes.map((pane) => {
+      const { id, active, hidden, state, exit_code, last_exit_code, typed_by, agent } = pane;
+      const texts = hasText && active ? [pane.title, pane.cwd, automaticName(pane)] : [];
+      const codes = [state === "exited", exit_code, last_exit_code];
+      return [id, active, hidden, ...codes, typed_by, agent?.name, agent?.state, ...texts];
     });
     return [window, marks(window.id), states];
   });
-  const time = segments.includes("time") ? now.toTimeString().slice(0, 5) : "";
-  return JSON.stringify([shown, rest, time, segments]);
-}
-
-function isSegment(name: string): name is SegmentName {
-  return (segmentNames as readonly string[]).includes(name);
+  const outputs = segments.flatMap(({ command }) => (command === null ? [] : [output(command)]));
+  const period = clockPeriod(segments);
+  const time = period === null ? "" : Math.floor(now.getTime() / period);
+  return JSON.stringify([shown, rest, outputs, time, statusThemeText()]);
 }

@@ -173,6 +173,7 @@ export class OwnOperations {
     const { session, readOnly } = this.port;
     if (readOnly) throw new WshError("access_denied", "a read-only terminal cannot mark a pane");
     session.marked = on && session.marked !== active ? active : null;
+    session.events.emit("info", undefined);
     this.overlayLayer.say(session.marked === null ? "no pane is marked" : `pane ${active} is marked`);
   }
 
@@ -182,6 +183,7 @@ export class OwnOperations {
     const { active } = port.shown.pointed;
     if (marked === null || marked === active) throw new WshError("pane_not_found", "no other pane is marked");
     port.session.marked = null;
+    port.session.events.emit("info", undefined);
     if (swaps) await this.ui.runLine(`pane.swap with=${marked}`, new AbortController().signal);
     else await this.ui.runLine(`pane.move session=${marked} to=${active} focus=true`, new AbortController().signal);
   }

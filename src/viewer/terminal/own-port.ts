@@ -23,7 +23,17 @@ export interface OwnViewPort {
   readonly instance: Instance;
   readonly session: Pick<
     Session,
-    "id" | "name" | "windows" | "buffers" | "isPrivate" | "status" | "viewers" | "marked" | "layout" | "questions"
+    | "id"
+    | "name"
+    | "windows"
+    | "buffers"
+    | "isPrivate"
+    | "status"
+    | "viewers"
+    | "events"
+    | "marked"
+    | "layout"
+    | "questions"
   >;
   /** The part of the status line at a cell of the terminal. */
   statusAt(row: number, col: number): StatusTarget | null;

@@ -240,3 +240,65 @@ test("every setting has a sentence, an expectation, and a valid default", () => 
   const variables = settingNames.flatMap((name) => settingOf(name).env ?? []);
   expect(new Set(variables).size).toBe(variables.length);
 });
+
+describe("segments of the status line", () => {
+  test("are names and tables, in a list or as tables of their own", () => {
+    const listed = load(`status_segments = [
+      "session",
+      "gap",
+      { segment = "windows", marks = { bell = "B", last = { sign = "-", style = "dim" } } },
+      "gap",
+      { command = ["uptime", "-p"], seconds = 60, width = 30, style = "bold #ffffff on 21" },
+    ]`).values.status_segments;
+    expect(listed).toHaveLength(5);
+    expect(listed[4]).toMatchObject({ command: ["uptime", "-p"], seconds: 60 });
+    expect(load(`[[status_segments]]\nsegment = "time"\nformat = "%T"\n`).values.status_segments).toEqual([
+      { segment: "time", format: "%T" },
+    ]);
+  });
+
+  test("are refused with the line and the entry that is wrong", () => {
+    const wrong = (entry: string): string =>
+      failure(
+        `status = "on"\nstatus_segments = [\n  "session", # ], "\n  { text = "], {session}" },\n  ${entry},\n]\n`,
+      );
+    const at = "config.toml:5: status_segments, entry 3: ";
+    const cases: readonly (readonly [string, string])[] = [
+      [`"sesion"`, `"sesion", expected one of session, windows, gap,`],
+      ["3", "3, expected one of session, windows,"],
+      [`{ segment = "clock" }`, `segment is "clock", expected one of session, windows,`],
+      [`{ text = "a", style = "redd" }`, `style is "redd", expected attributes and colours such as`],
+      [`{ text = "{sesion}" }`, `text is "{sesion}", expected names in braces out of session, host,`],
+      [`{ text = "a } b" }`, `text is "a } b", expected names in braces`],
+      [`{ style = "red" }`, "needs exactly one of segment, text, command, shell"],
+      [`{ text = "a", shell = "b" }`, "needs exactly one of"],
+      [`{ command = [] }`, "command is [], expected at least 1"],
+      [`{ command = "uptime" }`, `command is "uptime", expected a list`],
+      [`{ command = ["a\\u0000b"] }`, `command.0 is "a\\u0000b", expected text without NUL`],
+      [`{ command = ["a"], seconds = 0 }`, "seconds is 0, expected at least 1"],
+      [`{ command = ["a"], timeout_seconds = 61 }`, "timeout_seconds is 61, expected at most 60"],
+      [`{ text = "a", seconds = 5 }`, "only a segment with command or shell has seconds"],
+      [`{ segment = "host", format = "%H" }`, "only the segment time has format"],
+      [`{ text = "a", marks = { bell = "!" } }`, "only the segment windows has marks"],
+      [`{ segment = "windows", marks = { bel = "!" } }`, "unknown field 'marks.bel'"],
+      [
+        `{ segment = "windows", marks = { bell = { style = "blinking" } } }`,
+        `marks.bell.style is "blinking", expected attr`,
+      ],
+      [`{ segment = "windows", marks = { bell = 1 } }`, "marks.bell is 1, expected text"],
+      [`{ segment = "time", colour = "red" }`, "unknown field 'colour'"],
+      [`{ segment = "time", width = 501 }`, "width is 501, expected at most 500"],
+    ];
+    for (const [entry, text] of cases) expect(wrong(entry)).toStartWith(`${at}${text}`);
+    expect(failure(`status_segments = ["gap", "gap",\n"time", "gap"]`)).toBe(
+      "config.toml:2: status_segments, entry 4: a line has at most 2 gaps: left, middle and right",
+    );
+    expect(
+      failure(`[[status_segments]]\nsegment = "time"\n\n[[status_segments]]\ntext = "a"\nstyle = "reddish"`),
+    ).toStartWith('config.toml:6: status_segments, entry 2: style is "reddish"');
+    expect(failure(`status_segments = "time"`)).toStartWith(
+      'config.toml:1: status_segments is "time", expected a list',
+    );
+    expect(failure(`status_segments = [${"'time',".repeat(33)}]`)).toContain("expected a list of at most 32");
+  });
+});
