@@ -1,7 +1,7 @@
 /** The client's description of itself and its terminal when it attaches. */
 
 import { type Attach, type PersonDevice, personVariables, type ScrollbackChoice } from "../protocol/attach.ts";
-import { notificationsOf } from "../protocol/attention.ts";
+import { notificationSupport } from "../protocol/attention.ts";
 import { present } from "../protocol/defined.ts";
 import type { Size } from "../protocol/size.ts";
 import { outerName } from "./outer-name.ts";
@@ -30,6 +30,7 @@ interface Options {
 
 export function attachRequest(options: Options): Attach {
   const { env } = process;
+  const { notifies, shows } = notificationSupport(env);
   const { size, device, scrollback, copies, around } = options;
   return {
     ...options.person.settings,
@@ -38,7 +39,8 @@ export function attachRequest(options: Options): Attach {
     independent: options.independent === true,
     observe: options.follow === true,
     utf8: showsUtf8(env),
-    notifies: notificationsOf(env),
+    notifies,
+    shows: [...shows],
     ...(options.brings === null ? {} : { brought: valuesOf(options.brings, env) }),
     environment: Object.fromEntries(personVariables.flatMap((name) => (env[name] ? [[name, env[name] ?? ""]] : []))),
     read_only: options.readOnly,

@@ -1,7 +1,13 @@
 /** Operations on questions to the person at a terminal (docs/protocol.md, Questions). */
 import * as v from "valibot";
 import { AskResultSchema } from "../protocol/ask-result.ts";
-import { AnswerToSchema, AskIdSchema, AskSchema, PendingQuestionSchema } from "../protocol/asking.ts";
+import {
+  AnswerToSchema,
+  AskIdSchema,
+  AskSchema,
+  PendingQuestionSchema,
+  PersonThereSchema,
+} from "../protocol/asking.ts";
 import { operation } from "./define.ts";
 import { NothingSchema } from "./sessions.ts";
 
@@ -59,16 +65,16 @@ export const askingOperations = [
     scope: "session",
     access: "observe",
     forAgents: "any",
-    summary: "Number of people who can answer at the session's terminals, and the time of their last activity",
+    summary: "Who can answer a question in the session",
     input: NothingSchema,
-    output: v.object({ people: v.number(), acted_ms: v.nullable(v.number()) }),
+    output: PersonThereSchema,
   }),
   operation({
     name: "ask.any",
     scope: "server",
     access: "operate",
     forAgents: "own",
-    summary: "Ask the person at the terminal used last, in any session",
+    summary: "Ask the person at the terminal used last, in any session; if none is attached, by a notice",
     input: AskSchema,
     output: AskResultSchema,
     errors: ["no_password_prompt", "resource_limit_reached"],

@@ -64,3 +64,20 @@ export const PendingQuestionSchema = v.object({
   remaining_ms: described(v.nullable(v.number()), "remaining lifetime; null: unlimited"),
 });
 export type PendingQuestion = v.InferOutput<typeof PendingQuestionSchema>;
+
+export const PersonThereSchema = v.object({
+  people: described(v.number(), "people who can answer at the session's terminals"),
+  acted_ms: described(v.nullable(v.number()), "time since one of them last acted, in ms; null: never"),
+  noticed: optional(v.boolean(), "whether a notice of a question reaches a person; absent: false"),
+});
+export type PersonThere = v.InferOutput<typeof PersonThereSchema>;
+
+/**
+ * The session for a question that names none: where a person can answer, else where a notice of the question reaches
+ * one; of several the one where a person acted last. Null: there is no such session.
+ */
+export function sessionToAsk<Candidate extends PersonThere>(sessions: readonly Candidate[]): Candidate | null {
+  const attached = sessions.filter(({ people }) => people > 0);
+  const asked = attached.length > 0 ? attached : sessions.filter(({ noticed }) => noticed === true);
+  return asked.toSorted((a, b) => (a.acted_ms ?? Infinity) - (b.acted_ms ?? Infinity))[0] ?? null;
+}

@@ -4,7 +4,7 @@
  */
 
 import * as v from "valibot";
-import { alertModes } from "./attention.ts";
+import { alertModes, notificationForms } from "./attention.ts";
 import { KeyNameSchema, modeKeyChoices } from "./copy-mode.ts";
 import { integerBetween, integerFrom } from "./fields.ts";
 import { type LastingChange, lastingChanges } from "./lasting-changes.ts";
@@ -125,6 +125,8 @@ export const AttachSchema = v.object({
   ),
   /** How the terminal shows a notification. */
   notifies: v.optional(v.picklist(alertModes), "bell"),
+  /** Programs' own notifications that the terminal shows by itself. */
+  shows: v.optional(v.array(v.picklist(notificationForms)), []),
   /** Whether the terminal shows UTF-8. */
   utf8: v.optional(v.boolean(), true),
   /** Whether the viewer has its own active window, pane and zoom. */

@@ -13,25 +13,29 @@ export function isNewsKind(name: string): name is NewsKind {
   return (newsKinds as readonly string[]).includes(name);
 }
 
-/** How a terminal shows a notification, according to its client's environment; if unknown, it rings. */
-export function notificationsOf(env: Readonly<Record<string, string | undefined>>): AlertMode {
-  const term = env.TERM ?? "";
-  // Inside a multiplexer, other variables may describe the surrounding terminal.
-  if (/^(screen|tmux)/.test(term)) return "bell";
-  if (term === "xterm-kitty" || env.KITTY_WINDOW_ID !== undefined) return "osc99";
-  if (/^(foot|rxvt)/.test(term) || env.VTE_VERSION !== undefined) return "osc777";
-  return /iterm|wezterm|ghostty/i.test(`${env.TERM_PROGRAM ?? ""} ${term}`) ? "osc9" : "bell";
-}
-
 /** A program's own notification. */
 export const notificationForms = ["OSC 9", "OSC 99", "OSC 777"] as const;
 export type NotificationForm = (typeof notificationForms)[number];
 
-/** Whether a terminal certainly shows a program's own notification. @param form absent: there is none */
-export function showsNotification(way: AlertMode, form: NotificationForm | undefined): boolean {
-  if (form === undefined) return false;
-  // kitty shows them all.
-  return way === "osc99" || (way === "osc9" && form === "OSC 9") || (way === "osc777" && form === "OSC 777");
+/** How a terminal shows notifications of wsh, and the forms of programs' own ones that it shows by itself. */
+export interface NotificationSupport {
+  readonly notifies: AlertMode;
+  readonly shows: readonly NotificationForm[];
+}
+
+/** According to the environment of a terminal's client; an unknown terminal rings. */
+export function notificationSupport(env: Readonly<Record<string, string | undefined>>): NotificationSupport {
+  const term = env.TERM ?? "";
+  const program = `${env.TERM_PROGRAM ?? ""} ${term}`;
+  // Inside a multiplexer, other variables may describe the surrounding terminal.
+  if (/^(screen|tmux)/.test(term)) return { notifies: "bell", shows: [] };
+  if (term === "xterm-kitty" || env.KITTY_WINDOW_ID !== undefined)
+    return { notifies: "osc99", shows: notificationForms };
+  // Since 1.18; an older one ignores OSC 99, as it does without wsh.
+  if (/^foot/.test(term)) return { notifies: "osc777", shows: notificationForms };
+  if (/^rxvt/.test(term) || env.VTE_VERSION !== undefined) return { notifies: "osc777", shows: ["OSC 777"] };
+  if (/wezterm|ghostty/i.test(program)) return { notifies: "osc9", shows: ["OSC 9", "OSC 777"] };
+  return /iterm/i.test(program) ? { notifies: "osc9", shows: ["OSC 9"] } : { notifies: "bell", shows: [] };
 }
 
 /**

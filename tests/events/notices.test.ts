@@ -3,11 +3,12 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
-import { type AlertMode, notificationForms, notificationsOf, showsNotification } from "../../src/protocol/attention.ts";
+import { notificationForms, notificationSupport } from "../../src/protocol/attention.ts";
 import { bareNotice, type Notify, NotifySchema, noticeFor } from "../../src/protocol/notices.ts";
 import type { RecordedEvent } from "../../src/protocol/recorded-events.ts";
 import { deliver } from "../../src/server/hooks/deliver.ts";
 import { Authority } from "../support/certificates.ts";
+import { Http } from "../support/http.ts";
 import { personAt } from "../support/person.ts";
 import { isMissing } from "../support/programs.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
@@ -138,6 +139,32 @@ test("a question reaches ntfy with its answers as buttons, of which one counts, 
   await until("the input", async () => (await wsh.ok("screen", "asks")).includes("# by leave"));
 });
 
+test("a question that names no session waits where a notice of it reaches a person", async () => {
+  const config = `public_url = "https://box.example"\n[[notify]]\nway = "ntfy"\nfor = ["question"]\nsession = "w*"\nurl = "${origin}/any"\n`;
+  await using own = new Wsh({ config });
+  await own.server();
+  await own.session("other");
+  // No session that the table takes runs: the question reaches nobody.
+  expect((await own.run("ask", "nobody?")).stderr).toContain("no terminal is attached");
+  const http = new Http({ unix: own.instance.httpSocket });
+  const any = (question: string): Promise<Record<string, unknown>> =>
+    http.expect(200, http.post("/ask", { question, kind: "confirm", max_wait_ms: 20_000 }));
+  expect(await any("nobody?")).toMatchObject({ session: null, decided_by: "nobody_attached" });
+  await own.session("whisper", "--private");
+  await own.session("work");
+
+  const byHttp = any("by HTTP?");
+  const byCommand = own.run("ask", "by command?", "--kind", "confirm", "--wait", "20");
+  for (const question of ["by HTTP?", "by command?"]) {
+    const { body } = await until("the notice", () => posted.find(({ body }) => body.message === question));
+    expect(body.title).toStartWith("work: ");
+    const [yes] = body.actions as { url: string }[];
+    expect((await own.fetch(`${yes?.url}`.replace("https://box.example", ""), { method: "POST" })).status).toBe(200);
+  }
+  expect(await byHttp).toMatchObject({ session: "work", answer: true, answered_by: "notice" });
+  expect(await byCommand).toMatchObject({ code: 0, stdout: "yes\n" });
+});
+
 test("one channel has one notice per event, however many tables want it; a failure is retried", async () => {
   await wsh.session("work");
   await wsh.run("exec", "work", "--", "printf '\\033]9;all done\\033\\\\'; exit 3");
@@ -178,27 +205,35 @@ test("an attached terminal without focus gets it in its own form; a person in vi
   });
 });
 
-test("a program's own notification is shown once where it is shown; the person's terminals at other sessions learn of it, too", async () => {
-  const config = '[[notify]]\nway = "terminals"\nfor = ["notification", "command"]\nmin_seconds = 0\n';
-  await using all = await personAt({ config, env: { TERM: "xterm-kitty" } });
-  const { person, wsh: own } = all;
-  await own.session("other");
-  await using elsewhere = await EmulatorTerminal.attach(own, "other", { env: { TERM: "xterm-kitty" } });
-  // Both have lost the focus.
-  for (const terminal of [person, elsewhere]) terminal.type("\x1b[O");
-  const count = ({ bytes }: EmulatorTerminal, text: string) => bytes.split(text).length - 1;
-  // Its arrival is not visible: an earlier command reaches nobody, and a later one does.
-  await until("the focus to be lost", async () => {
-    await own.ok("exec", "dev", "--", "true focus");
-    return count(person, "dev: done: true focus") > 0 && count(elsewhere, "dev: done: true focus") > 0;
-  });
-  await own.ok("exec", "dev", "--", "printf '\\033]9;look %s\\033\\\\' here");
-  await own.ok("exec", "dev", "--", "true after");
-  for (const terminal of [person, elsewhere])
-    await until("what follows", () => count(terminal, "done: true after") > 0);
-  expect([count(person, "]9;look here"), count(person, "dev: look here")]).toEqual([1, 0]);
-  expect([count(elsewhere, "]9;look here"), count(elsewhere, "\x1b]99;;wsh dev: look here")]).toEqual([0, 1]);
-});
+test.each([
+  ["kitty", { TERM: "xterm-kitty" }, "99;;"],
+  ["WezTerm", { TERM: "xterm-256color", TERM_PROGRAM: "WezTerm" }, "9;"],
+])(
+  "%s shows a program's own notification once; the person's terminals at other sessions learn of it, too",
+  async (_terminal, env, form) => {
+    const config = '[[notify]]\nway = "terminals"\nfor = ["notification", "command"]\nmin_seconds = 0\n';
+    await using all = await personAt({ config, env });
+    const { person, wsh: own } = all;
+    await own.session("other");
+    await using elsewhere = await EmulatorTerminal.attach(own, "other", { env });
+    // Both have lost the focus.
+    for (const terminal of [person, elsewhere]) terminal.type("\x1b[O");
+    const count = ({ bytes }: EmulatorTerminal, text: string) => bytes.split(text).length - 1;
+    // Its arrival is not visible: an earlier command reaches nobody, and a later one does.
+    await until("the focus to be lost", async () => {
+      await own.ok("exec", "dev", "--", "true focus");
+      return count(person, "dev: done: true focus") > 0 && count(elsewhere, "dev: done: true focus") > 0;
+    });
+    await own.ok("exec", "dev", "--", "printf '\\033]777;notify;look;%s\\033\\\\' here");
+    await own.ok("exec", "dev", "--", "true after");
+    for (const terminal of [person, elsewhere])
+      await until("what follows", () => count(terminal, "done: true after") > 0);
+    expect([count(person, "]777;notify;look;here"), count(person, "dev: look")]).toEqual([1, 0]);
+    expect([count(elsewhere, "]777;notify;look;here"), count(elsewhere, `\x1b]${form}wsh dev: look: here`)]).toEqual([
+      0, 1,
+    ]);
+  },
+);
 
 const notify = (fields: object): Notify => v.parse(NotifySchema, { way: "ntfy", url: "https://ntfy.sh/x", ...fields });
 const bare = { kind: "question", title: "dev", text: "Deploy?", answers: [] } as const;
@@ -229,18 +264,17 @@ test("selection, time and text of notices", () => {
     expect(() => notify(wrong)).toThrow();
 });
 
-test("a terminal shows programs' notifications of its own form, kitty every one", () => {
-  const shown = (way: AlertMode) => notificationForms.filter((form) => showsNotification(way, form));
-  expect(shown("osc99")).toEqual([...notificationForms]);
-  expect(shown("osc9")).toEqual(["OSC 9"]);
-  expect(shown("osc777")).toEqual(["OSC 777"]);
-  expect(shown("bell")).toEqual([]);
-  expect(showsNotification("osc99", undefined)).toBe(false);
-});
-
-test("terminals are recognised by their environment", () => {
-  expect(notificationsOf({ TERM: "xterm-kitty" })).toBe("osc99");
-  expect(notificationsOf({ TERM: "foot" })).toBe("osc777");
-  expect(notificationsOf({ TERM: "xterm-256color", TERM_PROGRAM: "iTerm.app" })).toBe("osc9");
-  expect(notificationsOf({ TERM: "tmux-256color", TERM_PROGRAM: "iTerm.app" })).toBe("bell");
+test("terminals, their form, and the forms of programs that they show, are recognised by their environment", () => {
+  const support = (env: Record<string, string>) => {
+    const { notifies, shows } = notificationSupport(env);
+    return [notifies, ...shows];
+  };
+  expect(support({ TERM: "xterm-kitty" })).toEqual(["osc99", ...notificationForms]);
+  expect(support({ TERM: "foot" })).toEqual(["osc777", ...notificationForms]);
+  expect(support({ TERM: "xterm-256color", VTE_VERSION: "7600" })).toEqual(["osc777", "OSC 777"]);
+  expect(support({ TERM: "xterm-ghostty" })).toEqual(["osc9", "OSC 9", "OSC 777"]);
+  expect(support({ TERM: "xterm-256color", TERM_PROGRAM: "WezTerm" })).toEqual(["osc9", "OSC 9", "OSC 777"]);
+  expect(support({ TERM: "xterm-256color", TERM_PROGRAM: "iTerm.app" })).toEqual(["osc9", "OSC 9"]);
+  expect(support({ TERM: "tmux-256color", TERM_PROGRAM: "iTerm.app" })).toEqual(["bell"]);
+  expect(support({ TERM: "xterm-256color" })).toEqual(["bell"]);
 });

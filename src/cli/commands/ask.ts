@@ -4,7 +4,7 @@ import { orUntil } from "../../base/deadline.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationInput } from "../../operations/table.ts";
 import type { AskResult } from "../../protocol/ask-result.ts";
-import { type QuestionKind, questionKinds } from "../../protocol/asking.ts";
+import { type PersonThere, type QuestionKind, questionKinds, sessionToAsk } from "../../protocol/asking.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
@@ -41,7 +41,7 @@ export function register(program: Command): void {
     .command("ask [question]")
     .description(
       "Ask the person at an attached terminal in a dialog, and print the answer. Without --session, the dialog opens " +
-        "at the terminal used last. Interrupting the command leaves the question open. A secret is typed into " +
+        "at the terminal used last; if none is attached, a [[notify]] way asks. Interrupting the command leaves the question open. A secret is typed into " +
         "the program that reads a password in the pane named by --session, and is never printed; a hand-over ends " +
         "when the person hands the program back.\n" +
         "Exit code 0 for an answer, 1 for no, dismissed, or no attached terminal, 124 on timeout.",
@@ -116,26 +116,23 @@ async function ask(instance: Instance, input: OperationInput<"ask">, options: As
   return result;
 }
 
-/** The session to ask in; null: nobody is attached anywhere, and no session is around this command. @throws UsageError, WshError session_not_found */
+/** The session to ask in; null: nobody can be reached, and no session is around this command. @throws UsageError, WshError session_not_found */
 async function sessionOf(instance: Instance, options: AskOptions, isSecret: boolean): Promise<SessionClient | null> {
   if (grantSocket() !== null) return SessionClient.open(instance, GRANTED_PANE);
   if (options.session !== undefined) return SessionClient.open(instance, options.session);
   const around = process.env.WSH_PANE;
   if (isSecret || (options.waitForPerson === true && around === undefined))
     throw new UsageError("name the session with --session");
-  let best: { readonly session: SessionClient; readonly acted: number } | null = null;
+  const people: (PersonThere & { readonly session: SessionClient })[] = [];
   for (const session of await openSessions(instance)) {
-    const { people, acted_ms } = await session.call("ask.person", {}).catch(() => ({ people: 0, acted_ms: null }));
-    const acted = acted_ms ?? Number.POSITIVE_INFINITY;
-    if (people === 0 || (best !== null && best.acted <= acted)) session[Symbol.dispose]();
-    else {
-      best?.session[Symbol.dispose]();
-      best = { session, acted };
-    }
+    const there = await session.call("ask.person", {}).catch(() => ({ people: 0, acted_ms: null }));
+    people.push({ session, ...there });
   }
-  if (best !== null) return best.session;
-  // Notices may reach a person, or the question waits for one.
-  return around === undefined ? null : SessionClient.open(instance, around);
+  const best = sessionToAsk(people);
+  // A question from within a session waits there for a notice or a person.
+  const isAround = around !== undefined && (best === null || best.people === 0);
+  for (const { session } of people) if (isAround || session !== best?.session) session[Symbol.dispose]();
+  return isAround ? SessionClient.open(instance, around) : (best?.session ?? null);
 }
 
 /** The session processes that answer; the caller closes the connections. */

@@ -60,7 +60,11 @@ export const sessionHandlers: SessionHandlers = {
     session: name,
     ...questions.answerBy(ask_id, answer, { ...partyOf(caller), isNotice: caller.via?.token === NOTICE_TOKEN }),
   }),
-  "ask.person": ({ questions }) => questions.person(),
+  "ask.person": ({ questions, isPrivate, exit }) => {
+    const there = questions.person();
+    // A question that nobody sees soon is kept by another session than a private or an ended one.
+    return { ...there, noticed: there.noticed === true && !isPrivate && exit === null };
+  },
   "buffer.list": ({ buffers }) => buffers.list(),
   "buffer.get": ({ buffers }, { buffer }) => buffers.get(buffer),
   "buffer.set": ({ buffers }, { buffer: name, text, append }, { caller }) =>

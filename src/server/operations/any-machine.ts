@@ -8,9 +8,10 @@ import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { defined } from "../../protocol/defined.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parsePlace } from "../../protocol/names.ts";
+import { questionOf } from "../../protocol/question.ts";
 import type { SessionProxies } from "../sessions/session-proxies.ts";
 import { idleAny } from "./any-session.ts";
-import { askAny } from "./ask-any.ts";
+import { askIn, noticedSession, personsSession } from "./ask-any.ts";
 import type { ServerState } from "./server-state.ts";
 import type { RemoteMachines } from "./servers.ts";
 
@@ -57,22 +58,46 @@ function knownThere(input: ParsedInput<"idle.any">, machine: string | null): Par
   return { ...rest, last_session: place.target, ...defined({ last_generation }) };
 }
 
-/** Asks the person at a terminal of this machine; if there is none, a person at a reachable machine. */
+/**
+ * Asks the person at a terminal of this machine; if there is none, a person of a reachable machine; if there is none
+ * either, by a notice from this machine.
+ */
 export async function askEverywhere(
   proxies: SessionProxies,
-  { machines }: RemoteMachines,
+  remote: RemoteMachines,
   input: ParsedInput<"ask.any">,
   context: CallContext,
 ): Promise<OperationOutput<"ask.any">> {
-  const here = await askAny(proxies, input, context);
+  if (questionOf(input).kind === "secret") {
+    throw new WshError("invalid_request", "'secret' needs the 'session' whose program reads it", { field: "kind" });
+  }
+  const person = await personsSession(proxies, context);
+  if (person !== null) return askIn(person, input, context);
   const isAlone = context.caller.only !== undefined || context.fromMachine === true;
-  if (here.decided_by !== "nobody_attached" || isAlone) return here;
+  const there = isAlone ? null : await askThere(remote, input, context);
+  if (there !== null) return there;
+  const noticed = await noticedSession(proxies, context);
+  if (noticed !== null) return askIn(noticed, input, context);
+  if (input.wait_for_person) {
+    throw new WshError("invalid_request", "'wait_for_person' needs a 'session' if no terminal is attached", {
+      field: "wait_for_person",
+      hint: "Name the session that keeps the question.",
+    });
+  }
+  return { session: null, state: "closed", decided_by: "nobody_attached" };
+}
+
+/** Null: no reachable machine has a person. */
+async function askThere(
+  { machines }: RemoteMachines,
+  input: ParsedInput<"ask.any">,
+  { caller, access, signal }: CallContext,
+): Promise<OperationOutput<"ask.any"> | null> {
   for (const { name } of machines.all) {
     const link = machines.link(name);
     if (link.state.health !== "healthy") continue;
     try {
-      const { caller, access, signal } = context;
-      const answer = await link.call("ask.any", input, { caller, access, signal });
+      const answer = await link.call("ask.any", { ...input, wait_for_person: false }, { caller, access, signal });
       if (answer.decided_by === "nobody_attached") continue;
       return addressedAnswer(name, "ask.any", answer) as OperationOutput<"ask.any">;
     } catch (thrown) {
@@ -80,5 +105,5 @@ export async function askEverywhere(
       if (WshError.from(thrown).code !== "machine_unreachable") throw thrown;
     }
   }
-  return here;
+  return null;
 }

@@ -6,7 +6,7 @@
  */
 import type { Instance } from "../../instance/paths.ts";
 import type { Logger } from "../../log/log.ts";
-import { attentionFor, showsNotification } from "../../protocol/attention.ts";
+import { attentionFor } from "../../protocol/attention.ts";
 import { bareNotice, type Notice, type Notify, noticeFor } from "../../protocol/notices.ts";
 import type { RecordedEvent } from "../../protocol/recorded-events.ts";
 import { listSessions } from "../../registry/registry.ts";
@@ -46,9 +46,9 @@ export class TerminalNotices {
       const { title, text } = settings.notify_text === "none" ? bareNotice(notice) : notice;
       const words = text === "" ? title : `${title}: ${text}`;
       for (const viewer of isTold(notice, settings) ? [] : session.viewers.all) {
-        const { focus, notifies } = viewer;
-        if (!(focus.looksAt(event.pane ?? "") || showsNotification(notifies, event.form)))
-          viewer.alert(attentionFor(notifies, "", words));
+        const { focus, notifies, shows } = viewer;
+        const isShown = event.form !== undefined && shows.includes(event.form);
+        if (!isShown && !focus.looksAt(event.pane ?? "")) viewer.alert(attentionFor(notifies, "", words));
       }
       void this.tellOthers(words);
       return;

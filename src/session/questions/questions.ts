@@ -11,7 +11,7 @@ import { orUntil } from "../../base/deadline.ts";
 import { type DialogContent, layoutDialog } from "../../compositor/dialog.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import type { Answer, AskEnd } from "../../protocol/ask-result.ts";
-import type { Ask, PendingQuestion } from "../../protocol/asking.ts";
+import type { Ask, PendingQuestion, PersonThere } from "../../protocol/asking.ts";
 import { callerText } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { fittingAnswer, questionOf, shownOf } from "../../protocol/question.ts";
@@ -197,10 +197,13 @@ export class Questions implements Answers {
     else this.withdraw();
   }
 
-  /** The number of people who could answer, and the time since one of them last acted, in ms; null: never. */
-  person(): { people: number; acted_ms: number | null } {
+  person(): PersonThere {
     const since = this.port.clock.now() - this.actedAt;
-    return { people: this.port.people(), acted_ms: Number.isFinite(since) ? Math.round(since) : null };
+    return {
+      people: this.port.people(),
+      acted_ms: Number.isFinite(since) ? Math.round(since) : null,
+      noticed: this.port.isNoticed(),
+    };
   }
 
   /** The person has finished at the program. Idempotent. */

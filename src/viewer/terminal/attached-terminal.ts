@@ -18,7 +18,7 @@ import {
   ResizeSchema,
   type ScrollbackChoice,
 } from "../../protocol/attach.ts";
-import type { AlertMode } from "../../protocol/attention.ts";
+import type { AlertMode, NotificationForm } from "../../protocol/attention.ts";
 import { type Acting, accessCovers } from "../../protocol/caller.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
@@ -76,6 +76,7 @@ export class TerminalStream implements Viewer {
   readonly environment: Readonly<Record<string, string>>;
   readonly report: Viewer["report"];
   readonly notifies: AlertMode;
+  readonly shows: readonly NotificationForm[];
   readonly brought: Readonly<Record<string, string>> | null;
   readonly device: string | null;
   private readonly outer: string | undefined;
@@ -107,6 +108,7 @@ export class TerminalStream implements Viewer {
   ) {
     const attach = v.parse(AttachSchema, input);
     this.notifies = attach.notifies;
+    this.shows = attach.shows;
     this.focus = new TerminalFocus(shown);
     this.focus.isWatched = caller.agent === undefined && (!attach.composed || !attach.observe);
     this.readOnly = attach.read_only || !accessCovers(access, "operate");

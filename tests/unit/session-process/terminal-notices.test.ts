@@ -18,7 +18,12 @@ test("a runtime directory that cannot be used fails no notice of the session its
     const notify = v.parse(NotifySchema, { way: "terminals", a_minute: 600 });
     const warnings: string[] = [];
     const shown: string[] = [];
-    const viewer = { focus: { looksAt: () => false }, notifies: "bell", alert: (text: string) => shown.push(text) };
+    const viewer = {
+      focus: { looksAt: () => false },
+      notifies: "bell",
+      shows: [],
+      alert: (text: string) => shown.push(text),
+    };
     const notices = new TerminalNotices({
       instance,
       logger: { warn: (message) => void warnings.push(message) },
