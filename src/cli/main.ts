@@ -10,7 +10,7 @@ import { UsageError } from "./arguments.ts";
 import { catalogEntries, findEntry } from "./catalog.ts";
 import { requireServed } from "./grant/sandbox-client.ts";
 import { rootHelp } from "./help.ts";
-import { fullProgram, openProgram } from "./parser.ts";
+import { fullProgram, instanceFlags, openProgram } from "./parser.ts";
 import type { PrefixWords } from "./prefix-words.ts";
 import { complain, print } from "./print.ts";
 
@@ -29,7 +29,7 @@ async function run(args: readonly string[]): Promise<number> {
     const commandIndex = firstWord(args);
     const [word, next = "--help"] = args.slice(commandIndex);
     if (isHelp(word) || (word === "help" && isHelp(next))) {
-      await print((await wordsFor())(rootHelp()));
+      await print((await wordsFor(args))(rootHelp()));
       return 0;
     }
     requireServed(word?.startsWith("-") === true ? undefined : word);
@@ -59,14 +59,14 @@ function isHelp(word: string | undefined): boolean {
 function helpWords(args: readonly string[]): Promise<PrefixWords> | undefined {
   const end = args.indexOf("--");
   const own = end === -1 ? args : args.slice(0, end);
-  return args[firstWord(args)] === "help" || own.some(isHelp) ? wordsFor() : undefined;
+  return args[firstWord(args)] === "help" || own.some(isHelp) ? wordsFor(own) : undefined;
 }
 
 /** Help is printed whatever is wrong with flags, environment or settings. */
-async function wordsFor(): Promise<PrefixWords> {
+async function wordsFor(args: readonly string[]): Promise<PrefixWords> {
   const { prefixWords } = await import("./prefix-words.ts");
   try {
-    return await prefixWords(resolveInstance({ flags: {}, env: process.env }));
+    return await prefixWords(resolveInstance({ flags: instanceFlags(args), env: process.env }));
   } catch {
     return (text) => text;
   }

@@ -67,6 +67,13 @@ function named(command: Command, words: PrefixWords): Command {
 }
 
 /** -L and --socket; `hidden` when the program's own are already shown. */
+/** The flags that name the instance, wherever they are. @throws CommanderError without their value */
+export function instanceFlags(args: readonly string[]): { readonly serverName?: string; readonly socket?: string } {
+  const command = addGlobalFlags(new Command().exitOverride().configureOutput({ writeErr: () => {} }));
+  command.parseOptions([...args]);
+  return command.opts();
+}
+
 function addGlobalFlags(command: Command, hidden = false): Command {
   const optionNames = new Set(command.options.map((option) => option.attributeName()));
   const flags = [

@@ -11,7 +11,7 @@ export function showNotice({ viewers }: Pick<Session, "viewers">, input: unknown
   for (const viewer of viewers.all) {
     const { only, via } = viewer.by.caller;
     if (only === undefined && via === undefined && viewer.page === null)
-      viewer.alert(attentionFor(viewer.notifies, "", text));
+      viewer.alert(attentionFor(viewer.notifications.notifies, "", text));
   }
   return {};
 }

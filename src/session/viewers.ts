@@ -7,7 +7,7 @@
  * here. A size set by a call holds until a deciding terminal acts. Pure bookkeeping: the session applies the size.
  */
 
-import type { AlertMode, NotificationForm } from "../protocol/attention.ts";
+import type { NotificationSupport } from "../protocol/attention.ts";
 import type { Acting } from "../protocol/caller.ts";
 import type { CopyModeInput } from "../protocol/copy-mode.ts";
 import type { Size } from "../protocol/size.ts";
@@ -70,10 +70,7 @@ export interface Viewer {
   readonly focus: ViewerFocus;
   /** Variables that it brings; null: none. */
   readonly brought: Readonly<Record<string, string>> | null;
-  /** How it shows a notification. */
-  readonly notifies: AlertMode;
-  /** Programs' own notifications that it shows by itself. */
-  readonly shows: readonly NotificationForm[];
+  readonly notifications: NotificationSupport;
   /** Sends a bell or notification. @param text bytes for the terminal */
   alert(text: string): void;
   /** The session ends this terminal's stream. */

@@ -1,6 +1,9 @@
 /** Help fits one screen of 80 columns, with each description in its own column. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { Wsh } from "../support/wsh.ts";
+
+// Each test starts many processes.
+setDefaultTimeout(60_000);
 
 /** Cells and lines of the screen that help must fit. */
 const COLUMNS = 80;
@@ -54,6 +57,21 @@ test("help and settings name the prefix key in force, and how it detaches", asyn
     value: "C-b",
     origin: expect.stringContaining("config.toml:1"),
   });
+});
+
+test("help names the prefix key of the instance that is named, wherever its flag is", async () => {
+  await using own = new Wsh();
+  await own.session("dev");
+  await own.ok("tmux", "set", "-g", "prefix", "C-a");
+  expect(await own.ok("attach", "--help")).toContain("The prefix key (Ctrl+A) twice detaches");
+  for (const line of [
+    ["-L", "elsewhere", "attach", "--help"],
+    ["attach", "-L", "elsewhere", "--help"],
+    ["attach", "--help", "--server-name=elsewhere"],
+    ["-L", "elsewhere", "--help"],
+  ])
+    expect((await own.ok(...line)).replace(/\s+/g, " ")).toContain("Ctrl+\\");
+  expect(await own.ok("-L", "a/b", "attach", "--help")).toContain("Usage: wsh attach");
 });
 
 test("each subcommand's help fits a screen too, and no description runs into the left column", async () => {

@@ -46,7 +46,8 @@ export class TerminalNotices {
       const { title, text } = settings.notify_text === "none" ? bareNotice(notice) : notice;
       const words = text === "" ? title : `${title}: ${text}`;
       for (const viewer of isTold(notice, settings) ? [] : session.viewers.all) {
-        const { focus, notifies, shows } = viewer;
+        const { focus, notifications } = viewer;
+        const { notifies, shows } = notifications;
         const isShown = event.form !== undefined && shows.includes(event.form);
         if (!isShown && !focus.looksAt(event.pane ?? "")) viewer.alert(attentionFor(notifies, "", words));
       }

@@ -18,7 +18,7 @@ import {
   ResizeSchema,
   type ScrollbackChoice,
 } from "../../protocol/attach.ts";
-import type { AlertMode, NotificationForm } from "../../protocol/attention.ts";
+import type { NotificationSupport } from "../../protocol/attention.ts";
 import { type Acting, accessCovers } from "../../protocol/caller.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
 import { messageJson, messageTypes, type WireMessage } from "../../protocol/messages.ts";
@@ -75,8 +75,7 @@ export class TerminalStream implements Viewer {
   readonly composed: boolean;
   readonly environment: Readonly<Record<string, string>>;
   readonly report: Viewer["report"];
-  readonly notifies: AlertMode;
-  readonly shows: readonly NotificationForm[];
+  readonly notifications: NotificationSupport;
   readonly brought: Readonly<Record<string, string>> | null;
   readonly device: string | null;
   private readonly outer: string | undefined;
@@ -107,8 +106,7 @@ export class TerminalStream implements Viewer {
     private readonly policy: AttachPolicy & { readonly knownTerminals: KnownTerminals },
   ) {
     const attach = v.parse(AttachSchema, input);
-    this.notifies = attach.notifies;
-    this.shows = attach.shows;
+    this.notifications = attach;
     this.focus = new TerminalFocus(shown);
     this.focus.isWatched = caller.agent === undefined && (!attach.composed || !attach.observe);
     this.readOnly = attach.read_only || !accessCovers(access, "operate");

@@ -20,8 +20,7 @@ test("a runtime directory that cannot be used fails no notice of the session its
     const shown: string[] = [];
     const viewer = {
       focus: { looksAt: () => false },
-      notifies: "bell",
-      shows: [],
+      notifications: { notifies: "bell", shows: [] },
       alert: (text: string) => shown.push(text),
     };
     const notices = new TerminalNotices({
