@@ -9,7 +9,7 @@
  */
 import fs from "node:fs";
 import { ensureOwnDir } from "../instance/owned-files.ts";
-import { KEPT_SEGMENTS, SEGMENT_BYTES, segmentPath, segmentsIn } from "./segments.ts";
+import { KEPT_SEGMENTS, lastEventOf, SEGMENT_BYTES, segmentPath, segmentsIn } from "./segments.ts";
 
 /** Events that wait in memory while the journal cannot be written. */
 const MAX_PENDING = 1_000;
@@ -41,6 +41,11 @@ export class EventJournal {
       this.isFailing = true;
       this.close();
     }
+  }
+
+  /** The name and tags of a session in its last event; null: no recent one is kept. */
+  lastOf(session: string): { readonly session: string; readonly tags: readonly string[] } | null {
+    return lastEventOf(this.directory, session);
   }
 
   close(): void {

@@ -5,6 +5,7 @@
  */
 import fs from "node:fs";
 import { join } from "node:path";
+import * as v from "valibot";
 import type { Instance } from "../instance/paths.ts";
 import { placeDigest } from "../instance/place-digest.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -62,20 +63,23 @@ export function endOf(directory: string): JournalCursor {
   return size < SEGMENT_BYTES ? { segment, offset: size } : { segment: segment + 1, offset: 0 };
 }
 
-interface LastEvent {
-  readonly event: string;
-  readonly reason: string | null;
-}
+const LastEventSchema = v.object({
+  event: v.string(),
+  reason: v.optional(v.string()),
+  session: v.string(),
+  tags: v.array(v.string()),
+});
+type LastEvent = v.InferOutput<typeof LastEventSchema>;
 
-/** The last event of a session in the two newest segments; null: none. */
-export function lastEventOf(directory: string, session: string): LastEvent | null {
-  for (const segment of segmentsIn(directory).slice(-2).reverse()) {
+/** The last event of a session in the newest segments; null: none. @param among number of segments to search */
+export function lastEventOf(directory: string, session: string, among = 2): LastEvent | null {
+  for (const segment of segmentsIn(directory).slice(-among).reverse()) {
     const text = fs.readFileSync(segmentPath(directory, segment), "utf8");
     const index = text.lastIndexOf(`"session_id":"${session}"`);
     if (index === -1) continue;
     const [line = ""] = text.slice(text.lastIndexOf("\n", index) + 1).split("\n", 1);
-    const [, event] = /^\{"event":"(\w+)"/.exec(line) ?? [];
-    if (event !== undefined) return { event, reason: /"reason":"(\w+)"/.exec(line)?.[1] ?? null };
+    const last = v.safeParse(v.pipe(v.string(), v.parseJson(), LastEventSchema), line);
+    if (last.success) return last.output;
   }
   return null;
 }

@@ -13,7 +13,7 @@ import fs from "node:fs";
 import { dirname, join } from "node:path";
 import { errorCode } from "../base/errno.ts";
 import { EventJournal } from "../events/journal.ts";
-import { eventsDir, lastEventOf } from "../events/segments.ts";
+import { eventsDir, KEPT_SEGMENTS, lastEventOf } from "../events/segments.ts";
 import { withDirectoryLock } from "../instance/lock.ts";
 import { checkRuntimeDir, type Instance, sessionSocket, tmuxPlaces } from "../instance/paths.ts";
 import { refused } from "../instance/system-refusal.ts";
@@ -194,8 +194,9 @@ function recordCrash(instance: Instance, { session, name, isMember }: SessionEnt
   if (session === null || isMember) return;
   const journal = new EventJournal(eventsDir(instance), () => {});
   // A process that died at its very end has recorded its end itself.
-  if (lastEventOf(eventsDir(instance), sessionId(session))?.event === "session_destroyed") return;
-  const fields = { session: name ?? sessionId(session), session_id: sessionId(session), tags: [] };
+  const last = lastEventOf(eventsDir(instance), sessionId(session), KEPT_SEGMENTS);
+  if (last?.event === "session_destroyed") return;
+  const fields = { session: name ?? sessionId(session), session_id: sessionId(session), tags: last?.tags ?? [] };
   const end = { reason: "session_crashed", exit_code: null, signal: null };
   journal.append({ event: "session_destroyed", at: Date.now(), ...fields, ...end } satisfies RecordedEvent);
   journal.close();

@@ -85,6 +85,26 @@ test("a pane that came from another session has that session's window, tags, nam
   await wsh.ok("kill", "onto");
 });
 
+test("events of a pane whose session has crashed have that session's last name and tags", async () => {
+  await wsh.session("carries");
+  const { id } = await wsh.session("has", "--tag", "one");
+  const pane = (await wsh.ok("split", "carries")).trim();
+  await wsh.ok("pane", "move", pane, "--to", "has");
+  await wsh.ok("rename", "has", "had");
+  await wsh.ok("tag", "had", "--add", "two");
+  // It goes on without its session's process, which another one records.
+  await wsh.ok("send", pane, "for i in $(seq 400); do printf '\\033]9;n%s\\007' $i; sleep 0.1; done", "--enter");
+  await until("the first", async () => (await recorded(id, "--type", "notification")).length > 0);
+  await wsh.killHost(-1);
+  const orphans = async () =>
+    (await recorded(id, "--type", "notification")).filter(({ window }) => window === undefined);
+  const [orphan] = await until("one without its session", async () =>
+    (await orphans()).length > 0 ? orphans() : null,
+  );
+  expect(orphan).toMatchObject({ pane, session: "had", session_id: id, tags: ["one", "two"] });
+  await wsh.ok("kill", "carries");
+});
+
 test("a session that never was is refused, one that has ended is not", async () => {
   await wsh.server();
   for (const args of [["nosess"], ["nosess", "--since", "start", "--no-follow"], ["@s9999"]]) {
@@ -203,13 +223,14 @@ test("a repeatedly killed server loses and duplicates no event", async () => {
 
 test("a crashed session is recorded as gone, once", async () => {
   const { id } = await wsh.session("lost");
+  await wsh.ok("tag", "lost", "--add", "ci");
   for (const pid of wsh.hosts()) process.kill(pid, "SIGKILL");
   const ends = await until("its end", async () => {
     await wsh.ok("list");
     const found = (await recorded(id)).filter(({ event }) => event === "session_destroyed");
     return found.length > 0 ? found : null;
   });
-  expect(ends.map(({ reason }) => reason)).toEqual(["session_crashed"]);
+  expect(ends).toMatchObject([{ reason: "session_crashed", session: "lost", tags: ["ci"] }]);
   await wsh.ok("list");
   expect((await recorded(id)).filter(({ event }) => event === "session_destroyed")).toHaveLength(1);
   // A process that dies at its very end has reported it itself.

@@ -7,6 +7,7 @@ import type { EventJournal } from "../../events/journal.ts";
 import { sessionId } from "../../protocol/names.ts";
 import type { EventDetails, RecordedEvent, RecordedEventName } from "../../protocol/recorded-events.ts";
 import type { Session } from "../../session/session.ts";
+import type { HomeSession } from "../panes/home.ts";
 import type { HookWaker } from "./hook-waker.ts";
 
 /** Maximum events of one pane and kind at once, and per second; further ones are omitted. */
@@ -43,7 +44,7 @@ export class Recorder {
 
   constructor(
     private readonly session: Pick<Session, "name" | "id" | "tags" | "isPrivate" | "viewers">,
-    private readonly journal: Pick<EventJournal, "append">,
+    private readonly journal: Pick<EventJournal, "append" | "lastOf">,
     private readonly hooks: Pick<HookWaker, "on" | "wake">,
     /** An event that may be worth a notice at attached terminals. */
     private readonly noticed: (event: RecordedEvent) => void,
@@ -56,8 +57,8 @@ export class Recorder {
     for (const details of [created, ...early]) this.record(details);
   }
 
-  /** @param home the session that has the pane of the event; null: this one */
-  record(details: EventDetails, home: { readonly number: number; readonly name: string } | null = null): void {
+  /** @param home the session that has the pane of the event and does not answer; null: this one has it */
+  record(details: EventDetails, home: HomeSession | null = null): void {
     if (this.early !== null) {
       if (this.early.length < BURST) this.early.push(details);
       return;
@@ -72,7 +73,7 @@ export class Recorder {
       session: session.name,
       session_id: session.id,
       tags: [...session.tags],
-      ...(home === null ? {} : { session: home.name, session_id: sessionId(home.number), tags: [] }),
+      ...(home === null ? {} : this.lastKnown(home)),
       ...(session.isPrivate ? { private: true } : {}),
       ...fields,
       ...(skipped > 0 ? { skipped } : {}),
@@ -82,6 +83,13 @@ export class Recorder {
     const on = this.hooks.on(recorded);
     if (on === null) this.journal.append(recorded);
     else this.hooks.wake(() => this.journal.append(on.length === 0 ? recorded : { ...recorded, on }));
+  }
+
+  /** A session whose process has died, as its own last event names it. */
+  private lastKnown({ number, name }: HomeSession): Pick<RecordedEvent, "session" | "session_id" | "tags"> {
+    const session_id = sessionId(number);
+    const last = this.journal.lastOf(session_id);
+    return { session: last?.session ?? name, session_id, tags: [...(last?.tags ?? [])] };
   }
 
   private isWatched(pane: string | undefined): boolean {
