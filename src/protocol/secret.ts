@@ -2,7 +2,7 @@
 import * as v from "valibot";
 
 /** A program that reads a line without echo. */
-const SecretPromptSchema = v.object({
+export const SecretPromptSchema = v.object({
   /** Process group that holds the terminal. */
   group: v.number(),
   pid: v.nullable(v.number()),

@@ -21,7 +21,8 @@ import { contains, type Windows, withoutPopups } from "../session/windows/state.
 import type { Settings } from "../settings/table.ts";
 import type { MadePane, PlannedPane } from "./create.ts";
 import { recordPane } from "./events/pane-events.ts";
-import { PasswordAsk } from "./events/password-ask.ts";
+import { ownQuestions, questionsOf } from "./events/pane-questions.ts";
+import { PasswordAsk, passwordAsks } from "./events/password-ask.ts";
 import type { Recorder } from "./events/recorder.ts";
 import { keepHistory } from "./history.ts";
 import type { Arrangement } from "./panes/arrangement.ts";
@@ -135,7 +136,16 @@ export class PaneKeeper {
     locals.set(id, local);
     local.of.onLost = async () => this.checkpoints.get(id)?.lastOf("SIGHUP");
     const maker = newPane.owner?.kind === "agent" ? newPane.owner.name : null;
-    const passwords = new PasswordAsk({ pane, questions: session.questions }, maker);
+    const passwords = new PasswordAsk(
+      {
+        pane,
+        questions: () => {
+          const { owner } = local.of;
+          return owner === null ? ownQuestions(session.questions) : questionsOf(port.instance, owner.number);
+        },
+      },
+      maker,
+    );
     const recording = recordPane({
       pane,
       settings,
@@ -178,7 +188,9 @@ export class PaneKeeper {
     home: { readonly number: number; readonly name: string } | null,
     isOffered = false,
   ): Promise<void> {
+    const before = local.of.owner?.number;
     local.goTo(home, isOffered);
+    if (local.of.owner?.number !== before) passwordAsks.get(local.pane)?.moved();
     this.port.session.events.emit("joined", undefined);
     for (const wake of this.waiters.splice(0)) wake();
     if (!isOffered) await this.checkpoints.get(local.id)?.moved(home?.number ?? null);

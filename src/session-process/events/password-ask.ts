@@ -10,7 +10,7 @@ import { intervals } from "../../platform/intervals.ts";
 import type { Ask } from "../../protocol/asking.ts";
 import { quoted } from "../../protocol/harmless-text.ts";
 import type { SessionState } from "../../protocol/session.ts";
-import type { Questions } from "../../session/questions/questions.ts";
+import { isOwnQuestion, type PaneQuestions } from "./pane-questions.ts";
 
 /** Lifetime of a question, in ms. */
 const LIFE_MS = intervals.passwordAsked;
@@ -19,7 +19,8 @@ const MOST_TRIES = 3;
 
 interface PasswordAskPort {
   readonly pane: Pane;
-  readonly questions: Pick<Questions, "ask" | "cancel" | "list" | "person">;
+  /** Of the session that has the pane now. */
+  questions(): PaneQuestions;
 }
 
 /** By pane that runs here. */
@@ -27,7 +28,8 @@ export const passwordAsks = new WeakMap<Pane, PasswordAsk>();
 
 export class PasswordAsk {
   private tries = 0;
-  private isPending = false;
+  /** The questions among which the current one is; null: there is none. */
+  private pending: { readonly questions: PaneQuestions } | null = null;
   /** How the last question of the current program ended. */
   private end: string | null = null;
 
@@ -50,17 +52,21 @@ export class PasswordAsk {
     }
     const agent = this.drivenBy;
     const isOver = this.tries >= MOST_TRIES || (this.end !== null && this.end !== "answered");
-    if (this.isPending || isOver || agent === null || pane.inputFrom === "person" || this.others().length > 0) return;
-    this.tries++;
-    void this.ask(agent);
+    if (this.pending === null && !isOver && agent !== null && pane.inputFrom !== "person") void this.ask(agent);
+  }
+
+  /** Another session has the pane: it shows the question instead. */
+  moved(): void {
+    if (this.pending === null) return;
+    this.withdraw();
+    if (this.drivenBy !== null) void this.ask(this.drivenBy);
   }
 
   /** The agent's message about the question; null: nothing was asked. */
-  get words(): string | null {
-    const { isPending, end } = this;
-    if (isPending) {
-      const isAttached = this.port.questions.person().people > 0;
-      return isAttached
+  async words(): Promise<string | null> {
+    const { pending, end } = this;
+    if (pending !== null) {
+      return (await pending.questions.people().catch(() => 0)) > 0
         ? "the person is asked for the password: wait for the command's end"
         : `nobody is attached: a person who attaches within ${LIFE_MS / 60_000} minutes is asked for the password`;
     }
@@ -70,9 +76,11 @@ export class PasswordAsk {
   }
 
   private async ask(agent: string): Promise<void> {
-    const { pane, questions } = this.port;
+    const { pane } = this.port;
+    const questions = this.port.questions();
     const program = pane.secrets.prompt()?.program ?? "A program";
-    this.isPending = true;
+    const asking = { questions };
+    this.pending = asking;
     const asked: Ask = {
       question: `${quoted(program)} reads a password`,
       detail: `The agent ${quoted(agent)} has started it. Only this program receives what you type.`,
@@ -82,25 +90,29 @@ export class PasswordAsk {
       max_wait_ms: LIFE_MS,
       wait_for_person: true,
     };
-    const asker = { id: null, label: "wsh" };
+    let end: string | null = null;
     try {
-      const { decided_by } = await questions.ask(asked, asker, pane.id, new AbortController().signal);
-      this.end = decided_by ?? null;
+      const others = await questions.secrets(pane.id);
+      if (this.pending === asking && others.length === 0) {
+        this.tries++;
+        end = await questions.ask(asked, pane.id);
+      }
     } catch {
-      // The program no longer reads one, or too many questions are open.
-      this.end = null;
+      // The program no longer reads one, too many questions are open, or the pane's session is gone.
     }
-    this.isPending = false;
+    if (this.pending !== asking) return;
+    this.end = end;
+    this.pending = null;
   }
 
   private withdraw(): void {
-    if (!this.isPending) return;
-    for (const { ask_id, asked_by } of this.others()) if (asked_by === "wsh") this.port.questions.cancel(ask_id);
+    const { pending } = this;
+    this.pending = null;
+    if (pending !== null) void this.cancel(pending.questions).catch(() => {});
   }
 
-  /** Questions for a secret of this pane. */
-  private others() {
-    const { pane, questions } = this.port;
-    return questions.list().filter(({ kind, pane_id }) => kind === "secret" && pane_id === pane.id);
+  private async cancel(questions: PaneQuestions): Promise<void> {
+    for (const each of await questions.secrets(this.port.pane.id))
+      if (isOwnQuestion(each)) await questions.cancel(each.ask_id);
   }
 }

@@ -206,15 +206,15 @@ async function ofOnePane(parts: SessionParts, request: PeerRequest): Promise<unk
   if (operation.types === true && passwords !== undefined) passwords.drivenBy = agentOfCaller(caller);
   // A person may be using the command line.
   if (operation.types === true && caller.kind !== "cli") local.ownSession.writer.typed(callerLabel(caller));
-  const result = withPasswordAsked(passwords, await handlerOf(ofPane, op)(pane, input, context));
+  const result = await withPasswordAsked(passwords, await handlerOf(ofPane, op)(pane, input, context));
   const isOpen = parts.arrangement.hasSeveral && !(target !== undefined && addressesPane(target));
   return isOpen ? withPane(result, pane.id) : result;
 }
 
 /** For a command that waits for a password: whether the person is being asked for it. */
-function withPasswordAsked(passwords: PasswordAsk | undefined, result: unknown): unknown {
+async function withPasswordAsked(passwords: PasswordAsk | undefined, result: unknown): Promise<unknown> {
   const parsed = v.safeParse(WaitingSchema, result);
-  const words = parsed.success ? (passwords?.words ?? null) : null;
+  const words = parsed.success ? ((await passwords?.words()) ?? null) : null;
   return parsed.success && words !== null
     ? { ...parsed.output, warnings: [...(parsed.output.warnings ?? []), words] }
     : result;

@@ -32,6 +32,9 @@ import type { WindowView } from "./window-view.ts";
 
 /** The end of a view, which has no program. */
 const EXIT_UNKNOWN: Exit = { code: null, signal: null };
+/** Few sessions have a pane of another process. */
+const guestSecrets = () => import("./guest-secrets.ts");
+
 /** Longest wait for the state of a view's source, in ms: a hanging source does not delay a list. */
 const REFRESH_MS = 500;
 
@@ -154,12 +157,16 @@ export class Content implements PaneRef {
   }
 
   readonly secrets = {
-    prompt: (pane: string): SecretPrompt | null => {
+    prompt: async (pane: string): Promise<SecretPrompt | null> => {
+      const { link } = this.arrangement.placed.get(pane) ?? {};
+      if (link?.isGuest === true) return (await guestSecrets()).guestPrompt(link, pane);
       const prompt = this.arrangement.localOf(pane)?.pane.secrets.prompt() ?? null;
       return prompt === null || !this.arrangement.hasSeveral ? prompt : { ...prompt, pane };
     },
-    type: async ({ group, pane }: SecretPrompt, secret: Uint8Array): Promise<boolean> => {
-      const local = this.arrangement.localOf(pane ?? this.id);
+    type: async ({ group, pane = this.id }: SecretPrompt, secret: Uint8Array): Promise<boolean> => {
+      const { link } = this.arrangement.placed.get(pane) ?? {};
+      if (link?.isGuest === true) return (await guestSecrets()).typeSecret(link, group, secret);
+      const local = this.arrangement.localOf(pane);
       if (local !== null) return local.pane.secrets.type({ group }, secret);
       secret.fill(0);
       return false;

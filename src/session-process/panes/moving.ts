@@ -20,6 +20,7 @@ import { Connection } from "../../wire/connection.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
 import type { PaneKeeper } from "../pane-keeper.ts";
 import type { SessionParts } from "../parts.ts";
+import { promptHere, typeHere } from "./guest-secrets.ts";
 import type { LocalPane } from "./local-pane.ts";
 import { paneTerminal } from "./pane-terminal.ts";
 import { ViewLink } from "./view-link.ts";
@@ -334,6 +335,10 @@ export async function askGuest(parts: SessionParts, keeper: PaneKeeper, request:
     case "peer.private_pane":
       if (local.home !== null) local.ownSession.setPrivate(v.parse(v.object({ on: v.boolean() }), request.input).on);
       return {};
+    case "peer.secret_prompt":
+      return promptHere(local);
+    case "peer.secret":
+      return typeHere(local, request.input);
     case "peer.terminal":
       return paneTerminal(local, parts.session.viewers);
     default:
