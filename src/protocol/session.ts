@@ -172,10 +172,8 @@ export const SessionInfoSchema = v.object({
   /** Size of the outer terminal; panes have their own sizes, without panels. */
   rows: v.number(),
   cols: v.number(),
-  /** Number of streaming connections of every kind. */
-  clients: v.number(),
-  /** Number of attached terminals. */
-  attached: v.number(),
+  clients: described(v.number(), "streaming connections of every kind, not viewers: a page has several"),
+  attached: described(v.number(), "attached terminals and pages: CLIENTS of wsh list"),
   tags: v.array(v.string()),
   last_activity_ms: v.number(),
   idle_ms: v.number(),
