@@ -19,6 +19,7 @@ import { plain, quoted, visibleJson } from "../protocol/harmless-text.ts";
 import { takesQuestions } from "../protocol/notices.ts";
 import { agentOfCaller, isSameOwner, type Owner, ownerOf, ownerText } from "../protocol/owner.ts";
 import type { Questions } from "../session/questions/questions.ts";
+import type { Party, QuestionResult } from "../session/questions/types.ts";
 import type { Session } from "../session/session.ts";
 import type { Settings } from "../settings/table.ts";
 import { Refusals } from "./refusals.ts";
@@ -42,7 +43,7 @@ export interface PermissionPort {
   readonly instance: Instance;
   readonly settings: Pick<Settings, "agents_may" | "public_url" | "notify_text">;
   readonly session: Pick<Session, "name" | "tags" | "isAllowed" | "allow"> & {
-    readonly questions: Pick<Questions, "ask" | "person">;
+    readonly questions: Pick<Questions, "ask" | "person" | "retract">;
   };
   /** Current hooks and notices of the settings. */
   wanted(): readonly EventConsumer[];
@@ -71,6 +72,15 @@ interface Lacking {
   readonly subject: Subject;
 }
 
+/** A call about which a person is being asked. */
+interface OpenCall {
+  readonly agent: string;
+  readonly thing: string;
+  readonly asker: Party;
+  /** The answer to another call, if it decides this one, too. */
+  covered: string | null;
+}
+
 interface Request {
   readonly op: string;
   readonly input?: unknown;
@@ -83,6 +93,7 @@ export class Permission {
   /** Calls that a person has allowed ahead, once, and the time until which they may begin. */
   private readonly passes = new Map<string, number>();
   private readonly refusals = new Refusals();
+  private readonly open = new Set<OpenCall>();
 
   constructor(private readonly port: PermissionPort) {}
 
@@ -157,6 +168,17 @@ export class Permission {
     return ways.some((way) => way.way !== "terminals" && way.way !== "command" && takesQuestions(way, session));
   }
 
+  /** A person has answered: an answer for more than this call decides other open calls without a question. */
+  private decided({ agent, thing }: OpenCall, answer: string): void {
+    if (answer === ONCE) return;
+    if (answer === REFUSE) this.refusals.add(agent, thing);
+    for (const each of [...this.open]) {
+      if (answer === REFUSE ? this.refusals.of(each.agent, each.thing) === null : each.agent !== agent) continue;
+      each.covered = answer;
+      this.port.session.questions.retract(each.asker);
+    }
+  }
+
   private async decide({ op, input, caller, waits }: Request, lacking: Lacking, operation: Asked): Promise<string> {
     const { agent, other, subject } = lacking;
     const { session, instance } = this.port;
@@ -180,7 +202,9 @@ export class Permission {
     const who = `the agent ${quoted(agent.name)}`;
     const asker = { id: callerIdentity(caller), label: agent.name, agent: agent.name };
     if (canAnswer) waits?.({ session: session.name, until: Date.now() + ASKED_MS });
-    const result = await session.questions.ask(
+    const call: OpenCall = { agent: agent.name, thing, asker, covered: null };
+    this.open.add(call);
+    const asked = session.questions.ask(
       {
         // A notice shows only the question.
         question: `Let ${who} act on session '${session.name}'${isAttached ? "" : `: ${name} ${shown}`}?`,
@@ -196,22 +220,40 @@ export class Permission {
       asker,
       subject.pane,
       new AbortController().signal,
+      (result) => {
+        this.open.delete(call);
+        if (isPersons(result)) this.decided(call, answerIn(result));
+      },
     );
-    const isPersons = result.answered_by === "terminal" || result.answered_by === "notice";
+    const result = await asked.finally(() => this.open.delete(call));
     if (canAnswer) waits?.({ session: session.name, until: 0 });
-    const byPerson = result.state === "answered" && isPersons;
-    const answer = byPerson ? String(result.answer) : REFUSE;
+    const { covered } = call;
+    const answer = covered ?? answerIn(result);
     const ms = performance.now() - began;
-    const decided = byPerson ? answer : (result.decided_by ?? result.state);
+    const byPerson = result.state === "answered" && isPersons(result);
+    const decided = covered !== null || byPerson ? answer : (result.decided_by ?? result.state);
     this.port
       .audit()
       ?.write({ operation: `leave:${op}`, input, context: { caller, session: session.name }, result: decided, ms });
-    if (isPersons && answer === REFUSE) this.refusals.add(agent.name, thing);
+    if (covered === REFUSE) {
+      const why = this.refusals.of(agent.name, thing) ?? "the person has refused it";
+      throw refusedAgain(session.name, agent, name, why);
+    }
+    if (covered !== null) return covered;
     if (answer === SESSION) session.allow(agent.name);
     else if (answer === ALWAYS) await (await import("../secrets/allowed-agents.ts")).allowAgent(instance, agent.name);
     else if (answer !== ONCE) throw refusal(session.name, agent, name, other, result.decided_by === "nobody_attached");
     return answer;
   }
+}
+
+function isPersons({ answered_by }: QuestionResult): boolean {
+  return answered_by === "terminal" || answered_by === "notice";
+}
+
+/** Only a person's answer counts. */
+function answerIn(result: QuestionResult): string {
+  return result.state === "answered" && isPersons(result) ? String(result.answer) : REFUSE;
 }
 
 /** A call as a person decides about it. */

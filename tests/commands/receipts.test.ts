@@ -7,6 +7,7 @@ import type { Statement } from "../../src/protocol/receipt.ts";
 import { Http } from "../support/http.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { testWith } from "../support/programs.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 
 setDefaultTimeout(60_000);
 
@@ -129,6 +130,38 @@ test("an agent's command has that agent as its signer, with the same receipt by 
   const answered = await http.expect<object>(200, http.get(`/sessions/dev/commands/${id}/receipt`));
   expect(answered).toEqual(JSON.parse(await wsh.ok("receipt", id)));
   expect(statementOf(JSON.stringify(answered)).predicate.by).toMatchObject({ kind: "agent" });
+});
+
+test("a line that an agent has offered and a person has run names both; one that the person has typed names nobody else", async () => {
+  await wsh.server();
+  await wsh.session("offers", "--cwd", repo);
+  await using terminal = await EmulatorTerminal.attach(wsh, "offers", { seen: "$", rows: 24, cols: 100 });
+  const receipt = async () => {
+    const [command] = JSON.parse(await wsh.ok("commands", "offers", "--json", "-n", "1")) as { id: number }[];
+    return wsh.ok("receipt", String(command?.id), "--session", "offers");
+  };
+  const headers = { "Content-Type": "application/json", "Wsh-Agent": "claude" };
+  const offered = await wsh.fetch("/sessions/offers/offer", {
+    ...{ method: "POST", headers, body: JSON.stringify({ text: "echo of-$((40+2))" }) },
+  });
+  expect(offered.status).toBe(200);
+  await terminal.sees("echo of-$((40+2))");
+  terminal.type("; echo more-$((40+3))\r");
+  await terminal.sees(/^more-43/m);
+  await wsh.ok("wait", "offers", "prompt");
+  const both = await receipt();
+  expect(statementOf(both).predicate).toMatchObject({
+    command: "echo of-$((40+2)); echo more-$((40+3))",
+    by: { kind: "person", name: "wsh" },
+    offered_by: { kind: "agent", name: "claude" },
+  });
+  expect((await verify(both)).stdout).toContain('offered by the agent "claude", run by a person');
+  terminal.type("echo own-$((40+4))\r");
+  await terminal.sees(/^own-44/m);
+  await wsh.ok("wait", "offers", "prompt");
+  const own = await receipt();
+  expect(statementOf(own).predicate).not.toHaveProperty("offered_by");
+  expect((await verify(own)).stdout).toContain("typed by a person");
 });
 
 test("there is no receipt of an unseen command, and the key is out of reach", async () => {

@@ -119,11 +119,18 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     const scope = listenerScope(caller);
     const watched = scope.taps.watch(uris);
     listening.set(watched, shareOfIdentity(identity));
-    return onEnd(await scope.modern.fetch(forwarded, { parsedBody: body }), () => {
+    const release = (): void => {
       listening.delete(watched);
       watched[Symbol.dispose]();
       if (scope.taps.isIdle) void scope.close();
-    });
+    };
+    let response: Response | null = null;
+    try {
+      response = onEnd(await scope.modern.fetch(forwarded, { parsedBody: body }), release);
+      return response;
+    } finally {
+      if (response === null) release();
+    }
   }
 
   return {

@@ -65,9 +65,16 @@ export class Questions implements Answers {
 
   /**
    * Asks, and waits for the answer as long as the caller does. Aborting does not close the question.
+   * @param decided called once when the question ends, before the next one is shown
    * @throws WshError invalid_request, no_password_prompt, resource_limit_reached
    */
-  async ask(ask: Ask, asker: Party, pane: string, signal: AbortSignal): Promise<QuestionResult> {
+  async ask(
+    ask: Ask,
+    asker: Party,
+    pane: string,
+    signal: AbortSignal,
+    decided?: (result: QuestionResult) => void,
+  ): Promise<QuestionResult> {
     const question = questionOf(ask);
     if (question.kind === "secret" && (await this.port.secrets.prompt(pane)) === null) {
       throw await this.noPrompt(pane);
@@ -81,7 +88,7 @@ export class Questions implements Answers {
       question,
       asker,
       pane,
-      waits: new Set(),
+      waits: new Set(decided === undefined ? [] : [decided]),
       life: null,
       until: clock.now() + ask.timeout_ms,
     };
@@ -110,6 +117,12 @@ export class Questions implements Answers {
         hint: "Leave it to the person.",
       });
     return this.pending.close(entry, { state: "closed", decided_by: "cancelled" });
+  }
+
+  /** The asking party no longer needs an answer. @param asker the object with which it asked */
+  retract(asker: Party): void {
+    const entry = this.pending.all.find((each) => each.asker === asker);
+    if (entry !== undefined) this.pending.close(entry, { state: "closed", decided_by: "cancelled" });
   }
 
   /**

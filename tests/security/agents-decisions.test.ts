@@ -1,0 +1,159 @@
+/** What a person's decisions about AI agents reach, and the words about them: open calls, notices, `--forget`, labels. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+import { program } from "../support/wsh-program.ts";
+
+setDefaultTimeout(60_000);
+
+interface Notice {
+  readonly message: string;
+  readonly actions: readonly { readonly label: string; readonly url: string }[];
+}
+const notices: Notice[] = [];
+const service = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  async fetch(request) {
+    notices.push((await request.json()) as Notice);
+    return new Response("ok");
+  },
+});
+let wsh: Wsh;
+let claude: string;
+beforeAll(() => {
+  const config = `public_url = "https://box.example"
+[[notify]]
+way = "ntfy"
+for = ["question"]
+session = "noticed"
+url = "http://127.0.0.1:${service.port}/topic"
+`;
+  wsh = new Wsh({ config });
+  claude = join(wsh.dir, "claude");
+  const self = program.map((word) => `'${word}'`).join(" ");
+  fs.writeFileSync(claude, `#!/bin/bash\n${self} "$@"\n`, { mode: 0o700 });
+});
+afterAll(async () => {
+  await service.stop(true);
+  await wsh[Symbol.asyncDispose]();
+});
+
+async function byAgent(...args: readonly string[]) {
+  const child = Bun.spawn([claude, ...args], { cwd: wsh.dir, env: wsh.env, stdout: "pipe", stderr: "pipe" });
+  const [output, error] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { code: await child.exited, output, error };
+}
+
+/** A session of a person, who is at its terminal. */
+async function personAt(name: string): Promise<EmulatorTerminal> {
+  await wsh.session(name, "--", "sh", "-c", "echo begun; exec cat");
+  return EmulatorTerminal.attach(wsh, name, { seen: "begun", rows: 24, cols: 100 });
+}
+
+/** Numbers of a dialog's answers. */
+const answers = { once: "1", session: "2", no: "4" } as const;
+
+async function answer(terminal: EmulatorTerminal, about: RegExp, choice: keyof typeof answers): Promise<void> {
+  await terminal.sees((text) => about.test(text) && text.includes("Enter answers"));
+  terminal.type(answers[choice]);
+  await terminal.sees(new RegExp(`${answers[choice]} >`));
+  terminal.type("\r");
+}
+
+const questions = async (session: string): Promise<number> =>
+  JSON.parse(await wsh.ok("ask", "--list", "--session", session, "--json")).length;
+
+test("one No answers the same call of an agent that is already queued; another call is asked about", async () => {
+  await using terminal = await personAt("queued");
+  const same = [1, 2, 3].map(() => byAgent("send", "queued", "same"));
+  await until("all are asked about", async () => (await questions("queued")) === 3);
+  const other = byAgent("send", "queued", "other");
+  await until("the other one, too", async () => (await questions("queued")) === 4);
+  await answer(terminal, /"same"/, "no");
+  const errors = (await Promise.all(same)).map(({ code, error }) => [
+    code,
+    /has (not allowed|just refused) it/.test(error),
+  ]);
+  expect(errors).toEqual([1, 2, 3].map(() => [1, true]));
+  await answer(terminal, /"other"/, "once");
+  expect((await other).code).toBe(0);
+  await terminal.sees((text) => text.includes("other") && !text.includes("Enter answers"));
+  expect(await terminal.text()).not.toContain("same");
+});
+
+test("an answer for the session lets the agent's queued calls pass, and only that agent's", async () => {
+  fs.copyFileSync(claude, join(wsh.dir, "codex"));
+  await using terminal = await personAt("open");
+  const first = byAgent("send", "open", "one ");
+  await until("it is asked about", async () => (await questions("open")) === 1);
+  const second = byAgent("send", "open", "two ");
+  const third = Bun.spawn([join(wsh.dir, "codex"), "send", "open", "three"], { env: wsh.env, stderr: "pipe" });
+  await until("all are asked about", async () => (await questions("open")) === 3);
+  await answer(terminal, /"one "/, "session");
+  expect([(await first).code, (await second).code]).toEqual([0, 0]);
+  await answer(terminal, /the agent "codex"/, "no");
+  expect(await third.exited).toBe(1);
+});
+
+test("a notice asks about at most 160 characters, and shows all of them", async () => {
+  await wsh.server();
+  await wsh.session("noticed", "--", "cat");
+  const { error: tooLong } = await byAgent("send", "noticed", "x".repeat(300));
+  const [, length = "0"] = /shown to a person: (\d+) characters, at most 160/.exec(tooLong) ?? [];
+  const room = 160 - (Number(length) - 300);
+  expect((await byAgent("send", "noticed", "x".repeat(room + 1))).error).toContain("161 characters, at most 160");
+  expect(notices).toEqual([]);
+  const asked = byAgent("send", "noticed", "x".repeat(room));
+  const { message, actions } = await until("the notice", () => notices[0]);
+  expect(message).toContain(`{"data":"${"x".repeat(room)}"`);
+  expect(actions.map(({ label }) => label)).toEqual(["Once", "In this session", "No"]);
+  const path = actions.find(({ label }) => label === "No")?.url.replace("https://box.example", "") ?? "";
+  expect((await wsh.fetch(path, { method: "POST" })).status).toBe(200);
+  expect((await asked).error).toContain("the person has not allowed it");
+});
+
+test("wsh agents --forget says who may still, and who was never allowed; an agent may not use it", async () => {
+  expect(await wsh.run("agents", "--forget", "nobody")).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/agent 'nobody' has not been allowed\n.*No agent has been allowed\./),
+  });
+  for (const name of ["gemini", "amp"]) await wsh.ok("agents", "--allow", name);
+  expect((await wsh.run("agents", "--forget", "Gemini")).stderr).toMatch(
+    /agent 'Gemini' has not been allowed\n.*Allowed: 'gemini', 'amp'\./,
+  );
+  const refused = await byAgent("agents", "--forget", "amp");
+  expect(refused).toMatchObject({ code: 1, error: expect.stringContaining("claude may not use wsh agents --forget") });
+  expect(await wsh.ok("agents", "--forget", "gemini")).toMatch(/^AGENT +SINCE\namp +\d{4}-\d\d-\d\d\n$/);
+  expect(JSON.parse(await wsh.ok("agents", "--allowed", "--json"))).toEqual([
+    { name: "amp", since: expect.any(Number) },
+  ]);
+  expect(await wsh.ok("agents", "--forget", "amp")).toBe("No agent may change what it has not made.\n");
+});
+
+test("a label that two owners have used under one name is refused until the session is named by its id", async () => {
+  await wsh.session("name", "--", "sleep", "300");
+  await wsh.ok("checkpoint", "save", "name", "good");
+  const person = (await wsh.list()).find(({ name }) => name === "name")?.id ?? "";
+  await wsh.ok("kill", "name");
+  expect((await byAgent("new", "name", "--", "sleep", "300")).code).toBe(0);
+  const agents = (await wsh.list()).find(({ name }) => name === "name")?.id ?? "";
+  expect((await byAgent("checkpoint", "save", "name", "good")).code).toBe(0);
+  for (const line of [
+    ["show", "name", "good"],
+    ["delete", "name", "good"],
+    ["restore", "name", "good", "--as", "again"],
+  ]) {
+    const { code, stderr } = await wsh.run("checkpoint", ...line);
+    expect([line[0], code, stderr]).toEqual([line[0], 1, expect.stringContaining("Name the session by its id.")]);
+    expect(stderr).toContain("checkpoint 'good' of 'name' may be that of session");
+    for (const owner of [`${person} of a person`, `${agents} of the agent "claude"`]) expect(stderr).toContain(owner);
+  }
+  expect((await byAgent("checkpoint", "delete", person, "good")).error).toContain("claude may not");
+  await wsh.ok("checkpoint", "delete", agents, "good");
+  expect(await wsh.ok("checkpoint", "show", person, "good")).not.toBe("");
+  await wsh.ok("kill", "name");
+});
